@@ -1,0 +1,56 @@
+# Two commands for users: `make demo` and `make test`. The rest is for developers.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test dev lint types check-imports format build clean serve bench
+
+demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
+	@$(BIN)/holter demo $(if $(ONCE),--once)
+
+test: .venv/test.done  ## lint, types, direction of imports, all tests
+	@$(MAKE) --no-print-directory lint types check-imports
+	@$(BIN)/python tests/install_chromium.py
+	@$(BIN)/pytest
+
+dev: .venv/test.done  ## an environment for development
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Holter needs Python 3.11 or newer; say which: make PYTHON=python3.12 ...")'
+	@$(PYTHON) -m venv .venv
+
+.venv/server.done: pyproject.toml setup.py constraints.txt | .venv/bin/python
+	@echo "Installing Holter into .venv ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[server]'
+	@touch $@
+
+.venv/test.done: .venv/server.done
+	@echo "Installing what the tests need into .venv ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --group test
+	@touch $@
+
+lint: .venv/test.done
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: .venv/test.done
+	@$(BIN)/mypy
+
+check-imports: .venv/test.done
+	@$(BIN)/lint-imports --no-logo || $(BIN)/lint-imports
+
+format: .venv/test.done
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+serve: .venv/server.done
+	@$(BIN)/holter serve
+
+bench: .venv/test.done
+	@$(BIN)/python benchmarks/store.py
+
+build: .venv/test.done
+	@$(BIN)/python -m pip wheel -q --no-deps -w dist .
+
+clean:
+	rm -rf .venv .editable build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

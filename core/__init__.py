@@ -1,0 +1,23 @@
+"""Holter: a heart monitor for training runs.
+
+`holter.init(...).log(...)` sends metrics from a training process (standard library only);
+`holter.analyze(...)` looks at arrays in a notebook (needs `holter[detect]`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+__version__ = version("holter")
+__all__ = ["__version__", "analyze", "init"]
+
+# imported when first used: a training process must not pay for numpy, a notebook not for the client
+_LAZY = {"init": "holter.client", "analyze": "holter.detectors"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'holter' has no attribute {name!r}")

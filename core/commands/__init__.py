@@ -1,0 +1,1 @@
+"""One file a command of the `holter` command line."""

@@ -1,0 +1,215 @@
+"""The vocabulary of Holter as types: series, batches, findings. Everything else speaks in these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+Labels = tuple[tuple[str, str], ...]
+"""Label names and values, sorted by name."""
+
+
+def labels_of(mapping: Mapping[str, object]) -> Labels:
+    """Labels in their one canonical order, so that equal labels are equal tuples."""
+    return tuple(sorted((str(name), str(value)) for name, value in mapping.items()))
+
+
+class SeriesKey(NamedTuple):
+    """Names one series within a run, e.g. `loss` or `step_time{rank=3}`."""
+
+    metric: str
+    labels: Labels = ()
+
+    def __str__(self) -> str:
+        inside = ",".join(f"{name}={value}" for name, value in self.labels)
+        return f"{self.metric}{{{inside}}}" if inside else self.metric
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Column:
+    """One series' share of a batch: `values[i]` was logged at row `rows[i]` of the batch.
+
+    `rows` is None when the series has a value at every row. A row without a value is absent, which is
+    not the same as a NaN that was logged.
+    """
+
+    key: SeriesKey
+    values: FloatArray
+    rows: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Batch:
+    """Columns of several series over shared rows, in the order in which they were logged.
+
+    `steps` [n] int64; `times` [n] float64, Unix seconds, NaN where the log has no clock.
+    `attempt` is the launch as the log itself names it ("0", a job id), None where it does not.
+    `restarts` says that the log marks a new launch at the first row (TensorBoard's SessionLog.START).
+    """
+
+    steps: IntArray
+    times: FloatArray
+    columns: tuple[Column, ...]
+    attempt: str | None = None
+    restarts: bool = False
+
+    @property
+    def points(self) -> int:
+        """How many values the batch holds."""
+        return sum(len(column.values) for column in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unreadable:
+    """A place in a log that could not be understood. `place` is for people: "line 12", "byte 3040"."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cursor:
+    """How far a source has been read, and with what: enough to go on after a restart, exactly.
+
+    `source` names the file; `offset` is the byte after the last accepted record; `state` is the
+    reader's own memory as JSON-able values; `identity` tells a rewritten or replaced file from a grown one.
+    """
+
+    source: str
+    format: str
+    offset: int
+    identity: str
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Delivery:
+    """A batch on its way into the store, with whose it is and how to recognise it when it comes again.
+
+    `batch_id` is the idempotency key within the run: a second delivery of it changes nothing.
+    `writer` identifies the process or file that logged it. `cursor` is stored in the same transaction.
+    """
+
+    project: str
+    run: str
+    writer: str
+    batch_id: str
+    batch: Batch
+    cursor: Cursor | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Series:
+    """All points of one series, by attempt, then step, then time. Arrays share the length [n].
+
+    Within an attempt a step stands once: the newest write of it.
+    """
+
+    key: SeriesKey
+    attempt: IntArray
+    step: IntArray
+    time: FloatArray
+    value: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class RunData:
+    """What detectors look at: every series of one run, up to some moment.
+
+    `now` (Unix seconds) is when the run is looked at, None when it is over: only `stall` asks.
+    """
+
+    series: Mapping[SeriesKey, Series]
+    now: float | None = None
+
+    def named(self, metrics: Iterable[str]) -> list[Series]:
+        """The series of these metrics, in the order of their keys."""
+        wanted = set(metrics)
+        return [self.series[key] for key in sorted(self.series) if key.metric in wanted]
+
+
+class Severity(StrEnum):
+    """How much a finding matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Kind(StrEnum):
+    """What a finding can say. The words are part of the findings contract."""
+
+    SPIKE_FAST = "spike_fast"
+    SPIKE_SLOW = "spike_slow"
+    SPIKE_UNRECOVERED = "spike_unrecovered"
+    DIVERGENCE = "divergence"
+    NONFINITE = "nonfinite"
+    RESUME_ARTIFACT = "resume_artifact"
+    REPEATED_DATA = "repeated_data"
+    THROUGHPUT_REGRESSION = "throughput_regression"
+    STRAGGLER = "straggler"
+    COMM_SLOWDOWN = "comm_slowdown"
+    DESYNC = "desync"
+    STALL = "stall"
+    LOSS_SCALE_COLLAPSE = "loss_scale_collapse"
+    MIXTURE_SHIFT = "mixture_shift"
+    SUDDEN_DROP = "sudden_drop"
+    OUTLIER_BATCH = "outlier_batch"
+    HIDDEN_NONFINITE = "hidden_nonfinite"
+    MEMORY_LEAK = "memory_leak"
+    GPU_FAULT = "gpu_fault"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What a detector says about the data it saw. A value: it has no identity and no life.
+
+    Steps are those the log uses. `end_step` is None while it lasts; `detected_step` is the last step the
+    detector had seen when it first spoke, `classified_step` when it settled on this kind (None: not yet).
+    `evidence` holds the numbers it rests on, as JSON-able values.
+    """
+
+    kind: Kind
+    metric: str
+    attempt: int
+    start_step: int
+    detected_step: int
+    severity: Severity
+    confidence: float
+    summary: str
+    advice: str
+    labels: Labels = ()
+    peak_step: int | None = None
+    end_step: int | None = None
+    classified_step: int | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding in the words of the findings contract (docs/findings.md)."""
+        return {
+            "kind": self.kind.value,
+            "metric": self.metric,
+            "labels": {name: int(value) if value.isdecimal() else value for name, value in self.labels},
+            "attempt": self.attempt,
+            "start_step": self.start_step,
+            "peak_step": self.peak_step,
+            "end_step": self.end_step,
+            "detected_step": self.detected_step,
+            "classified_step": self.classified_step,
+            "severity": self.severity.value,
+            "confidence": round(self.confidence, 3),
+            "summary": self.summary,
+            "advice": self.advice,
+            "evidence": dict(self.evidence),
+        }

@@ -1,0 +1,1 @@
+"""Detectors: pure functions over numpy arrays, one pattern a file."""

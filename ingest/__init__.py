@@ -1,0 +1,1 @@
+"""Formats, and following sources: what turns files into batches."""

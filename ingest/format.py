@@ -1,0 +1,40 @@
+"""What a format promises: the bytes of one kind of log become batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar, Protocol
+
+from holter.types import Batch, Unreadable
+
+
+class Reader(Protocol):
+    """Reads one source. Holds what it must remember between two looks at a growing file."""
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield everything complete from the stream's position on, then return.
+
+        Whenever it yields, and when it returns, `stream.tell()` and `state()` describe the place right
+        after what was yielded: going on from there loses and repeats nothing. A record that is not
+        complete yet is left for the next call. A batch holds a bounded number of points.
+        """
+        ...
+
+    def state(self) -> Mapping[str, Any]:
+        """What another reader needs to go on from here, as JSON-able values."""
+        ...
+
+
+class Format(Protocol):
+    """One kind of log. No I/O policy of its own: who opens, follows and retries is not its business."""
+
+    name: ClassVar[str]
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """Whether a file of this name that begins with `head` (up to 64 KiB) is of this kind."""
+        ...
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> Reader:
+        """A reader for one source; `state` is empty at the first look, else what `state()` gave."""
+        ...

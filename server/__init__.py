@@ -1,0 +1,1 @@
+"""What runs on the server: store, analysis, incidents, notifications, HTTP."""

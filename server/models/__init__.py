@@ -1,0 +1,36 @@
+"""The tables. Importing this package fills the metadata that migrations compare with."""
+
+from holter.server.models.access import Token
+from holter.server.models.base import Base
+from holter.server.models.incidents import Incident, IncidentEvent
+from holter.server.models.notifications import Notification
+from holter.server.models.points import (
+    Attempt,
+    Chunk,
+    Latest,
+    LogEntry,
+    Project,
+    Run,
+    SeriesRow,
+    SourceCursor,
+    Timeline,
+    UnreadableRow,
+)
+
+__all__ = [
+    "Attempt",
+    "Base",
+    "Chunk",
+    "Incident",
+    "IncidentEvent",
+    "Latest",
+    "LogEntry",
+    "Notification",
+    "Project",
+    "Run",
+    "SeriesRow",
+    "SourceCursor",
+    "Timeline",
+    "Token",
+    "UnreadableRow",
+]

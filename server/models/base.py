@@ -1,0 +1,23 @@
+"""What every table shares: names of constraints, and how times and blobs are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, Float, LargeBinary, MetaData
+from sqlalchemy.orm import DeclarativeBase
+
+NAMES = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(DeclarativeBase):
+    """The base of all tables. Times are Unix seconds as floats: what logs give, the same on every engine."""
+
+    metadata = MetaData(naming_convention=NAMES)
+    type_annotation_map = {dict[str, Any]: JSON, float: Float(53), bytes: LargeBinary}  # noqa: RUF012

@@ -1,0 +1,35 @@
+"""The outbox: messages about incidents' changes, written in the transaction of the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from holter.server.models.base import Base
+from holter.server.models.points import BigId
+
+
+class Notification(Base):
+    """One message to one channel about one change of one incident, with the reason it was sent.
+
+    `key` makes delivery idempotent; `thread` is what the channel gave to keep later messages together.
+    `state` is waiting, delivered or given_up.
+    """
+
+    __tablename__ = "notification"
+    __table_args__ = (UniqueConstraint("key"),)
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), index=True)
+    channel: Mapped[str] = mapped_column(String(100))
+    key: Mapped[str] = mapped_column(String(100))
+    reason: Mapped[str] = mapped_column(String(40))
+    detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    state: Mapped[str] = mapped_column(String(10), index=True)
+    attempts: Mapped[int] = mapped_column(default=0)
+    next_try_at: Mapped[float]
+    created_at: Mapped[float]
+    delivered_at: Mapped[float | None]
+    thread: Mapped[str | None] = mapped_column(String(500))
+    error: Mapped[str | None] = mapped_column(Text)

@@ -1,0 +1,142 @@
+"""Tables of runs and points: the log of accepted batches, and the chunks that compaction makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from holter.server.models.base import Base
+
+# SQLite gives rowids only to INTEGER primary keys; everywhere else ids are 64 bits
+BigId = BigInteger().with_variant(Integer, "sqlite")
+
+
+class Project(Base):
+    """A namespace for runs."""
+
+    __tablename__ = "project"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    created_at: Mapped[float]
+
+
+class Run(Base):
+    """One training, however often it was restarted. `public_id` is what addresses show."""
+
+    __tablename__ = "run"
+    __table_args__ = (UniqueConstraint("project_id", "name"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    public_id: Mapped[str] = mapped_column(String(16), unique=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id"), index=True)
+    name: Mapped[str] = mapped_column(String(500))
+    created_at: Mapped[float]
+    updated_at: Mapped[float]
+    finished_at: Mapped[float | None]
+    config: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    attempt_state: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class Attempt(Base):
+    """One launch of the job inside a run, numbered from 0. `name` is the launch's own word, if it has one."""
+
+    __tablename__ = "attempt"
+    __table_args__ = (UniqueConstraint("run_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    number: Mapped[int]
+    name: Mapped[str | None] = mapped_column(String(200))
+    first_step: Mapped[int] = mapped_column(BigInteger)
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    first_time: Mapped[float | None]
+    last_time: Mapped[float | None]
+
+
+class SeriesRow(Base):
+    """One metric of one run with its labels (JSON text, sorted by name)."""
+
+    __tablename__ = "series"
+    __table_args__ = (UniqueConstraint("run_id", "metric", "labels"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    metric: Mapped[str] = mapped_column(String(500))
+    labels: Mapped[str] = mapped_column(Text, default="[]")
+
+
+class LogEntry(Base):
+    """One accepted batch, as encoded columns; lives until compaction has made chunks of it."""
+
+    __tablename__ = "log"
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    attempt: Mapped[int]
+    step_min: Mapped[int] = mapped_column(BigInteger)
+    step_max: Mapped[int] = mapped_column(BigInteger)
+    points: Mapped[int]
+    payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Timeline(Base):
+    """Steps and wall times shared by the metrics logged together, stored once, found by their hash."""
+
+    __tablename__ = "timeline"
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
+    digest: Mapped[bytes] = mapped_column(LargeBinary(16))
+    payload: Mapped[bytes] = mapped_column(LargeBinary)
+    __table_args__ = (UniqueConstraint("run_id", "digest"),)
+
+
+class Chunk(Base):
+    """Up to 16,384 points of one series in one attempt, compressed, with their aggregates."""
+
+    __tablename__ = "chunk"
+    __table_args__ = (Index("ix_chunk_series_place", "series_id", "attempt", "step_min"),)
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    series_id: Mapped[int] = mapped_column(ForeignKey("series.id"))
+    attempt: Mapped[int]
+    step_min: Mapped[int] = mapped_column(BigInteger)
+    step_max: Mapped[int] = mapped_column(BigInteger)
+    time_min: Mapped[float | None]
+    time_max: Mapped[float | None]
+    points: Mapped[int]
+    nonfinite: Mapped[int]
+    value_min: Mapped[float | None]
+    value_max: Mapped[float | None]
+    value_last: Mapped[float | None]
+    timeline_id: Mapped[int] = mapped_column(ForeignKey("timeline.id"))
+    pyramid: Mapped[bytes] = mapped_column(LargeBinary)
+    payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Latest(Base):
+    """The newest point of every series of a run, as one blob of columns."""
+
+    __tablename__ = "latest"
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class SourceCursor(Base):
+    """How far a watched source has been read. Written in the transaction that stores what was read."""
+
+    __tablename__ = "source_cursor"
+    source: Mapped[str] = mapped_column(String(1000), primary_key=True)
+    format: Mapped[str] = mapped_column(String(50))
+    offset: Mapped[int] = mapped_column(BigInteger)
+    identity: Mapped[str] = mapped_column(String(200))
+    state: Mapped[dict[str, Any]]
+    updated_at: Mapped[float]
+
+
+class UnreadableRow(Base):
+    """A place in a source that could not be understood, kept so that nothing is skipped in silence."""
+
+    __tablename__ = "unreadable"
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"), index=True)
+    source: Mapped[str] = mapped_column(String(1000))
+    place: Mapped[str] = mapped_column(String(200))
+    reason: Mapped[str] = mapped_column(Text)
+    seen_at: Mapped[float]

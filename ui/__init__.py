@@ -1,0 +1,1 @@
+"""The pages: html, styles and plain ES modules under static/."""
