@@ -28,45 +28,60 @@ class Role(StrEnum):
     OTHER = "other"
 
 
-# Read after `_plain`: lower case, separators as one underscore, folders kept as "/". First match wins.
-_PATTERNS: tuple[tuple[Role, str], ...] = (
+# Alternatives of one name, whole, after any folders ("train/", "Train loss/"). They are read after
+# `_plain`: lower case, spaces and dashes as one underscore. The first role with a match wins.
+_RATE = r"(_per_|/)(s|sec|second)(ond)?"
+_EACH = r"(_per_|/)(gpu|device)"
+_NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     # Megatron repeats its curves over samples, tokens and FLOPs: other axes of a curve already there
-    (Role.OTHER, r".* vs (samples|tokens|gigaflos.*|steps)"),
+    (Role.OTHER, (r".* vs (samples|tokens|gigaflos.*|steps)",)),
     (
         Role.EVAL_LOSS,
-        r"(.*/)?(eval|val|valid|validation|test)(uation)?([/_ ].*)?loss.*|.*loss[_ ](eval|val|valid|validation|test)\b.*",
+        (
+            r"(eval|val|valid|validation|test)(uation)?([/_].*)?loss.*",
+            r".*loss[_/](eval|val|valid|validation|test)(uation)?",
+        ),
     ),
-    (Role.LOSS_SCALE, r"(.*/)?(grad_?)?(loss_?scale|scaler?|grad_scale)"),
-    (Role.GRAD_NORM, r"(.*/)?(total_)?(grad(ient)?_?norm|gnorm|norm/grad|optim/total_grad_norm)(_step)?"),
-    (Role.LEARNING_RATE, r"(.*/)?(lr|learning_?rate)([_-]?\w*)?(/.*)?|lr-\w+.*"),
-    (Role.MFU, r"(.*/)?(mfu|hfu|model_flops_utili[sz]ation)(\(%\))?"),
+    (Role.LOSS_SCALE, (r"(grad_?)?loss_?scale", r"(grad_)?scaler?")),
+    (Role.GRAD_NORM, (r"(total_|global_)?(grad|gradient)_?norm(_step)?", r"gnorm", r"norm/grad")),
+    (Role.LEARNING_RATE, (r"(lr|learning_?rate)(_\w+)?(/.*)?",)),
+    (Role.MFU, (r"(mfu|hfu|model_flops_utili[sz]ation)(\(%\))?",)),
     (
         Role.THROUGHPUT,
-        r"(.*/)?(\w*tokens?_(per|/)_?s(ec(ond)?)?(_per_(gpu|device))?|tok/s|tok_per_sec|tokens/s|tps|wps|"
-        r"\w*samples_(per|/)_?s(ec(ond)?)?|samples/sec|samples/s|steps_per_sec(ond)?|it/s|"
-        r"throughput(\(tps\))?|\w*tflops?(/s)?(/gpu|/device)?(_per_(gpu|device))?|throughput_per_gpu.*|"
-        r"train_speed.*|batches_per_sec|tokens/train_per_sec_per_gpu)",
+        (
+            rf"(\w*_)?(tokens?|tok|samples|steps|batches){_RATE}({_EACH})?",
+            r"tokens/train_per_sec_per_gpu",
+            rf"(\w*_)?tflops?({_RATE})?({_EACH})?({_RATE})?",
+            r"per_device_tflops_per_sec",
+            r"throughput(\(tps\)|_per_gpu.*)?",
+            r"train_speed.*",
+            r"tps|wps|it/s",
+        ),
     ),
     (
         Role.STEP_TIME,
-        r"(.*/)?(step_?time|iter(ation)?_?time|elapsed_time_per_iteration.*|train_step_time|"
-        r"train_step_timing(_in_s)?|time_per_step|sec(ond)?s_per_step|step_avg|seconds|iter_time.*|step_duration|dt)"
-        r"(_?\(?m?s\)?)?",
+        (
+            r"(train_)?(step|iter|iteration)_?(time|timing|duration)(_?(in_)?\(?(s|ms|seconds)\)?)?",
+            r"elapsed_time_per_iteration.*",
+            r"time_per_step|sec(ond)?s_per_step|step_avg|dt",
+        ),
     ),
-    (Role.COMPUTE_TIME, r"(.*/)?(compute|forward_backward|fwd_bwd)_time"),
-    (Role.COLLECTIVE_TIME, r"(.*/)?(collective|comm(unication)?|nccl|allreduce|all_reduce)_time"),
-    (Role.MIXTURE, r"mix(ture)?/.+"),
-    (Role.BATCH_SIZE, r"(.*/)?(global_)?batch_?size"),
-    (Role.DATASET_LOSS, r"(train/)?loss/.+|(.*/)?loss[_ ]by[_ ]\w+/.+"),
+    (Role.COMPUTE_TIME, (r"(compute|forward_backward|fwd_bwd)_time",)),
+    (Role.COLLECTIVE_TIME, (r"(collective|comm|communication|nccl|allreduce|all_reduce)_time",)),
+    (Role.MIXTURE, (r"mix(ture)?/.+",)),
+    (Role.BATCH_SIZE, (r"(global_)?batch_?size",)),
     (
         Role.LOSS,
-        r"(.*/)?(lm_|train_|training_|reduced_train_|cross_?entropy_|ce_|global_avg_|nll_|total_|policy_)?"
-        r"(loss|nll|cross_?entropy|crossentropyloss)(_step)?|(.*/)?loss/train(/total)?|trl|"
-        r"loss_metrics/global_avg_loss|(.*/)?train_loss(_step)?|.*-training/lm_loss",
+        (
+            r"(lm|train|training|reduced_train|ce|cross_entropy|global_avg|nll|total|policy)_(loss|nll)(_step)?",
+            r"loss/train(/total)?",
+            r"(loss|nll|trl|cross_?entropy)(loss)?(_step)?",
+        ),
     ),
-    (Role.MEMORY, r"(.*/)?\w*(memory|mem|rss)\w*(/.*)?(\(.*\))?"),
+    (Role.DATASET_LOSS, (r"loss/.+", r"loss_by_\w+/.+")),
+    (Role.MEMORY, (r"\w*(memory|mem|rss)\w*(/.*)?(\(.*\))?",)),
 )
-_COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _PATTERNS)
+_COMPILED = tuple((role, re.compile(rf"(.*/)?({'|'.join(names)})")) for role, names in _NAMES)
 
 
 def _plain(metric: str) -> str:
@@ -76,7 +91,10 @@ def _plain(metric: str) -> str:
 
 
 def role_of(key: SeriesKey) -> Role:
-    """The role of a series, by its metric's name; a training loss labelled with a dataset is that dataset's."""
+    """The role of a series, by its metric's name.
+
+    A training loss labelled with a dataset is that dataset's loss, not the run's.
+    """
     plain = _plain(key.metric)
     role = next((role for role, pattern in _COMPILED if pattern.fullmatch(plain)), Role.OTHER)
     if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):

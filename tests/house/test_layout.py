@@ -1,0 +1,85 @@
+"""The rules of the house that no linter knows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("core", "detectors", "ingest", "server", "ui", "alembic")
+MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+LONGEST = 400
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_file_is_one_idea(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert len(lines) <= LONGEST, f"{len(lines)} lines: split {name_of(path)} by idea"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_says_what_it_is_in_its_first_line(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith('"""'), "begin with a docstring of one sentence"
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_module_is_named_after_nothing(folder: str) -> None:
+    vague = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "service", "base_classes"}
+    assert not [name_of(path) for path in (ROOT / folder).rglob("*.py") if path.stem in vague]
+
+
+def test_the_migrations_folder_is_no_package() -> None:
+    assert not (ROOT / "alembic" / "__init__.py").exists(), "it would shadow the library of that name"
+
+
+def test_every_plug_in_file_is_listed() -> None:
+    """A format, detector or channel that nobody lists is never used: forgetting the line must fail."""
+    for folder, marker in (
+        ("ingest", "def sniff"),
+        ("detectors", "def detect("),
+        ("server/channels", "def send("),
+    ):
+        listed = (ROOT / folder / "__init__.py").read_text()
+        for path in sorted((ROOT / folder).glob("*.py")):
+            protocol = "Protocol):" in path.read_text()
+            if path.stem != "__init__" and not protocol and marker in path.read_text():
+                assert re.search(rf"\b{path.stem}\b", listed), f"list {name_of(path)} in {folder}/__init__.py"
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    stems = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(stems) == len(set(stems)), sorted({name for name in stems if stems.count(name) > 1})
+
+
+def test_versions_are_pinned_without_addresses() -> None:
+    lines = (ROOT / "constraints.txt").read_text().split()
+    assert lines
+    assert not [line for line in lines if not re.fullmatch(r"[\w.\-\[\]]+==[\w.+!]+", line)]
+
+
+def test_importing_holter_needs_the_standard_library_only(tmp_path: Path) -> None:
+    """A training process imports the client: none of the server's packages may come with it."""
+    program = (
+        "import sys, holter; holter.init; "
+        "print([m for m in ('numpy', 'fastapi', 'sqlalchemy', 'httpx', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_extras_are_what_the_readme_promises() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["dependencies"] == []
+    assert set(project["optional-dependencies"]) == {"detect", "server"}
