@@ -1,1 +1,80 @@
-"""Detectors: pure functions over numpy arrays, one pattern a file."""
+"""Detectors: pure functions over numpy arrays, one pattern a file; `find` asks them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from holter.detectors.arrays import as_run
+from holter.detectors.detector import Detector
+from holter.detectors.tuning import Tuning
+from holter.registry import build
+from holter.types import Finding, RunData
+
+__all__ = ["BUILTIN", "Detector", "Tuning", "analyze", "find", "fingerprint", "registry"]
+
+BUILTIN: tuple[Detector, ...] = ()
+
+
+def registry() -> dict[str, Detector]:
+    """Every detector by name: the built-in ones and those of installed packages."""
+    return build(BUILTIN, group="holter.detectors")
+
+
+def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:  # noqa: B008 - frozen
+    """What all detectors find, one finding per real event, in the order in which they were spoken."""
+    detectors = [_tuned(detector, tuning) for detector in registry().values()]
+    findings = [finding for detector in detectors for finding in detector.detect(run)]
+    return sorted(findings, key=lambda finding: (finding.detected_step, finding.start_step, finding.metric))
+
+
+def _tuned(detector: Detector, tuning: Tuning) -> Detector:
+    # a detector that takes preferences is a dataclass with a field for them
+    if is_dataclass(detector) and hasattr(detector, "tuning"):
+        tuned: Detector = replace(detector, tuning=tuning)
+        return tuned
+    return detector
+
+
+def fingerprint(finding: Finding) -> str:
+    """What stays the same while a finding develops: the signal of its kind, and its place."""
+    labels = ",".join(f"{name}={value}" for name, value in finding.labels)
+    signal = _SIGNAL.get(finding.kind.value, finding.kind.value)
+    return f"{signal}|{finding.metric}|{labels}|{finding.attempt}|{finding.start_step}"
+
+
+# kinds that one finding may pass through while it develops
+_SIGNAL = {
+    kind: "loss"
+    for kind in (
+        "spike_fast",
+        "spike_slow",
+        "spike_unrecovered",
+        "divergence",
+        "nonfinite",
+        "resume_artifact",
+        "outlier_batch",
+    )
+}
+
+
+def analyze(
+    steps: ArrayLike | Mapping[str, Any],
+    values: ArrayLike | None = None,
+    *,
+    metric: str = "loss",
+    attempt: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+    tuning: Tuning = Tuning(),  # noqa: B008 - frozen
+) -> list[Finding]:
+    """Findings in arrays, for notebooks.
+
+    Either `steps` and `values` of one metric [n], or a mapping (a dict of arrays, a data frame) with a
+    column `step`, an optional `attempt` and `wall_time`, and a column a metric. Steps that go backwards
+    begin a new attempt where none is given. Raises ValueError when columns differ in length or `step`
+    is missing.
+    """
+    return find(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning=tuning)

@@ -1,0 +1,32 @@
+"""Reports: what was found in runs, as JSON, as text for a terminal, as one stand-alone page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holter.types import Finding, RunData, Unreadable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One run as it was read, and what was found in it. `path` is as the user gave it."""
+
+    path: str
+    run: str
+    attempts: int
+    points: int
+    data: RunData
+    findings: Sequence[Finding]
+    unreadable: Sequence[tuple[str, Unreadable]] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The report in the words of the findings contract (docs/findings.md)."""
+        return {
+            "path": self.path,
+            "run": self.run,
+            "attempts": self.attempts,
+            "points": self.points,
+            "findings": [finding.as_json() for finding in self.findings],
+        }

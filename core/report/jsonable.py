@@ -1,0 +1,41 @@
+"""Reports as JSON: strict, so that NaN and infinities in evidence become the strings REST uses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from holter.report import Report
+
+
+def line(report: Report) -> str:
+    """One run as one line of JSON: the findings contract."""
+    return json.dumps(_plain(report.as_json()), ensure_ascii=False, allow_nan=False)
+
+
+def document(reports: list[Report]) -> str:
+    """All runs as one indented JSON array, each also with the places that could not be read."""
+    runs = []
+    for report in reports:
+        places = [
+            {"file": file, "place": unreadable.place, "reason": unreadable.reason}
+            for file, unreadable in report.unreadable
+        ]
+        runs.append({**report.as_json(), "unreadable": places})
+    return json.dumps(_plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    return value
