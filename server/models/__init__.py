@@ -2,7 +2,7 @@
 
 from holter.server.models.access import Token
 from holter.server.models.base import Base
-from holter.server.models.incidents import Incident, IncidentEvent
+from holter.server.models.incidents import Analysis, Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.models.points import (
     Attempt,
@@ -18,6 +18,7 @@ from holter.server.models.points import (
 )
 
 __all__ = [
+    "Analysis",
     "Attempt",
     "Base",
     "Chunk",

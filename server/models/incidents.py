@@ -1,4 +1,4 @@
-"""Tables of incidents and their history."""
+"""Tables of incidents, of their history, and of what has been analysed."""
 
 from __future__ import annotations
 
@@ -58,3 +58,18 @@ class IncidentEvent(Base):
     by: Mapped[str | None] = mapped_column(String(200))
     text: Mapped[str] = mapped_column(Text, default="")
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class Analysis(Base):
+    """The newest look at a run: which of its news was seen, what it cost, what went wrong (None: nothing).
+
+    `seen_at` is the run's `updated_at` as it was read before looking: a run whose `updated_at` is later
+    has news that nobody has looked at yet.
+    """
+
+    __tablename__ = "analysis"
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    seen_at: Mapped[float]
+    looked_at: Mapped[float]
+    cost: Mapped[float]
+    error: Mapped[str | None] = mapped_column(Text)

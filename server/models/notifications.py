@@ -15,7 +15,7 @@ class Notification(Base):
     """One message to one channel about one change of one incident, with the reason it was sent.
 
     `key` makes delivery idempotent; `thread` is what the channel gave to keep later messages together.
-    `state` is waiting, delivered or given_up.
+    `state` is waiting, delivered, given_up, or folded: told within another message, which `detail` names.
     """
 
     __tablename__ = "notification"
