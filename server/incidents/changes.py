@@ -1,0 +1,210 @@
+"""What changes: stored incidents and the findings of the newest look in, changes out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from holter.types import Finding, Kind, Severity
+
+RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
+
+
+class State(StrEnum):
+    """Where an incident stands. Acknowledgement stands beside it."""
+
+    OPEN = "open"
+    RECOVERED = "recovered"
+    CLOSED = "closed"
+
+
+class Event(StrEnum):
+    """A line of an incident's history; those that people are told are reasons of notifications too."""
+
+    OPENED = "opened"
+    REOPENED = "reopened"
+    ESCALATED = "escalated"
+    EASED = "eased"
+    RECLASSIFIED = "reclassified"
+    MOVED = "moved"
+    RECOVERED = "recovered"
+    WITHDRAWN = "withdrawn"
+    CLOSED = "closed"
+    ACKNOWLEDGED = "acknowledged"
+    UNACKNOWLEDGED = "unacknowledged"
+    COMMENT = "comment"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A finding with what recognises its event, and the wall time (Unix seconds) of its first step."""
+
+    finding: Finding
+    fingerprint: str
+    start_time: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What is stored of an incident, as far as the decision asks.
+
+    `word` is closed or reopened where a person said so last, None where Holter has the last word.
+    """
+
+    id: int
+    fingerprint: str
+    finding: Finding
+    state: State
+    start_time: float | None = None
+    word: Event | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One line for the history."""
+
+    type: Event
+    text: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What becomes of one incident: `known` None means it opens, `found` None that it is no longer found.
+
+    `lines` may be empty: the finding's numbers developed, and nothing that people would call an event.
+    """
+
+    known: Known | None
+    found: Found | None
+    state: State
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def events(self) -> frozenset[Event]:
+        """The kinds of lines this change adds."""
+        return frozenset(line.type for line in self.lines)
+
+
+def changes(known: Sequence[Known], found: Sequence[Found], *, over: bool = False) -> list[Change]:
+    """What the newest look at a run changes; nothing for incidents that stay as they are.
+
+    `over` says that the run is finished, which ends a stall without the run having gone on.
+    """
+    pairs, vanished = _match(known, found)
+    result = []
+    for item, partner in pairs:
+        change = _opened(item) if partner is None else _developed(partner, item)
+        if change is not None:
+            result.append(change)
+    lost = (item for item in vanished if item.state is State.OPEN and item.word is not Event.REOPENED)
+    result.extend(_vanished(item, over=over) for item in lost)
+    return result
+
+
+def _match(
+    known: Sequence[Known], found: Sequence[Found]
+) -> tuple[list[tuple[Found, Known | None]], list[Known]]:
+    """Findings with the incidents that they continue, and the incidents that nothing continues.
+
+    The fingerprint decides. Points that arrive late can move an event's first step: then the incident of
+    the same attempt that began or was noticed at the same step goes on under the new fingerprint.
+    """
+    by_fingerprint = {item.fingerprint: item for item in known}
+    pairs: dict[str, tuple[Found, Known | None]] = {}
+    for item in found:
+        pairs.setdefault(item.fingerprint, (item, by_fingerprint.get(item.fingerprint)))
+    left = [item for item in known if item.fingerprint not in pairs]
+    for fingerprint, (item, partner) in pairs.items():
+        moved = (
+            None if partner else next((old for old in left if _same_event(old.finding, item.finding)), None)
+        )
+        if moved is not None:
+            left.remove(moved)
+            pairs[fingerprint] = (item, moved)
+    return list(pairs.values()), left
+
+
+def _same_event(old: Finding, new: Finding) -> bool:
+    same_place = old.start_step == new.start_step or old.detected_step == new.detected_step
+    same_thing = (old.metric, old.labels) == (new.metric, new.labels) or old.kind == new.kind
+    return old.attempt == new.attempt and same_place and same_thing
+
+
+def _opened(found: Found) -> Change:
+    finding = found.finding
+    state = _natural_state(finding)
+    lines = [Line(type=Event.OPENED, text=finding.summary, detail={"kind": finding.kind.value})]
+    if state is State.RECOVERED:
+        lines.append(_recovered(finding))
+    return Change(known=None, found=found, state=state, lines=tuple(lines))
+
+
+def _natural_state(finding: Finding) -> State:
+    """Where an incident stands that no person has touched. Information needs nobody."""
+    if finding.severity is Severity.INFO:
+        return State.CLOSED
+    return State.OPEN if finding.end_step is None else State.RECOVERED
+
+
+def _recovered(finding: Finding) -> Line:
+    return Line(type=Event.RECOVERED, text=finding.summary, detail={"end_step": finding.end_step})
+
+
+def _developed(known: Known, found: Found) -> Change | None:
+    old, new = known.finding, found.finding
+    lines = [*_moved(known, found), *_judged(old, new)]
+    state = known.state if _person_has_it(known, new) else _natural_state(new)
+    if state is not known.state:
+        lines.append(_turned(known.state, state, new))
+    if not lines and old == new and known.start_time == found.start_time:
+        return None
+    return Change(known=known, found=found, state=state, lines=tuple(lines))
+
+
+def _person_has_it(known: Known, new: Finding) -> bool:
+    """What a person closed stays closed unless it gets worse; what one reopened stays open until it ends."""
+    old = known.finding
+    if known.word is Event.CLOSED:
+        return RANK[new.severity] <= RANK[old.severity]
+    return known.word is Event.REOPENED and (old.end_step, old.severity) == (new.end_step, new.severity)
+
+
+def _moved(known: Known, found: Found) -> list[Line]:
+    old, new = known.finding, found.finding
+    if known.fingerprint == found.fingerprint:
+        return []
+    detail = {"from_step": old.start_step, "to_step": new.start_step, "from": old.metric, "to": new.metric}
+    return [Line(type=Event.MOVED, text="Points that arrived later place it better.", detail=detail)]
+
+
+def _judged(old: Finding, new: Finding) -> list[Line]:
+    lines = []
+    if new.kind is not old.kind:
+        detail = {"from": old.kind.value, "to": new.kind.value}
+        lines.append(Line(type=Event.RECLASSIFIED, text=new.summary, detail=detail))
+    if new.severity is not old.severity:
+        worse = RANK[new.severity] > RANK[old.severity]
+        detail = {"from": old.severity.value, "to": new.severity.value}
+        text = "" if lines else new.summary
+        lines.append(Line(type=Event.ESCALATED if worse else Event.EASED, text=text, detail=detail))
+    return lines
+
+
+def _turned(before: State, after: State, finding: Finding) -> Line:
+    if after is State.OPEN:
+        return Line(type=Event.REOPENED, text=finding.summary)
+    if after is State.RECOVERED:
+        return _recovered(finding)
+    return Line(type=Event.CLOSED, text="For information only: it needs nobody.")
+
+
+def _vanished(known: Known, *, over: bool) -> Change:
+    if known.finding.kind is Kind.STALL and not over:
+        line = Line(type=Event.RECOVERED, text="New points arrived: the run goes on.")
+        return Change(known=known, found=None, state=State.RECOVERED, lines=(line,))
+    ended = over and known.finding.kind is Kind.STALL
+    text = "The run is finished." if ended else "With all points seen, this is no longer found."
+    return Change(known=known, found=None, state=State.CLOSED, lines=(Line(type=Event.WITHDRAWN, text=text),))

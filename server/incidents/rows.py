@@ -1,0 +1,79 @@
+"""Between an incident's columns and the values that decisions are made of."""
+
+from __future__ import annotations
+
+from holter.server.incidents.changes import Event, Found, Known, State
+from holter.server.incidents.present import finding_of, plain
+from holter.server.models.incidents import Incident
+from holter.types import Finding
+
+
+def known_of(row: Incident, word: Event | None) -> Known:
+    """What the decision asks of a stored incident."""
+    return Known(
+        id=row.id,
+        fingerprint=row.fingerprint,
+        finding=finding_of(row),
+        state=State(row.state),
+        start_time=row.start_time,
+        word=word,
+    )
+
+
+def plain_found(found: Found) -> Found:
+    """The same finding in plain numbers, as it will be when it is read back."""
+    old = found.finding
+    steps = {
+        name: None if getattr(old, name) is None else int(getattr(old, name))
+        for name in ("attempt", "start_step", "peak_step", "end_step", "detected_step", "classified_step")
+    }
+    finding = Finding(
+        kind=old.kind,
+        metric=old.metric,
+        labels=old.labels,
+        severity=old.severity,
+        confidence=float(old.confidence),
+        summary=old.summary,
+        advice=old.advice,
+        evidence=plain(old.evidence),
+        **steps,  # type: ignore[arg-type]  # None only where it was None
+    )
+    return Found(finding=finding, fingerprint=found.fingerprint, start_time=_plain_time(found.start_time))
+
+
+def _plain_time(value: float | None) -> float | None:
+    """A wall time as the database keeps it: None where the log has no clock."""
+    return None if value is None or value != value else float(value)
+
+
+def write_finding(row: Incident, found: Found) -> None:
+    """Make an incident's columns say what was found."""
+    finding = found.finding
+    row.fingerprint = found.fingerprint
+    row.start_time = found.start_time
+    row.kind = finding.kind.value
+    row.metric = finding.metric
+    row.labels = dict(finding.labels)
+    row.attempt = finding.attempt
+    row.start_step = finding.start_step
+    row.peak_step = finding.peak_step
+    row.end_step = finding.end_step
+    row.detected_step = finding.detected_step
+    row.classified_step = finding.classified_step
+    row.severity = finding.severity.value
+    row.confidence = finding.confidence
+    row.summary = finding.summary
+    row.advice = finding.advice
+    row.evidence = dict(finding.evidence)
+
+
+def write_state(row: Incident, state: State, now: float) -> None:
+    """Move an incident to `state`, with the times that belong to it."""
+    row.state = state.value
+    if state is State.OPEN:
+        row.recovered_at = row.closed_at = None
+    elif state is State.RECOVERED:
+        row.recovered_at = row.recovered_at or now
+        row.closed_at = None
+    else:
+        row.closed_at = row.closed_at or now
