@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 from holter.server.incidents.changes import Event, Found, Known, State
 from holter.server.incidents.present import finding_of, plain
 from holter.server.models.incidents import Incident
@@ -38,7 +40,9 @@ def plain_found(found: Found) -> Found:
         evidence=plain(old.evidence),
         **steps,  # type: ignore[arg-type]  # None only where it was None
     )
-    return Found(finding=finding, fingerprint=found.fingerprint, start_time=_plain_time(found.start_time))
+    # of one length, however long the names of metrics and labels are
+    fingerprint = blake2b(found.fingerprint.encode(), digest_size=16).hexdigest()
+    return Found(finding=finding, fingerprint=fingerprint, start_time=_plain_time(found.start_time))
 
 
 def _plain_time(value: float | None) -> float | None:
