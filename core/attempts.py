@@ -1,0 +1,391 @@
+"""Attempts: which launch of the job each row of a run belongs to, decided as rows arrive.
+
+The log's own word decides first, then the writer's identity and the wall clock, then steps that go
+backwards. Rows are judged in the order in which a writer logged them, so it does not matter how they
+were cut into batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import isnan, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holter.types import Batch, Column, FloatArray, IntArray, SeriesKey
+
+_NAMED_BELOW = 10_000  # larger numbers are job ids, not launch counters
+_TRACKED = 32  # series remembered of a writer: enough to tell its clock, small enough to store each time
+_UNDECIDED_ROWS = 100  # how long a new writer may log only what nobody else logs before it is settled
+_SILENCE = 60.0  # seconds without news that mean a new launch, where the usual interval is not known
+_SILENT_INTERVALS = 3.0
+_WINDOW = 256
+_NO_STEP = int(np.iinfo(np.int64).min)
+
+
+@dataclass(slots=True)
+class Track:
+    """What is remembered of one series of one writer in its attempt; times are NaN without a clock."""
+
+    count: int = 0
+    step: int = _NO_STEP  # highest
+    first: float = nan  # wall time
+    last: float = nan  # latest wall time
+
+    def seen(self, count: int, step: int, first: float, last: float) -> None:
+        """Take in some more points of the series."""
+        self.count += count
+        self.step = max(self.step, step)
+        self.first = first if isnan(self.first) else self.first
+        self.last = last if isnan(self.last) else max(self.last, last) if not isnan(last) else self.last
+
+
+@dataclass(slots=True)
+class Writer:
+    """One process or file that logs into the run: where it is, and what it logged there."""
+
+    attempt: int
+    undecided: int = 0  # rows for which it may still turn out to be a new launch
+    restarts: bool = False  # its first batch was marked as a new launch
+    followed: int = -1  # newest attempt it has been compared with by the clock
+    series: dict[SeriesKey, Track] = field(default_factory=dict)
+
+    def to_json(self) -> list[Any]:
+        """The state as JSON-able values."""
+        tracks = [
+            [key.metric, key.labels, track.count, track.step, _known(track.first), _known(track.last)]
+            for key, track in self.series.items()
+        ]
+        return [self.attempt, self.undecided, self.restarts, self.followed, tracks]
+
+    @classmethod
+    def from_json(cls, state: list[Any]) -> Writer:
+        """The writer that `to_json` described."""
+        series = {
+            SeriesKey(metric, tuple((name, value) for name, value in labels)): Track(
+                count, step, nan if first is None else first, nan if last is None else last
+            )
+            for metric, labels, count, step, first, last in state[4]
+        }
+        attempt, undecided, restarts, followed, _ = state
+        return cls(attempt, undecided, restarts, followed, series)
+
+    def track(self, columns: Iterable[Column]) -> None:
+        """Remember these columns' series too, as far as there is room; what was logged once makes room."""
+        fresh = [column for column in columns if column.key not in self.series]
+        if not fresh:
+            return
+        fresh.sort(key=lambda column: (-len(column.values), column.key))
+        room = _TRACKED - len(self.series)
+        if room < len(fresh):
+            for key in [key for key, track in self.series.items() if track.count <= 1][: len(fresh) - room]:
+                del self.series[key]
+        for column in fresh[: _TRACKED - len(self.series)]:
+            self.series[column.key] = Track()
+
+    def enter(self, attempt: int) -> None:
+        """Go on in another attempt: nothing has been logged there yet."""
+        self.attempt = attempt
+        self.series = {key: Track() for key in self.series}
+
+
+class _Row(NamedTuple):
+    step: int
+    time: float
+    keys: list[SeriesKey]
+    restarts: bool = False
+
+
+class _Rows:
+    """The rows of a batch, with those at which each remembered series has a value."""
+
+    def __init__(self, batch: Batch, wanted: Mapping[SeriesKey, Track]) -> None:
+        self.steps: IntArray = batch.steps
+        self.times: FloatArray = batch.times
+        self.at: dict[SeriesKey, IntArray | None] = {
+            column.key: column.rows for column in batch.columns if column.key in wanted
+        }
+        self.rising = bool(np.all(batch.steps[1:] >= batch.steps[:-1]))
+
+    def row(self, row: int, *, restarts: bool = False) -> _Row:
+        keys = [key for key in self.at if self.place(key, row) < self.place(key, row + 1)]
+        return _Row(int(self.steps[row]), float(self.times[row]), keys, restarts)
+
+    def place(self, key: SeriesKey, row: int) -> int:
+        """How many of the series' values stand before the row."""
+        rows = self.at[key]
+        return row if rows is None else int(np.searchsorted(rows, row))
+
+    def before(self, key: SeriesKey, rows: IntArray) -> IntArray:
+        """How many of the series' values stand before each of these rows."""
+        held = self.at.get(key, _NOWHERE)
+        return rows if held is None else np.searchsorted(held, rows).astype(np.int64)
+
+    def between(self, key: SeriesKey, start: int, stop: int) -> IntArray:
+        """The rows of the series within [start, stop)."""
+        rows = self.at[key]
+        if rows is None:
+            return np.arange(start, stop, dtype=np.int64)
+        return rows[self.place(key, start) : self.place(key, stop)]
+
+    def first(self, keys: Iterable[SeriesKey], start: int, stop: int) -> int | None:
+        """The first row in [start, stop) at which one of these series has a value."""
+        rows = [held[0] for key in keys if key in self.at and len(held := self.between(key, start, stop))]
+        return int(min(rows)) if rows else None
+
+    def show(self, writer: Writer, start: int, stop: int) -> None:
+        """Let the writer's tracks take in rows [start, stop)."""
+        if start == stop:
+            return
+        everywhere = _extent(self.steps[start:stop], self.times[start:stop])
+        for key, rows in self.at.items():
+            if rows is None:
+                writer.series[key].seen(stop - start, *everywhere)
+            elif len(held := self.between(key, start, stop)):
+                writer.series[key].seen(len(held), *_extent(self.steps[held], self.times[held]))
+        writer.undecided = max(0, writer.undecided - (stop - start))
+
+    def regress(self, writer: Writer, start: int, stop: int) -> int | None:
+        """The first row in [start, stop) at which a clock series goes back, other than by late delivery."""
+        tracks = writer.series
+        if self.rising and self.steps[start] >= max((tracks[key].step for key in self.at), default=_NO_STEP):
+            return None
+        base = {
+            name: tracks[name].count - (self.place(name, start) if name in self.at else 0) for name in tracks
+        }
+        found = stop
+        for key in self.at:
+            rows = self.between(key, start, stop)
+            back = rows[_goes_back(tracks[key], self.steps[rows], self.times[rows])]
+            if len(back):
+                counts = {name: base[name] + self.before(name, back) for name in tracks}
+                clock = back[2 * counts[key] >= np.max(list(counts.values()), axis=0)]
+                found = min(found, int(clock[0])) if len(clock) else found
+        return found if found < stop else None
+
+
+def _goes_back(track: Track, steps: IntArray, times: FloatArray) -> NDArray[np.bool_]:
+    """Where a series' step is below one before it, though its wall time is not: no late delivery."""
+    highest = np.maximum.accumulate(np.concatenate(([track.step], steps)))[:-1]
+    latest = np.fmax.accumulate(np.concatenate(([track.last], times)))[:-1]
+    return np.asarray((steps < highest) & ~(times < latest))
+
+
+def _extent(steps: IntArray, times: FloatArray) -> tuple[int, float, float]:
+    """The highest step, the first wall time that is known, and the latest."""
+    known = times[~np.isnan(times)]
+    return int(steps.max()), *((float(known[0]), float(known.max())) if len(known) else (nan, nan))
+
+
+def _known(time: float) -> float | None:
+    return None if isnan(time) else time
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The attempts of one run. `started` has the wall time of each one's first row, NaN without a clock."""
+
+    names: dict[str, int] = field(default_factory=dict)
+    started: dict[int, float] = field(default_factory=dict)
+    writers: dict[str, Writer] = field(default_factory=dict)
+
+    def split(self, writer: str, batch: Batch) -> list[tuple[int, Batch]]:
+        """Cut a writer's batch into stretches, each with its attempt's number.
+
+        The stretches are in the batch's order and share its arrays. `rows` of each column ascend.
+        """
+        if not len(batch.steps):
+            return []
+        known = self.writers.get(writer)
+        if batch.attempt is not None:
+            number = self._named(batch.attempt, float(batch.times[0]))
+            state = known or Writer(number)
+            if state.attempt != number:
+                state.enter(number)
+        else:
+            state = known or Writer(self._current(float(batch.times[0])), _UNDECIDED_ROWS, batch.restarts)
+        self.writers[writer] = state
+        state.track(batch.columns)
+        rows = _Rows(batch, state.series)
+        if batch.attempt is not None:
+            rows.show(state, 0, len(batch.steps))
+            return [(state.attempt, batch)]
+        marked = batch.restarts and known is not None
+        cuts = [(row, number) for row, number in self._walk(state, rows, marked=marked)]
+        ends = [row for row, _ in cuts[1:]] + [len(batch.steps)]
+        return [(number, cut(batch, row, end)) for (row, number), end in zip(cuts, ends, strict=True)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The state as JSON-able values."""
+        return {
+            "names": self.names,
+            "started": [[number, _known(time)] for number, time in self.started.items()],
+            "writers": {name: writer.to_json() for name, writer in self.writers.items()},
+        }
+
+    @classmethod
+    def from_json(cls, state: Mapping[str, Any]) -> Attempts:
+        """The attempts that `to_json` described; none for an empty mapping."""
+        return cls(
+            names=dict(state.get("names", {})),
+            started={number: nan if time is None else time for number, time in state.get("started", [])},
+            writers={name: Writer.from_json(known) for name, known in state.get("writers", {}).items()},
+        )
+
+    def _open(self, number: int, time: float) -> int:
+        if isnan(self.started.get(number, nan)):
+            self.started[number] = time
+        return number
+
+    def _next(self) -> int:
+        return max(self.started, default=-1) + 1
+
+    def _named(self, name: str, time: float) -> int:
+        counter = name.isascii() and name.isdecimal() and int(name) < _NAMED_BELOW
+        number = int(name) if counter else self.names.get(name, self._next())
+        self.names[name] = number
+        return self._open(number, time)
+
+    def _current(self, time: float) -> int:
+        """The attempt that was under way at a wall time; the newest where a clock does not tell."""
+        if not self.started:
+            return self._open(0, time)
+        earlier = [number for number, start in self.started.items() if not start > time]
+        return max(earlier, default=min(self.started))
+
+    def _walk(self, writer: Writer, rows: _Rows, *, marked: bool) -> Iterator[tuple[int, int]]:
+        """The rows at which the writer is in another attempt than before, the first row in any case."""
+        position, window, size = 0, _WINDOW, len(rows.steps)
+        if marked:
+            self._move(writer, self._newer(writer, rows.row(0, restarts=True)), float(rows.times[0]))
+        yielded = None
+        while position < size:
+            stop = min(size, position + window) if not rows.rising else size
+            turn = self._turn(writer, rows, position, stop)
+            end = stop if turn is None else turn[0]
+            if yielded != writer.attempt and end > position:
+                yield position, writer.attempt
+                yielded = writer.attempt
+            rows.show(writer, position, end)
+            if turn is not None:
+                self._move(writer, turn[1], float(rows.times[end]))
+            # windows bound the work where a log goes back again and again
+            window = 2 * window if turn is None else _WINDOW
+            position = end
+
+    def _move(self, writer: Writer, number: int, time: float) -> None:
+        writer.enter(self._open(number, time))
+
+    def _turn(self, writer: Writer, rows: _Rows, start: int, stop: int) -> tuple[int, int] | None:
+        """The first row in [start, stop) at which the writer changes its attempt, and the new one."""
+        while True:
+            shared = self._first_shared(writer, rows, start, min(stop, start + writer.undecided))
+            followed = self._first_followed(writer, rows, start, stop)
+            back = rows.regress(writer, start, stop)
+            row = min((at for at in (shared, followed, back) if at is not None), default=None)
+            if row is None:
+                return None
+            if row == shared:
+                number = self._settle(writer, rows.row(row))
+            elif row == followed:
+                number = self._follow(writer, rows.row(row))
+            else:
+                number = self._newer(writer, rows.row(row))
+            if number != writer.attempt:
+                return row, number
+
+    def _first_shared(self, writer: Writer, rows: _Rows, start: int, stop: int) -> int | None:
+        """Where a new writer first logs what its attempt has from others."""
+        if not writer.undecided or start >= stop:
+            return None
+        return rows.first(self._clock(writer.attempt, writer), start, stop)
+
+    def _settle(self, writer: Writer, row: _Row) -> int:
+        """Whether a new writer is part of its attempt, of a newer one, or the beginning of the next."""
+        writer.undecided = 0
+        return self._place(writer, writer.attempt, row._replace(restarts=writer.restarts))
+
+    def _newer(self, writer: Writer, row: _Row) -> int:
+        """The attempt of a known writer that begins anew: one that others have begun, or the next."""
+        newer = [number for number in self.started if number > writer.attempt]
+        under_way = [number for number in newer if not self.started[number] > row.time]
+        if not newer:
+            return self._next()
+        return self._place(writer, max(under_way) if under_way else min(newer), row)
+
+    def _place(self, writer: Writer, number: int, row: _Row) -> int:
+        """The first attempt from `number` on that a row can belong to, if need be the next one."""
+        for candidate in sorted(known for known in self.started if known >= number):
+            if not self._conflicts(writer, candidate, row):
+                return candidate
+        return self._next()
+
+    def _first_followed(self, writer: Writer, rows: _Rows, start: int, stop: int) -> int | None:
+        """Where the clock says that an attempt has begun with which the writer was not compared yet."""
+        seen = max(writer.attempt, writer.followed)
+        begun = [time for number, time in self.started.items() if number > seen and not isnan(time)]
+        later = rows.times[start:stop] >= min(begun) if begun else ()
+        return start + int(np.argmax(later)) if np.any(later) else None
+
+    def _follow(self, writer: Writer, row: _Row) -> int:
+        """A sibling of the job's writers goes along when the job is launched anew; a rival stays."""
+        number = max(number for number, time in self.started.items() if time <= row.time)
+        writer.followed = number
+        rivals = self._clock(number, writer).keys() & set(row.keys)
+        return writer.attempt if rivals else number
+
+    def _clock(self, attempt: int, but: Writer) -> dict[SeriesKey, Track]:
+        """The series that tell an attempt's progress: those with half as many points as its longest."""
+        merged: dict[SeriesKey, Track] = {}
+        for writer in self.writers.values():
+            if writer.attempt == attempt and writer is not but:
+                for key, track in writer.series.items():
+                    if track.count:
+                        merged.setdefault(key, Track()).seen(track.count, track.step, track.first, track.last)
+        most = max((track.count for track in merged.values()), default=0)
+        return {key: track for key, track in merged.items() if 2 * track.count >= most}
+
+    def _conflicts(self, writer: Writer, attempt: int, row: _Row) -> bool:
+        """Whether a row cannot be part of an attempt, going by what others logged there."""
+        clock = self._clock(attempt, writer)
+        latest = max((track.last for track in clock.values() if not isnan(track.last)), default=nan)
+        return any(_begins_anew(clock[key], latest, row) for key in row.keys if key in clock)
+
+
+def _begins_anew(track: Track, latest: float, row: _Row) -> bool:
+    """Whether a row of a new writer must come from another launch than what its attempt holds already."""
+    if isnan(row.time) or isnan(track.last):
+        return row.restarts or row.step <= track.step
+    if row.time <= track.last:
+        return False
+    interval = (track.last - track.first) / (track.count - 1) if track.count > 1 else 0.0
+    silence = _SILENT_INTERVALS * interval if interval else _SILENCE
+    return row.restarts or row.step < track.step or row.time - latest > silence
+
+
+def cut(batch: Batch, start: int, stop: int) -> Batch:
+    """Rows [start, stop) of a batch; the batch itself where that is all of it."""
+    if start == 0 and stop == len(batch.steps):
+        return batch
+    columns = []
+    for column in batch.columns:
+        if column.rows is None:
+            columns.append(Column(key=column.key, values=column.values[start:stop]))
+            continue
+        first, last = np.searchsorted(column.rows, (start, stop))
+        if first < last:
+            rows = column.rows[first:last] - start
+            columns.append(Column(key=column.key, values=column.values[first:last], rows=rows))
+    return replace(
+        batch,
+        steps=batch.steps[start:stop],
+        times=batch.times[start:stop],
+        columns=tuple(columns),
+        restarts=batch.restarts and start == 0,
+    )
+
+
+_NOWHERE = np.empty(0, dtype=np.int64)
