@@ -1,0 +1,140 @@
+"""Settings of the server and its commands: flags, then HOLTER_* variables, then holter.toml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+FILE = Path("holter.toml")
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used, and why."""
+
+
+def default_data_dir() -> Path:
+    """Where a person's data lie when nothing else is said: `$XDG_DATA_HOME/holter`."""
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "holter"
+
+
+class Settings(BaseSettings):
+    """What can be set. Each is a flag, `HOLTER_<NAME>`, or a line of holter.toml (docs/settings.md)."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HOLTER_", toml_file=FILE, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    data_dir: Path = Field(default_factory=default_data_dir)
+    database_url: str = ""
+    host: str = "127.0.0.1"
+    port: int = Field(default=8765, ge=0, le=65535)
+    public_url: str = ""
+    password: SecretStr | None = None
+    max_batch_mb: int = Field(default=64, ge=1, le=1024)
+    channels: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    slack_webhook_url: SecretStr | None = None
+    smtp_url: SecretStr | None = None
+    email_to: str = ""
+    email_from: str = ""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags before the environment before the file; no .env files, no secrets folders."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_web_address(cls, value: str) -> str:
+        if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname):
+            raise ValueError("expected an address such as https://holter.example.com")
+        return value.rstrip("/")
+
+    @field_validator("password")
+    @classmethod
+    def _is_long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < 8:
+            raise ValueError("expected at least 8 characters")
+        return value
+
+    @property
+    def database(self) -> str:
+        """The database's address: as set, or the SQLite file in `data_dir`."""
+        return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'holter.db'}"
+
+    @property
+    def address(self) -> str:
+        """The address people open: `public_url` if set, else where the server listens."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url or f"http://{host}:{self.port}"
+
+    @property
+    def login_required(self) -> bool:
+        """Whether anyone but this machine's users could reach the server, or a password is set."""
+        outside = bool(self.public_url) and not is_loopback(urlsplit(self.public_url).hostname or "")
+        return outside or self.password is not None or not is_loopback(self.host)
+
+    def all_channels(self) -> dict[str, dict[str, Any]]:
+        """The channels by name: those of `[channels.NAME]`, and those that the short settings make."""
+        channels = {name: dict(options) for name, options in self.channels.items()}
+        if self.slack_webhook_url:
+            url = self.slack_webhook_url.get_secret_value()
+            channels.setdefault("slack", {"type": "slack", "url": url})
+        if self.smtp_url and self.email_to:
+            email = {"type": "email", "url": self.smtp_url.get_secret_value(), "to": self.email_to}
+            channels.setdefault("email", email | ({"from": self.email_from} if self.email_from else {}))
+        return channels
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens on `host`."""
+    if host in LOOPBACK_NAMES:
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _expectation(kind: str, message: str) -> str:
+    return "there is no such setting" if kind == "extra_forbidden" else message.removeprefix("Value error, ")
+
+
+def load(flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings, with `flags` (None = not given) on top.
+
+    Raises SettingsError naming the setting and what is expected of it.
+    """
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        reasons = [
+            f"{'.'.join(map(str, problem['loc']))}: {_expectation(problem['type'], problem['msg'])}"
+            for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        raise SettingsError(
+            "settings (flags, HOLTER_* variables, holter.toml): " + "; ".join(reasons)
+        ) from error
+    except ValueError as error:  # a holter.toml that is not TOML, a HOLTER_CHANNELS that is not JSON
+        raise SettingsError(f"settings ({FILE} or HOLTER_* variables): {error}") from error

@@ -1,0 +1,217 @@
+"""The forms in which points arrive over HTTP: JSON columns, JSON points, raw buffers in msgpack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
+
+STEP_LIMIT = 2**53  # beyond it JSON's numbers are no longer exact
+Where = tuple[str | int, ...]
+Problem = tuple[Where, str]
+Value = float | Literal["NaN", "Infinity", "-Infinity"] | None
+LabelValue = str | int | float | bool
+NONFINITE_WORDS = 'NaN and infinities are the strings "NaN", "Infinity", "-Infinity"'
+
+
+class BodyError(ValueError):
+    """A body that cannot be taken. `problems` are places in it, each with what was expected there."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{'.'.join(map(str, place))}: {reason}" for place, reason in problems))
+
+
+class Header(msgspec.Struct, kw_only=True):
+    """What every form begins with: whose points these are, and how to know them when they come again."""
+
+    project: str
+    run: str
+    attempt: str | int | None = None
+    writer: str | None = None
+    batch_id: str | None = None
+    labels: dict[str, LabelValue] = {}
+    restarts: bool = False
+    config: dict[str, Any] = {}
+
+
+class PointRow(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Everything that was logged at one step."""
+
+    step: int
+    time: float | None = None
+    values: dict[str, Value]
+
+
+class JsonBody(Header, kw_only=True, forbid_unknown_fields=True):
+    """`columns` holds "step", perhaps "time", and the metrics; `points` is the same by rows."""
+
+    columns: dict[str, list[Value]] | None = None
+    points: list[PointRow] | None = None
+
+
+class RawColumn(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One series: float64 `values`, and int64 `rows` where some rows have none. Labels add to the body's."""
+
+    metric: str
+    values: bytes
+    labels: dict[str, LabelValue] = {}
+    rows: bytes | None = None
+
+
+class RawBody(Header, kw_only=True, forbid_unknown_fields=True):
+    """int64 `steps`, float64 `times` (NaN: no clock), and the series over these rows; little-endian."""
+
+    steps: bytes
+    columns: list[RawColumn]
+    times: bytes | None = None
+
+
+_JSON = msgspec.json.Decoder(JsonBody)
+_RAW = msgspec.msgpack.Decoder(RawBody)
+
+
+def parse_json(body: bytes) -> tuple[Header, Batch, Where]:
+    """Header, batch, and where in the body the batch's columns stand. Raises BodyError."""
+    try:
+        parsed = _JSON.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BodyError([_problem(error, body)]) from error
+    labels = labels_of(parsed.labels)
+    if parsed.columns is not None and parsed.points is None:
+        return parsed, _of_columns(parsed.columns, labels), ("columns",)
+    if parsed.points is not None and parsed.columns is None:
+        return parsed, _of_points(parsed.points, labels), ("points",)
+    raise BodyError([((), "expected either 'columns' or 'points'")])
+
+
+def parse_msgpack(body: bytes) -> tuple[Header, Batch, Where]:
+    """As `parse_json`, for the form with raw buffers."""
+    try:
+        parsed = _RAW.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BodyError([_problem(error)]) from error
+    steps = _integers(parsed.steps, ("steps",))
+    times = _no_clock(len(steps)) if parsed.times is None else _doubles(parsed.times, ("times",))
+    columns = tuple(
+        _raw_column(raw, parsed.labels, len(steps), ("columns", index))
+        for index, raw in enumerate(parsed.columns)
+    )
+    return parsed, Batch(steps=steps, times=times, columns=columns), ("columns",)
+
+
+def _problem(error: Exception, body: bytes | None = None) -> Problem:
+    reason, _, path = str(error).partition(" - at `")
+    if not isinstance(error, msgspec.ValidationError):
+        return (), f"{reason}; {NONFINITE_WORDS}"
+    path, named, _ = path.removesuffix("`").removeprefix("$").partition("[...]")
+    parts = path.replace("[", ".").replace("]", "").split(".")
+    place: Where = tuple(int(part) if part.isdecimal() else part for part in parts if part)
+    return _named(place, msgspec.json.decode(body)) if body and named else (place, reason)
+
+
+def _named(place: Where, loose: Any) -> Problem:
+    """The first wrong value of an object with free names: the decoder does not say which name it is."""
+    for part in place:
+        loose = loose[part]
+    kind: Any = {"columns": list[Value], "values": Value, "labels": LabelValue}[str(place[-1])]
+    for name, value in loose.items():
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            inside, reason = _problem(error)
+            words = f"; {NONFINITE_WORDS}" if kind is not LabelValue else ""
+            return (*place, name, *inside), reason + words
+    raise AssertionError(f"every value at {place} is right")
+
+
+def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels) -> Batch:
+    if "step" not in columns:
+        raise BodyError([(("columns", "step"), "expected a column 'step'")])
+    steps = _steps(columns["step"])
+    uneven = [
+        (("columns", name), f"expected {len(steps)} values, one for each step, got {len(values)}")
+        for name, values in columns.items()
+        if len(values) != len(steps)
+    ]
+    if uneven:
+        raise BodyError(uneven)
+    times = _floats(columns["time"]) if "time" in columns else _no_clock(len(steps))
+    series = tuple(
+        _column(SeriesKey(name, labels), values)
+        for name, values in columns.items()
+        if name not in {"step", "time"}
+    )
+    return Batch(steps=steps, times=times, columns=series)
+
+
+def _of_points(points: Sequence[PointRow], labels: Labels) -> Batch:
+    metrics: dict[str, list[Value]] = {}
+    for row, point in enumerate(points):
+        for metric, value in point.values.items():
+            metrics.setdefault(metric, [None] * len(points))[row] = value
+    return Batch(
+        steps=_steps([point.step for point in points]),
+        times=_floats([point.time for point in points]),
+        columns=tuple(_column(SeriesKey(metric, labels), values) for metric, values in metrics.items()),
+    )
+
+
+def _floats(values: Sequence[Value]) -> FloatArray:
+    # numpy reads None as NaN, and the three words as the values they stand for
+    return np.array(values, dtype=np.float64)
+
+
+def _no_clock(rows: int) -> FloatArray:
+    return np.full(rows, np.nan)
+
+
+def _steps(values: Sequence[Value]) -> IntArray:
+    numbers = _floats(values)
+    wrong = np.flatnonzero(~(np.abs(numbers) <= STEP_LIMIT) | (numbers != np.floor(numbers)))
+    if len(wrong):
+        index = int(wrong[0])
+        raise BodyError([(("step", index), f"expected a whole number up to 2**53, got {values[index]!r}")])
+    return numbers.astype(np.int64)
+
+
+def _column(key: SeriesKey, values: Sequence[Value]) -> Column:
+    if None not in values:
+        return Column(key=key, values=_floats(values))
+    logged = np.array([value is not None for value in values], dtype=bool)
+    return Column(key=key, values=_floats(values)[logged], rows=np.flatnonzero(logged))
+
+
+def _raw_column(raw: RawColumn, shared: Mapping[str, LabelValue], count: int, place: Where) -> Column:
+    values = _doubles(raw.values, (*place, "values"))
+    rows = None if raw.rows is None else _integers(raw.rows, (*place, "rows"))
+    expected = count if rows is None else len(rows)
+    if len(values) != expected:
+        raise BodyError(
+            [((*place, "values"), f"expected {expected} values, one for each row, got {len(values)}")]
+        )
+    if (
+        rows is not None
+        and len(rows)
+        and not (rows[0] >= 0 and rows[-1] < count and (np.diff(rows) > 0).all())
+    ):
+        raise BodyError([((*place, "rows"), f"expected ascending row numbers below {count}")])
+    return Column(key=SeriesKey(raw.metric, labels_of({**shared, **raw.labels})), values=values, rows=rows)
+
+
+def _integers(raw: bytes, place: Where) -> IntArray:
+    return np.frombuffer(_eights(raw, place), "<i8").astype(np.int64, copy=False)
+
+
+def _doubles(raw: bytes, place: Where) -> FloatArray:
+    return np.frombuffer(_eights(raw, place), "<f8").astype(np.float64, copy=False)
+
+
+def _eights(raw: bytes, place: Where) -> bytes:
+    if len(raw) % 8:
+        raise BodyError([(place, f"expected values of 8 bytes each, got {len(raw)} bytes")])
+    return raw

@@ -1,0 +1,99 @@
+"""What arrives over HTTP becomes a delivery, whole, or is refused with a reason for each field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from holter.server.forms import BodyError, Header, Problem, Where, parse_json, parse_msgpack
+from holter.types import Batch, Delivery, SeriesKey, labels_of
+
+NAME_LIMIT = 200
+LONG_NAME_LIMIT = 500
+TIME_LIMIT = 1e11  # the year 5138 in seconds: milliseconds of today lie beyond it
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Intake:
+    """A body that has been understood: the delivery, and the run's configuration if it came along."""
+
+    delivery: Delivery
+    config: dict[str, Any]
+
+
+def from_json(body: bytes) -> Intake:
+    """The delivery of a JSON body, in columns or in points. Raises BodyError."""
+    return _intake(*parse_json(body))
+
+
+def from_msgpack(body: bytes) -> Intake:
+    """The delivery of a msgpack body with raw little-endian buffers. Raises BodyError."""
+    return _intake(*parse_msgpack(body))
+
+
+def _intake(header: Header, batch: Batch, place: Where) -> Intake:
+    if problems := [*_names(header), *_series(batch, place), *_rows(batch, place)]:
+        raise BodyError(problems)
+    batch = replace(
+        batch,
+        columns=tuple(column for column in batch.columns if len(column.values)),
+        attempt=None if header.attempt is None else str(header.attempt),
+        restarts=header.restarts,
+    )
+    delivery = Delivery(
+        project=header.project,
+        run=header.run,
+        # without a word of its own a writer is known by its labels: ranks side by side are several
+        writer=header.writer or str(SeriesKey("http", labels_of(header.labels))),
+        batch_id=header.batch_id or uuid4().hex,
+        batch=batch,
+    )
+    return Intake(delivery=delivery, config=header.config)
+
+
+def _names(header: Header) -> Iterator[Problem]:
+    yield from _name(("project",), header.project, NAME_LIMIT)
+    yield from _name(("run",), header.run, LONG_NAME_LIMIT)
+    if header.attempt is not None:
+        yield from _name(("attempt",), str(header.attempt), NAME_LIMIT)
+    if header.writer is not None:
+        yield from _name(("writer",), header.writer, LONG_NAME_LIMIT)
+    if header.batch_id is not None:
+        yield from _name(("batch_id",), header.batch_id, NAME_LIMIT)
+
+
+def _name(place: Where, name: str, limit: int) -> Iterator[Problem]:
+    if not 0 < len(name) <= limit or _CONTROL.search(name):
+        yield place, f"expected 1 to {limit} characters, none of them control characters"
+
+
+def _series(batch: Batch, place: Where) -> Iterator[Problem]:
+    seen: set[SeriesKey] = set()
+    for column in batch.columns:
+        key = column.key
+        yield from _name((*place, key.metric), key.metric, LONG_NAME_LIMIT)
+        for name, value in key.labels:
+            yield from _name(("labels", name), name, NAME_LIMIT)
+            yield from _name(("labels", name), value, NAME_LIMIT)
+        if key in seen:
+            yield (*place, key.metric), f"expected the series {key} once"
+        seen.add(key)
+
+
+def _rows(batch: Batch, place: Where) -> Iterator[Problem]:
+    if not batch.points:
+        yield place, "expected at least one value"
+    if len(batch.times) != len(batch.steps):
+        yield (
+            (*place, "time"),
+            f"expected {len(batch.steps)} values, one for each step, got {len(batch.times)}",
+        )
+    wrong = batch.times[~(np.isnan(batch.times) | ((batch.times >= 0) & (batch.times < TIME_LIMIT)))]
+    if len(wrong):
+        yield (*place, "time"), f"expected Unix seconds, got {wrong[0]:g} (milliseconds?)"
