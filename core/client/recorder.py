@@ -1,0 +1,92 @@
+"""From memory to disk: a thread that turns the logged rows into bodies and appends them to the spool."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import deque
+from queue import Empty, SimpleQueue
+
+from holter.client.body import Envelope, Row, contents
+from holter.client.notices import Notices
+from holter.client.spool import Spool
+
+FLUSH_SECONDS = 0.5  # what a killed process can lose
+ROWS_AT_ONCE = 10_000
+DROPPED = "holter/dropped_points"
+
+
+class Recorder(threading.Thread):
+    """Drains `rows` every half second, or when `wake` says so. While the spool is full they wait in memory.
+
+    `rows` and `wake` may be written to from a signal handler: neither takes a lock.
+    """
+
+    def __init__(
+        self, spool: Spool, envelope: Envelope, notices: Notices, *, written: threading.Event
+    ) -> None:
+        super().__init__(name="holter-recorder", daemon=True)
+        self.rows: deque[Row] = deque()
+        self.wake: SimpleQueue[bool] = SimpleQueue()
+        self.dropped = 0
+        self._reported = 0
+        self._spool = spool
+        self._envelope = envelope
+        self._notices = notices
+        self._written = written
+        self._number = 0
+        self._held: deque[bytes] = deque()
+        self._last: bytes | None = None
+
+    def run(self) -> None:
+        closing = False
+        while not closing:
+            try:
+                closing = self.wake.get(timeout=FLUSH_SECONDS)
+            except Empty:
+                closing = False
+            self.flush()
+            self._notices.say()
+        if self._last is not None:
+            self._held.append(self._last)
+            self._write_held()
+
+    def close(self, timeout: float, *, last: bytes | None) -> None:
+        """Write what is in memory, then the line `last`, and end; waits at most `timeout` seconds."""
+        self._last = last
+        self.wake.put(True)
+        self.join(timeout)
+
+    def flush(self) -> None:
+        """Everything logged so far to disk, as far as there is room."""
+        while self._write_held() and (rows := self._take()):
+            for content in contents(rows):
+                self._held.append(self._envelope.wrap(self._number, content))
+                self._number += 1
+
+    def _take(self) -> list[Row]:
+        rows = [self.rows.popleft() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]
+        lost, self._reported = self.dropped - self._reported, self.dropped
+        if rows and lost:  # the loss is data of the run as well
+            rows.append(Row((DROPPED,), rows[-1].step, rows[-1].time, array("d", (lost,))))
+        return rows
+
+    def _write_held(self) -> bool:
+        """Whether all bodies made so far are on disk."""
+        while self._held:
+            try:
+                if not self._spool.append(self._held[0]):
+                    self._notices.note(
+                        "full", f"the spool {self._spool.folder} has reached its bound; {WAITING}"
+                    )
+                    return False
+            except OSError as error:
+                self._notices.note("full", f"the spool cannot be written ({error}); {WAITING}")
+                return False
+            self._held.popleft()
+            self._written.set()
+        self._notices.forget("full")
+        return True
+
+
+WAITING = "metrics wait in memory, and are counted and dropped once that is full too (the training goes on)"

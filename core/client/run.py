@@ -1,0 +1,266 @@
+"""A run, as a training process sees it: `init`, `log`, `finish`."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import random
+import tempfile
+import threading
+import time
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from holter.client import spool as spools
+from holter.client.body import Envelope, Row
+from holter.client.identity import Identity, default_name, detect
+from holter.client.notices import Notices
+from holter.client.recorder import Recorder
+from holter.client.sender import FINISH, Access, Courier, Sender
+from holter.client.values import MAX_NAME, MAX_STEP, flatten, plain, to_float, to_step
+
+DEFAULT_SERVER = "http://127.0.0.1:8765"
+SPOOL_BYTES = 2**30
+MEMORY_VALUES = 4_000_000  # about 32 MB, reached only while the disk cannot be written
+ROW_COST = 30  # what a row costs besides its values, in values
+KNOWN_SHAPES = 1_000
+EXIT_SECONDS = 5.0
+FINISH_SECONDS = 30.0
+WAKE_ROWS = 4_096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipe:
+    """The moving parts behind a run: memory to disk, disk to server."""
+
+    spool: spools.Spool
+    recorder: Recorder
+    sender: Sender
+    ending: bytes | None  # the line that ends the run, where it is this process's to say
+
+
+class Run:
+    """Takes what a training loop logs. Never raises, never waits for disk or network, but in `finish`.
+
+    Made by `init`. `log` may be called from several threads and from signal handlers. In a forked child
+    (a data loader's worker) it ignores what it is given.
+    """
+
+    def __init__(self, pipe: Pipe | None, notices: Notices) -> None:
+        self._pipe = pipe
+        self._notices = notices
+        self._step = -1
+        self._shapes: dict[tuple[str, ...], None] = {}
+
+    def log(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Log numbers under their names, at `step` (counted up from the last one where it is None).
+
+        Takes int, float, bool and whatever converts with `__float__` (numpy and torch scalars); NaN and
+        infinities are data. Nested mappings are joined by "/". Anything else is ignored with one warning.
+        """
+        try:
+            self._log(metrics, step)
+        except Exception as error:
+            self._notices.note("log", f"a call of log() was ignored: {type(error).__name__} in its values")
+
+    def _log(self, metrics: Mapping[str, Any], step: int | None) -> None:
+        pipe = self._pipe
+        if pipe is None:
+            self._notices.note("off", "log() is ignored: this run is finished, or another process opened it")
+            return
+        if step is None:
+            step = self._step + 1
+        elif type(step) is not int or not 0 <= step <= MAX_STEP:
+            if (whole := to_step(step)) is None:
+                self._notices.note("step", "ignored what came with a step that is no whole number from 0 on")
+                return
+            step = whole
+        self._step = step
+        try:
+            names = tuple(metrics)
+            values = array("d", metrics.values())
+            usual = names in self._shapes and len(names) == len(values)
+        except Exception:
+            usual = False
+        if not usual:
+            names, values = self._look_closely(metrics)
+        recorder = pipe.recorder
+        if len(recorder.rows) * (len(names) + ROW_COST) > MEMORY_VALUES:
+            recorder.dropped += len(names)
+        elif names:
+            recorder.rows.append(Row(names, step, time.time(), values))
+            if len(recorder.rows) % WAKE_ROWS == 0:
+                recorder.wake.put(False)
+
+    def _look_closely(self, metrics: Mapping[str, Any]) -> tuple[tuple[str, ...], array[float]]:
+        """Names and values of a call that is new in shape, or odd."""
+        found: dict[str, float] = {}
+        for name, value in flatten(metrics):
+            number = to_float(value)
+            if number is None:
+                self._notices.note(
+                    "value", f"{name!r} is ignored, as others may be: {type(value).__name__} is no number"
+                )
+            elif not 0 < len(name) <= MAX_NAME or not name.isprintable():
+                self._notices.note(
+                    "name", f"{name[:40]!r} is no name for a metric (1 to {MAX_NAME} printable characters)"
+                )
+            else:
+                found[name] = number
+        names = tuple(found)
+        if names == tuple(metrics):
+            if len(self._shapes) >= KNOWN_SHAPES:
+                self._shapes = {}
+            self._shapes[names] = None
+        return names, array("d", found.values())
+
+    def finish(self, timeout: float = FINISH_SECONDS) -> None:
+        """Say that the run has ended, and wait at most `timeout` seconds until everything is sent.
+
+        What could not be sent stays on disk; the next `holter.init` on this host sends it, or
+        `holter agent --spool`. Of several ranks, rank 0 ends the run.
+        """
+        self.close(timeout, ended=True)
+
+    def close(self, timeout: float, *, ended: bool = False) -> None:
+        """Stop logging; `ended` says that the training is over, and not only this process."""
+        OPEN.discard(self)
+        pipe, self._pipe = self._pipe, None
+        if pipe is None:
+            return
+        deadline = time.monotonic() + timeout
+        pipe.recorder.close(timeout, last=pipe.ending if ended else None)
+        sent = pipe.sender.close(max(0.0, deadline - time.monotonic()))
+        if dropped := pipe.recorder.dropped:
+            self._notices.note("dropped", f"{dropped} points were dropped: no room on disk or in memory")
+        if not sent or pipe.spool.folder.exists():
+            self._notices.note("left", f"what the server has not taken is kept in {pipe.spool.folder}")
+        self._notices.say()
+
+    def abandon(self) -> None:
+        """In a forked child: neither log nor send, and keep no hold on the parent's spool."""
+        if self._pipe is not None:
+            self._pipe.spool.let_go()
+            self._pipe = None
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(EXIT_SECONDS if kind else FINISH_SECONDS, ended=kind is None)
+
+
+OPEN: set[Run] = set()
+
+
+def init(
+    project: str = "default",
+    run: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    server: str | None = None,
+    token: str | None = None,
+    attempt: str | int | None = None,
+    labels: Mapping[str, object] | None = None,
+    spool: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Run:
+    """Open a run for this process. A run of the same project and name goes on, as its next attempt.
+
+    Where an argument is left out, the environment decides: HOLTER_SERVER, HOLTER_TOKEN, HOLTER_RUN,
+    HOLTER_ATTEMPT, HOLTER_SPOOL_DIR, HOLTER_SPOOL_BYTES. Never raises: when nothing can be recorded it
+    says so once, and the run it returns ignores what it is given.
+    """
+    notices = Notices()
+    try:
+        identity = detect(environ, attempt=None if attempt is None else str(attempt))
+        own = {"rank": identity.rank} if identity.rank is not None else {}
+        envelope = Envelope(
+            project=str(project),
+            run=str(run or environ.get("HOLTER_RUN") or default_name(environ)),
+            writer=identity.writer,
+            nonce=identity.nonce,
+            attempt=identity.attempt,
+            labels={str(name): str(value) for name, value in (own | dict(labels or {})).items()},
+            config=plain(config or {}),
+        )
+        access = Access(
+            server=server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
+            token=token or environ.get("HOLTER_TOKEN"),
+        )
+        pipe = connect(identity, envelope, access, notices, roots(spool, environ), bound(environ))
+    except Exception as error:
+        notices.note("off", f"nothing will be recorded: {type(error).__name__}: {error}")
+        notices.say()
+        return Run(None, notices)
+    opened = Run(pipe, notices)
+    OPEN.add(opened)
+    return opened
+
+
+def connect(
+    identity: Identity, envelope: Envelope, access: Access, notices: Notices, places: list[Path], limit: int
+) -> Pipe:
+    """Put the parts together and start them."""
+    header = {
+        "server": access.server,
+        "host": identity.host,
+        "project": envelope.project,
+        "run": envelope.run,
+    }
+    kept = open_spool(places, f"{identity.host}-{identity.pid}-{identity.nonce}", header, limit, notices)
+    stop = threading.Event()
+    courier = Courier(access, notices, stop=stop, chance=random.Random(identity.nonce))
+    sender = Sender(kept, courier, header, stop=stop)
+    recorder = Recorder(kept, envelope, notices, written=sender.written)
+    recorder.start()
+    sender.start()
+    ending = FINISH + envelope.empty() + b"}\n" if identity.rank in (None, 0) else None
+    return Pipe(spool=kept, recorder=recorder, sender=sender, ending=ending)
+
+
+def open_spool(
+    places: list[Path], name: str, header: Mapping[str, str], limit: int, notices: Notices
+) -> spools.Spool:
+    """A spool at the first of these places that can be written. Raises OSError when none can."""
+    for place in places[:-1]:
+        try:
+            return spools.create(place, name, header, limit=limit)
+        except OSError as error:
+            notices.note(f"spool {place}", f"no spool can be kept in {place} ({error}); trying elsewhere")
+    return spools.create(places[-1], name, header, limit=limit)
+
+
+def roots(spool: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[Path]:
+    """Where the spool may be, best first."""
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or "~").expanduser() / ".cache")
+    chosen = spool or environ.get("HOLTER_SPOOL_DIR") or cache / "holter" / "spool"
+    return [Path(chosen), Path(tempfile.gettempdir()) / f"holter-spool-{os.getuid()}"]
+
+
+def bound(environ: Mapping[str, str]) -> int:
+    """How many bytes the spool of one process may take."""
+    return int(environ.get("HOLTER_SPOOL_BYTES") or SPOOL_BYTES)
+
+
+def close_all() -> None:
+    """At exit: write and send what is left, without holding up the exit for long."""
+    for run in list(OPEN):
+        run.close(EXIT_SECONDS)
+
+
+def abandon_all() -> None:
+    """In a forked child."""
+    for run in list(OPEN):
+        run.abandon()
+    OPEN.clear()
+
+
+atexit.register(close_all)
+os.register_at_fork(after_in_child=abandon_all)

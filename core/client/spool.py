@@ -1,0 +1,209 @@
+"""The spool: what a process wants to send, in append-only files on local disk, until it is sent.
+
+One folder a process, `HOST-PID-NONCE`:
+
+    header.json        whose it is: server, project, run
+    00000001.jsonl     bodies, one a line; the next file begins when this one is full
+    sent               file number and offset of what the server has acknowledged
+    rejected.jsonl     bodies the server refused for good, each after the reason it gave
+    lock               held (flock) by whoever sends; freed by the system when that process dies
+
+An acknowledged file is removed. Reading again what was sent is harmless: every body carries its
+batch_id, and the server takes each once.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+SEGMENT_BYTES = 8 * 2**20
+
+
+class Spool:
+    """One process's folder: one thread appends, one takes out; they share nothing but the files.
+
+    `appended` and `freed` count bytes; each is written by one side only, so that no lock is needed.
+    """
+
+    def __init__(self, folder: Path, lock: int, *, limit: int) -> None:
+        # bare descriptors: a forked child must find nothing that locks, or flushes when it is destroyed
+        self.folder = folder
+        self._lock = lock
+        self._limit = limit
+        self._segment_bytes = min(SEGMENT_BYTES, max(1, limit // 4))
+        numbers = segments(folder)
+        self.appended = sum(segment(folder, number).stat().st_size for number in numbers)
+        self.freed = 0
+        self._writing: int | None = None
+        self._write_number = max(numbers, default=0)
+        self._written = 0
+        self._reading: int | None = None
+        self._sent = os.open(folder / "sent", os.O_RDWR | os.O_CREAT, 0o600)
+        self._read_number, self._offset = self._recall(min(numbers, default=1))
+
+    def _recall(self, first: int) -> tuple[int, int]:
+        words = os.pread(self._sent, 64, 0).split()
+        if len(words) == 2 and all(word.isdigit() for word in words) and int(words[0]) >= first:
+            return int(words[0]), int(words[1])
+        return first, 0
+
+    def append(self, body: bytes) -> bool:
+        """Write one body (a line). False when the bound of the spool is reached; OSError as it comes.
+
+        A line that could be written in part only (disk full) is cut off again.
+        """
+        if self.appended - self.freed + len(body) > self._limit:
+            return False
+        if self._writing is None or self._written >= self._segment_bytes:
+            self._begin_segment()
+        assert self._writing is not None
+        try:
+            if os.write(self._writing, body) < len(body):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
+        except OSError:
+            os.ftruncate(self._writing, self._written)
+            raise
+        self._written += len(body)
+        self.appended += len(body)
+        return True
+
+    def _begin_segment(self) -> None:
+        path = segment(self.folder, self._write_number + 1)
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if self._writing is not None:
+            os.close(self._writing)
+        self._writing, self._written = opened, 0
+        self._write_number += 1
+
+    def next(self) -> bytes | None:
+        """The oldest body not acknowledged, None when there is none (yet). The same until `done`."""
+        while True:
+            if self._reading is None:
+                try:
+                    self._reading = os.open(segment(self.folder, self._read_number), os.O_RDONLY)
+                except FileNotFoundError:
+                    return None
+            # looked at first: what is appended before the next file begins must still be read here
+            complete = segment(self.folder, self._read_number + 1).exists()
+            line = line_at(self._reading, self._offset)
+            if line.endswith(b"\n"):
+                return line
+            if not complete:
+                return None
+            self._leave_segment()
+
+    def _leave_segment(self) -> None:
+        """Everything in the file is acknowledged (a torn last line was never complete): remove it."""
+        assert self._reading is not None
+        size = os.fstat(self._reading).st_size
+        os.close(self._reading)
+        self._reading = None
+        path = segment(self.folder, self._read_number)
+        self._read_number, self._offset = self._read_number + 1, 0
+        self._remember()
+        path.unlink(missing_ok=True)
+        self.freed += size
+
+    def done(self, body: bytes) -> None:
+        """Acknowledge what `next` gave."""
+        self._offset += len(body)
+        self._remember()
+
+    def _remember(self) -> None:
+        os.pwrite(self._sent, b"%020d %020d\n" % (self._read_number, self._offset), 0)
+
+    def put_aside(self, body: bytes, reason: str) -> Path:
+        """Keep a refused body with its reason, and go on behind it; returns where it is kept."""
+        path = self.folder / "rejected.jsonl"
+        with path.open("ab") as file:
+            file.write(json.dumps({"reason": reason}).encode() + b"\n" + body)
+        self.done(body)
+        return path
+
+    def waiting(self) -> int:
+        """Bytes not acknowledged yet (about: another thread may be appending)."""
+        return max(0, self.appended - self.freed - self._offset)
+
+    def close(self) -> None:
+        """Let go of the folder; remove it when nothing in it is left to send or to look at."""
+        empty = self.next() is None
+        for descriptor in (self._writing, self._reading, self._sent):
+            if descriptor is not None:
+                os.close(descriptor)
+        if empty and not (self.folder / "rejected.jsonl").exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
+
+    def let_go(self) -> None:
+        """In a forked child: close its copy of the lock, which is then freed when the parent dies."""
+        os.close(self._lock)
+
+
+def line_at(descriptor: int, offset: int) -> bytes:
+    """The line that begins at `offset`, without its end where the file ends before it."""
+    parts = []
+    while block := os.pread(descriptor, 2**16, offset):
+        head, newline, _ = block.partition(b"\n")
+        parts += [head, newline]
+        offset += len(block)
+        if newline:
+            break
+    return b"".join(parts)
+
+
+def segment(folder: Path, number: int) -> Path:
+    return folder / f"{number:08d}.jsonl"
+
+
+def segments(folder: Path) -> list[int]:
+    return sorted(int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdecimal())
+
+
+def create(root: Path, name: str, header: Mapping[str, str | None], *, limit: int) -> Spool:
+    """A new spool below `root`. Raises OSError where no file can be written."""
+    hidden = root / f".{name}"
+    hidden.mkdir(parents=True, mode=0o700)
+    lock = os.open(hidden / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    (hidden / "header.json").write_text(json.dumps(header))
+    folder = hidden.rename(root / name)  # others see the folder only once it is locked
+    return Spool(folder, lock, limit=limit)
+
+
+def take_over(folder: Path) -> Spool | None:
+    """A spool whose process is gone; None while someone holds it, or when it is none."""
+    try:
+        lock = os.open(folder / "lock", os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return Spool(folder, lock, limit=0)  # nothing is added to it any more
+    except OSError:
+        os.close(lock)
+        return None
+
+
+def left_behind(root: Path, wanted: Callable[[Mapping[str, str]], bool]) -> Iterator[Spool]:
+    """The spools below `root` that no living process holds and whose header is `wanted`, oldest first."""
+    folders = [path for path in root.glob("*/header.json") if not path.parent.name.startswith(".")]
+    for path in sorted(folders, key=modified):
+        try:
+            header = json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue
+        if wanted(header) and (spool := take_over(path.parent)) is not None:
+            yield spool
+
+
+def modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
