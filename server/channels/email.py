@@ -1,0 +1,232 @@
+"""E-mail over SMTP: text and HTML, the curve inside, one thread of messages an incident."""
+
+from __future__ import annotations
+
+import logging
+import smtplib
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime, parseaddr
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
+from holter.server.channels.message import QUIET, Message
+
+_logger = logging.getLogger(__name__)
+_REPAIR = 300.0
+_TEMPLATES = Environment(
+    loader=PackageLoader("holter.server", "channels"),
+    autoescape=lambda name: name is not None and name.endswith(".html"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+class Security(StrEnum):
+    """How the connection is kept private."""
+
+    STARTTLS = "starttls"
+    SSL = "ssl"
+    NONE = "none"
+
+
+_PORTS = {Security.STARTTLS: 587, Security.SSL: 465, Security.NONE: 25}
+
+
+class EmailSettings(ChannelSettings):
+    """An SMTP server and who gets mail. `url` says all of the server at once.
+
+    `smtp://user:password@host:587` is STARTTLS, `smtps://...` TLS from the start, and
+    `smtp://host:25?security=none` neither. `ca_file` names the certificates to trust beside the system's.
+    """
+
+    url: SecretStr | None = None
+    host: str = ""
+    port: int = Field(0, ge=0, le=65535)
+    security: Security = Security.STARTTLS
+    username: str = ""
+    password: SecretStr | None = None
+    ca_file: Path | None = None
+    sender: str = Field("", alias="from")
+    to: tuple[str, ...]
+    timeout: float = Field(10.0, gt=0, le=60)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_url(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or not values.get("url"):
+            return values
+        given = values["url"]
+        return _of_url(given.get_secret_value() if isinstance(given, SecretStr) else str(given)) | values
+
+    @field_validator("to", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        return (
+            tuple(part.strip() for part in value.split(",") if part.strip())
+            if isinstance(value, str)
+            else value
+        )
+
+    @field_validator("to")
+    @classmethod
+    def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value or not all(_domain(one) for one in value):
+            raise ValueError("expected addresses such as oncall@example.com")
+        return value
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if not self.host:
+            raise ValueError("expected url (smtp://user:password@host:587) or host")
+        if bool(self.username) != (self.password is not None):
+            raise ValueError("username and password: expected both or neither")
+        if not _domain(self.from_address):
+            raise ValueError("from: expected an address such as holter@example.com")
+        return self
+
+    @property
+    def from_address(self) -> str:
+        """Who mail is from: as set, else the login if an address, else holter at the first receiver's."""
+        return self.sender or (self.username if _domain(self.username) else f"holter@{_domain(self.to[0])}")
+
+
+@dataclass(frozen=True)
+class EmailChannel:
+    """Sends messages to the receivers of one mail channel."""
+
+    settings: EmailSettings
+
+    @property
+    def destination(self) -> str:
+        """Where messages go, without the secret."""
+        return f"mail to {', '.join(self.settings.to)} through {self.settings.host}:{self._port}"
+
+    @property
+    def _port(self) -> int:
+        return self.settings.port or _PORTS[self.settings.security]
+
+    def send(self, message: Message, thread: str | None) -> Outcome:
+        """Send it, as an answer to the incident's first mail if there was one (`thread`: its Message-ID)."""
+        mail = letter(message, self.settings, thread)
+        try:
+            with self._connect() as server:
+                refused = server.send_message(mail)
+        except smtplib.SMTPAuthenticationError as error:
+            return Retry(f"SMTP: the server refused the login ({error.smtp_code})", after=_REPAIR)
+        except smtplib.SMTPRecipientsRefused as error:
+            return _refusal(max(code for code, _ in error.recipients.values()), "every receiver was refused")
+        except smtplib.SMTPResponseException as error:
+            return _refusal(error.smtp_code, "the server refused the message")
+        except (OSError, smtplib.SMTPException) as error:
+            return Retry(f"SMTP: {_why(error)}")
+        if refused:
+            _logger.warning("mail did not reach %s: the server refused them", ", ".join(refused))
+        return Delivered(thread=thread or str(mail["Message-ID"]))
+
+    def _connect(self) -> smtplib.SMTP:
+        settings = self.settings
+        context = ssl.create_default_context()
+        if settings.ca_file is not None:
+            context.load_verify_locations(settings.ca_file)
+        if settings.security is Security.SSL:
+            server: smtplib.SMTP = smtplib.SMTP_SSL(
+                settings.host, self._port, timeout=settings.timeout, context=context
+            )
+        else:
+            server = smtplib.SMTP(settings.host, self._port, timeout=settings.timeout)
+        try:
+            if settings.security is Security.STARTTLS:
+                server.starttls(context=context)
+            if settings.password is not None:
+                server.login(settings.username, settings.password.get_secret_value())
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+
+def letter(message: Message, settings: EmailSettings, thread: str | None) -> EmailMessage:
+    """The message as a mail. Sent again, it has the same Message-ID, and mail programs show it once.
+
+    News that asks nobody to wake up keeps the subject of the incident's first mail, because mail programs
+    thread by it; news that does says so in the subject.
+    """
+    mail = EmailMessage()
+    answers = thread is not None and message.reason in QUIET
+    mail["Subject"] = f"Re: [Holter] {message.subject}" if answers else f"[Holter] {message.headline}"
+    mail["From"] = settings.from_address
+    mail["To"] = ", ".join(settings.to)
+    mail["Date"] = format_datetime(datetime.fromtimestamp(message.sent_at, tz=UTC))
+    mail["Message-ID"] = message_id(message.key, settings)
+    mail["Auto-Submitted"] = "auto-generated"
+    if thread is not None:
+        mail["In-Reply-To"] = mail["References"] = thread
+    picture = "curve@holter" if message.picture is not None else None
+    mail.set_content(_TEMPLATES.get_template("email.txt").render(message=message))
+    html = _TEMPLATES.get_template("email.html").render(message=message, picture=picture)
+    mail.add_alternative(html, subtype="html")
+    if message.picture is not None:
+        part = mail.get_payload()[1]  # type: ignore[index]
+        part.add_related(  # type: ignore[union-attr]
+            message.picture, "image", "png", cid=f"<{picture}>", filename="curve.png", disposition="inline"
+        )
+    return mail
+
+
+def message_id(key: str, settings: EmailSettings) -> str:
+    """The Message-ID that belongs to a notification's key, at the sender's domain."""
+    digest = blake2b(f"{key}|{','.join(settings.to)}".encode(), digest_size=12).hexdigest()
+    return f"<holter.{digest}@{_domain(settings.from_address)}>"
+
+
+def _domain(address: str) -> str:
+    """The domain of a mail address, empty if it is none."""
+    try:
+        return Address(addr_spec=parseaddr(address)[1]).domain
+    except (ValueError, IndexError):
+        return ""
+
+
+def _of_url(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
+        raise ValueError("url: expected smtp://user:password@host:587 or smtps://user:password@host")
+    query = parse_qs(parts.query)
+    security = query.get("security", ["ssl" if parts.scheme == "smtps" else "starttls"])[0]
+    values: dict[str, Any] = {"host": parts.hostname, "port": parts.port or 0, "security": security}
+    if parts.username:
+        values["username"] = unquote(parts.username)
+        values["password"] = unquote(parts.password or "")
+    return values
+
+
+def _refusal(code: int, what: str) -> Outcome:
+    reason = f"SMTP: {what} ({code})"
+    return GiveUp(reason) if 500 <= code < 600 else Retry(reason)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the server's certificate is not trusted ({error.verify_message})"
+    if isinstance(error, smtplib.SMTPNotSupportedError):
+        return "the server does not offer what the settings ask for (STARTTLS or login)"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return type(error).__name__
+
+
+EMAIL = ChannelType(name="email", settings=EmailSettings, open=EmailChannel)

@@ -1,0 +1,243 @@
+"""A message: what a channel sends, in words, composed from an incident for someone asleep a minute ago."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any
+
+from holter.types import Kind, Severity
+
+TITLES: Mapping[Kind, str] = {
+    Kind.SPIKE_FAST: "Loss spike",
+    Kind.SPIKE_SLOW: "Slow loss spike",
+    Kind.SPIKE_UNRECOVERED: "Loss spike without recovery",
+    Kind.DIVERGENCE: "Loss diverges",
+    Kind.NONFINITE: "NaN or infinite values",
+    Kind.RESUME_ARTIFACT: "Loss jumped after a restart",
+    Kind.REPEATED_DATA: "Data repeated after a restart",
+    Kind.THROUGHPUT_REGRESSION: "Throughput dropped",
+    Kind.STRAGGLER: "Slow rank",
+    Kind.COMM_SLOWDOWN: "Collectives are slow",
+    Kind.DESYNC: "Ranks disagree",
+    Kind.STALL: "No new points",
+    Kind.LOSS_SCALE_COLLAPSE: "Loss scale collapsed",
+    Kind.MIXTURE_SHIFT: "Dataset mixture shifted",
+    Kind.SUDDEN_DROP: "Sudden improvement",
+    Kind.OUTLIER_BATCH: "Outlier batch",
+    Kind.HIDDEN_NONFINITE: "Masked NaN values",
+    Kind.MEMORY_LEAK: "Memory keeps growing",
+    Kind.GPU_FAULT: "GPU fault",
+}
+NEWS = {
+    "opened": "New",
+    "reopened": "Again",
+    "escalated": "Worse",
+    "reclassified": "Changed",
+    "recovered": "Recovered",
+    "withdrawn": "Withdrawn",
+    "closed": "Closed",
+    "summary": "Several at once",
+    "test": "Test",
+}
+QUIET = frozenset({"reclassified", "recovered", "withdrawn", "closed"})
+"""Reasons that continue a thread without asking anyone to wake up."""
+_SURE = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
+_SHOWN_EVIDENCE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One incident of a summary."""
+
+    text: str
+    link: str
+    severity: Severity
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One message. `key` is the same whenever it is sent again; `sent_at` is when it was first due.
+
+    `subject` stays the same for all messages of one incident, `headline` says this one's news.
+    `picture` is a PNG of the curve, `sketch` the curve as a line of text; `items` are a summary's.
+    """
+
+    key: str
+    reason: str
+    severity: Severity
+    subject: str
+    headline: str
+    sentence: str
+    link: str
+    sent_at: float
+    facts: tuple[tuple[str, str], ...] = ()
+    advice: str = ""
+    sketch: str = ""
+    picture: bytes | None = None
+    items: tuple[Item, ...] = ()
+
+    @property
+    def news(self) -> str:
+        """The reason in a word for people."""
+        return NEWS[self.reason]
+
+
+def compose(
+    incident: Mapping[str, Any],
+    *,
+    key: str,
+    reason: str,
+    sent_at: float,
+    address: str,
+    zone: tzinfo | None = None,
+    sketch: str = "",
+    picture: bytes | None = None,
+) -> Message:
+    """The message about one incident (its JSON, docs/rest.md). `zone`: None is this machine's."""
+    return Message(
+        key=key,
+        reason=reason,
+        severity=Severity(incident["severity"]),
+        subject=_subject(incident),
+        headline=_headline(incident, reason),
+        sentence=_sentence(incident, reason),
+        link=f"{address}/incidents/{incident['id']}",
+        sent_at=sent_at,
+        facts=tuple(_facts(incident, sent_at, zone)),
+        advice="" if reason in {"recovered", "withdrawn", "closed"} else incident["advice"],
+        sketch=sketch,
+        picture=picture,
+    )
+
+
+def summarise(incidents: Sequence[Mapping[str, Any]], *, key: str, sent_at: float, address: str) -> Message:
+    """One message about many incidents, the worst first."""
+    order = [Severity.CRITICAL, Severity.WARNING, Severity.INFO]
+    ranked = sorted(incidents, key=lambda one: (order.index(Severity(one["severity"])), one["id"]))
+    runs = sorted({f"{one['project']}/{one['run']}" for one in incidents})
+    where = runs[0] if len(runs) == 1 else f"{len(runs)} runs"
+    still_open = sum(one["state"] == "open" for one in incidents)
+    headline = f"{len(incidents)} incidents in {where}"
+    return Message(
+        key=key,
+        reason="summary",
+        severity=Severity(ranked[0]["severity"]),
+        subject=headline,
+        headline=headline,
+        sentence=(
+            f"{len(incidents)} incidents changed in {where} within a short time; {still_open} of them are "
+            "open. They are told together so that they do not flood this channel."
+        ),
+        link=f"{address}/incidents",
+        sent_at=sent_at,
+        items=tuple(
+            Item(
+                text=f"{_title(one)} · {one['run']} · step {one['start_step']:,} · {one['state']}",
+                link=f"{address}/incidents/{one['id']}",
+                severity=Severity(one["severity"]),
+            )
+            for one in ranked
+        ),
+    )
+
+
+def local_time(moment: float, zone: tzinfo | None = None) -> str:
+    """A wall time as people say it, with its zone: `Tue 26 Sep 2023, 03:12:07 CEST`."""
+    return datetime.fromtimestamp(moment, tz=zone).astimezone(zone).strftime("%a %d %b %Y, %H:%M:%S %Z")
+
+
+def _title(incident: Mapping[str, Any], kind: str | None = None) -> str:
+    return TITLES[Kind(kind or incident["kind"])]
+
+
+def _subject(incident: Mapping[str, Any]) -> str:
+    """As the incident opened, whatever became of it: mail programs thread by subject too."""
+    opened = next((event for event in incident["events"] if event["type"] == "opened"), None)
+    first = opened["detail"].get("kind") if opened else None
+    return f"{_title(incident, first)} in {incident['run']} at step {incident['start_step']:,}"
+
+
+def _headline(incident: Mapping[str, Any], reason: str) -> str:
+    title = f"{_title(incident)} in {incident['run']} at step {incident['start_step']:,}"
+    return title if reason == "opened" else f"{NEWS[reason]}: {title[0].lower()}{title[1:]}"
+
+
+def _sentence(incident: Mapping[str, Any], reason: str) -> str:
+    last = incident["events"][-1] if incident["events"] else None
+    if reason in {"withdrawn", "closed", "reopened"} and last and last["type"] == reason:
+        by = f" by {last['by']}" if last["by"] else ""
+        said = f": {last['text']}" if last["text"] else "."
+        return f"{NEWS[reason]}{by}{said} {incident['summary']}"
+    return str(incident["summary"])
+
+
+def _facts(incident: Mapping[str, Any], now: float, zone: tzinfo | None) -> list[tuple[str, str]]:
+    facts = [("Run", f"{incident['project']} / {incident['run']}"), ("Began", _began(incident, now, zone))]
+    if incident["end_step"] is not None:
+        steps = incident["end_step"] - incident["start_step"]
+        facts.append(("Ended", f"step {incident['end_step']:,}, {_counted(steps, 'step')} later"))
+    facts.append(("Where", _where(incident)))
+    facts.append(("How bad", f"{incident['severity'].capitalize()}, {_state(incident)}"))
+    sure = next(word for least, word in _SURE if incident["confidence"] >= least)
+    facts.append(("How sure", f"{sure} ({incident['confidence']:.0%})"))
+    measured = _evidence(incident["evidence"])
+    if measured:
+        facts.append(("Measured", measured))
+    return facts
+
+
+def _began(incident: Mapping[str, Any], now: float, zone: tzinfo | None) -> str:
+    place = f"step {incident['start_step']:,} of attempt {incident['attempt']}"
+    if incident["start_time"] is None:
+        return f"{place} (the log has no clock)"
+    return f"{place}, {local_time(incident['start_time'], zone)} ({_ago(now - incident['start_time'])})"
+
+
+def _where(incident: Mapping[str, Any]) -> str:
+    """The ranks or other labels it happened on; a series without labels speaks for the whole run."""
+    labels, evidence = incident["labels"], incident["evidence"]
+    named = {
+        **{name: evidence[name] for name in ("rank", "ranks", "node", "nodes") if name in evidence},
+        **labels,
+    }
+    spelled = [f"{name} {_listed(value)}" for name, value in named.items()]
+    return (
+        f"{incident['metric']} of {', '.join(spelled)}" if spelled else f"{incident['metric']}, the whole run"
+    )
+
+
+def _state(incident: Mapping[str, Any]) -> str:
+    if incident["acknowledged_by"] and incident["state"] == "open":
+        return f"open, acknowledged by {incident['acknowledged_by']}"
+    return str(incident["state"])
+
+
+def _evidence(evidence: Mapping[str, Any]) -> str:
+    """The first few measured numbers, as `baseline 2.31 · peak 4.02`."""
+    numbers = [
+        f"{name.replace('_', ' ')} {_number(value)}"
+        for name, value in evidence.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return " · ".join(numbers[:_SHOWN_EVIDENCE])
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _ago(seconds: float) -> str:
+    for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{_counted(int(seconds // size), noun)} ago"
+    return "just now"
