@@ -5,6 +5,7 @@ from holter.server.models.base import Base
 from holter.server.models.incidents import Analysis, Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.models.points import (
+    AcceptedBatch,
     Attempt,
     Chunk,
     Latest,
@@ -15,9 +16,11 @@ from holter.server.models.points import (
     SourceCursor,
     Timeline,
     UnreadableRow,
+    WriterRow,
 )
 
 __all__ = [
+    "AcceptedBatch",
     "Analysis",
     "Attempt",
     "Base",
@@ -34,4 +37,5 @@ __all__ = [
     "Timeline",
     "Token",
     "UnreadableRow",
+    "WriterRow",
 ]

@@ -20,4 +20,9 @@ class Base(DeclarativeBase):
     """The base of all tables. Times are Unix seconds as floats: what logs give, the same on every engine."""
 
     metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {dict[str, Any]: JSON, float: Float(53), bytes: LargeBinary}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+        float: Float(53),
+        bytes: LargeBinary,
+    }

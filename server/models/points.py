@@ -23,7 +23,10 @@ class Project(Base):
 
 
 class Run(Base):
-    """One training, however often it was restarted. `public_id` is what addresses show."""
+    """One training, however often it was restarted. `public_id` is what addresses show.
+
+    `revision` counts the commits of its points; `attempt_state` is how its attempts are told apart.
+    """
 
     __tablename__ = "run"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
@@ -35,11 +38,15 @@ class Run(Base):
     updated_at: Mapped[float]
     finished_at: Mapped[float | None]
     config: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    revision: Mapped[int] = mapped_column(BigInteger, default=0)
     attempt_state: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
 class Attempt(Base):
-    """One launch of the job inside a run, numbered from 0. `name` is the launch's own word, if it has one."""
+    """One launch of the job inside a run, numbered from 0. `name` is the launch's own word, if it has one.
+
+    The steps are those of the series that tell its progress; `points` counts the values written.
+    """
 
     __tablename__ = "attempt"
     __table_args__ = (UniqueConstraint("run_id", "number"),)
@@ -51,6 +58,16 @@ class Attempt(Base):
     last_step: Mapped[int] = mapped_column(BigInteger)
     first_time: Mapped[float | None]
     last_time: Mapped[float | None]
+    points: Mapped[int] = mapped_column(BigInteger, default=0)
+
+
+class WriterRow(Base):
+    """One process or file that logs into a run, and what is remembered of it to tell attempts apart."""
+
+    __tablename__ = "writer"
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(1000), primary_key=True)
+    state: Mapped[list[Any]]
 
 
 class SeriesRow(Base):
@@ -64,12 +81,25 @@ class SeriesRow(Base):
     labels: Mapped[str] = mapped_column(Text, default="[]")
 
 
+class AcceptedBatch(Base):
+    """The idempotency key of a batch, kept for good: the batch may come again after its compaction."""
+
+    __tablename__ = "accepted_batch"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    digest: Mapped[bytes] = mapped_column(LargeBinary(16), primary_key=True)
+
+
 class LogEntry(Base):
-    """One accepted batch, as encoded columns; lives until compaction has made chunks of it."""
+    """One accepted batch, as encoded columns; lives until compaction has made chunks of it.
+
+    A higher id is a newer write: ids are never used again.
+    """
 
     __tablename__ = "log"
+    __table_args__ = (Index("ix_log_place", "run_id", "id"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
     attempt: Mapped[int]
     step_min: Mapped[int] = mapped_column(BigInteger)
     step_max: Mapped[int] = mapped_column(BigInteger)
@@ -89,7 +119,11 @@ class Timeline(Base):
 
 
 class Chunk(Base):
-    """Up to 16,384 points of one series in one attempt, compressed, with their aggregates."""
+    """Up to 16,384 points of one series in one attempt, compressed, with their aggregates.
+
+    Steps ascend and stand once. Where chunks overlap, the higher id is the newer write; the log is newer
+    than every chunk. Extremes are those of the finite values, None without any.
+    """
 
     __tablename__ = "chunk"
     __table_args__ = (Index("ix_chunk_series_place", "series_id", "attempt", "step_min"),)
@@ -98,20 +132,17 @@ class Chunk(Base):
     attempt: Mapped[int]
     step_min: Mapped[int] = mapped_column(BigInteger)
     step_max: Mapped[int] = mapped_column(BigInteger)
-    time_min: Mapped[float | None]
-    time_max: Mapped[float | None]
     points: Mapped[int]
     nonfinite: Mapped[int]
     value_min: Mapped[float | None]
     value_max: Mapped[float | None]
-    value_last: Mapped[float | None]
-    timeline_id: Mapped[int] = mapped_column(ForeignKey("timeline.id"))
+    timeline_id: Mapped[int] = mapped_column(ForeignKey("timeline.id"), index=True)
     pyramid: Mapped[bytes] = mapped_column(LargeBinary)
     payload: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Latest(Base):
-    """The newest point of every series of a run, as one blob of columns."""
+    """The newest point of every series of a run among its chunks, as one blob of columns."""
 
     __tablename__ = "latest"
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
@@ -136,7 +167,7 @@ class UnreadableRow(Base):
     __tablename__ = "unreadable"
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"), index=True)
-    source: Mapped[str] = mapped_column(String(1000))
+    source: Mapped[str] = mapped_column(String(1000), index=True)
     place: Mapped[str] = mapped_column(String(200))
     reason: Mapped[str] = mapped_column(Text)
     seen_at: Mapped[float]

@@ -1,0 +1,78 @@
+"""Opening the database, and transactions on it: SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.engine import URL
+from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
+
+_PRAGMAS = (
+    "PRAGMA page_size = 8192",  # both must come before the first table
+    "PRAGMA auto_vacuum = INCREMENTAL",
+    "PRAGMA busy_timeout = 30000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # what was acknowledged survives a power failure
+    "PRAGMA foreign_keys = ON",
+)
+
+
+def connect(url: str | URL) -> Engine:
+    """An engine for a database address; `postgresql://` means the psycopg driver. Opens no connection yet."""
+    address = make_url(url)
+    if address.get_backend_name() == "sqlite":
+        return _sqlite(address)
+    if address.drivername in ("postgresql", "postgres"):
+        address = address.set(drivername="postgresql+psycopg")
+    if address.drivername != "postgresql+psycopg":
+        raise ValueError(f"database {address.drivername!r}: use sqlite:///FILE or postgresql+psycopg://…")
+    return create_engine(address, pool_size=10, max_overflow=20, pool_pre_ping=True)
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection that sees one moment of the database, however many statements it runs."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection = connection.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes, committed at the end, rolled back by an exception."""
+    with engine.connect().execution_options(holter_writes=True) as connection, connection.begin():
+        yield connection
+
+
+def _sqlite(address: URL) -> Engine:
+    engine = create_engine(address, pool_size=10, max_overflow=20)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin where SQLAlchemy begins them
+        cursor = connection.cursor()
+        for pragma in _PRAGMAS:
+            cursor.execute(pragma)
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("holter_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+@event.listens_for(Session, "after_begin")
+def _write_lock(_session: Session, transaction: SessionTransaction, connection: Connection) -> None:
+    # SQLite refuses to write in a transaction that has read before another one wrote, and no waiting
+    # helps: a transaction that was begun by name (session.begin()) means to write and takes the lock first
+    if connection.dialect.name == "sqlite" and transaction.origin is SessionTransactionOrigin.BEGIN:
+        connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,0 +1,57 @@
+"""Brings a database to the tables of this version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, text
+
+from holter.server.database import writing
+
+_LOCK = 0x486F6C746572  # "Holter": one server migrates at a time
+
+
+def upgrade(engine: Engine, revision: str = "head") -> None:
+    """Apply what is missing, in one transaction."""
+    with writing(engine) as connection:
+        _alone(connection)
+        command.upgrade(_config(connection), revision)
+
+
+def downgrade(engine: Engine, revision: str) -> None:
+    """Go back to a revision ("base": no tables at all), in one transaction."""
+    with writing(engine) as connection:
+        _alone(connection)
+        command.downgrade(_config(connection), revision)
+
+
+def check(engine: Engine) -> None:
+    """Raises alembic's CommandError where the database differs from the models."""
+    with writing(engine) as connection:
+        command.check(_config(connection))
+
+
+def migrations() -> Path:
+    """The folder of the migrations: in an installed package, else in a checkout."""
+    here = Path(__file__)
+    candidates = (here.parents[1] / "migrations", here.resolve().parents[1] / "alembic")
+    # by its env.py: a folder named alembic may be the library's own
+    found = next((folder for folder in candidates if (folder / "env.py").is_file()), None)
+    if found is None:
+        raise FileNotFoundError(f"no migrations in {' or '.join(map(str, candidates))}")
+    return found
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(migrations()).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _alone(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
