@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
 from holter.detectors.detector import Detector
+from holter.detectors.throughput import Throughput
 from holter.detectors.tuning import Tuning
 from holter.registry import build
 from holter.types import Finding, RunData
 
 __all__ = ["BUILTIN", "Detector", "Tuning", "analyze", "find", "fingerprint", "registry"]
 
-BUILTIN: tuple[Detector, ...] = ()
+BUILTIN: tuple[Detector, ...] = (Throughput(),)
 
 
 def registry() -> dict[str, Detector]:
@@ -24,7 +25,7 @@ def registry() -> dict[str, Detector]:
     return build(BUILTIN, group="holter.detectors")
 
 
-def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:  # noqa: B008 - frozen
+def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:
     """What all detectors find, one finding per real event, in the order in which they were spoken."""
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
     findings = [finding for detector in detectors for finding in detector.detect(run)]
@@ -68,7 +69,7 @@ def analyze(
     metric: str = "loss",
     attempt: ArrayLike | None = None,
     time: ArrayLike | None = None,
-    tuning: Tuning = Tuning(),  # noqa: B008 - frozen
+    tuning: Tuning = Tuning(),
 ) -> list[Finding]:
     """Findings in arrays, for notebooks.
 
