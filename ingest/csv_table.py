@@ -1,0 +1,305 @@
+"""Lines of a CSV log as columns: steps, times, labels and metrics, and what could not be read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holter.ingest import axes
+from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
+
+
+class Cells(NamedTuple):
+    """The numbers of one column: `values[i]` stands at row `rows[i]`, at every row where that is None."""
+
+    name: str
+    values: FloatArray
+    rows: IntArray | None
+
+
+class Layout:
+    """What each column of a header is for, and which of them have been seen to hold numbers or text."""
+
+    def __init__(self, header: Sequence[str]) -> None:
+        self.header = list(header)
+        self.step = _place(self.header, axes.find_step(self.header))
+        self.clock = _place(self.header, axes.find_clock(self.header))
+        self.attempt = _place(self.header, axes.ATTEMPT_NAME)
+        self.labels = [header.index(name) for name in axes.LABEL_NAMES if name in header]
+        self.numeric: set[int] = set()
+        self.text: set[int] = set()
+
+    @classmethod
+    def from_state(cls, header: Sequence[str], state: Mapping[str, Any]) -> Layout:
+        """The layout that `state()` described."""
+        layout = cls(header)
+        layout.numeric = _places(state.get("numeric", "0"))
+        layout.text = _places(state.get("text", "0"))
+        if state.get("clock") == "metric":
+            layout.clock = None
+        return layout
+
+    def state(self) -> dict[str, Any]:
+        """What was learned from rows, as JSON-able values."""
+        metric = self.clock is None and axes.find_clock(self.header) is not None
+        return {
+            "numeric": _bits(self.numeric),
+            "text": _bits(self.text),
+            **({"clock": "metric"} if metric else {}),
+        }
+
+    def metrics(self) -> list[int]:
+        """The places of metric columns; of columns of one name only the first, none without a name."""
+        taken = {self.step, self.clock, self.attempt, *self.labels}
+        return [
+            place
+            for place, name in enumerate(self.header)
+            if name and place not in taken and self.header.index(name) == place
+        ]
+
+
+@dataclass(kw_only=True)
+class Table:
+    """Rows that could be read. `lines` [n] has each row's line number, `problems` the line and reason."""
+
+    lines: IntArray
+    steps: IntArray
+    times: FloatArray
+    columns: list[Cells]
+    attempts: list[str] | None = None
+    labels: list[Labels] | None = None
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def stretches(self) -> Iterator[tuple[int, int]]:
+        """The spans of rows that share an attempt, in order."""
+        if not len(self):
+            return
+        names = self.attempts or []
+        turns = [row for row in range(1, len(names)) if names[row] != names[row - 1]]
+        yield from zip([0, *turns], [*turns, len(self)], strict=True)
+
+    def batch(self, start: int, stop: int, *, attempt: str | None) -> Batch:
+        """Rows [start, stop) as a batch; a column `attempt` says more than the file's name."""
+        columns: list[Column] = []
+        for cells in self.columns:
+            values, rows = _between(cells, start, stop)
+            if not len(values):
+                continue
+            if self.labels is None:
+                full = len(values) == stop - start
+                columns.append(Column(key=SeriesKey(cells.name), values=values, rows=None if full else rows))
+            else:
+                columns.extend(_labelled(cells.name, values, rows, self.labels[start:stop]))
+        named = (self.attempts[start] or attempt) if self.attempts else attempt
+        return Batch(
+            steps=self.steps[start:stop],
+            times=self.times[start:stop],
+            columns=tuple(columns),
+            attempt=named,
+        )
+
+
+def parse(lines: Sequence[bytes], *, layout: Layout, delimiter: str, first_line: int) -> Table:
+    """The rows among these lines. A line that is no row is a problem, an empty one or the header is not."""
+    problems: list[tuple[int, str]] = []
+    rows, numbers = _rows(lines, layout.header, delimiter, first_line, problems)
+    if layout.step is None:
+        rows, numbers = [], []
+    rows, numbers, steps = _steps(rows, numbers, layout, problems)
+    cells = list(zip(*rows, strict=True)) if rows else []
+    place = np.array(numbers, dtype=np.int64)
+    times = _times(cells, layout, place, problems)
+    columns = [_column(cells[at], at, layout, place, problems) for at in layout.metrics()] if rows else []
+    return Table(
+        lines=place,
+        steps=steps,
+        times=times,
+        columns=[column for column in columns if len(column.values)],
+        attempts=_attempts(cells[layout.attempt]) if rows and layout.attempt is not None else None,
+        labels=_labels(cells, layout) if rows and layout.labels else None,
+        problems=sorted(problems),
+    )
+
+
+def _rows(
+    lines: Sequence[bytes],
+    header: Sequence[str],
+    delimiter: str,
+    first_line: int,
+    problems: list[tuple[int, str]],
+) -> tuple[list[list[str]], list[int]]:
+    text = b"\n".join(lines).decode("utf-8", "replace")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+    split = _quoted if '"' in text else str.split
+    width, names = len(header), list(header)
+    rows, numbers = [], []
+    for number, line in enumerate(text.split("\n") if lines else (), first_line):
+        row = split(line, delimiter)
+        if len(row) == width and row != names:
+            rows.append(row)
+            numbers.append(number)
+        elif line and len(row) != width:
+            problems.append((number, f"expected {width} columns as in the header, found {len(row)}"))
+    return rows, numbers
+
+
+def _quoted(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def _steps(
+    rows: list[list[str]], numbers: list[int], layout: Layout, problems: list[tuple[int, str]]
+) -> tuple[list[list[str]], list[int], IntArray]:
+    """Rows whose step can be read, and those steps."""
+    place = layout.step or 0
+    try:
+        return rows, numbers, np.array([int(row[place]) for row in rows], dtype=np.int64)
+    except (ValueError, OverflowError):
+        pass
+    steps, kept = [], []
+    for at, row in enumerate(rows):
+        try:
+            steps.append(axes.read_step(row[place]))
+            kept.append(at)
+        except ValueError as error:
+            problems.append((numbers[at], f"column {layout.header[place]}: {error}"))
+    return [rows[at] for at in kept], [numbers[at] for at in kept], np.array(steps, dtype=np.int64)
+
+
+def _times(
+    cells: Sequence[Sequence[str]], layout: Layout, numbers: IntArray, problems: list[tuple[int, str]]
+) -> FloatArray:
+    times = np.full(len(numbers), np.nan)
+    if layout.clock is None or not len(numbers):
+        return times
+    name = layout.header[layout.clock]
+    for row, cell in enumerate(cells[layout.clock]):
+        if axes.is_absent(cell):
+            continue
+        try:
+            time = axes.read_clock(cell, name=name)
+        except ValueError as error:
+            problems.append((int(numbers[row]), f"column {name}: {error}"))
+            continue
+        if time is None:  # a duration: a metric like the others
+            layout.clock = None
+            return np.full(len(numbers), np.nan)
+        times[row] = time
+    return times
+
+
+def _column(
+    cells: Sequence[str], place: int, layout: Layout, numbers: IntArray, problems: list[tuple[int, str]]
+) -> Cells:
+    name = layout.header[place]
+    try:
+        values = np.array(list(map(float, cells)), dtype=np.float64)
+        layout.numeric.add(place)
+        return Cells(name, values, None)
+    except ValueError:
+        pass
+    found: list[float] = []
+    rows: list[int] = []
+    wrong: list[int] = []
+    for row, cell in enumerate(cells):
+        if not cell:
+            continue
+        try:
+            found.append(float(cell))
+            rows.append(row)
+        except ValueError:
+            if not axes.is_absent(cell):
+                wrong.append(row)
+    _tell_wrong(cells, wrong, place, layout, numbers, problems, any_number=bool(found))
+    return Cells(name, np.array(found, dtype=np.float64), np.array(rows, dtype=np.int64))
+
+
+def _tell_wrong(
+    cells: Sequence[str],
+    wrong: Sequence[int],
+    place: int,
+    layout: Layout,
+    numbers: IntArray,
+    problems: list[tuple[int, str]],
+    *,
+    any_number: bool,
+) -> None:
+    """A cell that is no number is a problem; a column that never held one is a problem once."""
+    if any_number:
+        layout.numeric.add(place)
+    name = layout.header[place]
+    if place in layout.numeric:
+        problems += [
+            (int(numbers[row]), f"column {name}: expected a number, found {cells[row][:60]!r}")
+            for row in wrong
+        ]
+    elif wrong and place not in layout.text:
+        layout.text.add(place)
+        shown = cells[wrong[0]][:60]
+        problems.append(
+            (int(numbers[wrong[0]]), f"column {name}: expected numbers, found text like {shown!r}")
+        )
+
+
+def _attempts(cells: Sequence[str]) -> list[str]:
+    return [_whole(cell) for cell in cells]
+
+
+def _labels(cells: Sequence[Sequence[str]], layout: Layout) -> list[Labels]:
+    names = [layout.header[place] for place in layout.labels]
+    known: dict[tuple[str, ...], Labels] = {}
+    found = []
+    for row in zip(*(cells[place] for place in layout.labels), strict=True):
+        if row not in known:
+            known[row] = labels_of(
+                {name: _whole(cell) for name, cell in zip(names, row, strict=True) if cell.strip()}
+            )
+        found.append(known[row])
+    return found
+
+
+def _labelled(name: str, values: FloatArray, rows: IntArray, labels: Sequence[Labels]) -> Iterator[Column]:
+    """One column per set of labels, in the order in which they first appear."""
+    codes: dict[Labels, int] = {}
+    code = np.array([codes.setdefault(labels[row], len(codes)) for row in rows.tolist()], dtype=np.int64)
+    order = np.argsort(code, kind="stable")
+    ends = np.cumsum(np.bincount(code, minlength=len(codes)))
+    for label, taken in zip(codes, np.split(order, ends[:-1]), strict=True):
+        yield Column(key=SeriesKey(name, label), values=values[taken], rows=rows[taken])
+
+
+def _between(cells: Cells, start: int, stop: int) -> tuple[FloatArray, IntArray]:
+    if cells.rows is None:
+        return cells.values[start:stop], np.arange(stop - start, dtype=np.int64)
+    first, last = np.searchsorted(cells.rows, (start, stop))
+    return cells.values[first:last], cells.rows[first:last] - start
+
+
+def _whole(cell: str) -> str:
+    """`3` for `3`, `3.0` and ` 3`: loggers that go through a data frame write integers as floats."""
+    text = cell.strip()
+    return text[:-2] if text.endswith(".0") and text[:-2].isdecimal() else text
+
+
+def _place(header: Sequence[str], name: str | None) -> int | None:
+    return header.index(name) if name is not None and name in header else None
+
+
+def _bits(places: set[int]) -> str:
+    return format(sum(1 << place for place in places), "x")
+
+
+def _places(bits: str) -> set[int]:
+    number: int = int(bits, 16)
+    return {place for place in range(number.bit_length()) if number >> place & 1}

@@ -1,0 +1,61 @@
+"""Complete lines of a growing file, in bounded blocks that know where they end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import BinaryIO
+
+BLOCK = 128 * 1024
+LONGEST_LINE = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LineBlock:
+    """Some complete lines without their line ends; line `i` begins at byte `offsets[i]` of the stream.
+
+    `offsets` has one entry more than there are lines: where the next line begins. `overlong` says that
+    the block stands for a single line (or a piece of one) beyond `LONGEST_LINE`, left out of `lines`;
+    `ended` is False while the end of that line has not been seen.
+    """
+
+    lines: list[bytes]
+    offsets: list[int]
+    overlong: bool = False
+    ended: bool = True
+
+
+def read_block(stream: BinaryIO) -> LineBlock | None:
+    """The next complete lines from the stream's position on, None if there is no complete line yet.
+
+    About `BLOCK` bytes, more only for a single long line. The stream is left right after them, or where
+    it was.
+    """
+    start = stream.tell()
+    data = stream.read(BLOCK)
+    while b"\n" not in data:
+        if len(data) > LONGEST_LINE:
+            return LineBlock(lines=[], offsets=[stream.tell()], overlong=True, ended=False)
+        more = stream.read(BLOCK)
+        if not more:
+            stream.seek(start)
+            return None
+        data += more
+    first, cut = data.find(b"\n"), data.rfind(b"\n")
+    if first > LONGEST_LINE:
+        stream.seek(start + first + 1)
+        return LineBlock(lines=[], offsets=[start + first + 1], overlong=True)
+    lines = data[:cut].split(b"\n")
+    offsets = [start]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    stream.seek(offsets[-1])
+    return LineBlock(lines=lines, offsets=offsets)
+
+
+def skip_line(stream: BinaryIO) -> bool:
+    """Pass over the rest of a line too long to read; False if its end is not there yet."""
+    while data := stream.read(BLOCK):
+        if (cut := data.find(b"\n")) >= 0:
+            stream.seek(stream.tell() - len(data) + cut + 1)
+            return True
+    return False

@@ -1,0 +1,40 @@
+"""What could not be read, kept until it has been told: once each, and never without bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holter.types import Unreadable
+
+TOLD_PER_BLOCK = 20
+
+
+class Problems:
+    """Problems of the block just read, told after its batch; they are part of a reader's state."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._waiting = [Unreadable(place=place, reason=reason) for place, reason in state.get("untold", ())]
+        self._more = 0
+        self._last = ""
+
+    def add(self, place: str, reason: str) -> None:
+        """Remember a problem; beyond `TOLD_PER_BLOCK` only their number is kept."""
+        self._last = place
+        if len(self._waiting) < TOLD_PER_BLOCK:
+            self._waiting.append(Unreadable(place=place, reason=reason))
+        else:
+            self._more += 1
+
+    def tell(self) -> Iterator[Unreadable]:
+        """Yield what waits; what has been yielded is forgotten."""
+        if self._more:
+            reason = f"{self._more} more places like these, up to here, could not be read"
+            self._waiting.append(Unreadable(place=self._last, reason=reason))
+            self._more = 0
+        while self._waiting:
+            yield self._waiting.pop(0)
+
+    def state(self) -> dict[str, Any]:
+        """What is still to be told, as JSON-able values; empty when nothing is."""
+        return {"untold": [[one.place, one.reason] for one in self._waiting]} if self._waiting else {}
