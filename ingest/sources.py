@@ -1,0 +1,126 @@
+"""Finding the logs in a tree of folders, and telling what kind each of them is."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from holter.ingest.format import Format
+from holter.ingest.opening import HEAD, plain_name, read_head
+from holter.ingest.placing import Place, place_file, place_tree, reading_order
+
+_log = logging.getLogger(__name__)
+
+_DEEPEST = 24
+_PASSED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "checkpoints"})
+_PASSED_SUFFIXES = frozenset(
+    {".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".npz", ".npy", ".h5", ".parquet", ".arrow", ".tar"}
+    | {".zip", ".whl", ".so", ".png", ".jpg", ".jpeg", ".gif", ".mp4", ".pdf", ".py", ".ipynb", ".md"}
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """One log: its file, its format, and where it stands."""
+
+    path: Path
+    format: Format
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file's size and time when it was looked at, and the format that claimed it, if any did."""
+
+    inode: int
+    size: int
+    modified: int
+    format: Format | None
+
+
+class Tree:
+    """A watched file or folder. Remembers which files are logs, so that each is opened once to find out."""
+
+    def __init__(self, root: Path, formats: Mapping[str, Format], *, one_run: bool = False) -> None:
+        self.root = root
+        self._formats = formats
+        self._one_run = one_run
+        self._seen: dict[Path, Seen] = {}
+
+    def scan(self) -> list[Source]:
+        """Every log there is now, in the order in which those of a run should be read."""
+        found: dict[Path, Format] = {}
+        seen: dict[Path, Seen] = {}
+        for path, stat in walk(self.root):
+            looked = self._look(path, stat)
+            seen[path] = looked
+            if looked.format is not None:
+                found[path] = looked.format
+        self._seen = seen
+        if self.root in found and self.root.is_file():
+            places = {self.root: place_file(self.root)}
+        else:
+            places = place_tree(self.root, found, one_run=self._one_run)
+        return [
+            Source(path=path, format=found[path], place=places[path])
+            for path in sorted(found, key=lambda path: (places[path].run, reading_order(path)))
+        ]
+
+    def _look(self, path: Path, stat: os.stat_result) -> Seen:
+        before = self._seen.get(path)
+        if before is not None and before.inode == stat.st_ino:
+            settled = before.format is not None or before.size >= HEAD
+            if settled or (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns):
+                return before
+        return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns, recognise(path, self._formats))
+
+
+def recognise(path: Path, formats: Mapping[str, Format]) -> Format | None:
+    """The format that claims a file by its name and beginning; None where none does, or it does not open."""
+    try:
+        head = read_head(path)
+    except OSError as error:
+        _log.warning("%s: cannot be opened: %s", path, error.strerror or error)
+        return None
+    name = plain_name(path)
+    return next((format for format in formats.values() if format.sniff(name, head)), None)
+
+
+def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The files in which a log may be, below a folder; or the file itself.
+
+    Hidden folders, checkpoints, and what links elsewhere inside the tree are passed over.
+    """
+    if root.is_file():
+        yield root, root.stat()
+    else:
+        yield from _walk(root, root.resolve(), _DEEPEST)
+
+
+def _walk(folder: Path, root: Path, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
+    try:
+        with os.scandir(folder) as entries:
+            inside = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        _log.warning("%s: cannot be listed: %s", folder, error.strerror or error)
+        return
+    for entry in inside:
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                if depth and not entry.name.startswith(".") and entry.name not in _PASSED_FOLDERS:
+                    yield from _walk(folder / entry.name, root, depth - 1)
+            elif _may_be_log(entry, root):
+                yield folder / entry.name, entry.stat()
+        except OSError:  # gone between listing and looking
+            continue
+
+
+def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:
+    if entry.name.startswith(".") or os.path.splitext(entry.name)[1].lower() in _PASSED_SUFFIXES:
+        return False
+    if not entry.is_file():
+        return False
+    return not (entry.is_symlink() and Path(entry.path).resolve().is_relative_to(root))
