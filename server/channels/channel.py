@@ -41,11 +41,15 @@ class Channel(Protocol):
     """A destination of messages, set up.
 
     `send` returns in bounded time, never raises for what the other side does, and tells no secret in a
-    reason. A message may be sent twice (its `key` is then the same). `destination` is for people.
+    reason. A message may be sent twice (its `key` is then the same). `destination` is for people;
+    `wants_picture` says that the channel can show a PNG.
     """
 
     @property
     def destination(self) -> str: ...
+
+    @property
+    def wants_picture(self) -> bool: ...
 
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Send it, below `thread` if it has one: what `Delivered` of the incident's first message gave."""
@@ -63,8 +67,8 @@ class ChannelSettings(BaseModel):
     settle: float = Field(
         5.0, ge=0, description="seconds to wait for more about an incident before it is sent"
     )
-    burst: int = Field(6, ge=1, description="messages within `window`, more are told together in one")
-    window: float = Field(900.0, gt=0, description="seconds over which `burst` counts")
+    burst: int = Field(10, ge=1, description="messages within `window`, more are told together in one")
+    window: float = Field(3600.0, gt=0, description="seconds over which `burst` counts")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -114,6 +114,11 @@ class EmailChannel:
         return f"mail to {', '.join(self.settings.to)} through {self.settings.host}:{self._port}"
 
     @property
+    def wants_picture(self) -> bool:
+        """Mail shows it inline."""
+        return True
+
+    @property
     def _port(self) -> int:
         return self.settings.port or _PORTS[self.settings.security]
 

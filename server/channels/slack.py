@@ -67,6 +67,11 @@ class SlackChannel:
             return f"Slack webhook at {urlsplit(self.settings.url.get_secret_value()).hostname}"
         return f"Slack channel {self.settings.channel}"
 
+    @property
+    def wants_picture(self) -> bool:
+        """A bot can upload it; a webhook takes text only."""
+        return self.settings.token is not None
+
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Post it. A webhook tells no thread, so each of its messages names the incident and links to it."""
         try:

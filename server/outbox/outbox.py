@@ -1,0 +1,168 @@
+"""Delivers notifications: at least once, each channel by itself, whatever happens to the server meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from holter.server.channels import Delivered, GiveUp, Message, OpenChannel, Retry
+from holter.server.channels.message import compose, summarise
+from holter.server.outbox.decide import Pace, Summary, Wait, pause
+from holter.server.outbox.queue import Claim, claim, give_up_strays, next_wait, settle
+
+_logger = logging.getLogger(__name__)
+_LOOK = 5.0
+_LONGEST_REST = 60.0
+_LONGEST_ASKED = 900.0
+
+
+class Curves(Protocol):
+    """Draws what an incident looks like. Neither raises: a message without a picture is still sent."""
+
+    def sketch(self, run_id: int, incident: Mapping[str, Any]) -> str:
+        """The curve as a line of text, empty if there is none."""
+        ...
+
+    def picture(self, run_id: int, incident: Mapping[str, Any]) -> bytes | None:
+        """The curve as a PNG."""
+        ...
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One channel's thread; how often in a row it has failed, and for how many seconds it rests now."""
+
+    thread: threading.Thread
+    wake: threading.Event
+    failures: int = 0
+    rest: float = 0.0
+
+
+class Outbox:
+    """One thread a channel: a dead mail server delays nobody else.
+
+    A notification is claimed for `lease` seconds before it is sent, and marked when it has arrived: a
+    server killed in between sends it again later under the same key.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        channels: Mapping[str, OpenChannel],
+        curves: Curves,
+        *,
+        address: str,
+        clock: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
+        lease: float = 120.0,
+    ) -> None:
+        self._engine = engine
+        self._channels = dict(channels)
+        self._curves = curves
+        self._address = address.rstrip("/")
+        self._clock = clock
+        self._chance = chance
+        self._lease = lease
+        self._stopping = threading.Event()
+        self._lanes = {
+            name: _Lane(
+                threading.Thread(target=self._work, args=(name,), name=f"outbox {name}", daemon=True),
+                threading.Event(),
+            )
+            for name in self._channels
+        }
+
+    def start(self) -> None:
+        """Begin with what was left waiting."""
+        with Session(self._engine) as session, session.begin():
+            give_up_strays(session, self._channels, now=self._clock())
+        for lane in self._lanes.values():
+            lane.thread.start()
+
+    def close(self) -> None:
+        """Stop after the messages in progress; what waits is sent after the next start."""
+        self._stopping.set()
+        self.wake()
+        for lane in self._lanes.values():
+            if lane.thread.ident is not None:
+                lane.thread.join()
+
+    def wake(self, *_: object) -> None:
+        """Something may be waiting. Any arguments: it serves as a listener."""
+        for lane in self._lanes.values():
+            lane.wake.set()
+
+    def turn(self, name: str) -> float | None:
+        """Send the next message of a channel if one is due.
+
+        Returns the seconds until the next may be due; 0: look again at once; None: nothing is waiting.
+        """
+        now = self._clock()
+        opened = self._channels[name]
+        pace = Pace(settle=opened.settings.settle, burst=opened.settings.burst, window=opened.settings.window)
+        with Session(self._engine) as session, session.begin():
+            claimed = claim(session, name, pace, now=now, lease=self._lease)
+        if isinstance(claimed, Wait):
+            return next_wait(claimed, now)
+        message = self._message(claimed, opened)
+        outcome = _send(opened, message, claimed.thread)
+        lane = self._lanes[name]
+        with Session(self._engine) as session, session.begin():
+            rest = pause(claimed.attempts, self._chance())
+            settle(session, claimed, outcome, now=self._clock(), rest=rest)
+        if isinstance(outcome, Retry):
+            lane.failures += 1
+            asked = min(outcome.after or 0.0, _LONGEST_ASKED)
+            lane.rest = max(asked, min(pause(lane.failures, self._chance()), _LONGEST_REST))
+        else:
+            lane.failures = 0
+        return 0.0
+
+    def _work(self, name: str) -> None:
+        lane = self._lanes[name]
+        while not self._stopping.is_set():
+            lane.wake.clear()
+            try:
+                wait = self.turn(name)
+            except Exception:  # the database is away: what waits is still there when it is back
+                _logger.exception("the outbox of channel %s failed; it goes on", name)
+                wait = _LOOK
+            if lane.rest:  # a channel that failed is left alone, whatever arrives
+                self._stopping.wait(lane.rest)
+                lane.rest = 0.0
+            elif wait != 0:
+                lane.wake.wait(_LOOK if wait is None else min(wait, _LOOK))
+
+    def _message(self, claimed: Claim, opened: OpenChannel) -> Message:
+        plan = claimed.plan
+        if isinstance(plan, Summary):
+            return summarise(
+                claimed.incidents, key=claimed.key, sent_at=claimed.created_at, address=self._address
+            )
+        incident, run_id = claimed.incidents[0], claimed.run_id
+        return compose(
+            incident,
+            key=claimed.key,
+            reason=plan.reason,
+            sent_at=claimed.created_at,
+            address=self._address,
+            sketch=self._curves.sketch(run_id, incident),
+            picture=self._curves.picture(run_id, incident) if opened.channel.wants_picture else None,
+        )
+
+
+def _send(opened: OpenChannel, message: Message, thread: str | None) -> Delivered | Retry | GiveUp:
+    try:
+        return opened.channel.send(message, thread)
+    except Exception as error:  # a channel's own mistake must not stop its thread
+        # the error's words may hold a secret: its type has to do
+        _logger.error("channel %s raised %s", opened.name, type(error).__name__)
+        return Retry(f"the channel raised {type(error).__name__}")

@@ -1,0 +1,155 @@
+"""The outbox in the database: what a channel claims to send, and what is written when it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from holter.server.channels import Delivered, GiveUp, Retry
+from holter.server.incidents import read_incidents
+from holter.server.incidents.changes import Event
+from holter.server.models.incidents import Incident
+from holter.server.models.notifications import Notification
+from holter.server.outbox.decide import GIVE_UP_AFTER, Pace, Send, Sent, Summary, Wait, Waiting, decide
+from holter.types import Severity
+
+WAITING, DELIVERED, GIVEN_UP, FOLDED = "waiting", "delivered", "given_up", "folded"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """What is being sent: the plan, and all that the message is made of. `incidents` as JSON."""
+
+    plan: Send | Summary
+    key: str
+    attempts: int
+    created_at: float
+    run_id: int
+    incidents: tuple[dict[str, Any], ...]
+    thread: str | None
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The notifications that it settles."""
+        return (self.plan.carrier, *self.plan.folded)
+
+
+def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: float) -> Claim | Wait:
+    """Decide what the channel sends next, and keep it from other servers for `lease` seconds."""
+    query = select(Notification).where(Notification.channel == channel, Notification.state == WAITING)
+    rows = session.scalars(query.order_by(Notification.id).with_for_update(skip_locked=True)).all()
+    waiting = {row.id: row for row in rows if not _expired(row, now)}
+    incidents = _incidents(session, {row.incident_id for row in waiting.values()})
+    plan = decide(
+        [_waiting(row, incidents[row.incident_id]) for row in waiting.values()],
+        _sent(session, channel, now - pace.window),
+        pace,
+        now=now,
+    )
+    if isinstance(plan, Wait):
+        return plan
+    taken = [waiting[row_id] for row_id in (plan.carrier, *plan.folded)]
+    for row in taken:
+        row.next_try_at = now + lease
+        row.attempts += 1
+    carrier = taken[0]
+    concerned = [incidents[incident_id] for incident_id in dict.fromkeys(row.incident_id for row in taken)]
+    return Claim(
+        plan=plan,
+        key=carrier.key,
+        attempts=carrier.attempts,
+        created_at=carrier.created_at,
+        run_id=concerned[0].run_id,
+        incidents=tuple(read_incidents(session, concerned)),
+        thread=_thread(session, carrier),
+    )
+
+
+def settle(
+    session: Session, claimed: Claim, outcome: Delivered | Retry | GiveUp, *, now: float, rest: float
+) -> None:
+    """Write what became of it. `rest`: seconds before the next try, if the channel asks for no longer."""
+    rows = session.scalars(select(Notification).where(Notification.id.in_(claimed.rows))).all()
+    for row in rows:
+        if isinstance(outcome, Retry):
+            row.next_try_at = now + max(rest, outcome.after or 0.0)
+            row.error = outcome.reason
+        elif isinstance(outcome, GiveUp):
+            row.state, row.error = GIVEN_UP, outcome.reason
+        elif row.id == claimed.plan.carrier:
+            _delivered(row, claimed.plan, outcome, now)
+        else:
+            row.state, row.error = FOLDED, None
+            row.detail = {**row.detail, "within": claimed.plan.carrier}
+
+
+def _delivered(row: Notification, plan: Send | Summary, outcome: Delivered, now: float) -> None:
+    row.state, row.error, row.delivered_at = DELIVERED, None, now
+    if isinstance(plan, Send):
+        row.reason, row.thread = plan.reason.value, outcome.thread
+    else:
+        row.detail = {**row.detail, "summary": True}
+
+
+def give_up_strays(session: Session, channels: Collection[str], *, now: float) -> None:
+    """Give up what has long waited for channels that are no longer set up."""
+    query = select(Notification).where(Notification.state == WAITING, Notification.channel.not_in(channels))
+    for row in session.scalars(query):
+        if _expired(row, now):
+            row.error = f"there is no channel {row.channel} any more"
+
+
+def next_wait(plan: Wait, now: float) -> float | None:
+    """Seconds until the moment a decision named."""
+    return None if plan.until is None else max(0.001, plan.until - now)
+
+
+def _expired(row: Notification, now: float) -> bool:
+    if now - row.created_at <= GIVE_UP_AFTER:
+        return False
+    row.state = GIVEN_UP
+    row.error = (
+        f"not delivered within {GIVE_UP_AFTER / 3600:.0f} hours: {row.error or 'it never was its turn'}"
+    )
+    return True
+
+
+def _incidents(session: Session, ids: set[int]) -> dict[int, Incident]:
+    return {row.id: row for row in session.scalars(select(Incident).where(Incident.id.in_(ids)))}
+
+
+def _waiting(row: Notification, incident: Incident) -> Waiting:
+    return Waiting(
+        id=row.id,
+        incident_id=row.incident_id,
+        reason=Event(row.reason),
+        severity=Severity(incident.severity),
+        created_at=row.created_at,
+        next_try_at=row.next_try_at,
+    )
+
+
+def _sent(session: Session, channel: str, since: float) -> Sequence[Sent]:
+    query = select(Notification.delivered_at, Notification.detail).where(
+        Notification.channel == channel, Notification.state == DELIVERED, Notification.delivered_at > since
+    )
+    return [Sent(at, bool(detail.get("summary"))) for at, detail in session.execute(query)]
+
+
+def _thread(session: Session, carrier: Notification) -> str | None:
+    """What keeps an incident's messages together: what its first delivered message gave."""
+    query = (
+        select(Notification.thread)
+        .where(
+            Notification.incident_id == carrier.incident_id,
+            Notification.channel == carrier.channel,
+            Notification.thread.is_not(None),
+        )
+        .order_by(Notification.delivered_at)
+        .limit(1)
+    )
+    return session.scalar(query)
