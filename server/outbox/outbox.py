@@ -8,15 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from holter.server.channels import Delivered, GiveUp, Message, OpenChannel, Retry
 from holter.server.channels.message import compose, summarise
+from holter.server.incidents import Route
 from holter.server.outbox.decide import Pace, Summary, Wait, pause
 from holter.server.outbox.queue import Claim, claim, give_up_strays, next_wait, settle
+from holter.server.picture import Charts, Pictures
 
 _logger = logging.getLogger(__name__)
 _LOOK = 5.0
@@ -24,16 +25,12 @@ _LONGEST_REST = 60.0
 _LONGEST_ASKED = 900.0
 
 
-class Curves(Protocol):
-    """Draws what an incident looks like. Neither raises: a message without a picture is still sent."""
-
-    def sketch(self, run_id: int, incident: Mapping[str, Any]) -> str:
-        """The curve as a line of text, empty if there is none."""
-        ...
-
-    def picture(self, run_id: int, incident: Mapping[str, Any]) -> bytes | None:
-        """The curve as a PNG."""
-        ...
+def routes(channels: Mapping[str, OpenChannel]) -> tuple[Route, ...]:
+    """Which incidents go to these channels, as their settings say."""
+    return tuple(
+        Route(channel=name, minimum=opened.settings.minimum, history=opened.settings.history)
+        for name, opened in channels.items()
+    )
 
 
 @dataclass(slots=True)
@@ -56,18 +53,18 @@ class Outbox:
     def __init__(
         self,
         engine: Engine,
+        store: Charts,
         channels: Mapping[str, OpenChannel],
-        curves: Curves,
         *,
-        address: str,
+        public_url: str,
         clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
         lease: float = 120.0,
     ) -> None:
         self._engine = engine
         self._channels = dict(channels)
-        self._curves = curves
-        self._address = address.rstrip("/")
+        self._pictures = Pictures(store)
+        self._address = public_url.rstrip("/")
         self._clock = clock
         self._chance = chance
         self._lease = lease
@@ -154,8 +151,8 @@ class Outbox:
             reason=plan.reason,
             sent_at=claimed.created_at,
             address=self._address,
-            sketch=self._curves.sketch(run_id, incident),
-            picture=self._curves.picture(run_id, incident) if opened.channel.wants_picture else None,
+            sketch=self._pictures.sketch(run_id, incident),
+            picture=self._pictures.picture(run_id, incident) if opened.channel.wants_picture else None,
         )
 
 
