@@ -1,0 +1,220 @@
+"""What changes in a run's incidents when it is looked at again: one case a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.server.incidents.changes import Event, Found, Known, State, changes
+from holter.types import Finding, Kind, Severity
+
+SPIKE = Finding(
+    kind=Kind.SPIKE_FAST,
+    metric="loss",
+    attempt=0,
+    start_step=1514,
+    detected_step=1517,
+    severity=Severity.WARNING,
+    confidence=0.9,
+    summary="Loss rose.",
+    advice="Nothing yet.",
+)
+SLOW = replace(SPIKE, kind=Kind.SPIKE_SLOW)
+DIVERGED = replace(SPIKE, kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)
+ENDED = replace(SPIKE, end_step=1560)
+INFO = replace(SPIKE, kind=Kind.OUTLIER_BATCH, severity=Severity.INFO, end_step=1515)
+STALL = replace(SPIKE, kind=Kind.STALL)
+
+
+def known(finding: Finding, state: State, word: Event | None = None, fingerprint: str = "f") -> Known:
+    return Known(id=1, fingerprint=fingerprint, finding=finding, state=state, word=word)
+
+
+class Case(NamedTuple):
+    sentence: str
+    before: Known | None
+    found: Finding | None
+    state: State | None
+    events: set[Event]
+    over: bool = False
+
+
+CASES = [
+    Case("something new opens", None, SPIKE, State.OPEN, {Event.OPENED}),
+    Case(
+        "what began and ended between two looks opens and recovers",
+        None,
+        ENDED,
+        State.RECOVERED,
+        {Event.OPENED, Event.RECOVERED},
+    ),
+    Case("information is closed from the start", None, INFO, State.CLOSED, {Event.OPENED}),
+    Case("the same finding changes nothing", known(SPIKE, State.OPEN), SPIKE, None, set()),
+    Case(
+        "numbers that develop are no event",
+        known(SPIKE, State.OPEN),
+        replace(SPIKE, confidence=0.95),
+        State.OPEN,
+        set(),
+    ),
+    Case("another kind is told as such", known(SPIKE, State.OPEN), SLOW, State.OPEN, {Event.RECLASSIFIED}),
+    Case(
+        "another and worse kind escalates",
+        known(SPIKE, State.OPEN),
+        DIVERGED,
+        State.OPEN,
+        {Event.RECLASSIFIED, Event.ESCALATED},
+    ),
+    Case(
+        "a milder kind eases",
+        known(DIVERGED, State.OPEN),
+        SPIKE,
+        State.OPEN,
+        {Event.RECLASSIFIED, Event.EASED},
+    ),
+    Case("a known end recovers", known(SPIKE, State.OPEN), ENDED, State.RECOVERED, {Event.RECOVERED}),
+    Case(
+        "an end that was none opens again",
+        known(ENDED, State.RECOVERED),
+        SPIKE,
+        State.OPEN,
+        {Event.REOPENED},
+    ),
+    Case(
+        "what turns out to be information closes by itself",
+        known(SPIKE, State.OPEN),
+        INFO,
+        State.CLOSED,
+        {Event.RECLASSIFIED, Event.EASED, Event.CLOSED},
+    ),
+    Case(
+        "information that turns out to be more opens",
+        known(INFO, State.CLOSED),
+        SLOW,
+        State.OPEN,
+        {Event.RECLASSIFIED, Event.ESCALATED, Event.REOPENED},
+    ),
+    Case(
+        "what a person closed stays closed while it goes on",
+        known(SPIKE, State.CLOSED, Event.CLOSED),
+        SLOW,
+        State.CLOSED,
+        {Event.RECLASSIFIED},
+    ),
+    Case(
+        "what a person closed opens again when it gets worse",
+        known(SPIKE, State.CLOSED, Event.CLOSED),
+        DIVERGED,
+        State.OPEN,
+        {Event.RECLASSIFIED, Event.ESCALATED, Event.REOPENED},
+    ),
+    Case(
+        "what a person reopened stays open",
+        known(ENDED, State.OPEN, Event.REOPENED),
+        ENDED,
+        None,
+        set(),
+    ),
+    Case(
+        "what a person reopened recovers at its new end",
+        known(SPIKE, State.OPEN, Event.REOPENED),
+        ENDED,
+        State.RECOVERED,
+        {Event.RECOVERED},
+    ),
+    Case(
+        "what is no longer found is withdrawn",
+        known(SPIKE, State.OPEN),
+        None,
+        State.CLOSED,
+        {Event.WITHDRAWN},
+    ),
+    Case(
+        "what a person reopened is not withdrawn",
+        known(SPIKE, State.OPEN, Event.REOPENED),
+        None,
+        None,
+        set(),
+    ),
+    Case("what has recovered need not be found", known(ENDED, State.RECOVERED), None, None, set()),
+    Case(
+        "a stall that is over has recovered",
+        known(STALL, State.OPEN),
+        None,
+        State.RECOVERED,
+        {Event.RECOVERED},
+    ),
+    Case(
+        "a stall of a run that is finished was none",
+        known(STALL, State.OPEN),
+        None,
+        State.CLOSED,
+        {Event.WITHDRAWN},
+        over=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
+def test_a_look_changes_what_it_should(case: Case) -> None:
+    before = [] if case.before is None else [case.before]
+    now = [] if case.found is None else [Found(finding=case.found, fingerprint="f")]
+    result = changes(before, now, over=case.over)
+    if case.state is None:
+        assert result == []
+        return
+    [change] = result
+    assert change.state is case.state
+    assert change.events == case.events
+    assert (change.known, change.found) == (case.before, now[0] if now else None)
+
+
+def test_an_event_that_late_points_move_stays_one_incident() -> None:
+    moved = Found(finding=replace(SPIKE, start_step=1512), fingerprint="g")
+    [change] = changes([known(SPIKE, State.OPEN)], [moved])
+    assert change.known is not None
+    assert change.events == {Event.MOVED}
+    assert change.state is State.OPEN
+
+
+def test_two_events_at_other_steps_are_two_incidents() -> None:
+    other = Found(finding=replace(SPIKE, start_step=3000, detected_step=3003), fingerprint="g")
+    result = changes([known(SPIKE, State.OPEN)], [Found(finding=SPIKE, fingerprint="f"), other])
+    assert [change.events for change in result] == [{Event.OPENED}]
+
+
+def test_one_event_found_twice_is_one_incident() -> None:
+    twice = [Found(finding=SPIKE, fingerprint="f"), Found(finding=SLOW, fingerprint="f")]
+    [change] = changes([], twice)
+    assert change.found == twice[0]
+
+
+FINDINGS = st.builds(
+    replace,
+    st.just(SPIKE),
+    kind=st.sampled_from(list(Kind)),
+    severity=st.sampled_from(list(Severity)),
+    start_step=st.integers(0, 3),
+    detected_step=st.integers(0, 3),
+    end_step=st.none() | st.integers(3, 5),
+)
+
+
+@given(st.lists(st.lists(FINDINGS, max_size=4), max_size=5))
+def test_looking_twice_at_the_same_changes_nothing_more(looks: list[list[Finding]]) -> None:
+    stored: dict[int, Known] = {}
+    for findings in looks:
+        now = [Found(finding=one, fingerprint=str(one.start_step)) for one in findings]
+        for change in changes(list(stored.values()), now):
+            number = change.known.id if change.known else len(stored)
+            before = change.known.finding if change.known else None
+            finding = change.found.finding if change.found else before
+            assert finding is not None
+            fingerprint = change.found.fingerprint if change.found else stored[number].fingerprint
+            stored[number] = Known(id=number, fingerprint=fingerprint, finding=finding, state=change.state)
+        assert changes(list(stored.values()), now) == []
+        assert len({one.fingerprint for one in stored.values()}) == len(stored)

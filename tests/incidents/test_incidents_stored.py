@@ -1,0 +1,194 @@
+"""Incidents in both databases: the life of one, its history, what the outbox gets, two looks at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from holter.server.incidents import Incidents, Route, UnknownIncidentError, read_incident
+from holter.server.models.incidents import Incident
+from holter.server.models.notifications import Notification
+from holter.types import Kind, Severity, labels_of
+from tests.incidents.conftest import SPIKE, Clock, add_run, found
+
+ROUTES = (Route(channel="slack"), Route(channel="pager", minimum=Severity.CRITICAL))
+
+
+@pytest.fixture
+def incidents(engine: Engine, clock: Clock) -> Incidents:
+    return Incidents(engine, routes=ROUTES, clock=clock)
+
+
+def told(engine: Engine) -> list[tuple[str, str]]:
+    with Session(engine) as session:
+        rows = session.scalars(select(Notification).order_by(Notification.id)).all()
+    return [(row.channel, row.reason) for row in rows]
+
+
+def types(incident: dict[str, Any]) -> list[str]:
+    return [event["type"] for event in incident["events"]]
+
+
+def test_an_incident_lives_from_opening_to_recovery(
+    engine: Engine, incidents: Incidents, run_id: int, clock: Clock
+) -> None:
+    [opened] = incidents.fold(run_id, [found()])
+    clock.now += 60
+    [worse] = incidents.fold(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    clock.now += 60
+    [ended] = incidents.fold(run_id, [found(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)])
+    assert opened["id"] == worse["id"] == ended["id"]
+    assert [one["state"] for one in (opened, worse, ended)] == ["open", "open", "recovered"]
+    assert types(ended) == ["opened", "reclassified", "escalated", "reclassified", "recovered"]
+    assert ended["events"][1]["detail"] == {"from": "spike_fast", "to": "divergence"}
+    assert (ended["opened_at"], ended["recovered_at"]) == (1_700_000_100.0, 1_700_000_220.0)
+    assert told(engine) == [
+        ("slack", "opened"),
+        ("slack", "escalated"),
+        ("pager", "escalated"),
+        ("slack", "recovered"),
+        ("pager", "recovered"),
+    ]
+
+
+def test_the_json_is_the_finding_with_a_life(incidents: Incidents, run_id: int) -> None:
+    evidence = {"peak": np.float64(4.02), "worst": np.nan, "ranks": np.array([3, 5])}
+    [shown] = incidents.fold(run_id, [found(labels=labels_of({"rank": 3}), evidence=evidence)])
+    assert {name: shown[name] for name in ("kind", "metric", "labels", "start_step", "end_step")} == {
+        "kind": "spike_fast",
+        "metric": "loss",
+        "labels": {"rank": 3},
+        "start_step": 1514,
+        "end_step": None,
+    }
+    assert shown["evidence"] == {"peak": 4.02, "worst": "NaN", "ranks": [3, 5]}
+    assert (shown["run_id"], shown["run"], shown["project"]) == ("id-104b", "104b", "llm")
+    assert (shown["state"], shown["acknowledged_at"], shown["start_time"]) == ("open", None, 1_700_000_000.0)
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+
+
+def test_the_same_look_twice_writes_nothing(engine: Engine, incidents: Incidents, run_id: int) -> None:
+    evidence = {"values": (1.0, 2.0), "noise": np.float32(0.25), 7: "keys become words"}
+    incidents.fold(run_id, [found(evidence=evidence)])
+    assert incidents.fold(run_id, [found(evidence=evidence)]) == []
+    assert Incidents(engine, routes=ROUTES).fold(run_id, [found(evidence=evidence)]) == []
+    assert told(engine) == [("slack", "opened")]
+
+
+def test_runs_do_not_share_incidents(engine: Engine, incidents: Incidents, run_id: int) -> None:
+    incidents.fold(run_id, [found()])
+    [other] = incidents.fold(add_run(engine, "7b"), [found()])
+    assert (other["run"], types(other)) == ("7b", ["opened"])
+
+
+def test_an_imported_run_tells_nobody_until_it_is_live(
+    engine: Engine, incidents: Incidents, run_id: int
+) -> None:
+    long_ago, still_on = found(end_step=1530), found(start_step=9000)
+    incidents.fold(run_id, [long_ago, still_on], live=False)
+    assert told(engine) == []
+    assert incidents.fold(run_id, [long_ago, still_on], live=True) == []
+    assert told(engine) == [("slack", "opened")]
+
+
+def test_information_opens_closed_and_tells_nobody(engine: Engine, incidents: Incidents, run_id: int) -> None:
+    [info] = incidents.fold(run_id, [found(kind=Kind.SUDDEN_DROP, severity=Severity.INFO)])
+    assert (info["state"], types(info)) == ("closed", ["opened"])
+    assert told(engine) == []
+
+
+def test_a_person_acknowledges_comments_and_closes(
+    engine: Engine, incidents: Incidents, run_id: int, clock: Clock
+) -> None:
+    [opened] = incidents.fold(run_id, [found()])
+    clock.now += 30
+    acknowledged = incidents.acknowledge(opened["id"], by="ann")
+    assert (acknowledged["acknowledged_by"], acknowledged["acknowledged_at"]) == ("ann", clock.now)
+    assert incidents.acknowledge(opened["id"], by="bob")["acknowledged_by"] == "ann"
+    assert incidents.unacknowledge(opened["id"])["acknowledged_at"] is None
+    incidents.comment(opened["id"], " The batch of 03:12. ", by="bob")
+    closed = incidents.close(opened["id"], by="ann", text="rolled back")
+    assert (closed["state"], closed["closed_at"]) == ("closed", clock.now)
+    assert types(closed) == ["opened", "acknowledged", "unacknowledged", "comment", "closed"]
+    assert [(event["by"], event["text"]) for event in closed["events"][3:]] == [
+        ("bob", "The batch of 03:12."),
+        ("ann", "rolled back"),
+    ]
+    assert told(engine) == [("slack", "opened"), ("slack", "closed")]
+
+
+def test_what_a_person_says_outlasts_the_next_look(incidents: Incidents, run_id: int) -> None:
+    [opened] = incidents.fold(run_id, [found()])
+    incidents.close(opened["id"], by="ann")
+    assert incidents.fold(run_id, [found()]) == []
+    incidents.reopen(opened["id"], by="bob")
+    assert incidents.fold(run_id, []) == []
+    [ended] = incidents.fold(run_id, [found(end_step=1600)])
+    assert ended["state"] == "recovered"
+    assert incidents.reopen(opened["id"], by="ann")["state"] == "open"
+    assert incidents.fold(run_id, [found(end_step=1600)]) == []
+
+
+def test_what_is_unknown_or_empty_is_refused(incidents: Incidents, run_id: int, engine: Engine) -> None:
+    [opened] = incidents.fold(run_id, [found()])
+    with pytest.raises(ValueError, match="words"):
+        incidents.comment(opened["id"], "  ")
+    for act in (incidents.acknowledge, incidents.close, incidents.reopen):
+        with pytest.raises(UnknownIncidentError, match="no incident 99999"):
+            act(99999)
+    with Session(engine) as session, pytest.raises(UnknownIncidentError):
+        read_incident(session, 99999)
+
+
+def test_listeners_hear_what_is_durable_and_cannot_harm(
+    engine: Engine, incidents: Incidents, run_id: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[str] = []
+
+    def read_back(incident: dict[str, Any]) -> None:
+        with Session(engine) as session:
+            heard.append(read_incident(session, incident["id"])["state"])
+
+    def fail(incident: dict[str, Any]) -> None:
+        raise RuntimeError("a page went away")
+
+    incidents.on_change(fail)
+    incidents.on_change(read_back)
+    [opened] = incidents.fold(run_id, [found()])
+    incidents.close(opened["id"])
+    assert heard == ["open", "closed"]
+    assert "a listener failed" in caplog.text
+
+
+def test_two_looks_at_once_make_one_incident(engine: Engine, run_id: int) -> None:
+    looks = [found(SPIKE, start_step=step) for step in range(1000, 1100, 10)]
+    failures: list[Exception] = []
+
+    def look() -> None:
+        try:
+            for _ in range(5):
+                Incidents(engine, routes=ROUTES).fold(run_id, looks)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with Session(engine) as session:
+        assert len(session.scalars(select(Incident)).all()) == len(looks)
+    assert told(engine) == [("slack", "opened")] * len(looks)
+
+
+def test_names_of_any_length_are_recognised(incidents: Incidents, run_id: int) -> None:
+    long = found(metric="m" * 400, labels=labels_of({"dataset": "d" * 300}), fingerprint="x" * 1000)
+    incidents.fold(run_id, [long])
+    assert incidents.fold(run_id, [long]) == []
