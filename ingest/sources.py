@@ -69,6 +69,19 @@ class Tree:
             for path in sorted(found, key=lambda path: (places[path].run, reading_order(path)))
         ]
 
+    def is_new(self, path: Path) -> bool:
+        """Whether a file that is said to have changed may be a log that the last scan did not find."""
+        parts = path.relative_to(self.root).parts
+        if any(part.startswith(".") or part in _PASSED_FOLDERS for part in parts) or _is_passed(path.name):
+            return False
+        try:
+            looked = self._look(path, path.stat())
+        except OSError:
+            return False
+        if looked.format is None:
+            self._seen[path] = looked
+        return looked.format is not None
+
     def _look(self, path: Path, stat: os.stat_result) -> Seen:
         before = self._seen.get(path)
         if before is not None and before.inode == stat.st_ino:
@@ -119,8 +132,10 @@ def _walk(folder: Path, root: Path, depth: int) -> Iterator[tuple[Path, os.stat_
 
 
 def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:
-    if entry.name.startswith(".") or os.path.splitext(entry.name)[1].lower() in _PASSED_SUFFIXES:
-        return False
-    if not entry.is_file():
+    if _is_passed(entry.name) or not entry.is_file():
         return False
     return not (entry.is_symlink() and Path(entry.path).resolve().is_relative_to(root))
+
+
+def _is_passed(name: str) -> bool:
+    return name.startswith(".") or os.path.splitext(name)[1].lower() in _PASSED_SUFFIXES

@@ -1,0 +1,133 @@
+"""Following logs live: what is new in any file below the watched roots goes to a sink, exactly once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from holter.ingest import formats
+from holter.ingest.changes import Watch
+from holter.ingest.format import Format
+from holter.ingest.sources import Source, Tree
+from holter.ingest.tail import Sink, SinkError, Tail
+
+__all__ = ["Follower", "Sink", "SinkError"]
+
+_log = logging.getLogger(__name__)
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+
+
+class Follower:
+    """Follows every log below some folders, or single files, until told to stop.
+
+    `poll` makes it look every so many seconds instead of asking the kernel; None decides by file system.
+    `host` goes before the paths that name sources, for a sink that hears from several machines. A file
+    that cannot be read, or a sink that fails, is tried again later and never stops the others.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        sink: Sink,
+        *,
+        project: str = "default",
+        poll: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        stop: threading.Event | None = None,
+        host: str = "",
+        known: Mapping[str, Format] | None = None,
+    ) -> None:
+        self._sink, self._project, self._clock, self._host = sink, project, clock, host
+        self._stop = stop or threading.Event()
+        self._poll = poll
+        known = known or formats()
+        self._trees = {root: Tree(root, known) for root in dict.fromkeys(path.resolve() for path in roots)}
+        self._tails: dict[Path, Tail] = {}
+        self._sources: dict[Path, dict[Path, Source]] = {}
+        self._pauses: dict[Path, tuple[float, float]] = {}
+
+    def run(self) -> None:
+        """Follow until the stop is set."""
+        self.catch_up()
+        watch = Watch(list(self._trees), poll=self._poll, clock=self._clock, stop=self._stop)
+        for changes in watch.changes():
+            for root in changes.sweep:
+                began = self._clock()
+                self._sweep(root)
+                watch.swept(root, self._clock() - began)
+            self._look_at(changes.paths)
+            self._look_again()
+            if self._stop.is_set():
+                return
+
+    def catch_up(self) -> None:
+        """Read everything new there is, once."""
+        for root in self._trees:
+            self._sweep(root)
+
+    def _sweep(self, root: Path) -> None:
+        """Look for new logs below a root, and at every one that is known there."""
+        elsewhere = {path for other, held in self._sources.items() if other != root for path in held}
+        found = {source.path: source for source in self._trees[root].scan() if source.path not in elsewhere}
+        for gone in self._sources.get(root, {}).keys() - found.keys():
+            self._tails.pop(gone, None)
+            self._pauses.pop(gone, None)
+        self._sources[root] = found
+        for source in found.values():
+            if self._stop.is_set():
+                return
+            self._look(source)
+
+    def _look_at(self, paths: Iterable[Path]) -> None:
+        """Look at files that are said to have changed; one not known yet asks for a look at its root."""
+        unknown: set[Path] = set()
+        for path in sorted(paths):
+            source = self._source(path)
+            if source is not None:
+                self._look(source)
+            else:
+                unknown.update(root for root in self._trees if self._news(root, path))
+        for root in unknown:
+            self._sweep(root)
+
+    def _look_again(self) -> None:
+        """Look at what failed before, as far as it has been left alone for long enough."""
+        for path in list(self._pauses):
+            source = self._source(path)
+            if source is not None:
+                self._look(source)
+
+    def _source(self, path: Path) -> Source | None:
+        return next((held[path] for held in self._sources.values() if path in held), None)
+
+    def _news(self, root: Path, path: Path) -> bool:
+        return path.is_relative_to(root) and (path.is_dir() or self._trees[root].is_new(path))
+
+    def _look(self, source: Source) -> None:
+        """Look at one log; after a failure it is left alone for a while, longer each time."""
+        path = source.path
+        moment, pause = self._pauses.get(path, (0.0, _FIRST_PAUSE))
+        if self._clock() < moment:
+            return
+        try:
+            self._tail(source).look()
+            self._pauses.pop(path, None)
+        except FileNotFoundError:  # the next sweep notices
+            self._tails.pop(path, None)
+        except Exception as error:  # whatever is wrong with one log or one call must not end the others
+            self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
+            told = isinstance(error, OSError | SinkError)
+            _log.warning("%s: tried again in %g s: %s", path, pause, error, exc_info=None if told else error)
+
+    def _tail(self, source: Source) -> Tail:
+        tail = self._tails.get(source.path)
+        if tail is None:
+            name = f"{self._host}:{source.path}" if self._host else str(source.path)
+            tail = Tail(source, self._sink, project=self._project, name=name, clock=self._clock)
+            self._tails[source.path] = tail
+        return tail

@@ -1,0 +1,228 @@
+"""One log that is followed: what is new in it goes to the sink, together with the cursor after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from holter.ingest.identity import identify, parse
+from holter.ingest.opening import Opened, open_log, plain_name
+from holter.ingest.placing import Place
+from holter.ingest.sources import Source
+from holter.types import Batch, Cursor, Delivery, Unreadable
+
+_SETTLED = 60.0
+"""Seconds after which a file that is shorter than what was read of it is taken for a new one. Until then
+it may be in the middle of being rewritten, or a network file system may be showing an old size."""
+
+
+class Sink(Protocol):
+    """Where batches go. Each call returns when what it was given is durable, or raises."""
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> object:
+        """Keep a batch and its cursor, both or neither."""
+        ...
+
+    def cursor(self, source: str) -> Cursor | None:
+        """The last cursor kept for a source."""
+        ...
+
+    def save_cursor(self, cursor: Cursor) -> None:
+        """Keep a cursor alone: progress over what holds no points."""
+        ...
+
+    def report_unreadable(
+        self,
+        *,
+        source: str,
+        unreadable: Unreadable,
+        project: str | None = None,
+        run: str | None = None,
+        cursor: Cursor | None = None,
+    ) -> None:
+        """Keep what could not be read, and the cursor after it."""
+        ...
+
+
+class SinkError(Exception):
+    """The sink did not take what it was given; the cause is attached. The cursor has not moved."""
+
+
+class Tail:
+    """A log and how far it has been read. Between two looks it holds no file open."""
+
+    def __init__(
+        self, source: Source, sink: Sink, *, project: str, name: str, clock: Callable[[], float]
+    ) -> None:
+        self._source, self._sink, self._project, self._clock = source, sink, project, clock
+        self.name = name
+        cursor = _call(sink.cursor, name)
+        self._cursor: Cursor = cursor or Cursor(
+            source=name, format=source.format.name, offset=0, identity="", state={}
+        )
+        # a run keeps its name even if later files would suggest another one
+        self._place = _remembered(self._cursor.state.get("place")) or source.place
+        self._seen: tuple[int, int, int] | None = None
+        self._short_since: float | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it must be looked at again although nothing changes."""
+        return self._short_since is not None
+
+    def look(self) -> bool:
+        """Read what is new and hand it over; whether there was anything.
+
+        Raises OSError where the file cannot be read, SinkError where the sink fails; a later look goes on.
+        """
+        stat = self._source.path.stat()
+        seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if seen == self._seen and not self.waiting:
+            return False
+        self._seen = None
+        before = self._cursor
+        opened = open_log(self._source.path)
+        with opened.stream:
+            known = parse(before.identity)
+            if known.holds(opened.stream, before.offset):
+                self._short_since = None
+                self._read(opened, stat.st_ino)
+            elif self._is_replaced(opened.stream):
+                self._finish_rotated(known.inode)
+                self._begin_anew()
+                self._read(opened, stat.st_ino)
+        self._seen = seen
+        return self._cursor is not before
+
+    def _is_replaced(self, stream: BinaryIO) -> bool:
+        """Whether another content stands in the file's place; a shorter file gets time to become it again."""
+        size = stream.seek(0, os.SEEK_END)
+        if size >= self._cursor.offset or not parse(self._cursor.identity).begins(stream):
+            self._short_since = None
+            return True
+        if self._short_since is None:
+            self._short_since = self._clock()
+        if self._clock() - self._short_since < _SETTLED:
+            return False
+        self._short_since = None
+        return True
+
+    def _finish_rotated(self, inode: int) -> None:
+        """Read the rest of a file that was moved aside, where it can be found under another name."""
+        for path in _siblings(self._source.path, inode):
+            opened = open_log(path)
+            with opened.stream:
+                if parse(self._cursor.identity).holds(opened.stream, self._cursor.offset):
+                    self._read(opened, inode)
+                    return
+
+    def _begin_anew(self) -> None:
+        state = {
+            **self._cursor.state,
+            "generation": self._generation + 1,
+            "reader": {"rewritten": dict(self._cursor.state.get("reader", {}))},
+        }
+        self._cursor = Cursor(
+            source=self.name, format=self._source.format.name, offset=0, identity="", state=state
+        )
+
+    @property
+    def _generation(self) -> int:
+        generation: int = self._cursor.state.get("generation", 0)
+        return generation
+
+    def _read(self, opened: Opened, inode: int) -> None:
+        """Hand over everything complete from the cursor on. The reader starts from the cursor each time:
+        what the sink did not take is simply read again."""
+        stream, format_ = opened.stream, self._source.format
+        reader = format_.reader(plain_name(self._source.path), self._cursor.state.get("reader", {}))
+        stream.seek(self._cursor.offset)
+        for record in reader.read(stream):
+            self._hand_over(record, self._advanced(stream, reader.state(), inode))
+        cursor = self._advanced(stream, reader.state(), inode)
+        if opened.problem is not None and not cursor.state.get("packing"):
+            cursor = _with(cursor, packing=True)
+            self._hand_over(opened.problem, cursor)
+        elif (cursor.offset, cursor.state) != (self._cursor.offset, self._cursor.state):
+            _call(self._sink.save_cursor, cursor)
+            self._cursor = cursor
+
+    def _advanced(self, stream: BinaryIO, state: Mapping[str, Any], inode: int) -> Cursor:
+        """The cursor at the stream's position; the stream stays where it is."""
+        offset = stream.tell()
+        identity = identify(stream, offset, inode=inode)
+        stream.seek(offset)
+        cursor = Cursor(
+            source=self.name,
+            format=self._source.format.name,
+            offset=offset,
+            identity=str(identity),
+            state=self._cursor.state,
+        )
+        place = self._place
+        return _with(
+            cursor,
+            place=[place.run, place.writer, place.prefix, [list(label) for label in place.labels]],
+            generation=self._generation,
+            reader=dict(state),
+        )
+
+    def _hand_over(self, record: Batch | Unreadable, cursor: Cursor) -> None:
+        if isinstance(record, Unreadable):
+            _call(
+                self._sink.report_unreadable,
+                source=self.name,
+                unreadable=record,
+                project=self._project,
+                run=self._place.run,
+                cursor=cursor,
+            )
+        else:
+            delivery = Delivery(
+                project=self._project,
+                run=self._place.run,
+                writer=self._place.writer,
+                batch_id=f"{self.name}:{self._generation}:{self._cursor.offset}-{cursor.offset}",
+                batch=self._place.put(record),
+                cursor=cursor,
+            )
+            _call(self._sink.accept, delivery)
+        self._cursor = cursor
+
+
+def _call(verb: Callable[..., Any], *arguments: object, **named: object) -> Any:
+    try:
+        return verb(*arguments, **named)
+    except Exception as error:
+        raise SinkError(f"{type(error).__name__}: {error}") from error
+
+
+def _with(cursor: Cursor, **state: object) -> Cursor:
+    return Cursor(
+        source=cursor.source,
+        format=cursor.format,
+        offset=cursor.offset,
+        identity=cursor.identity,
+        state={**cursor.state, **state},
+    )
+
+
+def _remembered(place: object) -> Place | None:
+    if not isinstance(place, list | tuple) or len(place) != 4:
+        return None
+    run, writer, prefix, labels = place
+    return Place(
+        run=run, writer=writer, prefix=prefix, labels=tuple((str(name), str(value)) for name, value in labels)
+    )
+
+
+def _siblings(path: Path, inode: int) -> list[Path]:
+    try:
+        with os.scandir(path.parent) as entries:
+            return [
+                Path(entry.path) for entry in entries if entry.inode() == inode and entry.name != path.name
+            ]
+    except OSError:
+        return []
