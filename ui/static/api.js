@@ -1,0 +1,147 @@
+// @ts-check
+/** Everything that goes over the network: the REST API and the stream of news. No other module fetches. */
+
+/** @typedef {import("./types.js").Run} Run */
+/** @typedef {import("./types.js").RunDetail} RunDetail */
+/** @typedef {import("./types.js").Incident} Incident */
+
+const BASE = "/api/v1";
+const RETRY_SECONDS = [1, 2, 4, 8, 15];
+
+/** What the server said when it did not do what was asked; status 0 when it could not be reached. */
+export class ApiError extends Error {
+  /** @param {number} status @param {string} message */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+let needLogin = () => {};
+
+/** @param {() => void} listener called when the server wants a login */
+export function whenLoginNeeded(listener) {
+  needLogin = listener;
+}
+
+/**
+ * @param {string} path @param {{ method?: string, body?: unknown, signal?: AbortSignal }} [options]
+ * @returns {Promise<any>}
+ */
+async function request(path, { method = "GET", body, signal } = {}) {
+  const headers = body === undefined ? undefined : { "content-type": "application/json" };
+  const init = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
+  let answer;
+  try {
+    answer = await fetch(BASE + path, init);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "The server does not answer. Nothing is lost: the page goes on when it is back.");
+  }
+  if (answer.ok) return answer.status === 204 ? null : answer.json();
+  if (answer.status === 401 && path !== "/session") needLogin();
+  throw new ApiError(answer.status, await reason(answer));
+}
+
+/** @param {Response} answer */
+async function reason(answer) {
+  try {
+    const { detail } = await answer.json();
+    if (typeof detail === "string") return detail;
+    return detail.map((/** @type {any} */ part) => `${(part.loc ?? []).join(".")}: ${part.msg}`).join("; ");
+  } catch {
+    return `The server answered ${answer.status} ${answer.statusText}`;
+  }
+}
+
+/** @param {Record<string, string | number | null | undefined>} values */
+function search(values) {
+  const present = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(present.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `?${text}` : "";
+}
+
+/** @param {AbortSignal} [signal] @returns {Promise<Run[]>} */
+export const runs = async (signal) => (await request("/runs", { signal })).runs;
+
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<RunDetail>} */
+export const run = (id, signal) => request(`/runs/${encodeURIComponent(id)}`, { signal });
+
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").SeriesSummary[]>} */
+export const seriesOf = async (id, signal) => (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
+
+/**
+ * Curves over a range of steps; the server reduces them to about `points` without losing an extreme.
+ * @param {string} id @param {string[]} metrics
+ * @param {{ from?: number | null, to?: number | null, points?: number, labels?: object }} range
+ * @param {AbortSignal} [signal] @returns {Promise<import("./types.js").ChartData>}
+ */
+export function data(id, metrics, { from, to, points, labels }, signal) {
+  const query = new URLSearchParams(metrics.map((metric) => ["metric", metric]));
+  if (labels) query.set("labels", JSON.stringify(labels));
+  if (from !== null && from !== undefined) query.set("from", String(Math.floor(from)));
+  if (to !== null && to !== undefined) query.set("to", String(Math.ceil(to)));
+  if (points) query.set("points", String(Math.round(points)));
+  return request(`/runs/${encodeURIComponent(id)}/data?${query}`, { signal });
+}
+
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<Incident[]>} */
+export const incidentsOf = async (id, signal) =>
+  (await request(`/runs/${encodeURIComponent(id)}/incidents`, { signal })).incidents;
+
+/** @param {Record<string, string | null>} filter @param {AbortSignal} [signal] @returns {Promise<Incident[]>} */
+export const incidents = async (filter, signal) => (await request(`/incidents${search(filter)}`, { signal })).incidents;
+
+/** @param {string | number} id @param {AbortSignal} [signal] @returns {Promise<Incident>} */
+export const incident = (id, signal) => request(`/incidents/${encodeURIComponent(id)}`, { signal });
+
+/**
+ * @param {number} id @param {"acknowledge" | "unacknowledge" | "close" | "reopen" | "comment"} verb
+ * @param {{ text?: string, by?: string }} [body] @returns {Promise<Incident>}
+ */
+export const act = (id, verb, body = {}) => request(`/incidents/${id}/${verb}`, { method: "POST", body });
+
+/** @returns {Promise<{ login_required: boolean, logged_in: boolean, user: string | null }>} */
+export const session = () => request("/session");
+
+/** @param {string} password */
+export const logIn = (password) => request("/session", { method: "POST", body: { password } });
+
+export const logOut = () => request("/session", { method: "DELETE" });
+
+/**
+ * Open the stream of news and keep it open. The browser reconnects by itself after a broken line; after
+ * a refusal (a restart behind a proxy, a login that ran out) we do, more and more patiently.
+ * @param {(type: "points" | "incident" | "run", payload: any) => void} onNews
+ * @param {(connected: boolean) => void} onState
+ * @returns {() => void} closes it
+ */
+export function stream(onNews, onState) {
+  /** @type {EventSource | null} */
+  let source = null;
+  let failures = 0;
+  let timer = 0;
+
+  function open() {
+    source = new EventSource(`${BASE}/stream`);
+    source.onopen = () => {
+      failures = 0;
+      onState(true);
+    };
+    source.onerror = () => {
+      onState(false);
+      if (source?.readyState !== EventSource.CLOSED) return;
+      const wait = RETRY_SECONDS[Math.min(failures++, RETRY_SECONDS.length - 1)];
+      timer = window.setTimeout(open, 1000 * wait);
+    };
+    for (const type of /** @type {const} */ (["points", "incident", "run"])) {
+      source.addEventListener(type, (event) => onNews(type, JSON.parse(event.data)));
+    }
+  }
+
+  open();
+  return () => {
+    clearTimeout(timer);
+    source?.close();
+  };
+}

@@ -1,0 +1,168 @@
+// @ts-check
+/**
+ * From the API's chart data to what is drawn: values under the crosshair, ranges that outliers cannot
+ * spoil, smoothing. Pure: no page, no plotting library.
+ */
+
+import { numeric } from "./format.js";
+
+/** @typedef {import("./types.js").ChartSeries} ChartSeries */
+/** @typedef {import("./types.js").Segment} Segment */
+/** @typedef {"step" | "time"} Axis */
+
+/**
+ * Debiased exponential moving average, so that the first values are not pulled to zero.
+ * @param {number[]} values @param {number} strength 0 (none) to 0.999
+ */
+export function smooth(values, strength) {
+  let sum = 0;
+  let weight = 0;
+  return values.map((value) => {
+    sum = strength * sum + (1 - strength) * value;
+    weight = strength * weight + (1 - strength);
+    return sum / weight;
+  });
+}
+
+/** Index of the first element not below `x` in a sorted list. @param {ArrayLike<number>} sorted @param {number} x */
+export function lowerBound(sorted, x) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < x) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** `y` at `x` on the line through sorted points, held flat beyond the ends. @param {number[]} xs @param {number[]} ys @param {number} x */
+export function along(xs, ys, x) {
+  const i = lowerBound(xs, x);
+  if (i === 0) return ys[0];
+  if (i >= xs.length) return ys[ys.length - 1];
+  const share = (x - xs[i - 1]) / (xs[i] - xs[i - 1] || 1);
+  return ys[i - 1] + share * (ys[i] - ys[i - 1]);
+}
+
+/** Unix seconds to what a date axis wants: milliseconds that read as local time. @param {number} seconds */
+export function localMilliseconds(seconds) {
+  return 1000 * seconds - 60000 * new Date(1000 * seconds).getTimezoneOffset();
+}
+
+/** A segment's places on the axis. @param {Segment} segment @param {Axis} axis @returns {number[]} */
+export function placesOf(segment, axis) {
+  return axis === "step" ? segment.step : segment.time.map((time) => localMilliseconds(numeric(time)));
+}
+
+/**
+ * Where the buckets of a band lie on the axis: a bucket knows its step, its time is read off the points.
+ * @param {Segment} segment @param {Axis} axis @returns {number[]}
+ */
+export function bandPlaces(segment, axis) {
+  const steps = segment.band?.step ?? [];
+  if (axis === "step") return steps;
+  const times = placesOf(segment, "time");
+  return steps.map((step) => along(segment.step, times, step));
+}
+
+/**
+ * @typedef {{ x: number, step: number, time: number | null, value: number, attempt: number,
+ *   distance: number, covers: boolean }} Hit
+ */
+
+/**
+ * The values nearest to a place: the timeline's, and that of a superseded branch where one lies there.
+ * @param {ChartSeries} series @param {Axis} axis @param {number} x
+ * @returns {{ live: Hit | null, ghost: Hit | null }}
+ */
+export function nearest(series, axis, x) {
+  const best = (/** @type {boolean} */ ghost) =>
+    series.segments
+      .filter((segment) => segment.ghost === ghost && segment.step.length > 0)
+      .map((segment) => nearestIn(segment, axis, x))
+      .reduce((/** @type {Hit | null} */ found, hit) => (found && found.distance <= hit.distance ? found : hit), null);
+  const live = best(false);
+  const ghost = best(true);
+  return { live, ghost: ghost?.covers ? ghost : null };
+}
+
+/** @param {Segment} segment @param {Axis} axis @param {number} x @returns {Hit} */
+function nearestIn(segment, axis, x) {
+  const places = placesOf(segment, axis);
+  const i = lowerBound(places, x);
+  const k = i === places.length || (i > 0 && x - places[i - 1] < places[i] - x) ? i - 1 : i;
+  const covers = places[0] <= x && x <= places[places.length - 1];
+  return {
+    x: places[k], step: segment.step[k], time: segment.time[k] ?? null, value: segment.value[k],
+    attempt: segment.attempt, distance: Math.abs(places[k] - x), covers,
+  };
+}
+
+/** @param {number[]} sorted @param {number} share */
+const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
+
+/**
+ * A y range that shows what matters. A few values far outside the rest are left out and counted, so that
+ * the page can say so; everything is shown when nothing lies far outside, or when asked.
+ * @param {ChartSeries[]} series @param {{ log: boolean, whole: boolean }} options
+ * @returns {{ low: number, high: number, above: number, below: number, hidden: number } | null} `hidden`: not above zero, on a logarithmic axis
+ */
+export function yRange(series, { log, whole }) {
+  const all = series.flatMap((one) => one.segments.flatMap((segment) => segment.value));
+  const usable = all.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  if (usable.length === 0) return null;
+  const sorted = usable.map((value) => (log ? Math.log10(value) : value)).sort((a, b) => a - b);
+  const [least, most] = [sorted[0], sorted[sorted.length - 1]];
+  const [q1, q99] = [quantile(sorted, 0.01), quantile(sorted, 0.99)];
+  const spread = q99 - q1;
+  const far = 3 * spread;
+  const cutTop = !whole && spread > 0 && most - q99 > far;
+  const cutBottom = !whole && spread > 0 && q1 - least > far;
+  let low = cutBottom ? q1 - 0.15 * spread : least;
+  let high = cutTop ? q99 + 0.15 * spread : most;
+  const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
+  low -= room;
+  high += room;
+  return {
+    low, high, hidden: all.length - usable.length,
+    above: cutTop ? sorted.length - lowerBound(sorted, high) : 0,
+    below: cutBottom ? lowerBound(sorted, low) : 0,
+  };
+}
+
+/**
+ * Share the width among labels: each keeps its place, and those that would touch one to their left give
+ * up their text and become a mark. Heavier ones are served first.
+ * @param {{ x: number, width: number, weight: number }[]} labels @param {number} width of the lane
+ * @returns {{ left: number, full: boolean }[]} in the order given
+ */
+export function placeLabels(labels, width) {
+  const MARK = 18;
+  const order = labels.map((_, i) => i).sort((a, b) => labels[a].weight - labels[b].weight || labels[a].x - labels[b].x);
+  /** @type {{ left: number, full: boolean }[]} */
+  const placed = new Array(labels.length);
+  /** @type {[number, number][]} */
+  const taken = [];
+  for (const i of order) {
+    const left = Math.max(0, Math.min(labels[i].x, width - labels[i].width));
+    const free = taken.every(([from, to]) => left + labels[i].width < from || left > to);
+    const kept = free ? left : Math.max(0, Math.min(labels[i].x, width - MARK));
+    placed[i] = { left: kept, full: free };
+    taken.push([kept, kept + (free ? labels[i].width : MARK)]);
+  }
+  return placed;
+}
+
+/** Runs of non-finite values, for the list under a chart. @param {ChartSeries} series */
+export function nonfiniteRuns(series) {
+  /** @type {{ attempt: number, value: string, first: number, last: number, count: number }[]} */
+  const found = [];
+  for (const { attempt, step, value } of series.nonfinite) {
+    const last = found.at(-1);
+    const word = String(value);
+    if (last && last.attempt === attempt && last.value === word) Object.assign(last, { last: step, count: last.count + 1 });
+    else found.push({ attempt, value: word, first: step, last: step, count: 1 });
+  }
+  return found;
+}

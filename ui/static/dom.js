@@ -1,0 +1,91 @@
+// @ts-check
+/** Building and finding elements. Data becomes text nodes, never markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @typedef {Node | string | number | null | undefined | false} Child
+ * @typedef {Record<string, any>} Properties
+ */
+
+/**
+ * Make an HTML element. `on` holds listeners, `data` the dataset, `style` CSS custom properties and
+ * others; a property that is null, undefined or false is left out, true stands without a value.
+ * @param {string} tag @param {Properties} [properties] @param {...(Child | Child[])} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  fill(element, properties, children);
+  return element;
+}
+
+/**
+ * Make an SVG element.
+ * @param {string} tag @param {Properties} [properties] @param {...(Child | Child[])} children
+ * @returns {SVGElement}
+ */
+export function svg(tag, properties = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  fill(element, properties, children);
+  return element;
+}
+
+/** @param {HTMLElement | SVGElement} element @param {Properties} properties @param {(Child | Child[])[]} children */
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+    else if (name === "data") Object.assign(element.dataset, value);
+    else if (name === "style") for (const [key, text] of Object.entries(value)) element.style.setProperty(key, String(text));
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  put(element, ...children);
+}
+
+/** Append children, leaving out what is absent. @param {Element} parent @param {...(Child | Child[])} children */
+export function put(parent, ...children) {
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === false) continue;
+    parent.append(typeof child === "number" ? String(child) : child);
+  }
+}
+
+/** Replace everything inside. @param {Element} parent @param {...(Child | Child[])} children */
+export function refill(parent, ...children) {
+  parent.replaceChildren();
+  put(parent, ...children);
+}
+
+/** @param {string} id @returns {HTMLElement} */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`index.html has no element #${id}`);
+  return element;
+}
+
+/** A link inside the app; the router takes the click. @param {string} href @param {Properties} properties @param {...(Child | Child[])} children */
+export function link(href, properties, ...children) {
+  return h("a", { href, ...properties }, ...children);
+}
+
+/** Say something to screen readers without moving the focus. @param {string} text */
+export function announce(text) {
+  byId("announcer").textContent = text;
+}
+
+/** A command line the reader may copy. @param {string} text */
+export function copyLine(text) {
+  const button = h("button", { type: "button", class: "button" }, "Copy");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      getSelection()?.selectAllChildren(/** @type {Node} */ (button.previousElementSibling)); // no clipboard without https
+      button.textContent = "Selected";
+    }
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+  return h("div", { class: "copy-line" }, h("code", {}, text), button);
+}

@@ -1,0 +1,121 @@
+// @ts-check
+/** Numbers, units and times as people read them. Pure; no more digits than the noise warrants. */
+
+const MINUS = "\u2212";
+const THIN = "\u202f";
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const clockFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit",
+});
+const dateFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/** A value as it travels in JSON, as a number. Null and unknown words become NaN. @param {unknown} value */
+export function numeric(value) {
+  if (typeof value === "number") return value;
+  if (value === "Infinity") return Infinity;
+  if (value === "-Infinity") return -Infinity;
+  return NaN;
+}
+
+/**
+ * A number with `digits` significant digits: 2.307, 0.0412, 3.00e−4, 1,204,000.
+ * @param {unknown} value @param {number} [digits]
+ */
+export function number(value, digits = 4) {
+  const x = numeric(value);
+  if (Number.isNaN(x)) return "NaN";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : `${MINUS}∞`;
+  const size = Math.abs(x);
+  if (size === 0) return "0";
+  if (size < 1e-3) return signed(x.toExponential(Math.min(digits, 3) - 1));
+  if (size >= 10 ** digits) return signed(grouped.format(x));
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return signed(x.toFixed(Math.min(decimals, 6)));
+}
+
+/** @param {string} text */
+const signed = (text) => text.replace(/-/g, MINUS);
+
+/** With an SI suffix: 28.9k, 1.20M. @param {unknown} value @param {number} [digits] */
+export function si(value, digits = 3) {
+  const x = numeric(value);
+  const size = Math.abs(x);
+  if (!Number.isFinite(x) || size < 1000) return number(x, digits);
+  const power = Math.min(4, Math.floor(Math.log10(Number(size.toPrecision(digits))) / 3));
+  const scaled = x / 1000 ** power;
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(scaled)) + 1e-9));
+  return signed(scaled.toFixed(decimals)) + ["", "k", "M", "G", "T"][power];
+}
+
+/** A step: 12,400. @param {number | null | undefined} value */
+export const step = (value) => (value === null || value === undefined ? "–" : grouped.format(value));
+
+/** How many of something, with its word. @param {number} n @param {string} word @param {string} [plural] */
+export const count = (n, word, plural = `${word}s`) => `${grouped.format(n)} ${n === 1 ? word : plural}`;
+
+/** A share as a percentage: 0.934 is 93 %. @param {number | null} share @param {number} [decimals] */
+export const percent = (share, decimals = 0) => (share === null ? "–" : `${(100 * share).toFixed(decimals)}${THIN}%`);
+
+/** A length of time with its two largest units: 3 d 4 h, 2 h 10 min, 45 s. @param {number | null} seconds */
+export function duration(seconds) {
+  if (seconds === null || !Number.isFinite(seconds)) return "–";
+  const s = Math.max(0, seconds);
+  if (s < 1) return `${Math.round(1000 * s)}${THIN}ms`;
+  if (s < 10) return `${s.toFixed(1)}${THIN}s`;
+  if (s < 60) return `${Math.round(s)}${THIN}s`;
+  if (s < 3600) return pair(s / 60, "min", (s % 60), "s");
+  if (s < 86400) return pair(s / 3600, "h", (s % 3600) / 60, "min");
+  return pair(s / 86400, "d", (s % 86400) / 3600, "h");
+}
+
+/** @param {number} big @param {string} unit @param {number} small @param {string} smaller */
+function pair(big, unit, small, smaller) {
+  const rest = Math.floor(small);
+  return `${Math.floor(big)}${THIN}${unit}${rest > 0 && big < 48 ? ` ${rest}${THIN}${smaller}` : ""}`;
+}
+
+/** How long before `now`. @param {number | null} time @param {number} [now] both Unix seconds */
+export function ago(time, now = Date.now() / 1000) {
+  if (time === null) return "–";
+  const s = now - time;
+  if (s < 5) return "now";
+  if (s < 60) return `${Math.floor(s)}${THIN}s ago`;
+  if (s < 3600) return `${Math.floor(s / 60)}${THIN}min ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)}${THIN}h ago`;
+  if (s < 30 * 86400) return `${Math.floor(s / 86400)}${THIN}d ago`;
+  return dateFormat.format(time * 1000);
+}
+
+/** A moment in the reader's own time zone. @param {number | null} time Unix seconds */
+export const clock = (time) => (time === null ? "–" : clockFormat.format(time * 1000));
+
+/** What a value of this role is measured in; empty where the name alone must do. @param {string} role @param {string} metric */
+export function unit(role, metric) {
+  const name = metric.toLowerCase();
+  if (role === "throughput") {
+    if (/flops/.test(name)) return "TFLOPS";
+    if (/sample/.test(name)) return "samples/s";
+    if (/step|it\/s|batch/.test(name)) return "steps/s";
+    return "tokens/s";
+  }
+  if (/_ms$|\(ms\)|time.*ms\b/.test(name)) return "ms";
+  if (role === "step_time") return "s";
+  return "";
+}
+
+/** A value as its role wants it, without unit. @param {string} role @param {unknown} value */
+export function reading(role, value) {
+  if (role === "throughput" || role === "memory") return si(value);
+  if (role === "mfu") {
+    const x = numeric(value);
+    return x <= 1.5 ? percent(x, 1) : `${number(x, 3)}${THIN}%`;
+  }
+  if (role === "learning_rate") return number(value, 3);
+  return number(value);
+}
+
+/** `loss` or `step_time{rank=3}`. @param {{ metric: string, labels: Record<string, unknown> }} series */
+export function seriesName({ metric, labels }) {
+  const inside = Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`).join(",");
+  return inside ? `${metric}{${inside}}` : metric;
+}

@@ -1,0 +1,60 @@
+// @ts-check
+/** The keyboard: single keys and two-key sequences like "g r", and the help that lists what works here. */
+
+import { h, refill } from "./dom.js";
+import { icon } from "./icons.js";
+
+/** @typedef {{ keys: string, label: string, run: (event: KeyboardEvent) => void }} Binding */
+
+/** @type {Binding[][]} */
+const groups = [];
+let first = "";
+let timer = 0;
+
+/** Bind keys until the signal is aborted. @param {AbortSignal | null} signal @param {Binding[]} bindings */
+export function bind(signal, bindings) {
+  groups.push(bindings);
+  signal?.addEventListener("abort", () => groups.splice(groups.indexOf(bindings), 1), { once: true });
+}
+
+/** @param {KeyboardEvent} event */
+function typing(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event)) return;
+  if (document.querySelector("dialog[open]") && event.key !== "?") return;
+  const sequence = first ? `${first} ${event.key}` : event.key;
+  const all = groups.flat().reverse();
+  const found = all.find((binding) => binding.keys.split(", ").includes(sequence));
+  clearTimeout(timer);
+  first = !found && all.some((binding) => binding.keys.startsWith(`${sequence} `)) ? sequence : "";
+  if (first) timer = window.setTimeout(() => (first = ""), 900);
+  if (!found) return;
+  // a focused link or button keeps its own Enter and Space
+  if ((event.key === "Enter" || event.key === " ") && /** @type {HTMLElement} */ (event.target).closest("a, button, summary")) return;
+  event.preventDefault();
+  found.run(event);
+}
+
+export function start() {
+  document.addEventListener("keydown", pressed);
+}
+
+/** Show what the keys do on this page. */
+export function showHelp() {
+  const open = document.querySelector("dialog.help");
+  if (open) return /** @type {HTMLDialogElement} */ (open).close();
+  const dialog = /** @type {HTMLDialogElement} */ (h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" }));
+  const rows = groups.flat().map(({ keys, label }) =>
+    h("div", {}, h("dt", {}, keys.split(", ").map((key) => h("kbd", {}, key))), h("dd", {}, label)),
+  );
+  const shut = h("button", { type: "button", class: "icon-button", "aria-label": "Close", on: { click: () => dialog.close() } }, icon("close"));
+  refill(dialog, h("header", {}, h("h2", {}, "Keyboard"), shut), h("dl", {}, rows));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

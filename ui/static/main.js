@@ -1,0 +1,163 @@
+// @ts-check
+/** Starts the app: the top bar, the keys, the stream of news, and the first page. */
+
+import * as api from "./api.js";
+import { announce, byId, h, link, refill } from "./dom.js";
+import { ago } from "./format.js";
+import { icon } from "./icons.js";
+import * as keys from "./keys.js";
+import * as live from "./live.js";
+import * as prefs from "./prefs.js";
+import * as router from "./router.js";
+import { toast } from "./toasts.js";
+import { show as inbox } from "./views/inbox.js";
+import { show as incident } from "./views/incident.js";
+import { show as login } from "./views/login.js";
+import { show as missing } from "./views/missing.js";
+import { show as overview } from "./views/overview.js";
+import { show as run } from "./views/run.js";
+import { kindTitle } from "./words.js";
+
+const THEMES = ["auto", "light", "dark"];
+const always = new AbortController().signal;
+/** @type {Set<number>} incidents open and not acknowledged, for the badge */
+const waiting = new Set();
+/** @type {Set<number>} incidents that were announced once */
+const known = new Set();
+
+const field = /** @type {HTMLInputElement} */ (
+  h("input", { type: "search", class: "search-input", id: "search", autocomplete: "off", spellcheck: "false", enterkeyhint: "search" })
+);
+const badge = h("span", { class: "badge", hidden: true });
+const runsLink = link("/", { class: "bar-link" }, "Runs");
+const inboxLink = link("/incidents", { class: "bar-link" }, "Incidents", badge);
+const connection = h("span", { class: "connection", role: "status" });
+const themeButton = h("button", { type: "button", class: "icon-button", on: { click: nextTheme } });
+const helpButton = h("button", { type: "button", class: "icon-button bar-help", "aria-label": "Keyboard shortcuts", title: "Keyboard (?)", on: { click: keys.showHelp } }, icon("help"));
+const leaveButton = h("button", { type: "button", class: "icon-button", "aria-label": "Log out", title: "Log out", hidden: true, on: { click: logOut } }, icon("leave"));
+
+function buildBar() {
+  refill(
+    byId("top-bar"),
+    link("/", { class: "brand", "aria-label": "Holter, all runs" }, icon("pulse"), h("span", {}, "Holter")),
+    h("nav", { "aria-label": "Main" }, runsLink, inboxLink),
+    h("label", { class: "search" }, icon("search"), h("span", { class: "for-readers", id: "search-label" }, "Search"), field, h("kbd", { "aria-hidden": "true" }, "/")),
+    connection, themeButton, helpButton, leaveButton,
+  );
+  showTheme();
+}
+
+/** What every page gets from the frame around it. @param {{ name: string, signal: AbortSignal }} page */
+function frame({ name, signal }) {
+  byId("top-bar").hidden = name === "login";
+  field.value = "";
+  field.disabled = true;
+  field.placeholder = "";
+  const current = { overview: runsLink, run: runsLink, inbox: inboxLink, incident: inboxLink }[name];
+  for (const one of [runsLink, inboxLink]) one.toggleAttribute("aria-current", one === current);
+  return {
+    /** @param {string} text */
+    title: (text) => (document.title = text ? `${text} · Holter` : "Holter"),
+    /** @type {router.Context["search"]} */
+    search({ label, value = "", onInput, onKey }) {
+      field.disabled = false;
+      field.value = value;
+      field.placeholder = label;
+      byId("search-label").textContent = label;
+      field.addEventListener("input", () => onInput(field.value), { signal });
+      if (onKey) field.addEventListener("keydown", onKey, { signal });
+      return field;
+    },
+  };
+}
+
+function nextTheme() {
+  prefs.set("theme", THEMES[(THEMES.indexOf(prefs.get("theme", "auto")) + 1) % THEMES.length]);
+  prefs.applyTheme();
+  showTheme();
+}
+
+function showTheme() {
+  const chosen = prefs.get("theme", "auto");
+  refill(themeButton, icon(chosen));
+  themeButton.setAttribute("aria-label", `Theme: ${chosen}. Change`);
+  themeButton.title = `Theme: ${chosen} (t)`;
+}
+
+async function logOut() {
+  await api.logOut();
+  location.assign("/login");
+}
+
+/** @param {import("./types.js").Incident} item */
+function note(item) {
+  if (item.state === "open" && !item.acknowledged_at && item.severity !== "info") waiting.add(item.id);
+  else waiting.delete(item.id);
+  badge.hidden = waiting.size === 0;
+  badge.textContent = String(waiting.size);
+  badge.setAttribute("aria-label", `${waiting.size} waiting`);
+}
+
+/** @param {import("./types.js").Incident} item */
+function hear(item) {
+  note(item);
+  const fresh = item.state === "open" && !known.has(item.id) && Date.now() / 1000 - item.opened_at < 60;
+  known.add(item.id);
+  if (!fresh) return;
+  const text = `${kindTitle(item.kind)} in ${item.run}: ${item.summary}`;
+  const here = location.pathname === `/incidents/${item.id}` || location.pathname === "/incidents";
+  if (here) announce(text);
+  else toast(text, { action: "Show", run: () => router.go(`/incidents/${item.id}`), tone: item.severity });
+}
+
+async function countWaiting() {
+  try {
+    const open = await api.incidents({ state: "open" });
+    waiting.clear();
+    for (const item of open) {
+      known.add(item.id);
+      note(item);
+    }
+  } catch {
+    // the page itself says that the server is away
+  }
+}
+
+async function begin() {
+  prefs.applyTheme();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", prefs.applyTheme);
+  buildBar();
+  keys.start();
+  keys.bind(null, [
+    { keys: "/", label: "Search", run: () => field.focus() },
+    { keys: "g r", label: "Go to runs", run: () => router.go("/") },
+    { keys: "g i", label: "Go to incidents", run: () => router.go("/incidents") },
+    { keys: "t", label: "Change the theme", run: nextTheme },
+    { keys: "?", label: "Show this help", run: keys.showHelp },
+  ]);
+  field.addEventListener("keydown", (event) => event.key === "Escape" && field.blur());
+  const toLogin = () => {
+    if (location.pathname === "/login") return;
+    router.go(`/login?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true });
+  };
+  const session = await api.session().catch(() => null);
+  leaveButton.hidden = !session?.login_required;
+  api.whenLoginNeeded(toLogin);
+  if (session?.login_required && !session.logged_in && location.pathname !== "/login") {
+    history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  }
+  router.start({ overview, run, inbox, incident, login, missing }, frame);
+  if (session?.login_required && !session.logged_in) return; // the login page loads everything anew
+  live.listen(always, {
+    incident: hear,
+    state: (connected) => refill(connection, connected ? "" : "Reconnecting…"),
+    reconnected: () => void countWaiting(),
+  });
+  live.start();
+  void countWaiting();
+  setInterval(() => {
+    for (const element of document.querySelectorAll("[data-ago]")) element.textContent = ago(Number(/** @type {HTMLElement} */ (element).dataset.ago));
+  }, 5000);
+}
+
+void begin();

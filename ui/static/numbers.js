@@ -1,0 +1,88 @@
+// @ts-check
+/** The numbers that matter beside the strip: state, step, loss and its slope, speed against the best, what was lost. */
+
+import { lowerBound } from "./curves.js";
+import { h } from "./dom.js";
+import { ago, count, duration, number, percent, reading, si, step as stepText, unit } from "./format.js";
+import { stateMark } from "./words.js";
+
+/** @typedef {import("./types.js").RunDetail} RunDetail */
+/** @typedef {import("./types.js").ChartSeries} ChartSeries */
+
+/**
+ * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
+ * 1,000 steps (least squares). Null with fewer than 8 points. Pure.
+ * @param {ChartSeries | undefined} series
+ */
+export function slope(series) {
+  const points = (series?.segments ?? []).filter((one) => !one.ghost).flatMap((one) =>
+    one.band && one.band.step.length > 1 ? one.band.step.map((step, i) => [step, /** @type {any} */ (one.band).mean[i]]) : one.step.map((step, i) => [step, one.value[i]]));
+  if (points.length < 8) return null;
+  const steps = points.map(([step]) => step);
+  const from = lowerBound(steps, steps[steps.length - 1] - 0.1 * (steps[steps.length - 1] - steps[0]));
+  const tail = points.slice(Math.min(from, points.length - 8));
+  const meanX = tail.reduce((sum, [x]) => sum + x, 0) / tail.length;
+  const meanY = tail.reduce((sum, [, y]) => sum + y, 0) / tail.length;
+  const across = tail.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  if (across === 0) return null;
+  return (1000 * tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)) / across;
+}
+
+/** The next round step to look forward to. Pure. @param {number} step */
+export function milestone(step) {
+  const size = 10 ** Math.max(3, Math.floor(Math.log10(Math.max(1, step))));
+  return (Math.floor(step / size) + 1) * size;
+}
+
+/** Seconds a step takes now, from the newest attempt's own clock. Pure. @param {RunDetail} run */
+export function pace(run) {
+  const last = run.strip.attempts.at(-1);
+  if (!last || last.first_time === null || last.last_time === null || last.last_step <= last.first_step) return null;
+  return (last.last_time - last.first_time) / (last.last_step - last.first_step);
+}
+
+/** @param {string} name @param {import("./dom.js").Child} value @param {import("./dom.js").Child} [more] @param {string} [title] */
+function tile(name, value, more = null, title = undefined) {
+  return h("div", { class: "tile", title }, h("dt", {}, name), h("dd", { class: "number" }, value), more ? h("dd", { class: "tile-more quiet number" }, more) : null);
+}
+
+/** @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope */
+export function numbers(run, loss) {
+  const { latest } = run;
+  const tiles = [
+    tile("State", stateMark(run.state), run.last_time === null ? null : h("time", { data: { ago: String(run.last_time) } }, ago(run.last_time))),
+    tile("Step", stepText(run.last_step), nextMilestone(run)),
+  ];
+  if (latest.loss) tiles.push(tile("Loss", number(latest.loss.value), slopeText(slope(loss)), `${latest.loss.metric} at step ${stepText(latest.loss.step)}`));
+  if (latest.throughput) tiles.push(throughputTile(run, latest.throughput));
+  else if (latest.step_time) tiles.push(tile("Step time", `${reading("step_time", latest.step_time.value)} ${unit("step_time", latest.step_time.metric)}`, null, latest.step_time.metric));
+  if (latest.mfu) tiles.push(tile("MFU", reading("mfu", latest.mfu.value), "as reported", `${latest.mfu.metric}, as the run itself reports it`));
+  if (run.goodput !== null) tiles.push(tile("Goodput", percent(run.goodput, 1), "of the time", "Share of the time since the first point that went into steps which still count"));
+  const attempts = count(run.attempts, "attempt");
+  tiles.push(tile("Lost", run.lost_steps ? `${stepText(run.lost_steps)} steps` : "nothing", run.lost_steps && run.lost_seconds !== null ? `${duration(run.lost_seconds)}, ${attempts}` : attempts,
+    "Steps that were done and then rolled back"));
+  return h("dl", { class: "tiles" }, tiles);
+}
+
+/** @param {RunDetail} run @param {import("./types.js").Latest} latest */
+function throughputTile(run, latest) {
+  const name = unit("throughput", latest.metric);
+  const now = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);
+  const against = typeof now === "number" ? `${percent(now)} of own best` : null;
+  return tile("Throughput", h("span", {}, si(latest.value), h("small", {}, ` ${name}`)), against, `${latest.metric} at step ${stepText(latest.step)}`);
+}
+
+/** @param {number | null} perThousand */
+function slopeText(perThousand) {
+  if (perThousand === null) return null;
+  const arrow = Math.abs(perThousand) < 1e-9 ? "→" : perThousand < 0 ? "↓" : "↑";
+  return `${arrow} ${number(Math.abs(perThousand), 2)} per 1,000 steps`;
+}
+
+/** @param {RunDetail} run */
+function nextMilestone(run) {
+  const each = pace(run);
+  if (run.state !== "running" || each === null || run.last_step === null) return null;
+  const next = milestone(run.last_step);
+  return `${stepText(next)} in ${duration((next - run.last_step) * each)}`;
+}

@@ -1,0 +1,53 @@
+// @ts-check
+/**
+ * The shapes that the REST API speaks, as types only. Times are Unix seconds; a number that is not
+ * finite travels as the string "NaN", "Infinity" or "-Infinity".
+ *
+ * @typedef {number | "NaN" | "Infinity" | "-Infinity"} Value
+ * @typedef {"info" | "warning" | "critical"} Severity
+ * @typedef {"running" | "stalled" | "finished"} RunState
+ * @typedef {Record<string, string | number>} Labels
+ *
+ * @typedef {{ number: number, first_step: number, last_step: number, first_time: number | null,
+ *   last_time: number | null, lost_from_step: number | null }} AttemptSpan
+ * @typedef {{ id: number, kind: string, severity: Severity, state: string, start_step: number,
+ *   end_step: number | null, attempt?: number }} StripIncident
+ * @typedef {{ first_step: number | null, last_step: number | null, attempts: AttemptSpan[],
+ *   incidents: StripIncident[], throughput: { step: number[], relative: (number | null)[] } | null }} Strip
+ *
+ * @typedef {{ metric: string, value: Value, step: number }} Latest
+ * @typedef {{ id: number, kind: string, severity: Severity, summary: string, start_step: number,
+ *   opened_at: number }} Worst
+ * @typedef {{ id: string, project: string, name: string, state: RunState, created_at: number,
+ *   updated_at: number, first_time: number | null, last_time: number | null, last_step: number | null,
+ *   points: number, series: number, attempts: number, health: "ok" | Severity, open_incidents: number,
+ *   worst: Worst | null, latest: Record<string, Latest | null>, strip: Strip }} Run
+ * @typedef {{ metric: string, labels: Labels }} SeriesName
+ * @typedef {{ title: string, role: string, series: SeriesName[] }} ChartPlan
+ * @typedef {Run & { config: Record<string, unknown>, lost_steps: number, lost_seconds: number | null,
+ *   goodput: number | null, charts: ChartPlan[] }} RunDetail
+ * @typedef {SeriesName & { role: string, points: number, first_step: number, last_step: number,
+ *   last_time: number | null, last_value: Value, minimum: Value | null, maximum: Value | null,
+ *   nonfinite: number }} SeriesSummary
+ *
+ * @typedef {{ step: number[], minimum: number[], maximum: number[], mean: number[] }} Band
+ * @typedef {{ attempt: number, ghost: boolean, step: number[], time: (number | null)[], value: number[],
+ *   band: Band | null }} Segment
+ * @typedef {{ attempt: number, step: number, value: Value }} NonFinite
+ * @typedef {SeriesName & { count: number, reduced: boolean, segments: Segment[], nonfinite: NonFinite[],
+ *   nonfinite_count: number }} ChartSeries
+ * @typedef {{ run_id: string, attempts: { number: number, first_step: number, last_step: number }[],
+ *   series: ChartSeries[] }} ChartData
+ *
+ * @typedef {{ at: number, type: string, by: string | null, text: string | null,
+ *   detail: Record<string, any> | null }} IncidentEvent
+ * @typedef {{ id: number, run_id: string, run: string, project: string,
+ *   state: "open" | "recovered" | "closed", kind: string, metric: string, labels: Labels, attempt: number,
+ *   start_step: number, peak_step: number | null, end_step: number | null, detected_step: number,
+ *   classified_step: number | null, severity: Severity, confidence: number, summary: string, advice: string,
+ *   evidence: Record<string, any>, start_time: number | null, opened_at: number, updated_at: number,
+ *   recovered_at: number | null, closed_at: number | null, acknowledged_at: number | null,
+ *   acknowledged_by: string | null, events: IncidentEvent[] }} Incident
+ */
+
+export {};

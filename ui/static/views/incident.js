@@ -1,0 +1,121 @@
+// @ts-check
+/** One incident, for someone who was asleep a minute ago: sentence, picture, evidence, advice, history. */
+
+import * as api from "../api.js";
+import { createBoard, palette } from "../board.js";
+import { h, link, refill } from "../dom.js";
+import { ago, clock, duration, step as stepText } from "../format.js";
+import { icon } from "../icons.js";
+import { actOn, actions, commentForm, evidenceTable, history } from "../incident_parts.js";
+import * as keys from "../keys.js";
+import { listen, throttled } from "../live.js";
+import { fullRange, stepsOf } from "../range.js";
+import { kindTitle, lifeWord, severityMark } from "../words.js";
+
+/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../types.js").RunDetail} RunDetail */
+
+const COMPANIONS = ["loss", "throughput", "grad_norm", "learning_rate"];
+
+/**
+ * The steps around an incident: as much before as it lasted, a little after, never less than a stretch
+ * one can judge by. Pure.
+ * @param {Incident} incident @param {{ first_step: number | null, last_step: number | null }} run
+ * @returns {[number, number]}
+ */
+export function around(incident, { first_step: first, last_step: last }) {
+  const begin = first ?? incident.start_step;
+  const end = last ?? incident.start_step;
+  const until = incident.end_step ?? (incident.state === "open" ? end : Math.max(incident.detected_step, incident.peak_step ?? 0));
+  const least = Math.max(40, 0.04 * (end - begin));
+  const room = Math.max(least, 0.8 * (until - incident.start_step));
+  return [Math.max(begin, incident.start_step - room), Math.min(Math.max(end, until), until + room)];
+}
+
+/** Charts for the picture: the incident's own series first, then what was going on beside it. Pure. @param {Incident} incident @param {RunDetail} run */
+export function picturePlans(incident, run) {
+  const own = run.charts.find((plan) => plan.series.some((one) => one.metric === incident.metric))
+    ?? { title: incident.metric, role: "other", series: [{ metric: incident.metric, labels: incident.labels }] };
+  const rest = run.charts.filter((plan) => plan !== own && COMPANIONS.includes(plan.role)).slice(0, 3);
+  return [own, ...rest];
+}
+
+/** @type {import("../router.js").View} */
+export async function show(root, { params, signal, title }) {
+  let incident = await api.incident(params[0], signal);
+  let run = await api.run(incident.run_id, signal);
+  /** @type {[number, number] | null} */
+  let zoomed = null;
+  /** @type {import("../panel.js").Shared} */
+  const shared = { axis: "step", range: null, smoothing: 0, palette: palette(), attempts: run.strip.attempts, incidents: [incident], selected: incident };
+  const board = createBoard({
+    runId: incident.run_id, signal, shared, steps: () => stepsOf(run.strip, "step", shared.range),
+    onZoom: (range) => look(range), onReset: () => look(null),
+  });
+  const head = h("header", { class: "incident-head" });
+  const evidence = h("section", { class: "card" });
+  const advice = h("section", { class: "card advice" });
+  const past = h("div", {});
+  const form = commentForm(incident, changed);
+
+  /** @param {[number, number] | null} range */
+  function look(range) {
+    zoomed = range;
+    shared.range = range ?? around(incident, run.strip);
+    void board.refresh().catch(() => {});
+  }
+
+  /** @param {Incident} fresh */
+  function changed(fresh) {
+    incident = fresh;
+    shared.incidents = [fresh];
+    shared.selected = fresh;
+    draw();
+    board.redraw();
+  }
+
+  function draw() {
+    title(`${kindTitle(incident.kind)} in ${incident.run}`);
+    const lasted = incident.start_time !== null && incident.recovered_at !== null ? `, lasted ${duration(incident.recovered_at - incident.start_time)}` : "";
+    refill(
+      head,
+      h("p", { class: "crumbs quiet" }, link("/incidents", {}, "Incidents"), " / ", link(`/runs/${encodeURIComponent(incident.run_id)}`, {}, incident.run)),
+      h("p", { class: "row" }, severityMark(incident.severity), h("b", {}, kindTitle(incident.kind)), h("span", { class: "quiet" }, lifeWord(incident),
+        incident.acknowledged_by ? ` by ${incident.acknowledged_by}` : "")),
+      h("h1", {}, incident.summary),
+      h("p", { class: "quiet number" }, `Began at step ${stepText(incident.start_step)} of attempt ${incident.attempt}`,
+        incident.start_time === null ? "" : `, ${clock(incident.start_time)} (`, incident.start_time === null ? null : h("time", { data: { ago: String(incident.start_time) } }, ago(incident.start_time)),
+        incident.start_time === null ? "" : ")", lasted),
+      h("p", { class: "row" }, ...actions(incident, changed), link(`/runs/${encodeURIComponent(incident.run_id)}?incident=${incident.id}`, { class: "button" }, "Show in the run", icon("arrow"))),
+    );
+    refill(evidence, h("h2", {}, "Evidence"), evidenceTable(incident));
+    refill(advice, h("h2", {}, "What to do"), h("p", {}, incident.advice || "Nothing needs to be done."));
+    refill(past, history(incident));
+  }
+
+  const refresh = throttled(signal, 1500, async () => {
+    run = await api.run(incident.run_id, signal);
+    shared.attempts = run.strip.attempts;
+    if (!zoomed && incident.state === "open") shared.range = around(incident, run.strip);
+    await board.refresh({ live: true });
+  });
+  keys.bind(signal, [
+    { keys: "a", label: "Acknowledge", run: () => incident.state !== "closed" && void actOn(incident, incident.acknowledged_at === null ? "acknowledge" : "unacknowledge", changed) },
+    { keys: "e", label: "Close or reopen", run: () => void actOn(incident, incident.state === "closed" ? "reopen" : "close", changed) },
+    { keys: "c", label: "Comment", run: () => form.querySelector("textarea")?.focus() },
+    { keys: "0", label: "The whole event", run: () => look(null) },
+    { keys: "-", label: "The whole run", run: () => look(fullRange(run.strip, "step")) },
+  ]);
+  document.addEventListener("holter:theme", () => ((shared.palette = palette()), board.redraw()), { signal });
+  listen(signal, {
+    incident: (news) => news.id === incident.id && changed(news),
+    points: (news) => news.run_id === incident.run_id && incident.state === "open" && refresh(),
+    reconnected: async () => changed(await api.incident(incident.id, signal)),
+  });
+
+  board.element.classList.add("board-picture");
+  refill(root, head, board.element, h("div", { class: "incident-columns" }, evidence, advice, h("section", { class: "card" }, h("h2", {}, "History"), past, form)));
+  draw();
+  board.set(picturePlans(incident, run));
+  look(null);
+}
