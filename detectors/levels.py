@@ -203,13 +203,13 @@ class Watch:
         now, latest = level.blocks[-1], level.latest
         onset = self._onset(level)
         if latest is not None and latest.end is not None:
-            gap, length = onset.index - latest.end, latest.end - latest.start
+            gap, length = onset.point - latest.end, latest.end - latest.start
             if gap <= max(_SLOWEST * BLOCK, length):
                 latest.end, level.departure = None, latest
                 return
         height = self._at_scale(level.blocks, _SHORT) - level.reference
         level.departure = Departure(
-            start=onset.index,
+            start=onset.point,
             detected=int(self.blocks.last[now]),
             reference=level.reference,
             noise=level.spreads[_SHORT].noise(),

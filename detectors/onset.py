@@ -10,9 +10,9 @@ from holter.types import FloatArray, IntArray
 
 
 class Onset(NamedTuple):
-    """`index` of the first point that belongs to the rise; `gradual` when it grew over many blocks."""
+    """`point` is the first that belongs to the rise; `gradual` when it grew over many blocks."""
 
-    index: int
+    point: int
     gradual: bool
 
 

@@ -1,0 +1,83 @@
+"""`holter analyze`: read everything once, print the findings, exit."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from holter.detectors import find
+from holter.ingest.gather import gather
+from holter.report import Report, jsonable
+from holter.types import Finding, SeriesKey
+
+EXIT_ANALYSED = 0
+EXIT_NOTHING_READABLE = 3
+_SHOWN_UNREADABLE = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's flags."""
+    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a run: a folder, or one file")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "jsonl", "html"),
+        default="text",
+        help="text for people (default), jsonl: one line a PATH, html: one stand-alone page",
+    )
+    parser.add_argument("--until-step", type=int, metavar="N", help="look only at steps up to N")
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="PATTERN",
+        help="only findings on these metrics, e.g. 'loss*' or 'step_time{rank=3}'; may be given again",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the answer to stdout, problems to stderr; 3 when no PATH held anything readable."""
+    reports = []
+    for report in _reports(arguments.paths, arguments.until_step, arguments.metric):
+        _complain(report)
+        reports.append(report)
+        if arguments.format == "jsonl":
+            print(jsonable.line(report), flush=True)
+    if arguments.format == "json":
+        print(jsonable.document(reports))
+    return EXIT_ANALYSED if any(report.points for report in reports) else EXIT_NOTHING_READABLE
+
+
+def _reports(
+    paths: Sequence[Path], until_step: int | None, metrics: Sequence[str] | None
+) -> Iterator[Report]:
+    for path in paths:
+        gathered = gather(path, until_step=until_step)
+        yield Report(
+            path=str(path),
+            run=path.resolve().name,
+            attempts=gathered.attempts,
+            points=gathered.points,
+            data=gathered.data,
+            findings=[finding for finding in find(gathered.data) if _wanted(finding, metrics)],
+            unreadable=gathered.unreadable,
+        )
+
+
+def _wanted(finding: Finding, patterns: Sequence[str] | None) -> bool:
+    # which findings are shown, never what the detectors look at: a finding is the same with and without
+    series = str(SeriesKey(finding.metric, finding.labels))
+    return patterns is None or any(
+        fnmatchcase(finding.metric, pattern) or fnmatchcase(series, pattern) for pattern in patterns
+    )
+
+
+def _complain(report: Report) -> None:
+    if not report.points and not report.unreadable:
+        print(f"{report.path}: nothing readable here; expected log files of a run", file=sys.stderr)
+    for file, unreadable in report.unreadable[:_SHOWN_UNREADABLE]:
+        print(f"{file}: {unreadable.place}: {unreadable.reason}", file=sys.stderr)
+    left = len(report.unreadable) - _SHOWN_UNREADABLE
+    if left > 0:
+        print(f"{report.path}: {left} more unreadable places; --format json lists them all", file=sys.stderr)
