@@ -46,11 +46,6 @@ class Envelope:
             head["config"] = dict(self.config)
         return f"{json.dumps(head)[:-1]}, {content}}}\n".encode()
 
-    def empty(self) -> bytes:
-        """A body without points, by which the server tells the run's id."""
-        head = {"project": self.project, "run": self.run, "writer": self.writer}
-        return json.dumps(head | {"columns": {"step": []}}).encode()
-
 
 def contents(rows: Iterable[Row]) -> Iterator[str]:
     """The rows as one or several pieces of JSON, each `"columns": ...` or `"points": ...`."""

@@ -48,9 +48,11 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 OPENER = urllib.request.build_opener(NoRedirect)
 
 
-def post(url: str, body: bytes, *, token: str | None, timeout: float) -> Accepted | Later | Refused:
-    """Post JSON, compressed. Never raises for what networks and servers do."""
-    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip", "User-Agent": "holter"}
+def post(
+    url: str, body: bytes, *, token: str | None, timeout: float, kind: str = "application/json"
+) -> Accepted | Later | Refused:
+    """Post a body of this kind, compressed. Never raises for what networks and servers do."""
+    headers = {"Content-Type": kind, "Content-Encoding": "gzip", "User-Agent": "holter"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
     try:

@@ -11,6 +11,7 @@ from holter.client.body import Envelope, Row, contents
 from holter.client.notices import Notices
 from holter.client.spool import Spool
 
+FINISH = b'{"finish": '  # begins the line that says that the run is over; the run's last body follows
 FLUSH_SECONDS = 0.5  # what a killed process can lose
 ROWS_AT_ONCE = 10_000
 DROPPED = "holter/dropped_points"
@@ -36,7 +37,8 @@ class Recorder(threading.Thread):
         self._written = written
         self._number = 0
         self._held: deque[bytes] = deque()
-        self._last: bytes | None = None
+        self._newest: bytes | None = None
+        self._ended = False
 
     def run(self) -> None:
         closing = False
@@ -47,13 +49,13 @@ class Recorder(threading.Thread):
                 closing = False
             self.flush()
             self._notices.say()
-        if self._last is not None:
-            self._held.append(self._last)
+        if self._ended and self._newest is not None:
+            self._held.append(FINISH + self._newest.rstrip() + b"}\n")
             self._write_held()
 
-    def close(self, timeout: float, *, last: bytes | None) -> None:
-        """Write what is in memory, then the line `last`, and end; waits at most `timeout` seconds."""
-        self._last = last
+    def close(self, timeout: float, *, ended: bool) -> None:
+        """Write what is in memory, then (`ended`) that the run is over; waits at most `timeout` seconds."""
+        self._ended = ended
         self.wake.put(True)
         self.join(timeout)
 
@@ -61,7 +63,8 @@ class Recorder(threading.Thread):
         """Everything logged so far to disk, as far as there is room."""
         while self._write_held() and (rows := self._take()):
             for content in contents(rows):
-                self._held.append(self._envelope.wrap(self._number, content))
+                self._newest = self._envelope.wrap(self._number, content)
+                self._held.append(self._newest)
                 self._number += 1
 
     def _take(self) -> list[Row]:

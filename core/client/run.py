@@ -20,8 +20,8 @@ from holter.client.body import Envelope, Row
 from holter.client.identity import Identity, default_name, detect
 from holter.client.notices import Notices
 from holter.client.recorder import Recorder
-from holter.client.sender import FINISH, Access, Courier, Sender
-from holter.client.values import MAX_NAME, MAX_STEP, flatten, plain, to_float, to_step
+from holter.client.sender import Access, Courier, Sender
+from holter.client.values import MAX_NAME, MAX_STEP, clean, flatten, plain, to_float, to_step
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
 SPOOL_BYTES = 2**30
@@ -40,7 +40,7 @@ class Pipe:
     spool: spools.Spool
     recorder: Recorder
     sender: Sender
-    ending: bytes | None  # the line that ends the run, where it is this process's to say
+    leads: bool  # whether it is this process's to say that the run is over
 
 
 class Run:
@@ -133,7 +133,7 @@ class Run:
         if pipe is None:
             return
         deadline = time.monotonic() + timeout
-        pipe.recorder.close(timeout, last=pipe.ending if ended else None)
+        pipe.recorder.close(timeout, ended=ended and pipe.leads)
         sent = pipe.sender.close(max(0.0, deadline - time.monotonic()))
         if dropped := pipe.recorder.dropped:
             self._notices.note("dropped", f"{dropped} points were dropped: no room on disk or in memory")
@@ -182,12 +182,15 @@ def init(
         identity = detect(environ, attempt=None if attempt is None else str(attempt))
         own = {"rank": identity.rank} if identity.rank is not None else {}
         envelope = Envelope(
-            project=str(project),
-            run=str(run or environ.get("HOLTER_RUN") or default_name(environ)),
+            project=clean(project, 200) or "default",
+            run=clean(run or environ.get("HOLTER_RUN"), 500) or default_name(environ),
             writer=identity.writer,
             nonce=identity.nonce,
-            attempt=identity.attempt,
-            labels={str(name): str(value) for name, value in (own | dict(labels or {})).items()},
+            attempt=clean(identity.attempt, 200) or None,
+            labels={
+                clean(name, 200): clean(value, 200) or "-"
+                for name, value in (own | dict(labels or {})).items()
+            },
             config=plain(config or {}),
         )
         access = Access(
@@ -221,8 +224,7 @@ def connect(
     recorder = Recorder(kept, envelope, notices, written=sender.written)
     recorder.start()
     sender.start()
-    ending = FINISH + envelope.empty() + b"}\n" if identity.rank in (None, 0) else None
-    return Pipe(spool=kept, recorder=recorder, sender=sender, ending=ending)
+    return Pipe(spool=kept, recorder=recorder, sender=sender, leads=identity.rank in (None, 0))
 
 
 def open_spool(

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from holter.client.notices import Notices
 from holter.client.post import Accepted, Later, Refused, post
+from holter.client.recorder import FINISH
 from holter.client.spool import Spool, left_behind
 
 IDLE_SECONDS = 1.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 POST_TIMEOUT = 30.0
-FINISH = b'{"finish": '  # begins the line that says that the run has ended
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,16 @@ class Courier:
     """Sends bodies one after the other, with back-off. `stop` ends the waiting, not the try under way."""
 
     def __init__(
-        self, access: Access, notices: Notices, *, stop: threading.Event, chance: random.Random
+        self,
+        access: Access,
+        notices: Notices,
+        *,
+        stop: threading.Event,
+        chance: random.Random,
+        kind: str = "application/json",
     ) -> None:
         self._access = access
+        self._kind = kind
         self._notices = notices
         self._stop = stop
         self._chance = chance
@@ -70,16 +77,16 @@ class Courier:
             failures = min(failures + 1, 10)
 
     def send(self, body: bytes) -> Accepted | Later | Refused:
-        """One try. To end a run takes its id, which a batch without points asks for."""
+        """One try. To end a run takes its id: the reply to its last body, sent once more, has it."""
         if not body.startswith(FINISH):
-            return self._post("ingest", body)
-        outcome = self._post("ingest", body[len(FINISH) :].rstrip()[:-1])
+            return self._post("ingest", body, self._kind)
+        outcome = self._post("ingest", body[len(FINISH) :].rstrip()[:-1], self._kind)
         if isinstance(outcome, Accepted):
-            return self._post(f"runs/{outcome.reply.get('run_id')}/finish", b"{}")
+            return self._post(f"runs/{outcome.reply.get('run_id')}/finish", b"{}", "application/json")
         return outcome
 
-    def _post(self, path: str, body: bytes) -> Accepted | Later | Refused:
-        return post(self._access.url(path), body, token=self._access.token, timeout=POST_TIMEOUT)
+    def _post(self, path: str, body: bytes, kind: str) -> Accepted | Later | Refused:
+        return post(self._access.url(path), body, token=self._access.token, timeout=POST_TIMEOUT, kind=kind)
 
 
 class Sender(threading.Thread):

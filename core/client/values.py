@@ -40,13 +40,19 @@ def to_step(step: object) -> int | None:
     return int(number)
 
 
+def clean(text: object, limit: int) -> str:
+    """A name as the server takes it: printable, not too long; empty for None."""
+    shown = "" if text is None else str(text)
+    return "".join(letter if letter.isprintable() else "_" for letter in shown)[:limit]
+
+
 def plain(value: object, depth: int = 0) -> Any:
     """A configuration as JSON can hold it: what has no word there becomes text."""
     if isinstance(value, Mapping) and depth < MAX_DEPTH:
         return {str(name): plain(below, depth + 1) for name, below in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)) and depth < MAX_DEPTH:
         return [plain(below, depth + 1) for below in value]
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, str)) or (isinstance(value, int) and abs(value) <= MAX_STEP):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value

@@ -1,0 +1,142 @@
+"""Where a follower's deliveries go when the store is on another machine: over HTTP, each exactly once.
+
+The files that are followed are the spool: while the server is away, the follower simply waits. On local
+disk lie the cursors and, while it is under way, the one delivery whose fate is not known yet. After a
+kill the same bytes are sent again under the same batch_id, before anything new is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from holter.client.notices import Notices
+from holter.client.post import Later, Refused
+from holter.client.sender import Courier
+from holter.ingest.follow import SinkError
+from holter.types import Column, Cursor, Delivery, Unreadable
+
+MSGPACK = "application/msgpack"
+LONGEST_ID = 200
+
+
+class StoppedError(SinkError):
+    """The agent was told to stop while the server was away; nothing is lost, the cursor stands before it."""
+
+
+class HttpSink:
+    """Takes deliveries from a follower's thread; `folder` keeps what must survive a restart."""
+
+    def __init__(self, courier: Courier, folder: Path, notices: Notices) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._courier = courier
+        self._folder = folder
+        self._notices = notices
+        self._pending = folder / "pending.msgpack"
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
+        """Send and wait for the acknowledgement, however long the server is away; then save the cursor.
+
+        Raises StoppedError when told to stop before. A refused delivery is kept in `refused/`.
+        """
+        record = {"cursor": delivery.cursor, "batch_id": delivery.batch_id, "body": body_of(delivery)}
+        replace(self._pending, msgspec.msgpack.encode(record))
+        self.settle()
+
+    def settle(self) -> None:
+        """Bring what was under way to its end. Raises StoppedError when told to stop before."""
+        try:
+            record = msgspec.msgpack.decode(self._pending.read_bytes())
+        except FileNotFoundError:
+            return
+        outcome = self._courier.insist(record["body"])
+        if isinstance(outcome, Later):
+            raise StoppedError(outcome.reason)
+        if isinstance(outcome, Refused):
+            name = hashlib.sha256(record["batch_id"].encode()).hexdigest()[:16]
+            kept = self._folder / "refused" / f"{name}.msgpack"
+            kept.parent.mkdir(exist_ok=True)
+            replace(kept, record["body"])
+            self._notices.note(
+                record["batch_id"], f"a batch was refused ({outcome.reason}); it is kept in {kept}"
+            )
+        if record["cursor"] is not None:
+            self.save_cursor(msgspec.convert(record["cursor"], Cursor))
+        self._pending.unlink()
+        self._notices.say()
+
+    def cursor(self, source: str) -> Cursor | None:
+        """How far a source has been sent."""
+        try:
+            return msgspec.json.decode(self._place(source).read_bytes(), type=Cursor)
+        except FileNotFoundError:
+            return None
+
+    def save_cursor(self, cursor: Cursor) -> None:
+        """Note how far a source has been read."""
+        replace(self._place(cursor.source), msgspec.json.encode(cursor))
+
+    def report_unreadable(
+        self,
+        *,
+        source: str,
+        unreadable: Unreadable,
+        project: str | None = None,
+        run: str | None = None,
+        cursor: Cursor | None = None,
+    ) -> None:
+        """Tell whoever runs the agent, who is closest to the file."""
+        self._notices.note(
+            f"{source} {unreadable.place}", f"{source}, {unreadable.place}: {unreadable.reason}"
+        )
+        self._notices.say()
+        if cursor is not None:
+            self.save_cursor(cursor)
+
+    def _place(self, source: str) -> Path:
+        return self._folder / f"{hashlib.sha256(source.encode()).hexdigest()[:32]}.cursor.json"
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file that is either the old one or the new one, whenever the machine stops."""
+    fresh = path.with_suffix(".new")
+    with fresh.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def body_of(delivery: Delivery) -> bytes:
+    """A delivery as the binary form of POST /api/v1/ingest."""
+    batch, batch_id = delivery.batch, delivery.batch_id
+    if len(batch_id) > LONGEST_ID:  # a long path: the same name for it every time will do
+        batch_id = hashlib.sha256(batch_id.encode()).hexdigest()
+    body: dict[str, Any] = {
+        "project": delivery.project,
+        "run": delivery.run,
+        "writer": delivery.writer,
+        "batch_id": batch_id,
+        "attempt": batch.attempt,
+        "restarts": batch.restarts,
+        "steps": batch.steps.astype("<i8").tobytes(),
+        "times": batch.times.astype("<f8").tobytes(),
+        "columns": [column_of(column) for column in batch.columns],
+    }
+    return msgspec.msgpack.encode(body)
+
+
+def column_of(column: Column) -> dict[str, Any]:
+    """One series of the binary form."""
+    rows = None if column.rows is None else np.asarray(column.rows).astype("<i8").tobytes()
+    return {
+        "metric": column.key.metric,
+        "labels": dict(column.key.labels),
+        "values": column.values.astype("<f8").tobytes(),
+        "rows": rows,
+    }

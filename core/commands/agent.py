@@ -1,0 +1,141 @@
+"""`holter agent`: follow files here and send them elsewhere, or send what training processes left."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from holter.agent.sink import MSGPACK, HttpSink, StoppedError
+from holter.client.notices import Notices
+from holter.client.run import DEFAULT_SERVER, roots
+from holter.client.sender import Access, Courier
+from holter.client.spool import left_behind
+from holter.ingest.follow import Follower
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Paths or spool, where to, and what must survive a restart."""
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="log file or folder to follow")
+    parser.add_argument("--server", help=f"address of the server (HOLTER_SERVER; default {DEFAULT_SERVER})")
+    parser.add_argument(
+        "--token", help="access token (better in HOLTER_TOKEN: others can read command lines)"
+    )
+    parser.add_argument("--project", default="default", help="project of the runs (default: default)")
+    parser.add_argument("--state", type=Path, help="folder for cursors (default ~/.local/state/holter/agent)")
+    parser.add_argument(
+        "--poll",
+        type=float,
+        metavar="SECONDS",
+        help="look again this often (default: as the file system allows)",
+    )
+    parser.add_argument(
+        "--spool",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="FOLDER",
+        help="send what training processes left in their spool, then exit",
+    )
+
+
+def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+    """Follow until interrupted. Exit codes: 1 in use, or the spool was not sent; 2 usage; 3 nothing there."""
+    if bool(arguments.paths) == (arguments.spool is not None):
+        return refuse("give paths to follow, or --spool", 2)
+    if missing := [path for path in arguments.paths if not path.exists()]:
+        return refuse(f"{missing[0]}: no such file or folder", 3)
+    access = Access(
+        server=arguments.server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
+        token=arguments.token or environ.get("HOLTER_TOKEN"),
+    )
+    if arguments.spool is not None:
+        return send_spool(roots(arguments.spool if arguments.spool.name else None, environ)[0], access)
+    folder = state_folder(arguments.state, access, environ)
+    with claim(folder) as claimed:
+        if not claimed:
+            return refuse(f"another agent sends from here to {access.server} (it holds {folder})", 1)
+        return follow(arguments, access, folder)
+
+
+def follow(arguments: argparse.Namespace, access: Access, folder: Path) -> int:
+    """Follow the paths until SIGINT or SIGTERM."""
+    stop, notices = threading.Event(), Notices()
+    for which in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(which, lambda *_: stop.set())
+    courier = Courier(access, notices, stop=stop, chance=random.Random(), kind=MSGPACK)
+    sink = HttpSink(courier, folder, notices)
+    follower = Follower(
+        arguments.paths,
+        sink,
+        project=arguments.project,
+        poll=arguments.poll,
+        stop=stop,
+        host=socket.gethostname(),
+    )
+    print(f"Holter: sending to {access.server}   (Ctrl-C stops)")
+    for path in arguments.paths:
+        print(f"  following {path}", flush=True)
+    with contextlib.suppress(StoppedError):  # said already, and kept for the next start
+        sink.settle()
+        follower.run()
+    print("Holter: the agent has stopped; the next start goes on where it was.")
+    return 0
+
+
+def send_spool(root: Path, access: Access) -> int:
+    """Send everything that lies below `root` and no living process holds, once."""
+    notices, stop = Notices(), threading.Event()
+    stop.set()  # one try for each: whoever calls this is watching
+    courier = Courier(access, notices, stop=stop, chance=random.Random())
+    sent = left = 0
+    for spool in left_behind(root, lambda _: True):
+        try:
+            whole = courier.drain(spool)
+        finally:
+            spool.close()
+        sent, left = sent + whole, left + (not whole)
+    notices.say()
+    print(f"Holter: {sent} spools below {root} sent to {access.server}, {left} left.")
+    return 0 if not left else 1
+
+
+@contextlib.contextmanager
+def claim(folder: Path) -> Iterator[bool]:
+    """Hold the folder against other agents; freed with this process at the latest. False: it is held."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield locked(lock)
+    finally:
+        os.close(lock)
+
+
+def locked(descriptor: int) -> bool:
+    """Lock an open file against others; False where another process has."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def state_folder(chosen: Path | None, access: Access, environ: Mapping[str, str]) -> Path:
+    """A folder for each server: what one has been sent says nothing about another."""
+    home = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "holter" / "agent"
+    return (chosen or home) / hashlib.sha256(access.server.rstrip("/").encode()).hexdigest()[:16]
+
+
+def refuse(reason: str, code: int) -> int:
+    """Say why not."""
+    print(f"holter: {reason}", file=sys.stderr)
+    return code
