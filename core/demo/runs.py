@@ -1,0 +1,115 @@
+"""The runs of the demo: their columns as they were logged, and what is known about them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holter.types import FloatArray, IntArray
+
+DATA = Path(__file__).parent / "data"
+TAGS = {
+    "loss": "train/loss",
+    "grad_norm": "train/grad_norm",
+    "lr": "train/learning_rate",
+    "tokens_per_s": "train/tokens_per_second",
+}
+# how many steps before and after the labelled start a finding may begin and still mean the same event:
+# those of Holter's benchmark (docs/detection.md), for logs of every step
+TOLERANCE = {
+    "spike_fast": (3, 20),
+    "spike_slow": (3, 60),
+    "spike_unrecovered": (3, 60),
+    "nonfinite": (3, 5),
+    "repeated_data": (3, 256),
+    "throughput_regression": (60, 300),
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Launch:
+    """The rows of one attempt: steps [n], wall times [n] in seconds since the run began, columns by tag."""
+
+    steps: IntArray
+    times: FloatArray
+    columns: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that is known to have happened: `kind` from `start_step` on, in `attempt`."""
+
+    kind: str
+    attempt: int
+    start_step: int
+
+    def means(self, finding: Mapping[str, Any]) -> bool:
+        """Whether a finding (as JSON) is about this event, and says the right thing."""
+        early, late = TOLERANCE[self.kind]
+        return bool(
+            finding["kind"] == self.kind
+            and finding["attempt"] == self.attempt
+            and self.start_step - early <= finding["start_step"] <= self.start_step + late
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """One run of the demo."""
+
+    name: str
+    story: str
+    points: int
+    launches: tuple[Launch, ...]
+    events: tuple[Event, ...]
+
+    @property
+    def seconds(self) -> float:
+        """From the first row to the last, as it really took."""
+        return float(self.launches[-1].times[-1])
+
+
+def recorded(names: Collection[str] = ()) -> list[Recorded]:
+    """The runs of these names, all where none is named. Raises ValueError for a name that is not there."""
+    known = {entry["name"]: entry for entry in json.loads((DATA / "known.json").read_text())}
+    if unknown := sorted(set(names) - known.keys()):
+        raise ValueError(f"no such run in the demo: {', '.join(unknown)} (there are: {', '.join(known)})")
+    return [load(entry) for name, entry in known.items() if not names or name in names]
+
+
+def load(entry: Mapping[str, Any]) -> Recorded:
+    """One run from its files and its entry in known.json."""
+    tables = [read(DATA / entry["name"] / f"attempt-{number}.csv.gz") for number in range(entry["attempts"])]
+    begin = float(tables[0]["wall_time"][0])
+    return Recorded(
+        name=entry["name"],
+        story=entry["story"],
+        points=entry["points"],
+        launches=tuple(
+            Launch(
+                steps=table["step"].astype(np.int64),
+                times=table["wall_time"] - begin,
+                columns={tag: table[column] for column, tag in TAGS.items()},
+            )
+            for table in tables
+        ),
+        events=tuple(
+            Event(kind=event["kind"], attempt=event["attempt"], start_step=event["start_step"])
+            for event in entry["events"]
+        ),
+    )
+
+
+def read(path: Path) -> dict[str, FloatArray]:
+    """The columns of a compressed CSV file, all of them numbers."""
+    with gzip.open(path, "rt", newline="") as file:
+        header, *rows = csv.reader(file)
+    values = np.array(rows, dtype=np.float64)
+    return {name: values[:, column] for column, name in enumerate(header)}
