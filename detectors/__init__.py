@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
 from holter.detectors.detector import Detector
+from holter.detectors.stall import Stall
 from holter.detectors.straggler import Straggler
 from holter.detectors.throughput import Throughput
 from holter.detectors.tuning import Tuning
@@ -18,7 +19,7 @@ from holter.types import Finding, RunData
 
 __all__ = ["BUILTIN", "Detector", "Tuning", "analyze", "find", "fingerprint", "registry"]
 
-BUILTIN: tuple[Detector, ...] = (Throughput(), Straggler())
+BUILTIN: tuple[Detector, ...] = (Throughput(), Straggler(), Stall())
 
 
 def registry() -> dict[str, Detector]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.figures import figure
 from holter.detectors.levels import Departure, Watch, blocks_of
 from holter.detectors.tuning import Tuning
 from holter.detectors.work import work_per_step
@@ -138,7 +139,7 @@ def _summary(
     how = "little by little from" if gradual else ("with the resume at" if resumed else "at")
     until = "" if end is None else f" and came back at step {end}"
     return (
-        f"{series.key} went from {usual:.4g} to {worst:.4g} {how} step {start}{until}: "
+        f"{series.key} went from {figure(usual)} to {figure(worst)} {how} step {start}{until}: "
         f"{lost:.0%} of the throughput was lost."
     )
 

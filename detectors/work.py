@@ -36,8 +36,7 @@ def work_per_step(run: RunData, series: Series) -> IntArray:
 def _place(series: Series) -> FloatArray:
     """One sortable number per point: attempts in order, steps within."""
     width = float(series.step.max() - series.step.min() + 1) if len(series) else 1.0
-    place: FloatArray = series.attempt * max(width, 1e9) + series.step
-    return place
+    return np.asarray(series.attempt * max(width, 1e9) + series.step, dtype=np.float64)
 
 
 def _batch_size(run: RunData) -> tuple[Series, FloatArray] | None:
