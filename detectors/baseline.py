@@ -14,12 +14,17 @@ from scipy.ndimage import median_filter
 from holter.types import FloatArray, IntArray
 
 MEMORY = 1024
-"""Points that noise is measured on. Quantiles up to 99.5 % need a thousand."""
-CENTRE = 49
+"""Points that the shape of the noise is measured on: quantiles up to 99.5 % need a thousand."""
+CENTRE = 25
 """Points in the running median: long against a spike's first points, short against a loss's decline."""
 FEWEST = 32
-"""Points before which nothing is said: the error of a MAD is then still 15 %."""
+"""Points before which nothing is said: the error of a MAD is then still 20 %."""
 _RECENT = 128
+"""Points that its size is measured on: a loss's noise shrinks with its level, most of all early on."""
+_TREND = 512
+"""Points that the slope of the level is measured on."""
+_SHAPED = 256
+"""Points before which the noise is taken for normal."""
 _KEPT = MEMORY + 512
 _PULLED_IN = 4.0
 """Points count for at most so many sigma in a mean: one outlier alone never makes a level."""
@@ -31,15 +36,22 @@ class Noise:
     """Noise around the running median: `sigma`, two upper quantiles, and by how much means wander more.
 
     `tail` is the Weibull exponent between the quantiles: 1.3 for normal noise, 0.6 for Student's t3.
-    `wander8`, `wander32` >= 1 multiply the standard error of means of 8 and of 32 or more points, which
-    neighbouring points that resemble each other make larger than sigma / sqrt(n).
+    `spread` >= 1 is the standard deviation of scores pulled in to a few sigma, by which heavy tails
+    widen the standard error of means; `wander8`, `wander32` >= 1 are what it is multiplied by for 8 and
+    for 32 points, which neighbours that resemble each other make larger still.
     """
 
     sigma: float
     upper: float
     tail: float
+    spread: float
     wander8: float
     wander32: float
+
+    def error(self, points: int) -> float:
+        """The standard error of a mean of so many pulled-in points times the root of their number."""
+        wander = max(self.spread, self.wander8 if points >= 8 else 1.0)
+        return self.sigma * max(wander, self.wander32 if points >= 32 else 1.0)
 
     def surprise(self, excess: FloatArray) -> FloatArray:
         """-ln P(a point lies so far above the running median), for excesses [n].
@@ -56,52 +68,59 @@ class Noise:
 _LN2, _LN40, _LN200 = np.log((2.0, 40.0, 200.0))
 
 
-def measure(residual: FloatArray, floor: float) -> Noise:
-    """The noise in residuals [n >= 1] around the running median; `floor` is the least sigma believed."""
-    centred = residual - np.median(residual)
-    size = np.abs(centred)
-    recent = size[-_RECENT:]
-    sigma = max(_NORMAL_MAD * float(max(np.median(size), np.median(recent))), floor)
-    # few points know little of their tail: the quantiles of normal noise are the least believed
-    upper, far = np.quantile(centred, (0.975, 0.995))
-    upper = max(float(upper), 1.8 * sigma)
+def measure(residual: FloatArray, score: FloatArray, floor: float) -> Noise:
+    """The noise in residuals [n >= 1] around the running median, and in `score` [m], residuals in units
+    of the sigma of their time; `floor` is the least sigma believed."""
+    recent = residual[-min(max(len(residual) // 2, FEWEST // 2), _RECENT) :]
+    sigma = max(_NORMAL_MAD * float(np.median(np.abs(recent - np.median(recent)))), floor)
+    score = score[~np.isnan(score)]
+    upper, far, spread, wander8, wander32 = 1.96, 2.576, 1.0, 1.0, 1.0
+    if len(score) >= _SHAPED:
+        score = score - np.median(score)
+        upper, far = np.quantile(score, (0.975, 0.995))
+        spread = max(1.0, float(np.std(np.clip(score, -_PULLED_IN, _PULLED_IN))))
+        wander8, wander32 = _wander(score, 8, 0), _wander(score, 32, 96)
+    # quantiles below those of normal noise are not believed: the sample is small
+    upper = max(float(upper), 1.8)
     far = max(float(far), 1.30 * upper)
-    tail = np.log(_LN200 / _LN40) / np.log(far / upper)
     return Noise(
         sigma=sigma,
-        upper=upper,
-        tail=float(tail),
-        wander8=_wander(centred, sigma, 8, 0),
-        wander32=_wander(centred, sigma, 32, 96),
+        upper=upper * sigma,
+        tail=float(np.log(_LN200 / _LN40) / np.log(far / upper)),
+        spread=spread,
+        wander8=wander8,
+        wander32=wander32,
     )
 
 
-def _wander(residual: FloatArray, sigma: float, width: int, before: int) -> float:
-    """How much means of `width` points (against the `before` points before them) vary, over what they would."""
-    if len(residual) < 8 * width + before:
+def _wander(score: FloatArray, width: int, before: int) -> float:
+    """How much means of `width` scores (less the mean of those before) vary, over what they would alone."""
+    if len(score) < 8 * width + before:
         return 1.0
-    total = np.concatenate(([0.0], np.cumsum(np.clip(residual, -_PULLED_IN * sigma, _PULLED_IN * sigma))))
+    total = np.concatenate(([0.0], np.cumsum(np.clip(score, -_PULLED_IN, _PULLED_IN))))
     mean = (total[width:] - total[:-width]) / width
-    expected = sigma * np.sqrt(1 / width + 1.57 / CENTRE)
+    expected = np.sqrt(1 / width + 1.57 / CENTRE)
     if before:
         earlier = (total[before:] - total[:-before]) / before
         mean = mean[before:] - earlier[: len(mean) - before]
-        expected = sigma * np.sqrt(1 / width + 1 / before)
+        expected = np.sqrt(1 / width + 1 / before)
     spread = _NORMAL_MAD * float(np.median(np.abs(mean - np.median(mean))))
-    return max(1.0, spread / expected)
+    return max(1.0, spread / float(expected))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class History:
     """The latest points of a series that are not part of any event; arrays share the length [n].
 
-    `count` is how many there were in all, `pulled` the values pulled in to a few sigma of their centre,
-    `spacing` the steps since the point before.
+    `count` is how many there were in all, `residual` their distances from the
+    running median, `score` the same in sigmas of that time (NaN where none was known), `pulled` the values
+    pulled in to a few sigma, `spacing` the steps since the point before.
     """
 
     count: int
     value: FloatArray
     residual: FloatArray
+    score: FloatArray
     pulled: FloatArray
     spacing: IntArray
 
@@ -109,7 +128,12 @@ class History:
     def empty() -> History:
         nothing = np.empty(0)
         return History(
-            count=0, value=nothing, residual=nothing, pulled=nothing, spacing=np.empty(0, dtype=np.int64)
+            count=0,
+            value=nothing,
+            residual=nothing,
+            score=nothing,
+            pulled=nothing,
+            spacing=np.empty(0, dtype=np.int64),
         )
 
     def without_last(self, points: int) -> History:
@@ -120,6 +144,7 @@ class History:
             count=max(self.count - points, 0),
             value=self.value[:keep],
             residual=self.residual[:keep],
+            score=self.score[:keep],
             pulled=self.pulled[:keep],
             spacing=self.spacing[:keep],
         )
@@ -141,8 +166,17 @@ class History:
             scale = float(np.sqrt(np.median(self.spacing[-MEMORY:]) / max(spacing, 1)))
         # a thousandth of the level is nothing to speak of, however smooth the curve
         floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + np.finfo(float).tiny
-        found = measure(residual * max(scale, 1.0), floor)
-        return found
+        return measure(residual * max(scale, 1.0), self.score[-MEMORY:], floor)
+
+    def fall(self, noise: Noise) -> float:
+        """The slope of the level per step, where it surely falls: the half of the latest points against the
+        half before, less one standard error of that; zero where it does not."""
+        last = self.pulled[-_TREND:]
+        half = len(last) // 2
+        if half < FEWEST:
+            return 0.0
+        drop = float(np.mean(last[half:]) - np.mean(last[:half])) + noise.error(32) * np.sqrt(2 / half)
+        return min(float(drop) / max(int(np.sum(self.spacing[-half:])), 1), 0.0)
 
     def centres(self, values: FloatArray) -> FloatArray:
         """For each of the next values [n] the median of the points before it."""
@@ -160,11 +194,13 @@ class History:
         """The history with further values [n] that belong to no event."""
         residual = values - centres
         reach = _PULLED_IN * noise.sigma if noise is not None else np.inf
+        score = residual / noise.sigma if noise is not None else np.full(len(values), np.nan)
         pulled = centres + np.clip(residual, -reach, reach)
         return History(
             count=self.count + len(values),
             value=np.concatenate((self.value, values))[-_KEPT:],
             residual=np.concatenate((self.residual, residual))[-_KEPT:],
+            score=np.concatenate((self.score, score))[-_KEPT:],
             pulled=np.concatenate((self.pulled, pulled))[-_KEPT:],
             spacing=np.concatenate((self.spacing, spacing))[-_KEPT:],
         )

@@ -7,7 +7,7 @@ stay as they were. An attempt that rolls back takes up the history as it was at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,17 @@ from scipy.special import gammainccinv
 
 from holter.detectors.baseline import FEWEST, MEMORY, History, Noise
 from holter.detectors.recovery import Return, follow
+from holter.detectors.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
 SHORT = (1, 2, 3, 5)
 """Points whose surprises are added up."""
-LONG = (8, 16, 32, 64, 128, 256)
-"""Points whose mean is held against the mean before them."""
+_WINDOWS = ((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128), (256, 0), (256, 256))
+"""Points whose mean is held against the mean before them, and the points left out between: a slow rise
+would raise its own reference."""
+_SLOW = 32
+_LOOK_BACK = 512
+"""The level before a rise seen by that many points or more is the lowest within so many points."""
 _GRID, _COARSE_GRID, _COARSE_FROM = 64, 512, 4096
 """The noise is measured anew after so many points; later in a long series more rarely."""
 
@@ -36,7 +41,10 @@ class Alarm:
 
 @dataclass(frozen=True, kw_only=True)
 class Excursion:
-    """One departure from the level `baseline`; `start`, `detected`, `peak` index the stretch's points."""
+    """One departure from the level `baseline`; `start` and `detected` index the stretch's points.
+
+    `resumed`: it began with the attempt. `down`: it lies below the level, not above.
+    """
 
     attempt: int
     start: int
@@ -46,6 +54,8 @@ class Excursion:
     noise: Noise
     strength: float
     returns: Return
+    resumed: bool = False
+    down: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,32 +90,42 @@ def stretches_of(attempt: IntArray, step: IntArray, value: FloatArray) -> list[S
     ]
 
 
-def excursions_of(stretches: list[Stretch], *, sensitivity: float = 1.0) -> Iterator[Excursion]:
-    """Every excursion of a series, attempt by attempt."""
+def excursions_of(
+    stretches: list[Stretch], *, doubtful: Collection[int] = (), sensitivity: float = 1.0
+) -> Iterator[Excursion]:
+    """Every excursion of a series, attempt by attempt; `doubtful` attempts began with another setting."""
     snapshots: dict[int, History] = {}
     firsts = [int(stretch.step[0]) for stretch in stretches]
+    latest = History.empty()
     for number, stretch in enumerate(stretches):
-        begin = snapshots.get(firsts[number], None) if number else History.empty()
-        if begin is None:
-            begin = snapshots.get(-1, History.empty())
-        scan = _Scan(stretch, begin, sensitivity, stops=sorted(set(firsts[number + 1 :])))
+        history = snapshots.get(firsts[number], latest)
+        entry = Entry(history=history, doubtful=stretch.attempt in doubtful) if number else None
+        scan = _Scan(stretch, history, entry, sensitivity, stops=sorted(set(firsts[number + 1 :])))
         yield from scan.run()
         snapshots.update(scan.snapshots)
-        snapshots[-1] = scan.history
+        latest = scan.history
+
+
+def worth_a_word(level: FloatArray, points: int) -> FloatArray:
+    """The least rise over so many points that a person would speak of: 10 % for one, 2 % for hundreds."""
+    return (0.02 + 0.08 / np.sqrt(points)) * np.abs(level) + _TINY
 
 
 class _Scan:
     """Goes through one stretch; keeps the history, and copies of it at the steps where others begin."""
 
-    def __init__(self, stretch: Stretch, history: History, sensitivity: float, stops: list[int]) -> None:
+    def __init__(
+        self, stretch: Stretch, history: History, entry: Entry | None, sensitivity: float, stops: list[int]
+    ) -> None:
         self.stretch = stretch
         self.history = history
+        self.entry = entry
         self.sensitivity = sensitivity
         self.spacing = stretch.spacing
-        self.stops = {
-            int(np.searchsorted(stretch.step, stop)): stop for stop in stops if stop > stretch.step[0]
-        }
+        within = [stop for stop in stops if stretch.step[0] < stop <= stretch.step[-1]]
+        self.stops = {int(np.searchsorted(stretch.step, stop)): stop for stop in within}
         self.snapshots: dict[int, History] = {}
+        self.down = False
 
     def run(self) -> Iterator[Excursion]:
         at, end = 0, len(self.stretch.step)
@@ -141,7 +161,11 @@ class _Scan:
     def _alarm(self, at: int, values: FloatArray, centres: FloatArray, noise: Noise) -> Alarm | None:
         strength = np.zeros(len(values))
         width = np.zeros(len(values), dtype=np.int64)
-        for points, found in (*self._short(values, centres, noise), *self._long(values, centres, noise)):
+        looks = [*self._short(values, centres, noise), *self._long(values, centres, noise)]
+        if self.entry is not None and at < LR_POINTS:
+            known = self.stretch.value[: at + len(values)]
+            looks.append((_RESUMED, self.entry.strength(known, noise)[at:]))
+        for points, found in looks:
             better = found > strength
             strength[better], width[better] = found[better], points
         loud = np.flatnonzero(strength * self.sensitivity >= 1)
@@ -155,15 +179,24 @@ class _Scan:
     ) -> Iterator[tuple[int, FloatArray]]:
         residual = np.concatenate((self.history.residual[-SHORT[-1] :], values - centres))
         total = np.concatenate(([0.0], np.cumsum(np.minimum(noise.surprise(residual), 1e6))))
+        sums = np.concatenate(([0.0], np.cumsum(residual)))
         known = len(residual) - len(values)
         for points in SHORT:
             if points <= known:
                 ends = np.arange(known + 1, len(residual) + 1)
-                yield points, (total[ends] - total[ends - points]) / _ASKED[points]
+                rise = (sums[ends] - sums[ends - points]) / points
+                found = (total[ends] - total[ends - points]) / _ASKED[points]
+                yield points, np.minimum(found, rise / worth_a_word(centres, points))
         excess = values - centres
-        level = np.abs(centres)
         # one batch that is a fifth above the level is an event, whatever the tail says
-        yield 1, np.minimum(excess / np.maximum(0.2 * level, 1e-300), excess / (8 * noise.sigma))
+        yield (
+            1,
+            np.minimum(excess / (0.2 * np.abs(centres) + _TINY), excess / (self._far_out() * noise.sigma)),
+        )
+
+    def _far_out(self) -> float:
+        """Sigmas of a point that no tail explains: more while few points are known."""
+        return 8 * (1 + 128 / max(self.history.count, 1))
 
     def _long(
         self, values: FloatArray, centres: FloatArray, noise: Noise
@@ -173,21 +206,18 @@ class _Scan:
         both = np.concatenate((self.history.pulled[-MEMORY:], pulled))
         total = np.concatenate(([0.0], np.cumsum(both)))
         ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
-        level = np.abs(centres)
-        for points in LONG:
-            before = np.minimum(max(64, 2 * points), ends - points)
+        for points, gap in _WINDOWS:
+            end = ends - points - gap
+            before = np.minimum(max(64, 2 * points), end)
             enough = before >= max(FEWEST, points)
             if not enough.any():
                 break
             now = (total[ends] - total[ends - points]) / points
-            earlier = (total[ends - points] - total[np.maximum(ends - points - before, 0)]) / np.maximum(
-                before, 1
-            )
-            wander = noise.wander8 if points < 32 else max(noise.wander32, noise.wander8)
-            error = noise.sigma * wander * np.sqrt(1 / points + 1 / np.maximum(before, 1))
+            earlier = (total[end] - total[np.maximum(end - before, 0)]) / np.maximum(before, 1)
+            error = noise.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
             rise = now - earlier
-            z = np.minimum(rise / (5.5 * error), rise / np.maximum(0.02 * level, 1e-300))
-            yield points, np.where(enough, z, 0.0)
+            found = np.minimum(rise / (_ASKED_OF_MEANS * error), rise / worth_a_word(centres, points))
+            yield points, np.where(enough, found, 0.0)
 
     def _open(
         self, at: int, alarm: Alarm, values: FloatArray, centres: FloatArray, noise: Noise
@@ -196,9 +226,13 @@ class _Scan:
         seen = alarm.at - at
         self.history = self.history.accept(values[:seen], centres[:seen], self.spacing[at : alarm.at], noise)
         start = self._onset(alarm, noise)
+        near = LR_POINTS if self.entry is not None and self.entry.doubtful else FIRST_POINTS
+        resumed = self.entry is not None and start < near
+        if resumed:
+            start = 0
         self.history = self.history.without_last(alarm.at - start)
-        reference = self.history.pulled[-64:]
-        baseline = float(np.mean(reference)) if len(reference) else float(values[0])
+        self.entry = None
+        baseline = self._level(alarm) if len(self.history.pulled) else float(values[0])
         return Excursion(
             attempt=self.stretch.attempt,
             start=start,
@@ -207,27 +241,44 @@ class _Scan:
             baseline=baseline,
             noise=noise,
             strength=alarm.strength,
+            resumed=resumed,
             returns=follow(
                 self.stretch.step[start:],
                 self.stretch.value[start:],
                 seen=alarm.at - start,
                 baseline=baseline,
+                fall=self.history.fall(noise),
                 noise=noise,
             ),
         )
 
+    def _level(self, alarm: Alarm) -> float:
+        """The level before an excursion; before a slow rise the lowest of the last levels."""
+        level = float(np.mean(self.history.pulled[-64:]))
+        recent = self.history.pulled[-_LOOK_BACK:]
+        if alarm.width < _SLOW or len(recent) < 64:
+            return level
+        total = np.concatenate(([0.0], np.cumsum(recent)))
+        return min(level, float(np.min(total[64:] - total[:-64])) / 64)
+
     def _onset(self, alarm: Alarm, noise: Noise) -> int:
-        """Where it began: the stretch of points up to the alarm that stands out most, cut to its first
-        point above the noise. Late rather than early, and never before this attempt."""
+        """Where it began: the stretch of points up to the alarm that stands out most, from where it is
+        half as high as it is on average. Late rather than early, and never before this attempt."""
+        if alarm.width == _RESUMED:
+            return 0
         first = max(alarm.at - max(alarm.width, 5) + 1, 0)
         window = self.stretch.value[first : alarm.at + 1]
         before = self.history.without_last(alarm.at - first).pulled[-64:]
         level = float(np.mean(before)) if len(before) else float(window[0])
         excess = np.minimum(window - level, 6 * noise.sigma)
-        suffix = np.cumsum(excess[::-1])[::-1]
-        start = int(np.argmax(suffix / np.sqrt(np.arange(len(window), 0, -1))))
-        above = np.flatnonzero(excess[start:] > noise.sigma)
-        return first + start + (int(above[0]) if len(above) else 0)
+        suffix = np.cumsum(excess[::-1])[::-1] / np.arange(len(window), 0, -1)
+        start = int(np.argmax(suffix * np.sqrt(np.arange(len(window), 0, -1))))
+        # means of three points, of fewer at the end, and of single points that stand out by themselves
+        total = np.concatenate(([0.0], np.cumsum(excess[start:])))
+        ends = np.minimum(np.arange(len(total) - 1) + 3, len(total) - 1)
+        mean = (total[ends] - total[:-1]) / (ends - np.arange(len(total) - 1))
+        high = (mean >= max(0.5 * suffix[start], noise.sigma)) & (excess[start:] > 0.5 * noise.sigma)
+        return first + start + (int(np.argmax(high)) if high.any() else 0)
 
     def _close(self, excursion: Excursion) -> int:
         """Go on after the excursion: the points it came back with are history."""
@@ -242,5 +293,10 @@ class _Scan:
         return upto
 
 
+_ASKED_OF_MEANS = 5.5
+"""Standard errors; that is a chance of 1 in 5e7 where the noise is normal."""
+_TINY = 1e-300
+_RESUMED = 0
+"""In place of a width: the evidence is held against the level before the restart."""
 _ASKED = {points: float(gammainccinv(points, 1e-8)) for points in SHORT}
 """Sums of -ln p of so many points are Gamma distributed; exceeded once in 1e8 by chance."""

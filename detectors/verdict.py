@@ -1,0 +1,59 @@
+"""What kind of event an excursion is, as far as is known: by how it began, how it rose, whether it is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holter.detectors.excursion import Excursion, Stretch
+from holter.detectors.tuning import Tuning
+from holter.types import Kind, Severity
+
+_SEVERITY = {
+    Kind.SPIKE_FAST: Severity.INFO,
+    Kind.SPIKE_SLOW: Severity.WARNING,
+    Kind.SPIKE_UNRECOVERED: Severity.CRITICAL,
+    Kind.DIVERGENCE: Severity.CRITICAL,
+    Kind.RESUME_ARTIFACT: Severity.WARNING,
+}
+KINDS = frozenset(_SEVERITY)
+_UNRECOVERED_STEPS = 500
+_SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 8
+"""A spike is at half of its height sooner; what takes longer is a drift."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A kind with what follows from it; `classified_step` is None while the kind may still change."""
+
+    kind: Kind
+    severity: Severity
+    classified_step: int | None
+    recovery_steps: int | None
+
+
+def verdict_on(excursion: Excursion, stretch: Stretch, tuning: Tuning) -> Verdict:
+    """The kind of an excursion at the last point seen."""
+    step = stretch.step[excursion.start :]
+    returns = excursion.returns
+    elapsed = int(step[returns.last] - step[0])
+    kind, settled, lasted = _provisional(excursion, stretch, tuning, elapsed), None, None
+    if returns.back is not None and returns.confirmed is not None:
+        lasted = int(step[returns.back] - step[0])
+        kind = Kind.SPIKE_FAST if lasted < tuning.fast_recovery_steps else Kind.SPIKE_SLOW
+        settled = int(step[returns.confirmed])
+    if excursion.resumed:
+        kind, settled = Kind.RESUME_ARTIFACT, int(stretch.step[excursion.detected])
+    severity = _SEVERITY[kind]
+    if kind is Kind.SPIKE_FAST and lasted is None:
+        severity = Severity.WARNING
+    return Verdict(kind=kind, severity=severity, classified_step=settled, recovery_steps=lasted)
+
+
+def _provisional(excursion: Excursion, stretch: Stretch, tuning: Tuning, elapsed: int) -> Kind:
+    step = stretch.step[excursion.start :]
+    half = excursion.returns.half
+    if half >= _SLOW_RISE_POINTS and step[half] - step[0] >= _SLOW_RISE_STEPS:
+        return Kind.DIVERGENCE
+    if elapsed < tuning.fast_recovery_steps:
+        return Kind.SPIKE_FAST
+    return Kind.SPIKE_UNRECOVERED if elapsed >= _UNRECOVERED_STEPS else Kind.SPIKE_SLOW
