@@ -223,8 +223,10 @@ def _refusal(code: int, what: str) -> Outcome:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError) or "timed out" in str(error):  # smtplib makes a disconnect of it
         return "no answer in time"
+    if isinstance(error, smtplib.SMTPServerDisconnected):
+        return "the server closed the connection"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the server's certificate is not trusted ({error.verify_message})"
     if isinstance(error, smtplib.SMTPNotSupportedError):

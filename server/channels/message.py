@@ -198,14 +198,9 @@ def _began(incident: Mapping[str, Any], now: float, zone: tzinfo | None) -> str:
 def _where(incident: Mapping[str, Any]) -> str:
     """The ranks or other labels it happened on; a series without labels speaks for the whole run."""
     labels, evidence = incident["labels"], incident["evidence"]
-    named = {
-        **{name: evidence[name] for name in ("rank", "ranks", "node", "nodes") if name in evidence},
-        **labels,
-    }
+    named = {name: evidence[name] for name in ("rank", "ranks", "node", "nodes") if name in evidence} | labels
     spelled = [f"{name} {_listed(value)}" for name, value in named.items()]
-    return (
-        f"{incident['metric']} of {', '.join(spelled)}" if spelled else f"{incident['metric']}, the whole run"
-    )
+    return f"{incident['metric']}, {', '.join(spelled) or 'the whole run'}"
 
 
 def _state(incident: Mapping[str, Any]) -> str:

@@ -1,0 +1,60 @@
+"""What holds for every channel that is listed. A new one adds its settings here, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holter.server.channels
+from holter.server.channels import BUILTIN, ChannelError, ChannelType, Retry, open_channels, registry
+from holter.server.channels.message import compose
+from tests.channels.conftest import incident_json
+
+SECRET = "very-secret"
+SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "email": lambda port: {"url": f"smtp://holter:{SECRET}@127.0.0.1:{port}", "to": "oncall@example.com"},
+    "slack": lambda port: {"url": f"http://127.0.0.1:{port}/services/{SECRET}"},
+}
+EVERY = pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
+
+
+def settings_of(kind: ChannelType, port: int) -> dict[str, Any]:
+    return {"type": kind.name, **SETTINGS[kind.name](port)}
+
+
+def test_every_file_of_a_channel_is_listed() -> None:
+    folder = Path(holter.server.channels.__file__).parent
+    common = {"__init__", "channel", "message", "post"}
+    assert {path.stem for path in folder.glob("*.py")} - common == registry().keys()
+
+
+@EVERY
+def test_a_channel_that_nobody_answers_may_be_tried_again(
+    kind: ChannelType, closed_port: Callable[[], int], caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = open_channels({"team": settings_of(kind, closed_port())})["team"]
+    message = compose(incident_json(), key="1.0.team", reason="opened", sent_at=1.0, address="http://h")
+    began = time.monotonic()
+    outcome = opened.channel.send(message, None)
+    assert isinstance(outcome, Retry)
+    assert time.monotonic() - began < 5
+    assert SECRET not in repr((outcome, opened, opened.channel.destination)) + caplog.text
+    assert "127.0.0.1" in opened.channel.destination
+
+
+@EVERY
+def test_a_wrong_setting_is_named_and_no_secret_with_it(kind: ChannelType) -> None:
+    for wrong in ({"no_such_setting": SECRET}, {"burst": SECRET}, {"minimum": SECRET}):
+        with pytest.raises(ChannelError) as refusal:
+            open_channels({"team": settings_of(kind, 1) | wrong})
+        assert next(iter(wrong)) in str(refusal.value)
+        assert SECRET not in str(refusal.value)
+
+
+def test_an_unknown_kind_of_channel_is_refused() -> None:
+    with pytest.raises(ChannelError, match=r"\[channels.team\] type: expected one of email, slack"):
+        open_channels({"team": {"type": "pigeon"}})

@@ -1,0 +1,105 @@
+"""What a message says, in the words that someone asleep a minute ago needs."""
+
+from __future__ import annotations
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from holter.server.channels.message import NEWS, TITLES, compose, local_time, summarise
+from holter.server.incidents.reasons import REASONS
+from holter.types import Kind
+from tests.channels.conftest import incident_json
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def message(reason: str = "opened", **changes: Any) -> Any:
+    return compose(
+        incident_json(**changes),
+        key="17.0.team",
+        reason=reason,
+        sent_at=1_700_000_240.0,
+        address="https://holter.example.com",
+        zone=BERLIN,
+    )
+
+
+def test_it_says_what_broke_when_where_and_what_to_do() -> None:
+    made = message()
+    assert made.headline == "Slow loss spike in 104b-emb-norm at step 1,514"
+    assert made.sentence.startswith("Loss rose from 2.31 to 4.02 at step 1,514")
+    assert dict(made.facts) == {
+        "Run": "llm / 104b-emb-norm",
+        "Began": "step 1,514 of attempt 1, Tue 14 Nov 2023, 23:13:20 CET (4 minutes ago)",
+        "Where": "train/loss, the whole run",
+        "How bad": "Warning, open",
+        "How sure": "almost certain (97%)",
+        "Measured": "baseline 2.31 · peak 4.02 · noise 0.05",
+    }
+    assert made.advice.startswith("Watch it.")
+    assert made.link == "https://holter.example.com/incidents/17"
+
+
+def test_it_names_the_ranks() -> None:
+    assert dict(message(labels={"rank": 3}).facts)["Where"] == "train/loss, rank 3"
+    by_evidence = message(evidence={"ranks": [3, 5], "nodes": ["n7"]})
+    assert dict(by_evidence.facts)["Where"] == "train/loss, ranks 3, 5, nodes n7"
+
+
+def test_later_messages_name_their_news_and_keep_the_subject() -> None:
+    first, worse = message(kind="spike_fast"), message("escalated", kind="divergence", severity="critical")
+    assert worse.headline == "Worse: loss diverges in 104b-emb-norm at step 1,514"
+    assert worse.subject == first.subject == "Loss spike in 104b-emb-norm at step 1,514"
+
+
+def test_a_recovered_incident_says_when_it_ended_and_asks_for_nothing() -> None:
+    made = message("recovered", state="recovered", end_step=1890)
+    assert made.headline == "Recovered: slow loss spike in 104b-emb-norm at step 1,514"
+    assert dict(made.facts)["Ended"] == "step 1,890, 376 steps later"
+    assert made.advice == ""
+
+
+def test_it_says_who_closed_it_and_what_they_said() -> None:
+    closed = {"at": 1.0, "type": "closed", "by": "ann", "text": "rolled back", "detail": {}}
+    made = message("closed", state="closed", events=[closed])
+    assert made.sentence.startswith("Closed by ann: rolled back")
+
+
+def test_a_log_without_a_clock_is_said_to_have_none() -> None:
+    facts = dict(message(start_time=None).facts)
+    assert facts["Began"] == "step 1,514 of attempt 1 (the log has no clock)"
+
+
+def test_local_time_names_its_zone_in_summer_and_winter() -> None:
+    assert local_time(1_700_000_000.0, BERLIN).endswith("23:13:20 CET")
+    assert local_time(1_690_000_000.0, BERLIN).endswith("06:26:40 CEST")
+    assert local_time(1_700_000_000.0).startswith("Tue 14 Nov 2023")
+
+
+def test_a_summary_names_all_the_worst_first() -> None:
+    incidents = [
+        incident_json(id=1),
+        incident_json(id=2, severity="critical", kind="divergence", run="7b"),
+        incident_json(id=3, state="recovered"),
+    ]
+    made = summarise(incidents, key="1.0.team", sent_at=1.0, address="http://h")
+    assert made.headline == "3 incidents in 2 runs"
+    assert "2 of them are open" in made.sentence
+    assert [item.link for item in made.items] == [
+        "http://h/incidents/2",
+        "http://h/incidents/1",
+        "http://h/incidents/3",
+    ]
+    assert made.severity == "critical"
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_has_a_title(kind: Kind) -> None:
+    assert TITLES[kind]
+    assert message(kind=kind.value).headline.startswith(TITLES[kind])
+
+
+def test_every_reason_has_a_word() -> None:
+    assert {str(reason) for reason in REASONS} <= NEWS.keys()
