@@ -56,7 +56,9 @@ async function reason(answer) {
 
 /** @param {Record<string, string | number | null | undefined>} values */
 function search(values) {
-  const present = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const present = Object.entries(values).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   const text = new URLSearchParams(present.map(([name, value]) => [name, String(value)])).toString();
   return text ? `?${text}` : "";
 }
@@ -68,7 +70,8 @@ export const runs = async (signal) => (await request("/runs", { signal })).runs;
 export const run = (id, signal) => request(`/runs/${encodeURIComponent(id)}`, { signal });
 
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").SeriesSummary[]>} */
-export const seriesOf = async (id, signal) => (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
+export const seriesOf = async (id, signal) =>
+  (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
 
 /**
  * Curves over a range of steps; the server reduces them to about `points` without losing an extreme.
@@ -90,7 +93,8 @@ export const incidentsOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/incidents`, { signal })).incidents;
 
 /** @param {Record<string, string | null>} filter @param {AbortSignal} [signal] @returns {Promise<Incident[]>} */
-export const incidents = async (filter, signal) => (await request(`/incidents${search(filter)}`, { signal })).incidents;
+export const incidents = async (filter, signal) =>
+  (await request(`/incidents${search(filter)}`, { signal })).incidents;
 
 /** @param {string | number} id @param {AbortSignal} [signal] @returns {Promise<Incident>} */
 export const incident = (id, signal) => request(`/incidents/${encodeURIComponent(id)}`, { signal });

@@ -5,19 +5,55 @@ import * as api from "./api.js";
 import { h, refill } from "./dom.js";
 import { throttled } from "./live.js";
 import { createPanel } from "./panel.js";
-import { sameSeries } from "./traces.js";
+import { COLOURED, belongs, sameSeries } from "./traces.js";
 
 /** @typedef {import("./panel.js").Shared} Shared */
 /** @typedef {import("./types.js").ChartPlan & { added?: boolean }} Plan */
 /** @typedef {ReturnType<typeof createPanel>} Panel */
 
 const REFRESH = 500; // ms between refetches while news comes in
-const POINTS_PER_PIXEL = 1.5;
+const POINTS_PER_PIXEL = 1;
+const TOGETHER = 50; // series of one chart that are asked for in one go
+
+/**
+ * What to ask for: metrics of few series together in one request; of a metric with very many series (a
+ * thousand ranks) only the first, and the one that the chosen incident speaks of. Pure.
+ * @param {Plan[]} plans @param {import("./types.js").Incident | null} selected
+ * @returns {{ metrics: string[], labels?: object }[]}
+ */
+export function requests(plans, selected) {
+  const large = plans.filter((plan) => (plan.series_count ?? plan.series.length) > TOGETHER);
+  const together = [
+    ...new Set(
+      plans.filter((plan) => !large.includes(plan)).flatMap((plan) => plan.series.map((one) => one.metric)),
+    ),
+  ];
+  const apart = large.flatMap((plan) => {
+    const first = plan.series.slice(0, COLOURED).map(({ metric, labels }) => ({ metrics: [metric], labels }));
+    const spoken =
+      selected && plan.series[0].metric === selected.metric && Object.keys(selected.labels).length > 0;
+    const known = spoken && plan.series.slice(0, COLOURED).some((one) => belongs(selected, one));
+    return spoken && !known ? [...first, { metrics: [selected.metric], labels: selected.labels }] : first;
+  });
+  return [...(together.length ? [{ metrics: together }] : []), ...apart];
+}
 
 /** The colours of tokens.css as they stand now. @returns {Record<string, string>} */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
-  const names = ["ink", "ink-quiet", "paper-raised", "line-strong", "grid", "accent", "ghost", "series-rest", "mark-info", "mark-warning", "mark-critical"];
+  const names = [
+    "ink",
+    "ink-quiet",
+    "paper-raised",
+    "line-strong",
+    "grid",
+    "accent",
+    "ghost",
+    "series-rest",
+    "mark-info",
+    "mark-warning",
+    "mark-critical",
+  ];
   for (let i = 1; i <= 8; i++) names.push(`series-${i}`);
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
@@ -36,20 +72,27 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
   let generation = 0;
   let frame = 0;
 
-  const observer = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      const panel = [...panels.values()].find((one) => one.element === entry.target);
-      if (panel) panel.visible = entry.isIntersecting;
-    }
-    void load();
-  }, { rootMargin: "200px" });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        const panel = [...panels.values()].find((one) => one.element === entry.target);
+        if (panel) panel.visible = entry.isIntersecting;
+      }
+      void load();
+    },
+    { rootMargin: "200px" },
+  );
   const sizes = new ResizeObserver(() => redraw());
   sizes.observe(element);
-  signal.addEventListener("abort", () => {
-    observer.disconnect();
-    sizes.disconnect();
-    panels.forEach((panel) => panel.destroy());
-  }, { once: true });
+  signal.addEventListener(
+    "abort",
+    () => {
+      observer.disconnect();
+      sizes.disconnect();
+      panels.forEach((panel) => panel.destroy());
+    },
+    { once: true },
+  );
 
   /** Redraw what is in view with the points at hand. */
   function redraw() {
@@ -61,14 +104,27 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     const due = [...panels.values()].filter((panel) => panel.visible && panel.stale);
     if (due.length === 0 || signal.aborted) return;
     const turn = generation;
-    const metrics = [...new Set(due.flatMap((panel) => panel.plan.series.map((one) => one.metric)))];
     const width = Math.max(...due.map((panel) => panel.element.clientWidth));
-    const data = await api.data(runId, metrics, { ...steps(), points: Math.max(200, POINTS_PER_PIXEL * width) }, signal);
+    const range = { ...steps(), points: Math.max(200, POINTS_PER_PIXEL * width) };
+    const answers = await Promise.all(
+      requests(
+        due.map((panel) => panel.plan),
+        shared.selected,
+      ).map((one) => api.data(runId, one.metrics, { ...range, labels: one.labels }, signal)),
+    );
     if (turn !== generation) return; // the reader went elsewhere meanwhile, and that was asked for too
-    heard(data.series);
+    const series = answers.flatMap((answer) => answer.series);
+    heard(series);
     for (const panel of due) {
       panel.stale = false;
-      void panel.show(data.series.filter((one) => panel.plan.series.some((wanted) => sameSeries(one, wanted))));
+      const focus = shared.selected;
+      void panel.show(
+        series.filter(
+          (one) =>
+            panel.plan.series.some((wanted) => sameSeries(one, wanted)) ||
+            (focus && panel.plan.series[0]?.metric === one.metric && belongs(focus, one)),
+        ),
+      );
     }
   }
 
@@ -83,7 +139,8 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
   }
 
   return {
-    element, redraw,
+    element,
+    redraw,
     /** Hear every answer. @param {typeof heard} listener */
     onData: (listener) => void (heard = listener),
     panels: () => [...panels.values()],
@@ -112,7 +169,8 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
         observer.observe(panel.element);
       }
       const ordered = [...wanted.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
-      if (ordered.some((one, i) => element.children[i] !== one) || element.children.length !== ordered.length) refill(element, ordered);
+      if (ordered.some((one, i) => element.children[i] !== one) || element.children.length !== ordered.length)
+        refill(element, ordered);
     },
   };
 }

@@ -81,7 +81,10 @@ export function nearest(series, axis, x) {
     series.segments
       .filter((segment) => segment.ghost === ghost && segment.step.length > 0)
       .map((segment) => nearestIn(segment, axis, x))
-      .reduce((/** @type {Hit | null} */ found, hit) => (found && found.distance <= hit.distance ? found : hit), null);
+      .reduce(
+        (/** @type {Hit | null} */ found, hit) => (found && found.distance <= hit.distance ? found : hit),
+        null,
+      );
   const live = best(false);
   const ghost = best(true);
   return { live, ghost: ghost?.covers ? ghost : null };
@@ -94,13 +97,19 @@ function nearestIn(segment, axis, x) {
   const k = i === places.length || (i > 0 && x - places[i - 1] < places[i] - x) ? i - 1 : i;
   const covers = places[0] <= x && x <= places[places.length - 1];
   return {
-    x: places[k], step: segment.step[k], time: segment.time[k] ?? null, value: segment.value[k],
-    attempt: segment.attempt, distance: Math.abs(places[k] - x), covers,
+    x: places[k],
+    step: segment.step[k],
+    time: segment.time[k] ?? null,
+    value: segment.value[k],
+    attempt: segment.attempt,
+    distance: Math.abs(places[k] - x),
+    covers,
   };
 }
 
 /** @param {number[]} sorted @param {number} share */
-const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
+const quantile = (sorted, share) =>
+  sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
 
 /**
  * A y range that shows what matters. A few values far outside the rest are left out and counted, so that
@@ -125,7 +134,9 @@ export function yRange(series, { log, whole }) {
   low -= room;
   high += room;
   return {
-    low, high, hidden: all.length - usable.length,
+    low,
+    high,
+    hidden: all.length - usable.length,
     above: cutTop ? sorted.length - lowerBound(sorted, high) : 0,
     below: cutBottom ? lowerBound(sorted, low) : 0,
   };
@@ -139,7 +150,9 @@ export function yRange(series, { log, whole }) {
  */
 export function placeLabels(labels, width) {
   const MARK = 18;
-  const order = labels.map((_, i) => i).sort((a, b) => labels[a].weight - labels[b].weight || labels[a].x - labels[b].x);
+  const order = labels
+    .map((_, i) => i)
+    .sort((a, b) => labels[a].weight - labels[b].weight || labels[a].x - labels[b].x);
   /** @type {{ left: number, full: boolean }[]} */
   const placed = new Array(labels.length);
   /** @type {[number, number][]} */
@@ -161,7 +174,8 @@ export function nonfiniteRuns(series) {
   for (const { attempt, step, value } of series.nonfinite) {
     const last = found.at(-1);
     const word = String(value);
-    if (last && last.attempt === attempt && last.value === word) Object.assign(last, { last: step, count: last.count + 1 });
+    if (last && last.attempt === attempt && last.value === word)
+      Object.assign(last, { last: step, count: last.count + 1 });
     else found.push({ attempt, value: word, first: step, last: step, count: 1 });
   }
   return found;

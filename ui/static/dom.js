@@ -35,9 +35,11 @@ export function svg(tag, properties = {}, ...children) {
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "on") for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+    if (name === "on")
+      for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
     else if (name === "data") Object.assign(element.dataset, value);
-    else if (name === "style") for (const [key, text] of Object.entries(value)) element.style.setProperty(key, String(text));
+    else if (name === "style")
+      for (const [key, text] of Object.entries(value)) element.style.setProperty(key, String(text));
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   put(element, ...children);

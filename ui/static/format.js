@@ -5,7 +5,11 @@ const MINUS = "\u2212";
 const THIN = "\u202f";
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const clockFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit",
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
 });
 const dateFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
@@ -54,7 +58,8 @@ export const step = (value) => (value === null || value === undefined ? "–" : 
 export const count = (n, word, plural = `${word}s`) => `${grouped.format(n)} ${n === 1 ? word : plural}`;
 
 /** A share as a percentage: 0.934 is 93 %. @param {number | null} share @param {number} [decimals] */
-export const percent = (share, decimals = 0) => (share === null ? "–" : `${(100 * share).toFixed(decimals)}${THIN}%`);
+export const percent = (share, decimals = 0) =>
+  share === null ? "–" : `${(100 * share).toFixed(decimals)}${THIN}%`;
 
 /** A length of time with its two largest units: 3 d 4 h, 2 h 10 min, 45 s. @param {number | null} seconds */
 export function duration(seconds) {
@@ -63,7 +68,7 @@ export function duration(seconds) {
   if (s < 1) return `${Math.round(1000 * s)}${THIN}ms`;
   if (s < 10) return `${s.toFixed(1)}${THIN}s`;
   if (s < 60) return `${Math.round(s)}${THIN}s`;
-  if (s < 3600) return pair(s / 60, "min", (s % 60), "s");
+  if (s < 3600) return pair(s / 60, "min", s % 60, "s");
   if (s < 86400) return pair(s / 3600, "h", (s % 3600) / 60, "min");
   return pair(s / 86400, "d", (s % 86400) / 3600, "h");
 }
@@ -116,6 +121,8 @@ export function reading(role, value) {
 
 /** `loss` or `step_time{rank=3}`. @param {{ metric: string, labels: Record<string, unknown> }} series */
 export function seriesName({ metric, labels }) {
-  const inside = Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`).join(",");
+  const inside = Object.entries(labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
   return inside ? `${metric}{${inside}}` : metric;
 }

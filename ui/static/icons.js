@@ -15,9 +15,16 @@ const PATHS = {
   finished: ["M3.5 14V2.5", "M3.5 3h8.5l-2 2.8 2 2.8H3.5"],
   search: ["M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10z", "M10.8 10.8L14.3 14.3"],
   auto: ["M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12z", "M8 2v12", "M8 5h5.2M8 8h6M8 11h5.2"],
-  light: ["M8 10.8a2.8 2.8 0 1 0 0-5.6 2.8 2.8 0 0 0 0 5.6z", "M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9"],
+  light: [
+    "M8 10.8a2.8 2.8 0 1 0 0-5.6 2.8 2.8 0 0 0 0 5.6z",
+    "M8 1.5v1.3M8 13.2v1.3M1.5 8h1.3M13.2 8h1.3M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9",
+  ],
   dark: ["M13.5 9.8A6 6 0 0 1 6.2 2.5a6 6 0 1 0 7.3 7.3z"],
-  help: ["M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4z", "M6.2 6.2c0-2.3 3.6-2.3 3.6 0 0 1.5-1.8 1.5-1.8 3", "M8 11.2v.2"],
+  help: [
+    "M8 14.2A6.2 6.2 0 1 0 8 1.8a6.2 6.2 0 0 0 0 12.4z",
+    "M6.2 6.2c0-2.3 3.6-2.3 3.6 0 0 1.5-1.8 1.5-1.8 3",
+    "M8 11.2v.2",
+  ],
   leave: ["M6.5 2.5h-4v11h4", "M6 8h8M11 5l3 3-3 3"],
   close: ["M3.5 3.5l9 9M12.5 3.5l-9 9"],
   plus: ["M8 3v10M3 8h10"],
@@ -33,9 +40,16 @@ export function icon(name, label) {
   return svg(
     "svg",
     {
-      class: `icon icon-${name}`, viewBox: "0 0 16 16", fill: "none", stroke: "currentColor", "stroke-width": 1.5,
-      "stroke-linecap": "round", "stroke-linejoin": "round",
-      role: label ? "img" : null, "aria-label": label ?? null, "aria-hidden": label ? null : "true",
+      class: `icon icon-${name}`,
+      viewBox: "0 0 16 16",
+      fill: "none",
+      stroke: "currentColor",
+      "stroke-width": 1.5,
+      "stroke-linecap": "round",
+      "stroke-linejoin": "round",
+      role: label ? "img" : null,
+      "aria-label": label ?? null,
+      "aria-hidden": label ? null : "true",
     },
     paths,
   );

@@ -11,7 +11,10 @@ import { lifeWord, severityRank } from "./words.js";
 /** Open ones first, the worst first, then the newest. Pure. @param {Incident[]} incidents */
 export function byWeight(incidents) {
   const open = (/** @type {Incident} */ one) => (one.state === "open" ? 0 : 1);
-  return [...incidents].sort((a, b) => open(a) - open(b) || severityRank(a.severity) - severityRank(b.severity) || b.start_step - a.start_step);
+  return [...incidents].sort(
+    (a, b) =>
+      open(a) - open(b) || severityRank(a.severity) - severityRank(b.severity) || b.start_step - a.start_step,
+  );
 }
 
 /**
@@ -19,17 +22,56 @@ export function byWeight(incidents) {
  * @param {{ selected: Incident | null, onSelect: (incident: Incident | null) => void, onChange: (incident: Incident) => void }} options
  */
 export function incidentList(incidents, { selected, onSelect, onChange }) {
-  return h("ul", { class: "incident-list" }, byWeight(incidents).map((incident) => {
-    const chosen = incident.id === selected?.id;
-    const toggle = h("button", {
-      type: "button", class: "incident-sentence", "aria-expanded": String(chosen), on: { click: () => onSelect(chosen ? null : incident) },
-    }, incident.summary);
-    return h(
-      "li", { class: `incident-item severity-edge-${incident.severity} incident-${incident.state}${chosen ? " incident-chosen" : ""}` },
-      placeLine(incident), toggle,
-      h("p", { class: "quiet incident-when" }, lifeWord(incident), " · ", h("time", { title: clock(incident.start_time), data: incident.start_time === null ? {} : { ago: String(incident.start_time) } }, ago(incident.start_time))),
-      chosen && h("div", { class: "incident-more" }, h("p", {}, incident.advice), evidenceTable(incident),
-        h("p", { class: "row" }, ...actions(incident, onChange), link(`/incidents/${incident.id}`, { class: "button" }, "Open"))),
-    );
-  }));
+  return h(
+    "ul",
+    { class: "incident-list" },
+    byWeight(incidents).map((incident) => {
+      const chosen = incident.id === selected?.id;
+      const toggle = h(
+        "button",
+        {
+          type: "button",
+          class: "incident-sentence",
+          "aria-expanded": String(chosen),
+          on: { click: () => onSelect(chosen ? null : incident) },
+        },
+        incident.summary,
+      );
+      return h(
+        "li",
+        {
+          class: `incident-item severity-edge-${incident.severity} incident-${incident.state}${chosen ? " incident-chosen" : ""}`,
+        },
+        placeLine(incident),
+        toggle,
+        h(
+          "p",
+          { class: "quiet incident-when" },
+          lifeWord(incident),
+          " · ",
+          h(
+            "time",
+            {
+              title: clock(incident.start_time),
+              data: incident.start_time === null ? {} : { ago: String(incident.start_time) },
+            },
+            ago(incident.start_time),
+          ),
+        ),
+        chosen &&
+          h(
+            "div",
+            { class: "incident-more" },
+            h("p", {}, incident.advice),
+            evidenceTable(incident),
+            h(
+              "p",
+              { class: "row" },
+              ...actions(incident, onChange),
+              link(`/incidents/${incident.id}`, { class: "button" }, "Open"),
+            ),
+          ),
+      );
+    }),
+  );
 }

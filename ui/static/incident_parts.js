@@ -16,64 +16,145 @@ const PERSISTENT = ["start_step", "peak_step", "end_step", "detected_step"];
 export function evidenceText(name, value) {
   if (value === null || value === undefined) return "not known";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value)) return value.length ? value.map((one) => evidenceText(name, one)).join(", ") : "none";
-  if (typeof value === "object") return Object.entries(value).map(([key, one]) => `${sentence(key).toLowerCase()} ${evidenceText(key, one)}`).join(", ");
+  if (Array.isArray(value))
+    return value.length ? value.map((one) => evidenceText(name, one)).join(", ") : "none";
+  if (typeof value === "object")
+    return Object.entries(value)
+      .map(([key, one]) => `${sentence(key).toLowerCase()} ${evidenceText(key, one)}`)
+      .join(", ");
   if (typeof value === "string" && !["NaN", "Infinity", "-Infinity"].includes(value)) return value;
   if (typeof value === "number" && /(^|_)steps?$/.test(name)) return stepText(value);
   if (typeof value === "number" && /_seconds$|_s$/.test(name) && !/per_s$/.test(name)) return duration(value);
-  if (typeof value === "number" && /^(drop|change|share|fraction|goodput)$|_(drop|share|fraction)$/.test(name)) return percent(value, 1);
+  if (
+    typeof value === "number" &&
+    /^(drop|change|share|fraction|goodput)$|_(drop|share|fraction)$/.test(name)
+  )
+    return percent(value, 1);
   return number(value);
 }
 
 /** Evidence as a table for people: where, then the numbers it rests on. @param {Incident} incident */
 export function evidenceTable(incident) {
-  const series = Object.entries(incident.labels ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
+  const series = Object.entries(incident.labels ?? {})
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
   /** @type {[string, string][]} */
-  const rows = [["Series", `${incident.metric}${series ? `, ${series}` : ""}`], ["Attempt", String(incident.attempt)]];
+  const rows = [
+    ["Series", `${incident.metric}${series ? `, ${series}` : ""}`],
+    ["Attempt", String(incident.attempt)],
+  ];
   for (const name of PERSISTENT) {
     const value = /** @type {any} */ (incident)[name];
-    const words = { start_step: "Began at step", peak_step: "Worst at step", end_step: "Back at step", detected_step: "Noticed at step" }[name] ?? name;
+    const words =
+      {
+        start_step: "Began at step",
+        peak_step: "Worst at step",
+        end_step: "Back at step",
+        detected_step: "Noticed at step",
+      }[name] ?? name;
     if (value !== null) rows.push([words, stepText(value)]);
   }
-  if (incident.end_step !== null) rows.push(["Steps affected", stepText(incident.end_step - incident.start_step)]);
-  for (const [name, value] of Object.entries(incident.evidence ?? {})) rows.push([sentence(name), evidenceText(name, value)]);
+  if (incident.end_step !== null)
+    rows.push(["Steps affected", stepText(incident.end_step - incident.start_step)]);
+  for (const [name, value] of Object.entries(incident.evidence ?? {}))
+    rows.push([sentence(name), evidenceText(name, value)]);
   rows.push(["Confidence", percent(incident.confidence)]);
-  return h("table", { class: "evidence" }, h("tbody", {}, rows.map(([name, text]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: /^[\d\s.,%∞−+e–-]+$/.test(text) ? "number" : "" }, text)))));
+  return h(
+    "table",
+    { class: "evidence" },
+    h(
+      "tbody",
+      {},
+      rows.map(([name, text]) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name),
+          h("td", { class: /^[\d\s.,%∞−+e–-]+$/.test(text) ? "number" : "" }, text),
+        ),
+      ),
+    ),
+  );
 }
 
 /** @type {Record<string, string>} */
 const EVENTS = {
-  opened: "Opened", reclassified: "Reclassified", escalated: "Escalated", recovered: "Recovered", acknowledged: "Acknowledged",
-  unacknowledged: "Acknowledgement withdrawn", closed: "Closed", reopened: "Reopened", comment: "Comment", commented: "Comment", notified: "Notified",
+  opened: "Opened",
+  reclassified: "Reclassified",
+  escalated: "Escalated",
+  recovered: "Recovered",
+  acknowledged: "Acknowledged",
+  unacknowledged: "Acknowledgement withdrawn",
+  closed: "Closed",
+  eased: "Eased",
+  moved: "Placed better",
+  withdrawn: "Withdrawn",
+  reopened: "Reopened",
+  comment: "Comment",
+  commented: "Comment",
+  notified: "Notified",
 };
 
 /** What happened to an incident, oldest first. @param {Incident} incident */
 export function history(incident) {
-  return h("ol", { class: "history" }, incident.events.map((event) => {
-    const detail = eventDetail(event);
-    const who = event.by ? ` by ${event.by}` : "";
-    return h("li", { class: `event event-${event.type}` },
-      h("div", {}, h("b", {}, EVENTS[event.type] ?? sentence(event.type)), h("span", {}, who), " ",
-        h("time", { class: "quiet", title: clock(event.at), data: { ago: String(event.at) } }, ago(event.at))),
-      event.text ? h("p", { class: "event-text" }, event.text) : null, detail ? h("p", { class: "quiet" }, detail) : null);
-  }));
+  return h(
+    "ol",
+    { class: "history" },
+    incident.events.map((event) => {
+      const detail = eventDetail(event);
+      const who = event.by ? ` by ${event.by}` : "";
+      return h(
+        "li",
+        { class: `event event-${event.type}` },
+        h(
+          "div",
+          {},
+          h("b", {}, EVENTS[event.type] ?? sentence(event.type)),
+          h("span", {}, who),
+          " ",
+          h(
+            "time",
+            { class: "quiet", title: clock(event.at), data: { ago: String(event.at) } },
+            ago(event.at),
+          ),
+        ),
+        event.text ? h("p", { class: "event-text" }, event.text) : null,
+        detail ? h("p", { class: "quiet" }, detail) : null,
+      );
+    }),
+  );
 }
 
 /** @param {import("./types.js").IncidentEvent} event */
 function eventDetail({ detail }) {
   if (!detail) return "";
-  const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter((one) => typeof one === "string");
+  const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(
+    (one) => typeof one === "string",
+  );
   if (kinds.length === 2) return `${kindTitle(kinds[0])} became ${kindTitle(kinds[1]).toLowerCase()}`;
-  return Object.entries(detail).filter(([, value]) => value !== null && typeof value !== "object")
-    .map(([name, value]) => (name === "kind" ? kindTitle(String(value)) : `${sentence(name).toLowerCase()} ${evidenceText(name, value)}`)).join(", ");
+  return Object.entries(detail)
+    .filter(([, value]) => value !== null && typeof value !== "object")
+    .map(([name, value]) =>
+      name === "kind"
+        ? kindTitle(String(value))
+        : `${sentence(name).toLowerCase()} ${evidenceText(name, value)}`,
+    )
+    .join(", ");
 }
 
 /** Severity, kind and place of an incident in one quiet line. @param {Incident} incident */
 export function placeLine(incident) {
   const labels = Object.entries(incident.labels ?? {}).map(([name, value]) => `${name} ${value}`);
-  const steps = incident.end_step === null ? `since step ${stepText(incident.start_step)}` : `steps ${stepText(incident.start_step)} to ${stepText(incident.end_step)}`;
-  return h("p", { class: "place-line" }, severityMark(incident.severity, kindTitle(incident.kind)), h("span", { class: "quiet number" }, [incident.metric, ...labels, steps].join(" · ")));
+  const steps =
+    incident.end_step === null
+      ? `since step ${stepText(incident.start_step)}`
+      : `steps ${stepText(incident.start_step)} to ${stepText(incident.end_step)}`;
+  return h(
+    "p",
+    { class: "place-line" },
+    severityMark(incident.severity, kindTitle(incident.kind)),
+    h("span", { class: "quiet number" }, [incident.metric, ...labels, steps].join(" · ")),
+  );
 }
 
 /**
@@ -102,8 +183,18 @@ const FORESEEN = {
   close: (now) => ({ state: "closed", closed_at: now }),
   reopen: () => ({ state: "open", closed_at: null }),
 };
-const BACK = /** @type {const} */ ({ acknowledge: "unacknowledge", unacknowledge: "acknowledge", close: "reopen", reopen: "close" });
-const DONE = { acknowledge: "Acknowledged", unacknowledge: "Acknowledgement withdrawn", close: "Closed", reopen: "Reopened" };
+const BACK = /** @type {const} */ ({
+  acknowledge: "unacknowledge",
+  unacknowledge: "acknowledge",
+  close: "reopen",
+  reopen: "close",
+});
+const DONE = {
+  acknowledge: "Acknowledged",
+  unacknowledge: "Acknowledgement withdrawn",
+  close: "Closed",
+  reopen: "Reopened",
+};
 
 /** Who acts, if this browser was told. */
 function author() {
@@ -114,16 +205,47 @@ function author() {
 /** The verbs that apply now, as buttons. @param {Incident} incident @param {(incident: Incident) => void} show */
 export function actions(incident, show) {
   const button = (/** @type {keyof typeof BACK} */ verb, /** @type {string} */ text, strong = false) =>
-    h("button", { type: "button", class: `button${strong ? " button-strong" : ""}`, on: { click: () => void actOn(incident, verb, show) } }, text);
+    h(
+      "button",
+      {
+        type: "button",
+        class: `button${strong ? " button-strong" : ""}`,
+        on: { click: () => void actOn(incident, verb, show) },
+      },
+      text,
+    );
   if (incident.state === "closed") return [button("reopen", "Reopen")];
   const seen = incident.acknowledged_at !== null;
-  return [seen ? button("unacknowledge", "Withdraw acknowledgement") : button("acknowledge", "Acknowledge", incident.state === "open"), button("close", "Close")];
+  return [
+    seen
+      ? button("unacknowledge", "Withdraw acknowledgement")
+      : button("acknowledge", "Acknowledge", incident.state === "open"),
+    button("close", "Close"),
+  ];
 }
 
 /** A field for a comment, with the writer's name remembered. @param {Incident} incident @param {(incident: Incident) => void} show */
 export function commentForm(incident, show) {
-  const text = /** @type {HTMLTextAreaElement} */ (h("textarea", { class: "field", rows: 2, name: "comment", required: true, "aria-label": "Comment", placeholder: "What did you see, what did you do?" }));
-  const name = /** @type {HTMLInputElement} */ (h("input", { class: "field", name: "name", "aria-label": "Your name", placeholder: "Your name", autocomplete: "name", value: prefs.get("name", "") }));
+  const text = /** @type {HTMLTextAreaElement} */ (
+    h("textarea", {
+      class: "field",
+      rows: 2,
+      name: "comment",
+      required: true,
+      "aria-label": "Comment",
+      placeholder: "What did you see, what did you do?",
+    })
+  );
+  const name = /** @type {HTMLInputElement} */ (
+    h("input", {
+      class: "field",
+      name: "name",
+      "aria-label": "Your name",
+      placeholder: "Your name",
+      autocomplete: "name",
+      value: prefs.get("name", ""),
+    })
+  );
 
   /** @param {Event} event */
   async function submit(event) {
@@ -136,5 +258,10 @@ export function commentForm(incident, show) {
       toast(`The comment was not stored: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
     }
   }
-  return h("form", { class: "comment-form", on: { submit } }, text, h("div", { class: "row" }, name, h("button", { type: "submit", class: "button" }, "Comment")));
+  return h(
+    "form",
+    { class: "comment-form", on: { submit } },
+    text,
+    h("div", { class: "row" }, name, h("button", { type: "submit", class: "button" }, "Comment")),
+  );
 }

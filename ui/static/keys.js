@@ -35,7 +35,11 @@ function pressed(event) {
   if (first) timer = window.setTimeout(() => (first = ""), 900);
   if (!found) return;
   // a focused link or button keeps its own Enter and Space
-  if ((event.key === "Enter" || event.key === " ") && /** @type {HTMLElement} */ (event.target).closest("a, button, summary")) return;
+  if (
+    (event.key === "Enter" || event.key === " ") &&
+    /** @type {HTMLElement} */ (event.target).closest("a, button, summary")
+  )
+    return;
   event.preventDefault();
   found.run(event);
 }
@@ -48,11 +52,26 @@ export function start() {
 export function showHelp() {
   const open = document.querySelector("dialog.help");
   if (open) return /** @type {HTMLDialogElement} */ (open).close();
-  const dialog = /** @type {HTMLDialogElement} */ (h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" }));
-  const rows = groups.flat().map(({ keys, label }) =>
-    h("div", {}, h("dt", {}, keys.split(", ").map((key) => h("kbd", {}, key))), h("dd", {}, label)),
+  const dialog = /** @type {HTMLDialogElement} */ (
+    h("dialog", { class: "help", "aria-label": "Keyboard shortcuts" })
   );
-  const shut = h("button", { type: "button", class: "icon-button", "aria-label": "Close", on: { click: () => dialog.close() } }, icon("close"));
+  const rows = groups.flat().map(({ keys, label }) =>
+    h(
+      "div",
+      {},
+      h(
+        "dt",
+        {},
+        keys.split(", ").map((key) => h("kbd", {}, key)),
+      ),
+      h("dd", {}, label),
+    ),
+  );
+  const shut = h(
+    "button",
+    { type: "button", class: "icon-button", "aria-label": "Close", on: { click: () => dialog.close() } },
+    icon("close"),
+  );
   refill(dialog, h("header", {}, h("h2", {}, "Keyboard"), shut), h("dl", {}, rows));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -16,19 +16,24 @@ export function placeOf({ axis, series }, step, attempt) {
   if (axis === "step") return step;
   const segments = series.flatMap((one) => one.segments).filter((one) => one.step.length > 0);
   const own = segments.filter((segment) => attempt === undefined || segment.attempt === attempt);
-  const holding = own.find((one) => one.step[0] <= step && step <= one.step[one.step.length - 1]) ?? own.at(-1) ?? segments.at(-1);
+  const holding =
+    own.find((one) => one.step[0] <= step && step <= one.step[one.step.length - 1]) ??
+    own.at(-1) ??
+    segments.at(-1);
   if (!holding) return NaN;
   return localMilliseconds(along(holding.step, holding.time.map(numeric), step));
 }
 
 /**
- * From onset to recovery on the axis; what lasts reaches the end of the axis.
+ * From onset to recovery on the axis; what lasts reaches the end of the axis, or of its attempt.
  * @param {Picture} picture @param {Incident} incident @returns {[number, number]}
  */
 export function extentOf(picture, incident) {
   const from = placeOf(picture, incident.start_step, incident.attempt);
   if (incident.end_step !== null) return [from, placeOf(picture, incident.end_step, incident.attempt)];
-  const end = picture.range?.[1] ?? from;
+  const own = picture.attempts.find((attempt) => attempt.number === incident.attempt);
+  const over = own && own !== picture.attempts.at(-1); // what a dead attempt had did not last beyond it
+  const end = over ? placeOf(picture, own.last_step, own.number) : (picture.range?.[1] ?? from);
   return [from, incident.state === "open" ? Math.max(from, end) : from];
 }
 
@@ -36,20 +41,53 @@ export function extentOf(picture, incident) {
 export function layout(picture) {
   const { palette, axis, log, range, y, role } = picture;
   const font = { family: "inherit", size: 11, color: palette["ink-quiet"] };
-  const quiet = { gridcolor: palette.grid, linecolor: palette["line-strong"], zeroline: false, tickfont: font, fixedrange: true };
+  const quiet = {
+    gridcolor: palette.grid,
+    linecolor: palette["line-strong"],
+    zeroline: false,
+    tickfont: font,
+    fixedrange: true,
+  };
   return {
-    margin: MARGIN, showlegend: false, hovermode: false, dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
-    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font, separators: ".,", autosize: false,
+    margin: MARGIN,
+    showlegend: false,
+    hovermode: false,
+    dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font,
+    separators: ".,",
+    autosize: false,
     xaxis: {
-      ...quiet, fixedrange: false, showgrid: false, showline: true, ticks: "outside", ticklen: 3, tickcolor: palette["line-strong"], nticks: 8,
-      type: axis === "time" ? "date" : "linear", range: range ?? undefined, tickformat: axis === "time" ? undefined : stepFormat(range),
+      ...quiet,
+      fixedrange: false,
+      showgrid: false,
+      showline: true,
+      ticks: "outside",
+      ticklen: 3,
+      tickcolor: palette["line-strong"],
+      nticks: 8,
+      type: axis === "time" ? "date" : "linear",
+      range: range ?? undefined,
+      tickformat: axis === "time" ? undefined : stepFormat(range),
     },
     yaxis: {
-      ...quiet, showgrid: true, type: log ? "log" : "linear", range: y ? [y.low, y.high] : undefined, nticks: 6,
-      ...(log ? { dtick: y && y.high - y.low > 2.5 ? 1 : undefined, exponentformat: "e", minexponent: 3 } : valueFormat(role)),
+      ...quiet,
+      showgrid: true,
+      type: log ? "log" : "linear",
+      range: y ? [y.low, y.high] : undefined,
+      nticks: 6,
+      ...(log
+        ? { dtick: y && y.high - y.low > 2.5 ? 1 : undefined, exponentformat: "e", minexponent: 3 }
+        : valueFormat(role)),
     },
     yaxis2: { range: [0, 1], overlaying: "y", visible: false, fixedrange: true },
-    shapes: [...picture.quietIncidents.map((one) => quietShape(picture, one)), ...picture.incidents.flatMap((one) => incidentShapes(picture, one)), ...resumeShapes(picture), ...evidenceShapes(picture)],
+    shapes: [
+      ...picture.quietIncidents.map((one) => quietShape(picture, one)),
+      ...picture.incidents.flatMap((one) => incidentShapes(picture, one)),
+      ...resumeShapes(picture),
+      ...evidenceShapes(picture),
+    ],
     annotations: resumeLabels(picture),
   };
 }
@@ -75,19 +113,26 @@ function incidentShapes(picture, incident) {
   const colour = picture.palette[`mark-${incident.severity}`];
   const [from, to] = extentOf(picture, incident);
   const chosen = picture.selected?.id === incident.id;
-  const tint = chosen ? 0.16 : incident.state === "closed" ? 0.05 : 0.09;
+  const tint = chosen ? 0.14 : incident.state === "closed" ? 0.05 : 0.09;
   const shapes = [
     behind({ type: "rect", x0: from, x1: to, fillcolor: fade(colour, tint), line: { width: 0 } }),
     behind({ type: "line", x0: from, x1: from, line: { color: colour, width: chosen ? 2 : 1.2 } }),
   ];
-  if (incident.end_step !== null) shapes.push(behind({ type: "line", x0: to, x1: to, line: { color: colour, width: 1.2, dash: "dot" } }));
+  if (incident.end_step !== null)
+    shapes.push(behind({ type: "line", x0: to, x1: to, line: { color: colour, width: 1.2, dash: "dot" } }));
   return shapes;
 }
 
 /** What happened on another chart, faintly. @param {Picture} picture @param {Incident} incident */
 function quietShape(picture, incident) {
   const [from, to] = extentOf(picture, incident);
-  return behind({ type: "rect", x0: from, x1: to, fillcolor: fade(picture.palette[`mark-${incident.severity}`], 0.045), line: { width: 0 } });
+  return behind({
+    type: "rect",
+    x0: from,
+    x1: to,
+    fillcolor: fade(picture.palette[`mark-${incident.severity}`], 0.045),
+    line: { width: 0 },
+  });
 }
 
 /** Baseline and noise that the chosen incident rests on. @param {Picture} picture */
@@ -99,9 +144,27 @@ function evidenceShapes(picture) {
   const [from, to] = extentOf(picture, selected);
   const length = Math.max(to - from, 0.08 * ((picture.range?.[1] ?? to) - (picture.range?.[0] ?? from)));
   const span = { xref: "x", yref: "y", layer: "above", x0: from - length / 2, x1: from + length };
-  const shapes = [{ ...span, type: "line", y0: baseline, y1: baseline, line: { color: palette.ink, width: 1.2, dash: "dash" } }];
+  const shapes = [
+    {
+      ...span,
+      type: "line",
+      y0: baseline,
+      y1: baseline,
+      line: { color: palette.ink, width: 1.2, dash: "dash" },
+    },
+  ];
   if (typeof noise === "number" && noise > 0 && (!log || baseline - noise > 0)) {
-    shapes.push(/** @type {any} */ ({ ...span, type: "rect", layer: "below", y0: baseline - noise, y1: baseline + noise, fillcolor: fade(palette.ink, 0.12), line: { width: 0 } }));
+    shapes.push(
+      /** @type {any} */ ({
+        ...span,
+        type: "rect",
+        layer: "below",
+        y0: baseline - noise,
+        y1: baseline + noise,
+        fillcolor: fade(palette.ink, 0.12),
+        line: { width: 0 },
+      }),
+    );
   }
   return shapes;
 }
@@ -113,14 +176,33 @@ const resumes = ({ attempts }) => attempts.slice(1);
 function resumeShapes(picture) {
   return resumes(picture).map((attempt) => {
     const x = placeOf(picture, attempt.first_step, attempt.number);
-    return { type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 0.07, line: { color: picture.palette["ink-quiet"], width: 1.4 } };
+    return {
+      type: "line",
+      xref: "x",
+      yref: "paper",
+      x0: x,
+      x1: x,
+      y0: 0,
+      y1: 0.07,
+      line: { color: picture.palette["ink-quiet"], width: 1.4 },
+    };
   });
 }
 
 /** @param {Picture} picture */
 function resumeLabels(picture) {
   return resumes(picture).map((attempt) => ({
-    x: placeOf(picture, attempt.first_step, attempt.number), y: 0.07, xref: "x", yref: "paper", text: String(attempt.number), showarrow: false,
-    xanchor: "left", yanchor: "middle", xshift: 1, font: { family: "inherit", size: 10, color: picture.palette["ink-quiet"] }, bgcolor: fade(picture.palette["paper-raised"], 0.75), borderpad: 1,
+    x: placeOf(picture, attempt.first_step, attempt.number),
+    y: 0.07,
+    xref: "x",
+    yref: "paper",
+    text: String(attempt.number),
+    showarrow: false,
+    xanchor: "left",
+    yanchor: "middle",
+    xshift: 1,
+    font: { family: "inherit", size: 10, color: picture.palette["ink-quiet"] },
+    bgcolor: fade(picture.palette["paper-raised"], 0.75),
+    borderpad: 1,
   }));
 }

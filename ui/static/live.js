@@ -56,10 +56,13 @@ export function throttled(signal, milliseconds, work) {
     } catch (error) {
       if (!signal.aborted) console.warn("Holter: could not refresh,", /** @type {Error} */ (error).message);
     }
-    setTimeout(() => {
-      busy = false;
-      void go();
-    }, Math.max(0, milliseconds - (performance.now() - began)));
+    setTimeout(
+      () => {
+        busy = false;
+        void go();
+      },
+      Math.max(0, milliseconds - (performance.now() - began)),
+    );
   }
 
   document.addEventListener("visibilitychange", () => void go(), { signal });

@@ -26,23 +26,61 @@ const waiting = new Set();
 const known = new Set();
 
 const field = /** @type {HTMLInputElement} */ (
-  h("input", { type: "search", class: "search-input", id: "search", autocomplete: "off", spellcheck: "false", enterkeyhint: "search" })
+  h("input", {
+    type: "search",
+    class: "search-input",
+    id: "search",
+    autocomplete: "off",
+    spellcheck: "false",
+    enterkeyhint: "search",
+  })
 );
 const badge = h("span", { class: "badge", hidden: true });
 const runsLink = link("/", { class: "bar-link" }, "Runs");
 const inboxLink = link("/incidents", { class: "bar-link" }, "Incidents", badge);
 const connection = h("span", { class: "connection", role: "status" });
 const themeButton = h("button", { type: "button", class: "icon-button", on: { click: nextTheme } });
-const helpButton = h("button", { type: "button", class: "icon-button bar-help", "aria-label": "Keyboard shortcuts", title: "Keyboard (?)", on: { click: keys.showHelp } }, icon("help"));
-const leaveButton = h("button", { type: "button", class: "icon-button", "aria-label": "Log out", title: "Log out", hidden: true, on: { click: logOut } }, icon("leave"));
+const helpButton = h(
+  "button",
+  {
+    type: "button",
+    class: "icon-button bar-help",
+    "aria-label": "Keyboard shortcuts",
+    title: "Keyboard (?)",
+    on: { click: keys.showHelp },
+  },
+  icon("help"),
+);
+const leaveButton = h(
+  "button",
+  {
+    type: "button",
+    class: "icon-button",
+    "aria-label": "Log out",
+    title: "Log out",
+    hidden: true,
+    on: { click: logOut },
+  },
+  icon("leave"),
+);
 
 function buildBar() {
   refill(
     byId("top-bar"),
     link("/", { class: "brand", "aria-label": "Holter, all runs" }, icon("pulse"), h("span", {}, "Holter")),
     h("nav", { "aria-label": "Main" }, runsLink, inboxLink),
-    h("label", { class: "search" }, icon("search"), h("span", { class: "for-readers", id: "search-label" }, "Search"), field, h("kbd", { "aria-hidden": "true" }, "/")),
-    connection, themeButton, helpButton, leaveButton,
+    h(
+      "label",
+      { class: "search" },
+      icon("search"),
+      h("span", { class: "for-readers", id: "search-label" }, "Search"),
+      field,
+      h("kbd", { "aria-hidden": "true" }, "/"),
+    ),
+    connection,
+    themeButton,
+    helpButton,
+    leaveButton,
   );
   showTheme();
 }
@@ -156,7 +194,8 @@ async function begin() {
   live.start();
   void countWaiting();
   setInterval(() => {
-    for (const element of document.querySelectorAll("[data-ago]")) element.textContent = ago(Number(/** @type {HTMLElement} */ (element).dataset.ago));
+    for (const element of document.querySelectorAll("[data-ago]"))
+      element.textContent = ago(Number(/** @type {HTMLElement} */ (element).dataset.ago));
   }, 5000);
 }
 

@@ -15,8 +15,13 @@ import { stateMark } from "./words.js";
  * @param {ChartSeries | undefined} series
  */
 export function slope(series) {
-  const points = (series?.segments ?? []).filter((one) => !one.ghost).flatMap((one) =>
-    one.band && one.band.step.length > 1 ? one.band.step.map((step, i) => [step, /** @type {any} */ (one.band).mean[i]]) : one.step.map((step, i) => [step, one.value[i]]));
+  const points = (series?.segments ?? [])
+    .filter((one) => !one.ghost)
+    .flatMap((one) =>
+      one.band && one.band.step.length > 1
+        ? one.band.step.map((step, i) => [step, /** @type {any} */ (one.band).mean[i]])
+        : one.step.map((step, i) => [step, one.value[i]]),
+    );
   if (points.length < 8) return null;
   const steps = points.map(([step]) => step);
   const from = lowerBound(steps, steps[steps.length - 1] - 0.1 * (steps[steps.length - 1] - steps[0]));
@@ -37,30 +42,79 @@ export function milestone(step) {
 /** Seconds a step takes now, from the newest attempt's own clock. Pure. @param {RunDetail} run */
 export function pace(run) {
   const last = run.strip.attempts.at(-1);
-  if (!last || last.first_time === null || last.last_time === null || last.last_step <= last.first_step) return null;
+  if (!last || last.first_time === null || last.last_time === null || last.last_step <= last.first_step)
+    return null;
   return (last.last_time - last.first_time) / (last.last_step - last.first_step);
 }
 
 /** @param {string} name @param {import("./dom.js").Child} value @param {import("./dom.js").Child} [more] @param {string} [title] */
 function tile(name, value, more = null, title = undefined) {
-  return h("div", { class: "tile", title }, h("dt", {}, name), h("dd", { class: "number" }, value), more ? h("dd", { class: "tile-more quiet number" }, more) : null);
+  return h(
+    "div",
+    { class: "tile", title },
+    h("dt", {}, name),
+    h("dd", { class: "number" }, value),
+    more ? h("dd", { class: "tile-more quiet number" }, more) : null,
+  );
 }
 
 /** @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope */
 export function numbers(run, loss) {
   const { latest } = run;
   const tiles = [
-    tile("State", stateMark(run.state), run.last_time === null ? null : h("time", { data: { ago: String(run.last_time) } }, ago(run.last_time))),
+    tile(
+      "State",
+      stateMark(run.state),
+      run.last_time === null ? null : h("time", { data: { ago: String(run.last_time) } }, ago(run.last_time)),
+    ),
     tile("Step", stepText(run.last_step), nextMilestone(run)),
   ];
-  if (latest.loss) tiles.push(tile("Loss", number(latest.loss.value), slopeText(slope(loss)), `${latest.loss.metric} at step ${stepText(latest.loss.step)}`));
+  if (latest.loss)
+    tiles.push(
+      tile(
+        "Loss",
+        number(latest.loss.value),
+        slopeText(slope(loss)),
+        `${latest.loss.metric} at step ${stepText(latest.loss.step)}`,
+      ),
+    );
   if (latest.throughput) tiles.push(throughputTile(run, latest.throughput));
-  else if (latest.step_time) tiles.push(tile("Step time", `${reading("step_time", latest.step_time.value)} ${unit("step_time", latest.step_time.metric)}`, null, latest.step_time.metric));
-  if (latest.mfu) tiles.push(tile("MFU", reading("mfu", latest.mfu.value), "as reported", `${latest.mfu.metric}, as the run itself reports it`));
-  if (run.goodput !== null) tiles.push(tile("Goodput", percent(run.goodput, 1), "of the time", "Share of the time since the first point that went into steps which still count"));
+  else if (latest.step_time)
+    tiles.push(
+      tile(
+        "Step time",
+        `${reading("step_time", latest.step_time.value)} ${unit("step_time", latest.step_time.metric)}`,
+        null,
+        latest.step_time.metric,
+      ),
+    );
+  if (latest.mfu)
+    tiles.push(
+      tile(
+        "MFU",
+        reading("mfu", latest.mfu.value),
+        "as reported",
+        `${latest.mfu.metric}, as the run itself reports it`,
+      ),
+    );
+  if (run.goodput !== null)
+    tiles.push(
+      tile(
+        "Goodput",
+        percent(run.goodput, 1),
+        "of the time",
+        "Share of the time since the first point that went into steps which still count",
+      ),
+    );
   const attempts = count(run.attempts, "attempt");
-  tiles.push(tile("Lost", run.lost_steps ? `${stepText(run.lost_steps)} steps` : "nothing", run.lost_steps && run.lost_seconds !== null ? `${duration(run.lost_seconds)}, ${attempts}` : attempts,
-    "Steps that were done and then rolled back"));
+  tiles.push(
+    tile(
+      "Lost",
+      run.lost_steps ? `${stepText(run.lost_steps)} steps` : "nothing",
+      run.lost_steps && run.lost_seconds !== null ? `${duration(run.lost_seconds)}, ${attempts}` : attempts,
+      "Steps that were done and then rolled back",
+    ),
+  );
   return h("dl", { class: "tiles" }, tiles);
 }
 
@@ -69,7 +123,12 @@ function throughputTile(run, latest) {
   const name = unit("throughput", latest.metric);
   const now = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);
   const against = typeof now === "number" ? `${percent(now)} of own best` : null;
-  return tile("Throughput", h("span", {}, si(latest.value), h("small", {}, ` ${name}`)), against, `${latest.metric} at step ${stepText(latest.step)}`);
+  return tile(
+    "Throughput",
+    h("span", {}, si(latest.value), h("small", {}, ` ${name}`)),
+    against,
+    `${latest.metric} at step ${stepText(latest.step)}`,
+  );
 }
 
 /** @param {number | null} perThousand */

@@ -34,7 +34,7 @@ export function createPanel(plan, shared, reader) {
   /** @type {Picture | null} */
   let picture = null;
   let log = prefs.get(prefName, "") === "log";
-  let whole = false;
+  let everything = false;
   /** @type {string | null} */
   let focus = null;
 
@@ -44,25 +44,74 @@ export function createPanel(plan, shared, reader) {
   const plot = h("div", { class: "plot" });
   const hair = h("div", { class: "crosshair", hidden: true });
   const note = h("p", { class: "panel-note" });
-  const outside = h("button", { type: "button", class: "chip", hidden: true, on: { click: () => ((whole = !whole), draw()) } });
-  const logButton = h("button", { type: "button", class: "tool", title: "Logarithmic or linear", on: { click: toggleLog } }, "log");
-  const wideButton = h("button", { type: "button", class: "tool", "aria-label": "Wide", title: "As wide as the page", on: { click: toggleWide } }, icon("wide"));
+  const outside = h("button", {
+    type: "button",
+    class: "chip",
+    hidden: true,
+    on: { click: () => ((everything = !everything), draw()) },
+  });
+  const logButton = h(
+    "button",
+    { type: "button", class: "tool", title: "Logarithmic or linear", on: { click: toggleLog } },
+    "log",
+  );
+  const wideButton = h(
+    "button",
+    {
+      type: "button",
+      class: "tool",
+      "aria-label": "Wide",
+      title: "As wide as the page",
+      on: { click: toggleWide },
+    },
+    icon("wide"),
+  );
   const single = plan.series.length === 1;
-  const subtitle = single && plan.series[0].metric.toLowerCase() !== plan.title.toLowerCase() ? seriesName(plan.series[0]) : "";
+  const subtitle =
+    single && plan.series[0].metric.toLowerCase() !== plan.title.toLowerCase()
+      ? seriesName(plan.series[0])
+      : "";
   const measure = unit(plan.role, plan.series[0]?.metric ?? "");
   const element = h(
-    "section", { class: "panel", "aria-label": `Chart of ${plan.title}` },
-    h("header", {}, h("h3", {}, plan.title), h("span", { class: "panel-sub quiet" }, [subtitle, measure].filter(Boolean).join(", ")), readout,
-      h("div", { class: "panel-tools" }, outside, logButton, wideButton,
-        reader.onRemove && h("button", { type: "button", class: "tool", "aria-label": `Remove ${plan.title}`, on: { click: reader.onRemove } }, icon("close")))),
-    legend, lane, h("div", { class: "plot-frame" }, plot, hair), note,
+    "section",
+    { class: "panel", "aria-label": `Chart of ${plan.title}` },
+    h(
+      "header",
+      {},
+      h("h3", {}, plan.title),
+      h("span", { class: "panel-sub quiet" }, subtitle || (single ? "" : measure)),
+      readout,
+      h(
+        "div",
+        { class: "panel-tools" },
+        outside,
+        logButton,
+        wideButton,
+        reader.onRemove &&
+          h(
+            "button",
+            {
+              type: "button",
+              class: "tool",
+              "aria-label": `Remove ${plan.title}`,
+              on: { click: reader.onRemove },
+            },
+            icon("close"),
+          ),
+      ),
+    ),
+    legend,
+    lane,
+    h("div", { class: "plot-frame" }, plot, hair),
+    note,
   );
   const chart = createChart(plot, { onZoom: reader.onZoom, onReset: reader.onReset });
 
   plot.addEventListener("pointermove", (event) => {
     if (!picture?.range) return;
     const box = plot.getBoundingClientRect();
-    const inside = event.clientX - box.left >= MARGIN.l - 4 && event.clientX - box.left <= box.width - MARGIN.r + 4;
+    const inside =
+      event.clientX - box.left >= MARGIN.l - 4 && event.clientX - box.left <= box.width - MARGIN.r + 4;
     reader.onHover(inside ? scale(picture.range, box.width).toPlace(event.clientX - box.left) : null);
   });
   plot.addEventListener("pointerleave", () => reader.onHover(null));
@@ -79,13 +128,26 @@ export function createPanel(plan, shared, reader) {
   }
 
   function draw() {
-    const y = yRange(series, { log, whole });
+    const y = yRange(series, { log, whole: everything });
     const mine = shared.incidents.filter((incident) => plan.series.some((one) => belongs(incident, one)));
-    const others = shared.incidents.filter((incident) => !mine.includes(incident) && incident.severity !== "info");
-    const chosen = shared.selected && series.find((one) => belongs(/** @type {Incident} */ (shared.selected), one));
+    const others = shared.incidents.filter(
+      (incident) => !mine.includes(incident) && incident.severity !== "info",
+    );
+    const chosen =
+      shared.selected && series.find((one) => belongs(/** @type {Incident} */ (shared.selected), one));
     picture = {
-      series, log, y, role: plan.role, axis: shared.axis, range: shared.range, smoothing: shared.smoothing, palette: shared.palette,
-      attempts: shared.attempts, incidents: mine, quietIncidents: others, selected: shared.selected,
+      series,
+      log,
+      y,
+      role: plan.role,
+      axis: shared.axis,
+      range: shared.range,
+      smoothing: shared.smoothing,
+      palette: shared.palette,
+      attempts: shared.attempts,
+      incidents: mine,
+      quietIncidents: others,
+      selected: shared.selected,
       focus: focus ?? (chosen && series.length > COLOURED ? labelText(chosen) : null),
     };
     logButton.setAttribute("aria-pressed", String(log));
@@ -101,31 +163,53 @@ export function createPanel(plan, shared, reader) {
   function showOutside(y) {
     const parts = y ? [y.above && `↑${y.above}`, y.below && `↓${y.below}`].filter(Boolean) : [];
     const hidden = y?.hidden ? [`${count(y.hidden, "value")} ≤ 0 not drawn`] : [];
-    outside.hidden = parts.length === 0 && hidden.length === 0 && !whole;
-    outside.textContent = whole ? "fit" : [parts.length ? `${parts.join(" ")} outside` : "", ...hidden].filter(Boolean).join(", ");
-    outside.title = whole ? "Fit the axis to most of the values" : "Show every value";
+    outside.hidden = parts.length === 0 && hidden.length === 0 && !everything;
+    outside.textContent = everything
+      ? "fit"
+      : [parts.length ? `${parts.join(" ")} outside` : "", ...hidden].filter(Boolean).join(", ");
+    outside.title = everything ? "Fit the axis to most of the values" : "Show every value";
   }
 
   /** @param {{ x: number, text: (one: ChartSeries) => string } | null} [at] */
   function showLegend(at = null) {
-    const smoothed = shared.smoothing > 0 && series.length ? [h("li", { class: "quiet" }, `smoothed ${shared.smoothing.toFixed(2)} (EMA), raw behind`)] : [];
+    const smoothed =
+      shared.smoothing > 0 && series.length
+        ? [h("li", { class: "quiet" }, `smoothed ${shared.smoothing.toFixed(2)} (EMA), raw behind`)]
+        : [];
     legend.hidden = series.length < 2 && smoothed.length === 0;
     if (series.length < 2 || !picture) return refill(legend, smoothed);
     const paint = colours(picture);
-    const shown = series.length > COLOURED ? series.filter((one) => labelText(one) === picture?.focus) : series;
+    const shown =
+      series.length > COLOURED ? series.filter((one) => labelText(one) === picture?.focus) : series;
     const items = shown.map((one) => {
       const name = shorten(one);
-      return h("li", { class: "legend-item", on: { pointerenter: () => setFocus(labelText(one)), pointerleave: () => setFocus(null) } },
-        h("i", { style: { background: paint[series.indexOf(one)] } }), h("span", {}, name), at && h("b", { class: "number" }, at.text(one)));
+      return h(
+        "li",
+        {
+          class: "legend-item",
+          on: { pointerenter: () => setFocus(labelText(one)), pointerleave: () => setFocus(null) },
+        },
+        h("i", { style: { background: paint[series.indexOf(one)] } }),
+        h("span", {}, name),
+        at && h("b", { class: "number" }, at.text(one)),
+      );
     });
-    const rest = series.length > COLOURED ? [h("li", { class: "quiet" }, `${count(series.length, "series", "series")} in grey`)] : [];
+    const whole = plan.series_count ?? series.length;
+    const rest =
+      whole > series.length
+        ? [h("li", { class: "quiet" }, `${series.length} of ${count(whole, "series", "series")}`)]
+        : series.length > COLOURED
+          ? [h("li", { class: "quiet" }, `${count(series.length, "series", "series")} in grey`)]
+          : [];
     refill(legend, items, rest, smoothed);
   }
 
   /** A label says enough where all series share the metric. @param {ChartSeries} one */
   function shorten(one) {
     const same = series.every((other) => other.metric === one.metric);
-    const inside = Object.entries(one.labels ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
+    const inside = Object.entries(one.labels ?? {})
+      .map(([name, value]) => `${name} ${value}`)
+      .join(", ");
     return same && inside ? inside : seriesName(one);
   }
 
@@ -145,26 +229,46 @@ export function createPanel(plan, shared, reader) {
     const { toPixel } = scale(now.range, width);
     const seen = mine.filter((incident) => {
       const [from, to] = extentOf(now, incident);
-      return to >= /** @type {[number, number]} */ (now.range)[0] && from <= /** @type {[number, number]} */ (now.range)[1];
+      return (
+        to >= /** @type {[number, number]} */ (now.range)[0] &&
+        from <= /** @type {[number, number]} */ (now.range)[1]
+      );
     });
     lane.hidden = false;
     const wanted = seen.map((incident) => ({
-      x: Math.max(MARGIN.l, toPixel(extentOf(now, incident)[0])), width: 28 + 6.6 * kindTitle(incident.kind).length,
-      weight: (incident.id === shared.selected?.id ? -10 : 0) + severityRank(incident.severity) + (incident.state === "open" ? 0 : 5),
+      x: Math.max(MARGIN.l, toPixel(extentOf(now, incident)[0])),
+      width: 28 + 6.6 * kindTitle(incident.kind).length,
+      weight:
+        (incident.id === shared.selected?.id ? -10 : 0) +
+        severityRank(incident.severity) +
+        (incident.state === "open" ? 0 : 5),
     }));
     const placed = placeLabels(wanted, width);
-    refill(lane, seen.map((incident, i) => laneLabel(incident, placed[i], incident.id === shared.selected?.id)));
+    refill(
+      lane,
+      seen.map((incident, i) => laneLabel(incident, placed[i], incident.id === shared.selected?.id)),
+    );
   }
 
   function showNote() {
-    const runs = series.flatMap((one) => nonfiniteRuns(one).map((run) => ({ ...run, name: series.length > 1 ? `${shorten(one)} ` : "" })));
+    const runs = series.flatMap((one) =>
+      nonfiniteRuns(one).map((run) => ({ ...run, name: series.length > 1 ? `${shorten(one)} ` : "" })),
+    );
     const total = series.reduce((sum, one) => sum + one.nonfinite_count, 0);
     note.hidden = total === 0;
     if (total === 0) return;
-    const listed = runs.slice(0, NOTE_RUNS).map(({ name, value, first, last }) =>
-      `${name}${value === "NaN" ? "NaN" : number(value)} at ${first === last ? stepText(first) : `${stepText(first)} to ${stepText(last)}`}`);
+    const listed = runs
+      .slice(0, NOTE_RUNS)
+      .map(
+        ({ name, value, first, last }) =>
+          `${name}${value === "NaN" ? "NaN" : number(value)} at ${first === last ? stepText(first) : `${stepText(first)} to ${stepText(last)}`}`,
+      );
     const rest = runs.length > NOTE_RUNS ? `, and ${runs.length - NOTE_RUNS} more stretches` : "";
-    refill(note, icon("critical"), h("span", {}, `${count(total, "value")} not finite: ${listed.join("; ")}${rest}`));
+    refill(
+      note,
+      icon("critical"),
+      h("span", {}, `${count(total, "value")} not finite: ${listed.join("; ")}${rest}`),
+    );
   }
 
   /** Put the crosshair at a place on the axis and say the values there; null: the latest ones. @param {number | null} x */
@@ -183,15 +287,34 @@ export function createPanel(plan, shared, reader) {
     };
     const { live, ghost } = nearest(series[0], axis, place);
     const hit = live ?? ghost;
-    const where = hit ? [`step ${stepText(hit.step)}`, axis === "time" && x !== null ? clock(hit.time) : ""].filter(Boolean).join(", ") : "";
-    const value = series.length === 1 ? h("b", {}, text(series[0])) : null;
-    const branch = x !== null && ghost && series.length === 1 ? h("span", { class: "readout-ghost" }, `attempt ${ghost.attempt}: ${reading(plan.role, ghost.value)}`) : null;
+    const where = hit
+      ? [`step ${stepText(hit.step)}`, axis === "time" && x !== null ? clock(hit.time) : ""]
+          .filter(Boolean)
+          .join(", ")
+      : "";
+    const value =
+      series.length === 1
+        ? h("b", {}, text(series[0]), measure ? h("small", {}, ` ${measure}`) : null)
+        : null;
+    const branch =
+      x !== null && ghost && series.length === 1
+        ? h(
+            "span",
+            { class: "readout-ghost" },
+            `attempt ${ghost.attempt}: ${reading(plan.role, ghost.value)}`,
+          )
+        : null;
     refill(readout, branch, h("span", { class: "quiet" }, where), value);
     if (series.length > 1) showLegend({ x: place, text });
   }
 
   return {
-    element, plan, draw, hover, stale: true, visible: false,
+    element,
+    plan,
+    draw,
+    hover,
+    stale: true,
+    visible: false,
     /** @param {ChartSeries[]} fresh */
     show(fresh) {
       series = fresh;
@@ -208,10 +331,13 @@ function laneLabel(incident, { left, full }, chosen) {
   return link(
     `/incidents/${incident.id}`,
     {
-      class: `lane-label severity-${incident.severity}${incident.state === "open" ? "" : " lane-past"}`, style: { left: `${left}px` },
-      title: incident.summary, "aria-label": `${title} at step ${stepText(incident.start_step)}`, "aria-current": chosen ? "true" : null,
+      class: `lane-label severity-${incident.severity}${incident.state === "open" ? "" : " lane-past"}`,
+      style: { left: `${left}px` },
+      title: incident.summary,
+      "aria-label": `${title} at step ${stepText(incident.start_step)}`,
+      "aria-current": chosen ? "true" : null,
     },
-    icon(incident.severity), full && h("span", {}, title),
+    icon(incident.severity),
+    full && h("span", {}, title),
   );
 }
-

@@ -25,7 +25,8 @@ export function byMetric(series) {
 export function find(groups, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = groups.filter((group) => words.every((word) => group.metric.toLowerCase().includes(word)));
-  const rank = (/** @type {MetricGroup} */ group) => (group.metric.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1);
+  const rank = (/** @type {MetricGroup} */ group) =>
+    group.metric.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1;
   return fits.sort((a, b) => rank(a) - rank(b));
 }
 
@@ -41,10 +42,25 @@ export function createPicker({ onPick, isShown }) {
   let at = 0;
 
   function draw() {
-    const options = found.slice(0, LISTED).map((group, i) =>
-      h("div", { role: "option", "aria-selected": String(i === at), class: "picker-option", on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) } },
-        h("span", {}, group.metric), h("span", { class: "quiet number" }, about(group), isShown(group.metric) ? ", shown" : "")));
-    const more = found.length > LISTED ? h("p", { class: "quiet" }, `and ${found.length - LISTED} more: type on to narrow it down`) : null;
+    const options = found
+      .slice(0, LISTED)
+      .map((group, i) =>
+        h(
+          "div",
+          {
+            role: "option",
+            "aria-selected": String(i === at),
+            class: "picker-option",
+            on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) },
+          },
+          h("span", {}, group.metric),
+          h("span", { class: "quiet number" }, about(group), isShown(group.metric) ? ", shown" : ""),
+        ),
+      );
+    const more =
+      found.length > LISTED
+        ? h("p", { class: "quiet" }, `and ${found.length - LISTED} more: type on to narrow it down`)
+        : null;
     refill(element, options.length ? options : h("p", { class: "quiet" }, "No metric has this name"), more);
   }
 
@@ -80,19 +96,45 @@ export function createPicker({ onPick, isShown }) {
 }
 
 /** @param {MetricGroup} group */
-const about = ({ series, role }) => (series.length > 1 ? count(series.length, "series", "series") : reading(role, series[0].last_value));
+const about = ({ series, role }) =>
+  series.length > 1 ? count(series.length, "series", "series") : reading(role, series[0].last_value);
 
 /** Every series of the run in a table. @param {SeriesSummary[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
 export function seriesTable(series, onPick, isShown) {
   const groups = new Map(byMetric(series).map((group) => [group.metric, group]));
-  const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) => h("th", { scope: "col", class: i ? "right" : "" }, text));
+  const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) =>
+    h("th", { scope: "col", class: i ? "right" : "" }, text),
+  );
   const rows = series.map((one) => {
     const group = /** @type {MetricGroup} */ (groups.get(one.metric));
-    const add = isShown(one.metric) ? h("span", { class: "quiet" }, "shown") : h("button", { type: "button", class: "text-button", on: { click: () => onPick(group) } }, "Add chart");
-    const cells = [count(one.points, "").trim(), stepText(one.last_step), reading(one.role, one.last_value), valueText(one.minimum), valueText(one.maximum), one.nonfinite ? number(one.nonfinite) : "–"];
-    return h("tr", {}, h("th", { scope: "row" }, seriesName(one)), cells.map((text) => h("td", { class: "number right" }, text)), h("td", { class: "right" }, add));
+    const add = isShown(one.metric)
+      ? h("span", { class: "quiet" }, "shown")
+      : h(
+          "button",
+          { type: "button", class: "text-button", on: { click: () => onPick(group) } },
+          "Add chart",
+        );
+    const cells = [
+      count(one.points, "").trim(),
+      stepText(one.last_step),
+      reading(one.role, one.last_value),
+      valueText(one.minimum),
+      valueText(one.maximum),
+      one.nonfinite ? number(one.nonfinite) : "–",
+    ];
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, seriesName(one)),
+      cells.map((text) => h("td", { class: "number right" }, text)),
+      h("td", { class: "right" }, add),
+    );
   });
-  return h("div", { class: "table-frame" }, h("table", { class: "series-table" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
+  return h(
+    "div",
+    { class: "table-frame" },
+    h("table", { class: "series-table" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
+  );
 }
 
 /** @param {unknown} value */

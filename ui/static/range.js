@@ -27,7 +27,9 @@ export function fullRange(strip, axis) {
 
 /** @param {Strip} strip */
 function clockEnds(strip) {
-  const times = strip.attempts.flatMap((one) => [one.first_time, one.last_time]).filter((time) => time !== null);
+  const times = strip.attempts
+    .flatMap((one) => [one.first_time, one.last_time])
+    .filter((time) => time !== null);
   if (times.length === 0) return [null, null];
   return [localMilliseconds(Math.min(...times)), localMilliseconds(Math.max(...times))];
 }
@@ -40,7 +42,9 @@ function clockEnds(strip) {
 export function stepsOf(strip, axis, range) {
   if (range === null) return { from: null, to: null };
   if (axis === "step") return { from: Math.floor(range[0]), to: Math.ceil(range[1]) };
-  const times = strip.attempts.flatMap((one) => [one.first_time, one.last_time]).filter((time) => time !== null);
+  const times = strip.attempts
+    .flatMap((one) => [one.first_time, one.last_time])
+    .filter((time) => time !== null);
   const begin = Math.min(...times);
   const whole = Math.max(...times) - begin || 1;
   const place = (/** @type {number} */ x) => (unlocal(x) - begin) / whole;

@@ -102,7 +102,10 @@ async function show(scroll) {
     await views[name](page, { ...context(signal), ...frame({ name, signal }), params });
   } catch (error) {
     if (signal.aborted) return;
-    refill(page, problem(/** @type {any} */ (error), () => void show(0)));
+    refill(
+      page,
+      problem(/** @type {any} */ (error), () => void show(0)),
+    );
   } finally {
     clearTimeout(timer);
   }

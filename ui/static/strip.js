@@ -37,7 +37,8 @@ export function stretches(strip) {
   return attempts.map((attempt, i) => {
     const from = (spans[i][0] - begin) / whole;
     const to = Math.max((spans[i][1] - begin) / whole, Math.min(1, from + LEAST));
-    const share = attempt.lost_from_step === null ? 1 : (attempt.lost_from_step - attempt.first_step) / steps[i];
+    const share =
+      attempt.lost_from_step === null ? 1 : (attempt.lost_from_step - attempt.first_step) / steps[i];
     return { attempt, from, to, lost: from + Math.max(0, share) * (to - from) };
   });
 }
@@ -54,7 +55,9 @@ export function placeOf(along, step, number) {
     return before ? before.to : (along[0]?.from ?? 0);
   }
   const { attempt, from, to } = found;
-  return from + ((step - attempt.first_step) / Math.max(1, attempt.last_step - attempt.first_step)) * (to - from);
+  return (
+    from + ((step - attempt.first_step) / Math.max(1, attempt.last_step - attempt.first_step)) * (to - from)
+  );
 }
 
 /**
@@ -76,7 +79,8 @@ export function stripSentence(strip) {
   if (strip.attempts.length === 0) return "No points yet";
   const open = strip.incidents.filter((incident) => incident.state === "open").length;
   const parts = [
-    `steps ${stepText(strip.first_step)} to ${stepText(strip.last_step)}`, count(strip.attempts.length, "attempt"),
+    `steps ${stepText(strip.first_step)} to ${stepText(strip.last_step)}`,
+    count(strip.attempts.length, "attempt"),
     strip.incidents.length ? `${count(strip.incidents.length, "incident")}, ${open} open` : "no incidents",
   ];
   return parts.join(", ");
@@ -86,10 +90,23 @@ export function stripSentence(strip) {
 export function drawStrip(strip) {
   const along = stretches(strip);
   const hatch = `hatch-${++patterns}`;
-  const picture = svg("svg", { class: "strip-picture", viewBox: `0 0 ${WIDTH} 100`, preserveAspectRatio: "none", role: "img", "aria-label": stripSentence(strip) });
+  const picture = svg("svg", {
+    class: "strip-picture",
+    viewBox: `0 0 ${WIDTH} 100`,
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": stripSentence(strip),
+  });
   picture.append(
-    svg("defs", {}, svg("pattern", { id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { width: 1.6, height: 5, class: "strip-hatch" }))),
+    svg(
+      "defs",
+      {},
+      svg(
+        "pattern",
+        { id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        svg("rect", { width: 1.6, height: 5, class: "strip-hatch" }),
+      ),
+    ),
   );
   for (const { attempt, from, to, lost } of along) {
     picture.append(rect("strip-attempt", from, Math.min(lost, to), 0, 100));
@@ -99,21 +116,39 @@ export function drawStrip(strip) {
     shade.setAttribute("fill", `url(#${hatch})`);
     picture.append(shade);
   }
-  for (const d of throughputAreas(strip, along)) picture.append(svg("path", { class: "strip-throughput", d }));
+  for (const d of throughputAreas(strip, along))
+    picture.append(svg("path", { class: "strip-throughput", d }));
   for (const { from, to } of along) picture.append(rect("strip-base", from, to, 94, 6));
   const byWeight = [...strip.incidents].sort((a, b) => severityRank(b.severity) - severityRank(a.severity));
-  for (const incident of byWeight) picture.append(...incidentMarks(incident, strip, along));
+  for (const incident of byWeight) picture.append(...incidentMarks(incident, along));
   return picture;
 }
 
-/** @param {import("./types.js").StripIncident} incident @param {Strip} strip @param {Stretch[]} along */
-function incidentMarks(incident, strip, along) {
+/** @param {import("./types.js").StripIncident} incident @param {Stretch[]} along */
+function incidentMarks(incident, along) {
   const start = placeOf(along, incident.start_step, incident.attempt);
-  const until = incident.end_step ?? (incident.state === "open" ? strip.last_step : incident.start_step);
+  const own = along.find(({ attempt }) => attempt.number === incident.attempt) ?? along.at(-1);
+  const until =
+    incident.end_step ?? (incident.state === "open" ? own?.attempt.last_step : incident.start_step);
   const end = Math.max(start, placeOf(along, until ?? incident.start_step, incident.attempt));
-  const title = svg("title", {}, `${kindTitle(incident.kind)} at step ${stepText(incident.start_step)}, ${incident.state}`);
+  const title = svg(
+    "title",
+    {},
+    `${kindTitle(incident.kind)} at step ${stepText(incident.start_step)}, ${incident.state}`,
+  );
   const tone = `strip-${incident.severity}${incident.state === "closed" ? " strip-closed" : ""}`;
-  const line = svg("line", { class: `strip-tick ${tone}`, x1: start * WIDTH, x2: start * WIDTH, y1: 0, y2: 100, "vector-effect": "non-scaling-stroke" }, title);
+  const line = svg(
+    "line",
+    {
+      class: `strip-tick ${tone}`,
+      x1: start * WIDTH,
+      x2: start * WIDTH,
+      y1: 0,
+      y2: 100,
+      "vector-effect": "non-scaling-stroke",
+    },
+    title,
+  );
   return [rect(`strip-extent ${tone}`, start, end, 0, 100), line];
 }
 
@@ -125,16 +160,24 @@ function rect(name, from, to, y, height) {
 /** One closed path per attempt: nothing joins across a restart. @param {Strip} strip @param {Stretch[]} along */
 function throughputAreas(strip, along) {
   const { step = [], relative = [] } = strip.throughput ?? {};
-  return along.map((one, i) => {
-    const newer = along.slice(i + 1).map(({ attempt }) => attempt.first_step);
-    const end = Math.min(one.attempt.last_step + 1, ...newer); // bins follow the timeline
-    const points = step
-      .map((at, k) => ({ at, share: relative[k] }))
-      .filter(({ at, share }) => at >= one.attempt.first_step && at < end && share !== null)
-      .map(({ at, share }) => `${round(placeOf(along, at, one.attempt.number) * WIDTH)} ${round(94 - 82 * /** @type {number} */ (share))}`);
-    if (points.length < 2) return "";
-    return `M${points[0].split(" ")[0]} 94L${points.join("L")}L${points[points.length - 1].split(" ")[0]} 94Z`;
-  }).filter(Boolean);
+  return along
+    .map((one, i) => {
+      const newer = along.slice(i + 1).map(({ attempt }) => attempt.first_step);
+      const end = Math.min(one.attempt.last_step + 1, ...newer); // bins follow the timeline
+      const points = step
+        .map((at, k) => ({ at, share: relative[k] }))
+        .filter(({ at, share }) => at >= one.attempt.first_step && at < end && share !== null)
+        .map(
+          ({ at, share }) =>
+            `${round(placeOf(along, at, one.attempt.number) * WIDTH)} ${round(94 - 82 * /** @type {number} */ (share))}`,
+        );
+      if (points.length < 2) return "";
+      const level = (/** @type {string} */ point) => point.split(" ")[1];
+      points.unshift(`${round(one.from * WIDTH)} ${level(points[0])}`);
+      points.push(`${round(one.lost * WIDTH)} ${level(points[points.length - 1])}`);
+      return `M${points[0].split(" ")[0]} 94L${points.join("L")}L${points[points.length - 1].split(" ")[0]} 94Z`;
+    })
+    .filter(Boolean);
 }
 
 /** @param {number} x */
@@ -148,7 +191,12 @@ export function stripControl({ onPick }) {
   const pane = h("div", { class: "strip-pane" });
   const pick = h("div", { class: "strip-window", hidden: true });
   const labels = h("div", { class: "strip-labels", "aria-hidden": "true" });
-  const element = h("div", { class: "strip strip-large", title: "Drag to go there, double-click for the whole run" }, labels, h("div", { class: "strip-frame" }, pane, pick));
+  const element = h(
+    "div",
+    { class: "strip strip-large", title: "Drag to go there, double-click for the whole run" },
+    labels,
+    h("div", { class: "strip-frame" }, pane, pick),
+  );
   /** @type {Stretch[]} */
   let along = [];
   let began = NaN;
@@ -174,7 +222,9 @@ export function stripControl({ onPick }) {
     if (Number.isNaN(began)) return;
     const here = place(event);
     const dragged = Math.abs(here - began) > 0.005;
-    const [from, to] = dragged ? [Math.min(began, here), Math.max(began, here)] : [Math.max(0, here - 0.05), Math.min(1, here + 0.05)];
+    const [from, to] = dragged
+      ? [Math.min(began, here), Math.max(began, here)]
+      : [Math.max(0, here - 0.05), Math.min(1, here + 0.05)];
     began = NaN;
     const steps = stepsBetween(along, from, to);
     if (steps && steps[1] > steps[0]) onPick(steps);
@@ -190,7 +240,8 @@ export function stripControl({ onPick }) {
       pane.replaceChildren(drawStrip(strip));
       labels.replaceChildren(...attemptLabels(along));
       pick.hidden = range === null;
-      if (range) mark(placeOf(along, range[0]), Math.max(placeOf(along, range[0]) + 0.002, placeOf(along, range[1])));
+      if (range)
+        mark(placeOf(along, range[0]), Math.max(placeOf(along, range[0]) + 0.002, placeOf(along, range[1])));
     },
   };
 }
@@ -198,9 +249,17 @@ export function stripControl({ onPick }) {
 /** Attempt numbers over their beginnings, left out where they would touch. @param {Stretch[]} along */
 function attemptLabels(along) {
   let free = -1;
-  return along.filter(({ from }) => {
-    if (along.length < 2 || from < free) return false;
-    free = from + 0.035;
-    return true;
-  }).map(({ attempt, from }) => h("span", { style: { left: `${100 * from}%` } }, attempt.number === 0 ? "attempt 0" : String(attempt.number)));
+  return along
+    .filter(({ from }) => {
+      if (along.length < 2 || from < free) return false;
+      free = from + 0.035;
+      return true;
+    })
+    .map(({ attempt, from }) =>
+      h(
+        "span",
+        { style: { left: `${100 * from}%` } },
+        attempt.number === 0 ? "attempt 0" : String(attempt.number),
+      ),
+    );
 }

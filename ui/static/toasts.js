@@ -13,7 +13,9 @@ export function toast(text, { action, run, tone } = {}) {
   const note = h("div", { class: `toast${tone ? ` toast-${tone}` : ""}` }, h("span", {}, text));
   const leave = () => note.remove();
   if (action && run) {
-    note.append(h("button", { type: "button", class: "text-button", on: { click: () => (leave(), run()) } }, action));
+    note.append(
+      h("button", { type: "button", class: "text-button", on: { click: () => (leave(), run()) } }, action),
+    );
   }
   byId("toasts").append(note);
   announce(text);

@@ -13,7 +13,7 @@ import { numeric } from "./format.js";
 /**
  * @typedef {{ series: ChartSeries[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
  *   range: [number, number] | null, y: { low: number, high: number } | null,
- *   attempts: { number: number, first_step: number, first_time: number | null }[],
+ *   attempts: { number: number, first_step: number, last_step: number }[],
  *   incidents: Incident[], quietIncidents: Incident[], selected: Incident | null,
  *   focus: string | null, role: string }} Picture
  */
@@ -41,7 +41,9 @@ export const labelText = (series) => `${series.metric} ${JSON.stringify(series.l
 export function traces(picture) {
   const paint = colours(picture);
   const many = picture.series.length > COLOURED;
-  const order = picture.series.map((_, i) => i).sort((a, b) => Number(isFocus(picture, a)) - Number(isFocus(picture, b)));
+  const order = picture.series
+    .map((_, i) => i)
+    .sort((a, b) => Number(isFocus(picture, a)) - Number(isFocus(picture, b)));
   const curves = order.flatMap((i) => {
     const one = picture.series[i];
     const colour = paint[i];
@@ -62,7 +64,7 @@ function curveTraces(picture, one, segment, colour, faint) {
   const reduced = segment.band !== null && segment.band.step.length > 1;
   const xs = reduced ? bandPlaces(segment, axis) : placesOf(segment, axis);
   const values = reduced ? /** @type {import("./types.js").Band} */ (segment.band).mean : segment.value;
-  const few = !reduced && segment.step.length <= FEW;
+  const few = !reduced && one.count <= FEW;
   const name = `${labelText(one)} attempt ${segment.attempt}`;
   const width = faint ? 0.8 : 1.6;
   const parts = [];
@@ -71,7 +73,15 @@ function curveTraces(picture, one, segment, colour, faint) {
     parts.push(line(xs, values, { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` }));
     parts.push(line(xs, smooth(values, smoothing), { colour, width: 1.8, name: `${name} smoothed` }));
   } else {
-    parts.push(line(xs, values, { colour, width: reduced || few ? width : Math.min(width, 1.2), opacity: faint ? 0.55 : 1, name, dots: few }));
+    parts.push(
+      line(xs, values, {
+        colour,
+        width: reduced || few ? width : Math.min(width, 1.2),
+        opacity: faint ? 0.55 : 1,
+        name,
+        dots: few,
+      }),
+    );
   }
   return parts;
 }
@@ -79,8 +89,16 @@ function curveTraces(picture, one, segment, colour, faint) {
 /** @param {number[]} x @param {number[]} y @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} look */
 function line(x, y, { colour, width, opacity = 1, name, dash = "solid", dots = false }) {
   return {
-    type: "scatter", mode: dots ? "lines+markers" : "lines", x, y, name, opacity, hoverinfo: "skip", showlegend: false,
-    line: { color: colour, width, dash, simplify: true }, marker: { color: colour, size: x.length > 25 ? 3.5 : 5 },
+    type: "scatter",
+    mode: dots ? "lines+markers" : "lines",
+    x,
+    y,
+    name,
+    opacity,
+    hoverinfo: "skip",
+    showlegend: false,
+    line: { color: colour, width, dash, simplify: true },
+    marker: { color: colour, size: x.length > 25 ? 3.5 : 5 },
   };
 }
 
@@ -89,9 +107,16 @@ function bandTrace(segment, axis, colour, name) {
   const { minimum, maximum } = /** @type {import("./types.js").Band} */ (segment.band);
   const xs = bandPlaces(segment, axis);
   return {
-    type: "scatter", mode: "lines", x: [...xs, ...[...xs].reverse()], y: [...maximum, ...[...minimum].reverse()],
-    fill: "toself", fillcolor: fade(colour, 0.2), line: { color: fade(colour, 0.45), width: 0.7, simplify: false },
-    hoverinfo: "skip", showlegend: false, name: `${name} band`,
+    type: "scatter",
+    mode: "lines",
+    x: [...xs, ...[...xs].reverse()],
+    y: [...maximum, ...[...minimum].reverse()],
+    fill: "toself",
+    fillcolor: fade(colour, 0.2),
+    line: { color: fade(colour, 0.45), width: 0.7, simplify: false },
+    hoverinfo: "skip",
+    showlegend: false,
+    name: `${name} band`,
   };
 }
 
@@ -115,18 +140,32 @@ function ghostTrace({ axis, palette }, one, k) {
 
 /** Values that are no numbers, at their step: NaN on the axis, infinities as arrows at the edge. @param {Picture} picture */
 function nonfiniteTraces({ series, axis, palette }) {
-  const marks = series.flatMap((one) => one.nonfinite.map((mark) => ({ ...mark, x: placeOfStep(one, axis, mark) })));
+  const marks = series.flatMap((one) =>
+    one.nonfinite.map((mark) => ({ ...mark, x: placeOfStep(one, axis, mark) })),
+  );
   if (marks.length === 0) return [];
-  const kind = (/** @type {unknown} */ value) => (value === "Infinity" ? "up" : value === "-Infinity" ? "down" : "nan");
+  const kind = (/** @type {unknown} */ value) =>
+    value === "Infinity" ? "up" : value === "-Infinity" ? "down" : "nan";
   const symbols = { up: "triangle-up", down: "triangle-down", nan: "x-thin" };
-  return [{
-    type: "scatter", mode: "markers", yaxis: "y2", hoverinfo: "skip", showlegend: false, cliponaxis: false, name: "not finite",
-    x: marks.map((mark) => mark.x), y: marks.map((mark) => (kind(mark.value) === "up" ? 1 : 0)),
-    marker: {
-      symbol: marks.map((mark) => symbols[kind(mark.value)]), size: 8, color: palette["mark-critical"],
-      line: { width: 1.8, color: palette["mark-critical"] },
+  return [
+    {
+      type: "scatter",
+      mode: "markers",
+      yaxis: "y2",
+      hoverinfo: "skip",
+      showlegend: false,
+      cliponaxis: false,
+      name: "not finite",
+      x: marks.map((mark) => mark.x),
+      y: marks.map((mark) => (kind(mark.value) === "up" ? 1 : 0)),
+      marker: {
+        symbol: marks.map((mark) => symbols[kind(mark.value)]),
+        size: marks.map((mark) => (kind(mark.value) === "nan" ? 6 : 9)),
+        color: palette["mark-critical"],
+        line: { width: 1.5, color: palette["mark-critical"] },
+      },
     },
-  }];
+  ];
 }
 
 /** Where a mark without a curve point lies: at its step, or at the time of its neighbours. @param {ChartSeries} one @param {Axis} axis @param {{ attempt: number, step: number }} mark */
@@ -149,27 +188,52 @@ function peakTraces({ series, incidents, axis, palette }) {
     const own = one.segments.filter((segment) => segment.attempt === incident.attempt);
     for (const segment of own) {
       const k = segment.step.indexOf(peak);
-      if (k >= 0) return [{ x: placesOf(segment, axis)[k], y: segment.value[k], colour: palette[`mark-${incident.severity}`] }];
+      if (k >= 0)
+        return [
+          {
+            x: placesOf(segment, axis)[k],
+            y: segment.value[k],
+            colour: palette[`mark-${incident.severity}`],
+          },
+        ];
     }
     return [];
   });
   if (dots.length === 0) return [];
-  return [{
-    type: "scatter", mode: "markers", x: dots.map((dot) => dot.x), y: dots.map((dot) => dot.y), hoverinfo: "skip",
-    showlegend: false, name: "peaks",
-    marker: { size: 8, color: dots.map((dot) => dot.colour), line: { width: 1.5, color: palette["paper-raised"] } },
-  }];
+  return [
+    {
+      type: "scatter",
+      mode: "markers",
+      x: dots.map((dot) => dot.x),
+      y: dots.map((dot) => dot.y),
+      hoverinfo: "skip",
+      showlegend: false,
+      name: "peaks",
+      marker: {
+        size: 8,
+        color: dots.map((dot) => dot.colour),
+        line: { width: 1.5, color: palette["paper-raised"] },
+      },
+    },
+  ];
 }
 
 /** Does an incident speak of this series? @param {Incident} incident @param {{ metric: string, labels: Record<string, unknown> }} series */
 export function belongs(incident, series) {
   if (incident.metric !== series.metric) return false;
-  return Object.entries(incident.labels ?? {}).every(([name, value]) => String(series.labels?.[name]) === String(value));
+  return Object.entries(incident.labels ?? {}).every(
+    ([name, value]) => String(series.labels?.[name]) === String(value),
+  );
 }
 
 /** @param {{ metric: string, labels: Record<string, unknown> }} a @param {{ metric: string, labels: Record<string, unknown> }} b */
 export function sameSeries(a, b) {
-  const [mine, theirs] = [a, b].map((one) => Object.entries(one.labels ?? {}).map(([name, value]) => `${name}=${value}`).sort().join());
+  const [mine, theirs] = [a, b].map((one) =>
+    Object.entries(one.labels ?? {})
+      .map(([name, value]) => `${name}=${value}`)
+      .sort()
+      .join(),
+  );
   return a.metric === b.metric && mine === theirs;
 }
 

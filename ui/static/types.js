@@ -23,7 +23,7 @@
  *   points: number, series: number, attempts: number, health: "ok" | Severity, open_incidents: number,
  *   worst: Worst | null, latest: Record<string, Latest | null>, strip: Strip }} Run
  * @typedef {{ metric: string, labels: Labels }} SeriesName
- * @typedef {{ title: string, role: string, series: SeriesName[] }} ChartPlan
+ * @typedef {{ title: string, role: string, series: SeriesName[], series_count?: number }} ChartPlan
  * @typedef {Run & { config: Record<string, unknown>, lost_steps: number, lost_seconds: number | null,
  *   goodput: number | null, charts: ChartPlan[] }} RunDetail
  * @typedef {SeriesName & { role: string, points: number, first_step: number, last_step: number,

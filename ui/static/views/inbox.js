@@ -29,12 +29,21 @@ const tabOf = (name) => TABS.find(([key]) => key === name) ?? TABS[0];
 
 /** @param {Incident} incident @param {{ q: string, severity: string, run: string }} filter */
 export function matches(incident, { q, severity, run }) {
-  const text = `${incident.run} ${incident.project} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
-  return (!severity || incident.severity === severity) && (!run || incident.run_id === run) && q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  const text =
+    `${incident.run} ${incident.project} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
+  return (
+    (!severity || incident.severity === severity) &&
+    (!run || incident.run_id === run) &&
+    q
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word))
+  );
 }
 
 /** The worst first, then the newest. Pure. @param {Incident} a @param {Incident} b */
-export const inOrder = (a, b) => severityRank(a.severity) - severityRank(b.severity) || b.opened_at - a.opened_at;
+export const inOrder = (a, b) =>
+  severityRank(a.severity) - severityRank(b.severity) || b.opened_at - a.opened_at;
 
 /** @type {import("../router.js").View} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
@@ -47,7 +56,12 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   const filter = () => {
     const now = query();
-    return { q: now.get("q") ?? "", state: now.get("state") ?? "waiting", severity: now.get("severity") ?? "", run: now.get("run") ?? "" };
+    return {
+      q: now.get("q") ?? "",
+      state: now.get("state") ?? "waiting",
+      severity: now.get("severity") ?? "",
+      run: now.get("run") ?? "",
+    };
   };
 
   /** @param {Record<string, string>} changes */
@@ -66,12 +80,24 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const items = shown();
     const waiting = incidents.filter(TABS[0][2]).length;
     title(waiting ? `${waiting} waiting` : "Incidents");
-    refill(heading, waiting ? `${count(waiting, "incident waits", "incidents wait")} for someone` : "Nothing waits for anyone");
+    refill(
+      heading,
+      waiting
+        ? `${count(waiting, "incident waits", "incidents wait")} for someone`
+        : "Nothing waits for anyone",
+    );
     drawControls(wanted);
-    const focused = Number(/** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-incident]") ?? null)?.dataset.incident);
+    const focused = Number(
+      /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-incident]") ?? null)
+        ?.dataset.incident,
+    );
     refill(list, items.length ? items.map(item) : nothing(wanted));
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
-    if (focused) list.querySelector(`[data-incident="${focused}"]`)?.querySelector("button")?.focus({ preventScroll: true });
+    if (focused)
+      list
+        .querySelector(`[data-incident="${focused}"]`)
+        ?.querySelector("button")
+        ?.focus({ preventScroll: true });
     mark();
   }
 
@@ -80,11 +106,49 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const runName = wanted.run ? (incidents.find((one) => one.run_id === wanted.run)?.run ?? wanted.run) : "";
     refill(
       controls,
-      h("div", { class: "segmented", role: "group", "aria-label": "State" }, TABS.map(([key, text, belongs]) =>
-        h("button", { type: "button", "aria-pressed": String(key === wanted.state), on: { click: () => change({ state: key === "waiting" ? "" : key }) } }, text, h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`)))),
-      h("div", { class: "segmented", role: "group", "aria-label": "Severity" }, ["", "critical", "warning", "info"].map((one) =>
-        h("button", { type: "button", "aria-pressed": String(one === wanted.severity), on: { click: () => change({ severity: one }) } }, one ? severityMark(one) : "Any"))),
-      runName && h("button", { type: "button", class: "chip", "aria-label": `Only ${runName}. Show all runs`, on: { click: () => change({ run: "" }) } }, runName, icon("close")),
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "State" },
+        TABS.map(([key, text, belongs]) =>
+          h(
+            "button",
+            {
+              type: "button",
+              "aria-pressed": String(key === wanted.state),
+              on: { click: () => change({ state: key === "waiting" ? "" : key }) },
+            },
+            text,
+            h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "Severity" },
+        ["", "critical", "warning", "info"].map((one) =>
+          h(
+            "button",
+            {
+              type: "button",
+              "aria-pressed": String(one === wanted.severity),
+              on: { click: () => change({ severity: one }) },
+            },
+            one ? severityMark(one) : "Any",
+          ),
+        ),
+      ),
+      runName &&
+        h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            "aria-label": `Only ${runName}. Show all runs`,
+            on: { click: () => change({ run: "" }) },
+          },
+          runName,
+          icon("close"),
+        ),
     );
   }
 
@@ -93,14 +157,51 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const waits = incident.state === "open" && incident.acknowledged_at === null;
     const verb = incident.acknowledged_at === null ? "acknowledge" : "unacknowledge";
     return h(
-      "li", { class: `inbox-item severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`, data: { incident: String(incident.id) } },
-      h("div", { class: "inbox-about" }, placeLine(incident),
+      "li",
+      {
+        class: `inbox-item severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`,
+        data: { incident: String(incident.id) },
+      },
+      h(
+        "div",
+        { class: "inbox-about" },
+        placeLine(incident),
         link(`/incidents/${incident.id}`, { class: "inbox-sentence" }, incident.summary),
-        h("p", { class: "quiet" }, link(`/runs/${encodeURIComponent(incident.run_id)}?incident=${incident.id}`, { class: "inbox-run" }, incident.run), ` · ${incident.project} · ${lifeWord(incident)}`,
-          incident.acknowledged_by ? ` by ${incident.acknowledged_by}` : "", " · ", h("time", { title: clock(incident.opened_at), data: { ago: String(incident.opened_at) } }, ago(incident.opened_at)))),
-      incident.state === "open" && h("button", { type: "button", class: "button", on: { click: () => void actOn(incident, verb, changed) } }, waits ? "Acknowledge" : "Withdraw"),
-      incident.state === "closed" ? h("button", { type: "button", class: "button", on: { click: () => void actOn(incident, "reopen", changed) } }, "Reopen")
-        : h("button", { type: "button", class: "button", on: { click: () => void actOn(incident, "close", changed) } }, "Close"),
+        h(
+          "p",
+          { class: "quiet" },
+          link(
+            `/runs/${encodeURIComponent(incident.run_id)}?incident=${incident.id}`,
+            { class: "inbox-run" },
+            incident.run,
+          ),
+          ` · ${incident.project} · ${lifeWord(incident)}`,
+          incident.acknowledged_by ? ` by ${incident.acknowledged_by}` : "",
+          " · ",
+          h(
+            "time",
+            { title: clock(incident.opened_at), data: { ago: String(incident.opened_at) } },
+            ago(incident.opened_at),
+          ),
+        ),
+      ),
+      incident.state === "open" &&
+        h(
+          "button",
+          { type: "button", class: "button", on: { click: () => void actOn(incident, verb, changed) } },
+          waits ? "Acknowledge" : "Withdraw",
+        ),
+      incident.state === "closed"
+        ? h(
+            "button",
+            { type: "button", class: "button", on: { click: () => void actOn(incident, "reopen", changed) } },
+            "Reopen",
+          )
+        : h(
+            "button",
+            { type: "button", class: "button", on: { click: () => void actOn(incident, "close", changed) } },
+            "Close",
+          ),
     );
   }
 
@@ -108,23 +209,70 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   function changed(incident) {
     const before = shown().findIndex((one) => one.id === chosen);
     const known = incidents.some((one) => one.id === incident.id);
-    incidents = known ? incidents.map((one) => (one.id === incident.id ? incident : one)) : [...incidents, incident];
+    incidents = known
+      ? incidents.map((one) => (one.id === incident.id ? incident : one))
+      : [...incidents, incident];
     if (!known && incident.state === "open") announce(incident.summary);
     const items = shown();
-    if (before >= 0 && !items.some((one) => one.id === chosen)) chosen = items[Math.min(before, items.length - 1)]?.id ?? null;
+    if (before >= 0 && !items.some((one) => one.id === chosen))
+      chosen = items[Math.min(before, items.length - 1)]?.id ?? null;
     draw();
   }
 
   /** @param {ReturnType<typeof filter>} wanted */
   function nothing(wanted) {
     const narrowed = wanted.q || wanted.severity || wanted.run || wanted.state !== "waiting";
-    if (incidents.length === 0) return h("li", {}, empty("No incidents", "Holter has found nothing worth a word in any run. Test that it would reach you:", "holter alert test"));
-    if (!narrowed) return h("li", {}, empty("Nothing waits", "Every open incident has been acknowledged.", null, h("button", { type: "button", class: "button", on: { click: () => change({ state: "all" }) } }, "Show all incidents")));
-    return h("li", {}, empty("No incident matches", "Nothing fits this search and these filters.", null, h("button", { type: "button", class: "button", on: { click: () => change({ q: "", severity: "", run: "", state: "all" }) } }, "Show all incidents")));
+    if (incidents.length === 0)
+      return h(
+        "li",
+        {},
+        empty(
+          "No incidents",
+          "Holter has found nothing worth a word in any run. Test that it would reach you:",
+          "holter alert test",
+        ),
+      );
+    if (!narrowed)
+      return h(
+        "li",
+        {},
+        empty(
+          "Nothing waits",
+          "Every open incident has been acknowledged.",
+          null,
+          h(
+            "button",
+            { type: "button", class: "button", on: { click: () => change({ state: "all" }) } },
+            "Show all incidents",
+          ),
+        ),
+      );
+    return h(
+      "li",
+      {},
+      empty(
+        "No incident matches",
+        "Nothing fits this search and these filters.",
+        null,
+        h(
+          "button",
+          {
+            type: "button",
+            class: "button",
+            on: { click: () => change({ q: "", severity: "", run: "", state: "all" }) },
+          },
+          "Show all incidents",
+        ),
+      ),
+    );
   }
 
   function mark() {
-    for (const element of list.querySelectorAll("[data-incident]")) element.classList.toggle("row-chosen", Number(/** @type {HTMLElement} */ (element).dataset.incident) === chosen);
+    for (const element of list.querySelectorAll("[data-incident]"))
+      element.classList.toggle(
+        "row-chosen",
+        Number(/** @type {HTMLElement} */ (element).dataset.incident) === chosen,
+      );
   }
 
   /** @param {number} by */
@@ -142,14 +290,22 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   function actOnChosen(verb) {
     const incident = incidents.find((one) => one.id === chosen);
     if (!incident || incident.state === "closed") return;
-    void actOn(incident, verb === "acknowledge" && incident.acknowledged_at !== null ? "unacknowledge" : verb, changed);
+    void actOn(
+      incident,
+      verb === "acknowledge" && incident.acknowledged_at !== null ? "unacknowledge" : verb,
+      changed,
+    );
   }
 
   search({ label: "Find an incident", value: filter().q, onInput: (q) => change({ q }) });
   keys.bind(signal, [
     { keys: "j, ArrowDown", label: "Next incident", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous incident", run: () => move(-1) },
-    { keys: "Enter, o", label: "Open the incident", run: () => chosen !== null && go(`/incidents/${chosen}`) },
+    {
+      keys: "Enter, o",
+      label: "Open the incident",
+      run: () => chosen !== null && go(`/incidents/${chosen}`),
+    },
     { keys: "a", label: "Acknowledge", run: () => actOnChosen("acknowledge") },
     { keys: "e", label: "Close", run: () => actOnChosen("close") },
   ]);

@@ -10,6 +10,7 @@ import { actOn, actions, commentForm, evidenceTable, history } from "../incident
 import * as keys from "../keys.js";
 import { listen, throttled } from "../live.js";
 import { fullRange, stepsOf } from "../range.js";
+import { go } from "../router.js";
 import { kindTitle, lifeWord, severityMark } from "../words.js";
 
 /** @typedef {import("../types.js").Incident} Incident */
@@ -26,7 +27,9 @@ const COMPANIONS = ["loss", "throughput", "grad_norm", "learning_rate"];
 export function around(incident, { first_step: first, last_step: last }) {
   const begin = first ?? incident.start_step;
   const end = last ?? incident.start_step;
-  const until = incident.end_step ?? (incident.state === "open" ? end : Math.max(incident.detected_step, incident.peak_step ?? 0));
+  const until =
+    incident.end_step ??
+    (incident.state === "open" ? end : Math.max(incident.detected_step, incident.peak_step ?? 0));
   const least = Math.max(40, 0.04 * (end - begin));
   const room = Math.max(least, 0.8 * (until - incident.start_step));
   return [Math.max(begin, incident.start_step - room), Math.min(Math.max(end, until), until + room)];
@@ -34,23 +37,38 @@ export function around(incident, { first_step: first, last_step: last }) {
 
 /** Charts for the picture: the incident's own series first, then what was going on beside it. Pure. @param {Incident} incident @param {RunDetail} run */
 export function picturePlans(incident, run) {
-  const own = run.charts.find((plan) => plan.series.some((one) => one.metric === incident.metric))
-    ?? { title: incident.metric, role: "other", series: [{ metric: incident.metric, labels: incident.labels }] };
+  const own = run.charts.find((plan) => plan.series.some((one) => one.metric === incident.metric)) ?? {
+    title: incident.metric,
+    role: "other",
+    series: [{ metric: incident.metric, labels: incident.labels }],
+  };
   const rest = run.charts.filter((plan) => plan !== own && COMPANIONS.includes(plan.role)).slice(0, 3);
   return [own, ...rest];
 }
 
 /** @type {import("../router.js").View} */
-export async function show(root, { params, signal, title }) {
+export async function show(root, { params, signal, search, title }) {
   let incident = await api.incident(params[0], signal);
   let run = await api.run(incident.run_id, signal);
   /** @type {[number, number] | null} */
   let zoomed = null;
   /** @type {import("../panel.js").Shared} */
-  const shared = { axis: "step", range: null, smoothing: 0, palette: palette(), attempts: run.strip.attempts, incidents: [incident], selected: incident };
+  const shared = {
+    axis: "step",
+    range: null,
+    smoothing: 0,
+    palette: palette(),
+    attempts: run.strip.attempts,
+    incidents: [incident],
+    selected: incident,
+  };
   const board = createBoard({
-    runId: incident.run_id, signal, shared, steps: () => stepsOf(run.strip, "step", shared.range),
-    onZoom: (range) => look(range), onReset: () => look(null),
+    runId: incident.run_id,
+    signal,
+    shared,
+    steps: () => stepsOf(run.strip, "step", shared.range),
+    onZoom: (range) => look(range),
+    onReset: () => look(null),
   });
   const head = h("header", { class: "incident-head" });
   const evidence = h("section", { class: "card" });
@@ -76,17 +94,54 @@ export async function show(root, { params, signal, title }) {
 
   function draw() {
     title(`${kindTitle(incident.kind)} in ${incident.run}`);
-    const lasted = incident.start_time !== null && incident.recovered_at !== null ? `, lasted ${duration(incident.recovered_at - incident.start_time)}` : "";
+    const lasted =
+      incident.start_time !== null && incident.recovered_at !== null
+        ? `, lasted ${duration(incident.recovered_at - incident.start_time)}`
+        : "";
     refill(
       head,
-      h("p", { class: "crumbs quiet" }, link("/incidents", {}, "Incidents"), " / ", link(`/runs/${encodeURIComponent(incident.run_id)}`, {}, incident.run)),
-      h("p", { class: "row" }, severityMark(incident.severity), h("b", {}, kindTitle(incident.kind)), h("span", { class: "quiet" }, lifeWord(incident),
-        incident.acknowledged_by ? ` by ${incident.acknowledged_by}` : "")),
+      h(
+        "p",
+        { class: "crumbs quiet" },
+        link("/incidents", {}, "Incidents"),
+        " / ",
+        link(`/runs/${encodeURIComponent(incident.run_id)}`, {}, incident.run),
+      ),
+      h(
+        "p",
+        { class: "row" },
+        severityMark(incident.severity),
+        h("b", {}, kindTitle(incident.kind)),
+        h(
+          "span",
+          { class: "quiet" },
+          lifeWord(incident),
+          incident.acknowledged_by ? ` by ${incident.acknowledged_by}` : "",
+        ),
+      ),
       h("h1", {}, incident.summary),
-      h("p", { class: "quiet number" }, `Began at step ${stepText(incident.start_step)} of attempt ${incident.attempt}`,
-        incident.start_time === null ? "" : `, ${clock(incident.start_time)} (`, incident.start_time === null ? null : h("time", { data: { ago: String(incident.start_time) } }, ago(incident.start_time)),
-        incident.start_time === null ? "" : ")", lasted),
-      h("p", { class: "row" }, ...actions(incident, changed), link(`/runs/${encodeURIComponent(incident.run_id)}?incident=${incident.id}`, { class: "button" }, "Show in the run", icon("arrow"))),
+      h(
+        "p",
+        { class: "quiet number" },
+        `Began at step ${stepText(incident.start_step)} of attempt ${incident.attempt}`,
+        incident.start_time === null ? "" : `, ${clock(incident.start_time)} (`,
+        incident.start_time === null
+          ? null
+          : h("time", { data: { ago: String(incident.start_time) } }, ago(incident.start_time)),
+        incident.start_time === null ? "" : ")",
+        lasted,
+      ),
+      h(
+        "p",
+        { class: "row" },
+        ...actions(incident, changed),
+        link(
+          `/runs/${encodeURIComponent(incident.run_id)}?incident=${incident.id}`,
+          { class: "button" },
+          "Show in the run",
+          icon("arrow"),
+        ),
+      ),
     );
     refill(evidence, h("h2", {}, "Evidence"), evidenceTable(incident));
     refill(advice, h("h2", {}, "What to do"), h("p", {}, incident.advice || "Nothing needs to be done."));
@@ -100,8 +155,18 @@ export async function show(root, { params, signal, title }) {
     await board.refresh({ live: true });
   });
   keys.bind(signal, [
-    { keys: "a", label: "Acknowledge", run: () => incident.state !== "closed" && void actOn(incident, incident.acknowledged_at === null ? "acknowledge" : "unacknowledge", changed) },
-    { keys: "e", label: "Close or reopen", run: () => void actOn(incident, incident.state === "closed" ? "reopen" : "close", changed) },
+    {
+      keys: "a",
+      label: "Acknowledge",
+      run: () =>
+        incident.state !== "closed" &&
+        void actOn(incident, incident.acknowledged_at === null ? "acknowledge" : "unacknowledge", changed),
+    },
+    {
+      keys: "e",
+      label: "Close or reopen",
+      run: () => void actOn(incident, incident.state === "closed" ? "reopen" : "close", changed),
+    },
     { keys: "c", label: "Comment", run: () => form.querySelector("textarea")?.focus() },
     { keys: "0", label: "The whole event", run: () => look(null) },
     { keys: "-", label: "The whole run", run: () => look(fullRange(run.strip, "step")) },
@@ -113,8 +178,25 @@ export async function show(root, { params, signal, title }) {
     reconnected: async () => changed(await api.incident(incident.id, signal)),
   });
 
+  const field = search({
+    label: "Find an incident",
+    onInput: () => {},
+    onKey: (event) =>
+      event.key === "Enter" && go(`/incidents?state=all&q=${encodeURIComponent(field.value)}`),
+  });
   board.element.classList.add("board-picture");
-  refill(root, head, board.element, h("div", { class: "incident-columns" }, evidence, advice, h("section", { class: "card" }, h("h2", {}, "History"), past, form)));
+  refill(
+    root,
+    head,
+    board.element,
+    h(
+      "div",
+      { class: "incident-columns" },
+      evidence,
+      advice,
+      h("section", { class: "card" }, h("h2", {}, "History"), past, form),
+    ),
+  );
   draw();
   board.set(picturePlans(incident, run));
   look(null);

@@ -14,7 +14,14 @@ export function safeNext(wanted) {
 export async function show(root, { query, title }) {
   title("Log in");
   const password = /** @type {HTMLInputElement} */ (
-    h("input", { type: "password", id: "password", name: "password", autocomplete: "current-password", required: true, class: "field" })
+    h("input", {
+      type: "password",
+      id: "password",
+      name: "password",
+      autocomplete: "current-password",
+      required: true,
+      class: "field",
+    })
   );
   const wrong = h("p", { class: "form-error", role: "alert" });
   const button = h("button", { type: "submit", class: "button button-strong" }, "Log in");
@@ -37,10 +44,14 @@ export async function show(root, { query, title }) {
   refill(
     root,
     h(
-      "form", { class: "login", on: { submit } },
+      "form",
+      { class: "login", on: { submit } },
       h("h1", {}, icon("pulse"), "Holter"),
       h("p", { class: "quiet" }, "This server asks for a password. Whoever set it up knows it."),
-      h("label", { for: "password" }, "Password"), password, wrong, button,
+      h("label", { for: "password" }, "Password"),
+      password,
+      wrong,
+      button,
     ),
   );
   requestAnimationFrame(() => password.focus());

@@ -9,9 +9,16 @@ export async function show(root, { params, title }) {
   refill(
     root,
     h(
-      "section", { class: "empty" }, h("h1", {}, "There is nothing at this address"),
+      "section",
+      { class: "empty" },
+      h("h1", {}, "There is nothing at this address"),
       h("p", { class: "quiet" }, h("code", {}, params[0])),
-      h("p", { class: "row" }, link("/", { class: "button button-strong" }, "All runs"), link("/incidents", { class: "button" }, "Incidents")),
+      h(
+        "p",
+        { class: "row" },
+        link("/", { class: "button button-strong" }, "All runs"),
+        link("/incidents", { class: "button" }, "Incidents"),
+      ),
     ),
   );
 }

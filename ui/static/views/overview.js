@@ -17,7 +17,8 @@ const REFRESH = 1500; // ms
 const STATES = ["", "running", "stalled", "finished"];
 /** @type {Record<string, (a: Run, b: Run) => number>} */
 const ORDERS = {
-  trouble: (a, b) => group(a) - group(b) || severityRank(a.health) - severityRank(b.health) || b.updated_at - a.updated_at,
+  trouble: (a, b) =>
+    group(a) - group(b) || severityRank(a.health) - severityRank(b.health) || b.updated_at - a.updated_at,
   updated: (a, b) => b.updated_at - a.updated_at,
   name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
@@ -36,7 +37,10 @@ export function verdict(runs) {
   const troubled = runs.filter((run) => group(run) === 0);
   if (troubled.length === 0) {
     const running = runs.filter((run) => run.state === "running").length;
-    return ["ok", running ? `All is well: ${count(running, "run")} running` : "All is well: nothing is running"];
+    return [
+      "ok",
+      running ? `All is well: ${count(running, "run")} running` : "All is well: nothing is running",
+    ];
   }
   const worst = troubled.some((run) => run.health === "critical") ? "critical" : "warning";
   return [worst, `${count(troubled.length, "run needs", "runs need")} attention`];
@@ -44,8 +48,16 @@ export function verdict(runs) {
 
 /** @param {Run} run @param {{ q: string, state: string, project: string }} filter */
 export function matches(run, { q, state, project }) {
-  const text = `${run.project}/${run.name} ${run.worst ? `${kindTitle(run.worst.kind)} ${run.worst.kind}` : ""}`.toLowerCase();
-  return (!state || run.state === state) && (!project || run.project === project) && q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  const text =
+    `${run.project}/${run.name} ${run.worst ? `${kindTitle(run.worst.kind)} ${run.worst.kind}` : ""}`.toLowerCase();
+  return (
+    (!state || run.state === state) &&
+    (!project || run.project === project) &&
+    q
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word))
+  );
 }
 
 /** @type {import("../router.js").View} */
@@ -60,7 +72,12 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   const filter = () => {
     const now = query();
-    return { q: now.get("q") ?? "", state: now.get("state") ?? "", project: now.get("project") ?? "", sort: now.get("sort") ?? "trouble" };
+    return {
+      q: now.get("q") ?? "",
+      state: now.get("state") ?? "",
+      project: now.get("project") ?? "",
+      sort: now.get("sort") ?? "trouble",
+    };
   };
 
   /** @param {Record<string, string>} changes */
@@ -78,7 +95,16 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
     drawControls(wanted);
     const shown = runs.filter((run) => matches(run, wanted)).sort(ORDERS[wanted.sort] ?? ORDERS.trouble);
-    if (shown.length === 0) return refill(list, empty("No run matches", "Nothing fits this search and these filters.", null, h("button", { type: "button", class: "button", on: { click: clear } }, "Show all runs")));
+    if (shown.length === 0)
+      return refill(
+        list,
+        empty(
+          "No run matches",
+          "Nothing fits this search and these filters.",
+          null,
+          h("button", { type: "button", class: "button", on: { click: clear } }, "Show all runs"),
+        ),
+      );
     place(wanted.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
   }
 
@@ -89,8 +115,18 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   /** Keep the focus where it was, though its row was drawn anew. @param {HTMLElement[]} children */
   function place(children) {
-    const focused = /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-run]") ?? null)?.dataset.run;
-    refill(list, h("div", { class: "run-head quiet", "aria-hidden": "true" }, ["Run", "Whole life", "Loss", "Speed", "Step", "Updated"].map((text) => h("span", {}, text))), children);
+    const focused = /** @type {HTMLElement | null} */ (
+      document.activeElement?.closest?.("[data-run]") ?? null
+    )?.dataset.run;
+    refill(
+      list,
+      h(
+        "div",
+        { class: "run-head quiet", "aria-hidden": "true" },
+        ["", "Whole life", "Loss", "Speed", "Step", "Updated"].map((text) => h("span", {}, text)),
+      ),
+      children,
+    );
     if (focused) rows.get(focused)?.element.querySelector("a")?.focus({ preventScroll: true });
     mark();
   }
@@ -100,7 +136,14 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     return GROUPS.flatMap((name, i) => {
       const members = shown.filter((run) => group(run) === i);
       if (members.length === 0) return [];
-      return [h("section", { "aria-label": name, class: `group group-${i}` }, h("h2", { class: "group-title" }, name, h("span", { class: "quiet number" }, ` ${members.length}`)), h("ul", { class: "rows" }, members.map(row)))];
+      return [
+        h(
+          "section",
+          { "aria-label": name, class: `group group-${i}` },
+          h("h2", { class: "group-title" }, name, h("span", { class: "quiet number" }, ` ${members.length}`)),
+          h("ul", { class: "rows" }, members.map(row)),
+        ),
+      ];
     });
   }
 
@@ -118,13 +161,41 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   function drawControls({ state, project, sort }) {
     if (controls.contains(document.activeElement) && document.activeElement?.tagName === "SELECT") return;
     const projects = [...new Set(runs.map((run) => run.project))].sort();
-    const states = STATES.filter((one) => one === "" || one === state || runs.some((run) => run.state === one));
+    const states = STATES.filter(
+      (one) => one === "" || one === state || runs.some((run) => run.state === one),
+    );
     refill(
       controls,
-      h("div", { class: "segmented", role: "group", "aria-label": "State" }, states.map((one) =>
-        h("button", { type: "button", "aria-pressed": String(one === state), on: { click: () => change({ state: one }) } }, one ? stateMark(/** @type {any} */ (one)) : "All"))),
-      projects.length > 1 && select("Project", project, [["", "All projects"], ...projects.map((one) => [one, one])], (value) => change({ project: value })),
-      select("Order", sort, [["trouble", "Trouble first"], ["updated", "Newest points"], ["name", "Name"], ["step", "Steps"]], (value) => change({ sort: value === "trouble" ? "" : value })),
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "State" },
+        states.map((one) =>
+          h(
+            "button",
+            {
+              type: "button",
+              "aria-pressed": String(one === state),
+              on: { click: () => change({ state: one }) },
+            },
+            one ? stateMark(/** @type {any} */ (one)) : "All",
+          ),
+        ),
+      ),
+      projects.length > 1 &&
+        select("Project", project, [["", "All projects"], ...projects.map((one) => [one, one])], (value) =>
+          change({ project: value }),
+        ),
+      select(
+        "Order",
+        sort,
+        [
+          ["trouble", "Trouble first"],
+          ["updated", "Newest points"],
+          ["name", "Name"],
+          ["step", "Steps"],
+        ],
+        (value) => change({ sort: value === "trouble" ? "" : value }),
+      ),
     );
   }
 
@@ -146,7 +217,12 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     next.scrollIntoView({ block: "nearest" });
   }
 
-  search({ label: "Find a run", value: filter().q, onInput: (q) => change({ q }), onKey: (event) => event.key === "Enter" && move(0) });
+  search({
+    label: "Find a run",
+    value: filter().q,
+    onInput: (q) => change({ q }),
+    onKey: (event) => event.key === "Enter" && move(0),
+  });
   keys.bind(signal, [
     { keys: "j, ArrowDown", label: "Next run", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous run", run: () => move(-1) },
@@ -163,7 +239,13 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
 /** @param {string} label @param {string} value @param {string[][]} options @param {(value: string) => void} onChange */
 function select(label, value, options, onChange) {
-  const element = /** @type {HTMLSelectElement} */ (h("select", { class: "select", "aria-label": label }, options.map(([key, text]) => h("option", { value: key, selected: key === value }, text))));
+  const element = /** @type {HTMLSelectElement} */ (
+    h(
+      "select",
+      { class: "select", "aria-label": label },
+      options.map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
+    )
+  );
   element.addEventListener("change", () => {
     element.blur();
     onChange(element.value);
@@ -175,28 +257,82 @@ function select(label, value, options, onChange) {
 function runRow(run) {
   const { loss, throughput, step_time: stepTime } = run.latest;
   const speed = throughput
-    ? [reading("throughput", throughput.value), h("small", { class: "quiet" }, ` ${unit("throughput", throughput.metric)}`)]
-    : stepTime ? [reading("step_time", stepTime.value), h("small", { class: "quiet" }, ` ${unit("step_time", stepTime.metric)}/step`)] : ["–"];
+    ? [
+        reading("throughput", throughput.value),
+        h("small", { class: "quiet" }, ` ${unit("throughput", throughput.metric)}`),
+      ]
+    : stepTime
+      ? [
+          reading("step_time", stepTime.value),
+          h("small", { class: "quiet" }, ` ${unit("step_time", stepTime.metric)}/step`),
+        ]
+      : ["–"];
   const troubled = group(run) === 0;
   return h(
-    "li", { class: `run-row health-${run.health} run-${run.state}${troubled ? " run-troubled" : ""}`, data: { run: run.id } },
-    h("div", { class: "run-name" }, severityMark(run.health, healthWord(run.health)),
+    "li",
+    {
+      class: `run-row health-${run.health} run-${run.state}${troubled ? " run-troubled" : ""}`,
+      data: { run: run.id },
+    },
+    h(
+      "div",
+      { class: "run-name" },
+      troubleMark(run),
       link(`/runs/${encodeURIComponent(run.id)}`, { class: "run-link" }, run.name),
-      h("span", { class: "run-about quiet" }, stateMark(run.state), h("span", {}, run.project), run.attempts > 1 && h("span", { class: "number" }, count(run.attempts, "attempt")))),
+      h(
+        "span",
+        { class: "run-about quiet" },
+        stateMark(run.state),
+        h("span", {}, run.project),
+        run.attempts > 1 && h("span", { class: "number" }, count(run.attempts, "attempt")),
+      ),
+    ),
     h("div", { class: "strip" }, drawStrip(run.strip)),
     h("div", { class: "run-value number", data: { name: "Loss" } }, loss ? number(loss.value) : "–"),
     h("div", { class: "run-value number", data: { name: "Speed" } }, speed),
     h("div", { class: "run-value number", data: { name: "Step" } }, stepText(run.last_step)),
-    h("div", { class: "run-value number quiet", data: { name: "Updated" } }, h("time", { data: { ago: String(run.last_time ?? run.updated_at) } }, ago(run.last_time ?? run.updated_at))),
-    run.worst && h("p", { class: "run-worst" }, link(`/incidents/${run.worst.id}`, {}, run.worst.summary),
-      run.open_incidents > 1 ? h("span", { class: "quiet" }, ` and ${count(run.open_incidents - 1, "more", "more")}`) : null),
+    h(
+      "div",
+      { class: "run-value number quiet", data: { name: "Updated" } },
+      h(
+        "time",
+        { data: { ago: String(run.last_time ?? run.updated_at) } },
+        ago(run.last_time ?? run.updated_at),
+      ),
+    ),
+    run.worst &&
+      h(
+        "p",
+        { class: "run-worst" },
+        link(`/incidents/${run.worst.id}`, {}, run.worst.summary),
+        run.open_incidents > 1
+          ? h("span", { class: "quiet" }, ` and ${count(run.open_incidents - 1, "more", "more")}`)
+          : null,
+      ),
   );
+}
+
+/** A run that stands still is in trouble, whatever its curves said last. @param {Run} run */
+function troubleMark(run) {
+  if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
+    return severityMark("warning", "Stalled");
+  return severityMark(run.health, healthWord(run.health));
 }
 
 function nothingYet() {
   return empty(
-    "No runs yet", "Point Holter at a folder of logs (TensorBoard, CSV, JSON Lines), and its runs appear here by themselves.", "holter watch ./runs",
+    "No runs yet",
+    "Point Holter at a folder of logs (TensorBoard, CSV, JSON Lines), and its runs appear here by themselves.",
+    "holter watch ./runs",
     h("p", { class: "quiet" }, "Or send points from anywhere:"),
-    h("pre", { class: "example" }, h("code", {}, `curl -X POST ${location.origin}/api/v1/ingest -H 'content-type: application/json' \\\n  -d '{"run": "my-first-run", "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`)),
+    h(
+      "pre",
+      { class: "example" },
+      h(
+        "code",
+        {},
+        `curl -X POST ${location.origin}/api/v1/ingest -H 'content-type: application/json' \\\n  -d '{"run": "my-first-run", "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`,
+      ),
+    ),
   );
 }

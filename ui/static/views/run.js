@@ -32,10 +32,23 @@ export async function show(root, context) {
   let series = [];
 
   /** @type {import("../panel.js").Shared} */
-  const shared = { axis: "step", range: null, smoothing: 0, palette: palette(), attempts: run.strip.attempts, incidents, selected: null };
+  const shared = {
+    axis: "step",
+    range: null,
+    smoothing: 0,
+    palette: palette(),
+    attempts: run.strip.attempts,
+    incidents,
+    selected: null,
+  };
   const board = createBoard({
-    runId: id, signal, shared, steps: () => stepsOf(run.strip, shared.axis, zoomed() ? shared.range : null),
-    onZoom: (range) => zoom(range), onReset: () => zoom(null), onRemove: (plan) => removeChart(plan.series[0].metric),
+    runId: id,
+    signal,
+    shared,
+    steps: () => stepsOf(run.strip, shared.axis, zoomed() ? shared.range : null),
+    onZoom: (range) => zoom(range),
+    onReset: () => zoom(null),
+    onRemove: (plan) => removeChart(plan.series[0].metric),
   });
   const strip = stripControl({ onPick: (steps) => zoom(steps && fromSteps(steps)) });
   const picker = createPicker({ onPick: (group) => addChart(group.metric), isShown });
@@ -44,7 +57,12 @@ export async function show(root, context) {
   const tools = h("div", { class: "chart-tools" });
   const side = h("aside", { class: "side", "aria-label": "Incidents of this run" });
   const all = h("details", { class: "all-series" }, h("summary", {}, "All series"), h("div", {}));
-  const body = h("div", { class: "run-body" }, h("div", { class: "run-main" }, tools, board.element, all), side);
+  const body = h(
+    "div",
+    { class: "run-body" },
+    h("div", { class: "run-main" }, tools, board.element, all),
+    side,
+  );
 
   const zoomed = () => query().has("from");
 
@@ -60,14 +78,16 @@ export async function show(root, context) {
     shared.range = given ? [place(bounds[0]), place(bounds[1])] : fullRange(run.strip, shared.axis);
   }
 
-  const hasClock = () => run.strip.attempts.length > 0 && run.strip.attempts.every((one) => one.first_time !== null);
+  const hasClock = () =>
+    run.strip.attempts.length > 0 && run.strip.attempts.every((one) => one.first_time !== null);
 
   /** @param {[number, number]} steps @returns {[number, number]} */
   function fromSteps(steps) {
     if (shared.axis === "step") return steps;
     const whole = /** @type {[number, number]} */ (fullRange(run.strip, "time"));
     const [low, high] = /** @type {[number, number]} */ (fullRange(run.strip, "step"));
-    const at = (/** @type {number} */ step) => whole[0] + ((step - low) / (high - low || 1)) * (whole[1] - whole[0]);
+    const at = (/** @type {number} */ step) =>
+      whole[0] + ((step - low) / (high - low || 1)) * (whole[1] - whole[0]);
     return [at(steps[0]), at(steps[1])];
   }
 
@@ -75,7 +95,9 @@ export async function show(root, context) {
   function zoom(range) {
     if (range && !(range[1] > range[0])) return;
     const write = (/** @type {number} */ x) => String(Math.round(shared.axis === "time" ? unlocal(x) : x));
-    setQuery(range ? { from: write(range[0]), to: write(range[1]) } : { from: null, to: null }, { push: true });
+    setQuery(range ? { from: write(range[0]), to: write(range[1]) } : { from: null, to: null }, {
+      push: true,
+    });
     update();
   }
 
@@ -91,11 +113,22 @@ export async function show(root, context) {
 
   /** @returns {(import("../types.js").ChartPlan & { added?: boolean })[]} */
   function plans() {
-    const added = query().getAll("chart").filter((metric) => !run.charts.some((plan) => planned(plan, metric)));
+    const added = query()
+      .getAll("chart")
+      .filter((metric) => !run.charts.some((plan) => planned(plan, metric)));
     return [
       ...added.flatMap((metric) => {
         const own = series.filter((one) => one.metric === metric);
-        return own.length ? [{ title: metric, role: own[0].role, series: own.map(({ labels }) => ({ metric, labels })), added: true }] : [];
+        return own.length
+          ? [
+              {
+                title: metric,
+                role: own[0].role,
+                series: own.map(({ labels }) => ({ metric, labels })),
+                added: true,
+              },
+            ]
+          : [];
       }),
       ...run.charts,
     ];
@@ -122,16 +155,37 @@ export async function show(root, context) {
 
   /** @param {string} metric */
   function removeChart(metric) {
-    setQuery({ chart: query().getAll("chart").filter((one) => one !== metric) }, { push: true });
+    setQuery(
+      {
+        chart: query()
+          .getAll("chart")
+          .filter((one) => one !== metric),
+      },
+      { push: true },
+    );
     update();
     drawAll();
   }
 
   function drawHead() {
     title(run.name);
-    refill(head,
-      h("div", {}, h("p", { class: "crumbs quiet" }, link("/", {}, "Runs"), " / ", link(`/?project=${encodeURIComponent(run.project)}`, {}, run.project)), h("h1", {}, run.name)),
-      severityMark(run.health, run.health === "ok" ? "Healthy" : count(run.open_incidents, "open incident")), stateMark(run.state));
+    refill(
+      head,
+      h(
+        "div",
+        {},
+        h(
+          "p",
+          { class: "crumbs quiet" },
+          link("/", {}, "Runs"),
+          " / ",
+          link(`/?project=${encodeURIComponent(run.project)}`, {}, run.project),
+        ),
+        h("h1", {}, run.name),
+      ),
+      severityMark(run.health, run.health === "ok" ? "Healthy" : count(run.open_incidents, "open incident")),
+      stateMark(run.state),
+    );
     refill(tiles, numbers(run, lossCurve));
   }
 
@@ -149,8 +203,14 @@ export async function show(root, context) {
   }
 
   function drawTools() {
-    const strength = /** @type {HTMLInputElement} */ (h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: shared.smoothing, id: "smoothing" }));
-    const value = h("output", { class: "number", for: "smoothing" }, shared.smoothing ? shared.smoothing.toFixed(2) : "off");
+    const strength = /** @type {HTMLInputElement} */ (
+      h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value: shared.smoothing, id: "smoothing" })
+    );
+    const value = h(
+      "output",
+      { class: "number", for: "smoothing" },
+      shared.smoothing ? shared.smoothing.toFixed(2) : "off",
+    );
     strength.addEventListener("input", () => {
       shared.smoothing = Number(strength.value);
       value.textContent = shared.smoothing ? shared.smoothing.toFixed(2) : "off";
@@ -161,13 +221,35 @@ export async function show(root, context) {
       setQuery({ smooth: shared.smoothing ? strength.value : null });
     });
     const axis = (/** @type {string} */ name, /** @type {string} */ text) =>
-      h("button", { type: "button", "aria-pressed": String(shared.axis === name), on: { click: () => setAxis(name) } }, text);
-    refill(tools,
-      h("div", { class: "segmented", role: "group", "aria-label": "Axis" }, axis("step", "Step"), hasClock() && axis("time", "Time")),
+      h(
+        "button",
+        { type: "button", "aria-pressed": String(shared.axis === name), on: { click: () => setAxis(name) } },
+        text,
+      );
+    refill(
+      tools,
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "Axis" },
+        axis("step", "Step"),
+        hasClock() && axis("time", "Time"),
+      ),
       h("label", { class: "smoothing" }, "Smoothing", strength, value),
-      zoomed() && h("button", { type: "button", class: "button", on: { click: () => zoom(null) } }, icon("back"), "Whole run"),
+      zoomed() &&
+        h(
+          "button",
+          { type: "button", class: "button", on: { click: () => zoom(null) } },
+          icon("back"),
+          "Whole run",
+        ),
       h("span", { class: "spacer" }),
-      h("button", { type: "button", class: "button", on: { click: () => field.focus() } }, icon("plus"), "Add a chart"));
+      h(
+        "button",
+        { type: "button", class: "button", on: { click: () => field.focus() } },
+        icon("plus"),
+        "Add a chart",
+      ),
+    );
   }
 
   /** @param {string} name */
@@ -179,7 +261,11 @@ export async function show(root, context) {
   function drawSide() {
     side.hidden = incidents.length === 0;
     body.classList.toggle("run-body-alone", incidents.length === 0);
-    refill(side, h("h2", {}, "Incidents", h("span", { class: "quiet number" }, ` ${incidents.length}`)), incidentList(incidents, { selected: shared.selected, onSelect: select, onChange: changed }));
+    refill(
+      side,
+      h("h2", {}, "Incidents", h("span", { class: "quiet number" }, ` ${incidents.length}`)),
+      incidentList(incidents, { selected: shared.selected, onSelect: select, onChange: changed }),
+    );
   }
 
   /** Select an incident: its evidence is drawn, the charts go there. @param {Incident | null} incident */
@@ -198,14 +284,19 @@ export async function show(root, context) {
 
   /** @param {Incident} incident */
   function changed(incident) {
-    incidents = incidents.some((one) => one.id === incident.id) ? incidents.map((one) => (one.id === incident.id ? incident : one)) : [...incidents, incident];
+    incidents = incidents.some((one) => one.id === incident.id)
+      ? incidents.map((one) => (one.id === incident.id ? incident : one))
+      : [...incidents, incident];
     shared.incidents = incidents;
     drawSide();
     board.redraw();
   }
 
   function drawAll() {
-    refill(/** @type {Element} */ (all.lastElementChild), seriesTable(series, (group) => addChart(group.metric), isShown));
+    refill(
+      /** @type {Element} */ (all.lastElementChild),
+      seriesTable(series, (group) => addChart(group.metric), isShown),
+    );
     refill(/** @type {Element} */ (all.firstElementChild), `All ${count(series.length, "series", "series")}`);
   }
 
@@ -226,11 +317,20 @@ export async function show(root, context) {
     drawAll();
   }
 
-  const field = search({ label: "Find a metric", onInput: (text) => picker.type(text), onKey: (event) => picker.key(event) });
+  const field = search({
+    label: "Find a metric",
+    onInput: (text) => picker.type(text),
+    onKey: (event) => picker.key(event),
+  });
   field.addEventListener("blur", picker.hide, { signal });
   onQuery(update);
   document.addEventListener("holter:theme", () => ((shared.palette = palette()), board.redraw()), { signal });
-  bindKeys(context, { zoom, range: () => shared.range, setAxis: () => setAxis(shared.axis === "step" ? "time" : "step"), toggleLog: () => board.panels()[0]?.toggleLog() });
+  bindKeys(context, {
+    zoom,
+    range: () => shared.range,
+    setAxis: () => setAxis(shared.axis === "step" ? "time" : "step"),
+    toggleLog: () => board.panels()[0]?.toggleLog(),
+  });
   listen(signal, {
     points: (news) => news.run_id === id && (refresh(), void board.refresh({ live: true })),
     run: (news) => news.run_id === id && refresh(),
@@ -240,7 +340,14 @@ export async function show(root, context) {
 
   await loadSeries();
   readQuery();
-  refill(root, h("div", { class: "monitor" }, head, strip.element, tiles), picker.element, run.charts.length || series.length ? body : empty("No points yet", "The run is known, its first points are on their way."));
+  refill(
+    root,
+    h("div", { class: "monitor" }, head, strip.element, tiles),
+    picker.element,
+    run.charts.length || series.length
+      ? body
+      : empty("No points yet", "The run is known, its first points are on their way."),
+  );
   board.onData((data) => {
     const wanted = run.latest.loss?.metric;
     const curve = data.find((one) => one.metric === wanted && Object.keys(one.labels ?? {}).length === 0);
