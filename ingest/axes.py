@@ -20,7 +20,8 @@ MAYBE_CLOCK_NAMES = ("time", "ts", "datetime")
 LABEL_NAMES = ("rank", "host", "node", "dataset")
 ATTEMPT_NAME = "attempt"
 
-_FIRST_CLOCK = 1e9
+FIRST_CLOCK = 1e9  # 2001: what is smaller in a column `time` is a duration
+FIRST_MILLISECONDS = 1e11
 _ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
 _LARGEST_STEP = 2**62
 
@@ -35,6 +36,19 @@ def find_clock(names: Sequence[str]) -> str | None:
     """The name that is the wall clock's, as it is written. `time` may be a duration: ask `read_clock`."""
     plain = {name.strip().lower(): name for name in reversed(names)}
     return next((plain[name] for name in (*CLOCK_NAMES, *MAYBE_CLOCK_NAMES) if name in plain), None)
+
+
+def is_maybe_clock(name: str) -> bool:
+    """Whether a clock's name may as well be a duration's."""
+    return name.strip().lower() in MAYBE_CLOCK_NAMES
+
+
+def clock_or_metric(first: str, *, name: str) -> str:
+    """What the first value of a column `time` makes of it: "clock", "metric", or "?" if it tells nothing."""
+    try:
+        return "?" if is_absent(first) else "metric" if read_clock(first, name=name) is None else "clock"
+    except ValueError:
+        return "?"
 
 
 def is_absent(cell: str) -> bool:
@@ -80,9 +94,9 @@ def read_clock(value: object, *, name: str) -> float | None:
         raise ValueError(f"expected a time in {name}, found {_shown(value)}") from error
     except ValueError:
         return _iso(str(value), name)
-    if name.strip().lower() in MAYBE_CLOCK_NAMES and not seconds >= _FIRST_CLOCK:
+    if is_maybe_clock(name) and not seconds >= FIRST_CLOCK:
         return None
-    for limit, scale in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
+    for limit, scale in ((1e17, 1e9), (1e14, 1e6), (FIRST_MILLISECONDS, 1e3)):
         if abs(seconds) >= limit:
             return seconds / scale
     return seconds

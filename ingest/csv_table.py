@@ -29,6 +29,8 @@ class Layout:
         self.step = _place(self.header, axes.find_step(self.header))
         self.clock = _place(self.header, axes.find_clock(self.header))
         self.attempt = _place(self.header, axes.ATTEMPT_NAME)
+        # `time` is a clock or a duration: the first value that stands there decides
+        self.clock_is = "?" if self.clock is not None and axes.is_maybe_clock(self.header[self.clock]) else ""
         self.labels = [header.index(name) for name in axes.LABEL_NAMES if name in header]
         self.numeric: set[int] = set()
         self.text: set[int] = set()
@@ -39,18 +41,23 @@ class Layout:
         layout = cls(header)
         layout.numeric = _places(state.get("numeric", "0"))
         layout.text = _places(state.get("text", "0"))
-        if state.get("clock") == "metric":
-            layout.clock = None
+        layout.settle_clock(state.get("clock", "?"))
         return layout
 
     def state(self) -> dict[str, Any]:
         """What was learned from rows, as JSON-able values."""
-        metric = self.clock is None and axes.find_clock(self.header) is not None
         return {
             "numeric": _bits(self.numeric),
             "text": _bits(self.text),
-            **({"clock": "metric"} if metric else {}),
+            **({"clock": self.clock_is} if self.clock_is else {}),
         }
+
+    def settle_clock(self, found: str) -> None:
+        """Let a column `time` be the "clock" or a "metric" from now on; "?" leaves it open."""
+        if self.clock_is:
+            self.clock_is = found
+            if found == "metric":
+                self.clock = None
 
     def metrics(self) -> list[int]:
         """The places of metric columns; of columns of one name only the first, none without a name."""
@@ -180,23 +187,28 @@ def _steps(
 def _times(
     cells: Sequence[Sequence[str]], layout: Layout, numbers: IntArray, problems: list[tuple[int, str]]
 ) -> FloatArray:
-    times = np.full(len(numbers), np.nan)
+    unknown = np.full(len(numbers), np.nan)
     if layout.clock is None or not len(numbers):
-        return times
-    name = layout.header[layout.clock]
-    for row, cell in enumerate(cells[layout.clock]):
-        if axes.is_absent(cell):
-            continue
+        return unknown
+    name, column = layout.header[layout.clock], cells[layout.clock]
+    if layout.clock_is == "?":
+        first = next((cell for cell in column if not axes.is_absent(cell)), "")
+        layout.settle_clock(axes.clock_or_metric(first, name=name))
+        if layout.clock is None:
+            return unknown
+    try:
+        times = np.array(list(map(float, column)), dtype=np.float64)
+        if np.all((times >= axes.FIRST_CLOCK) & (times < axes.FIRST_MILLISECONDS)):
+            return times
+    except ValueError:
+        pass
+    for row, cell in enumerate(column):
         try:
-            time = axes.read_clock(cell, name=name)
+            time = None if axes.is_absent(cell) else axes.read_clock(cell, name=name)
+            unknown[row] = np.nan if time is None else time
         except ValueError as error:
             problems.append((int(numbers[row]), f"column {name}: {error}"))
-            continue
-        if time is None:  # a duration: a metric like the others
-            layout.clock = None
-            return np.full(len(numbers), np.nan)
-        times[row] = time
-    return times
+    return unknown
 
 
 def _column(

@@ -1,0 +1,213 @@
+"""What the tests of formats and of following share: samples, plain views of records, sinks that remember."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+import pytest
+
+from holter.ingest import formats
+from holter.ingest.format import Format, Reader
+from holter.types import Batch, Cursor, Delivery, SeriesKey, Unreadable
+
+DATA = Path(__file__).parents[1] / "data"
+
+LIGHTNING = b"epoch,step,train_loss,val_loss\n0,49,9.44075870513916,\n0,99,8.5,\n0,99,,8.25\n1,149,nan,\n"
+KERAS = b"epoch,accuracy,loss,val_loss\n0,0.5,2.25,NA\n1,0.625,1.5,1.75\n"
+DOWNLOAD = b"Wall time,Step,Value\n1714469542.5,0,3.5\n1714469543.5,10,3.25\n"
+MIXED = (
+    b'step,time,phase,loss,lr\r\n0,1700000000.5,warm,2.5,1e-3\r\n1,1700000001.5,warm,"2,4",1e-3\r\n'
+    b"2,1700000002.5,main,inf,\r\n3,1700000003.5\r\n\r\nfour,1700000004.5,main,2.0,1e-3\r\n"
+    b"5,1700000005.5,main,-inf,1e-4\r\n"
+)
+LINES = (
+    b'{"step": 1, "_timestamp": 1700000000.5, "train": {"loss": 2.5, "lr": 0.001}, "note": "warm"}\n'
+    b'{"step": 2, "_timestamp": 1700000001.5, "train": {"loss": NaN}}\nnot json\n{"config": {"layers": 2}}\n'
+    b'{"step": 3.0, "train": {"loss": "Infinity"}, "rank": 3, "attempt": 1}\n\n{"step": 4, "ok": true, "loss": 1}\n'
+)
+
+SAMPLES: dict[str, tuple[str, bytes]] = {
+    "csv/lightning": ("metrics.csv", LIGHTNING),
+    "csv/keras": ("training.csv", KERAS),
+    "csv/tensorboard-download": ("run-tag-loss.csv", DOWNLOAD),
+    "csv/mixed": ("train.csv", MIXED),
+    "jsonl/nested": ("log.jsonl", LINES),
+    "jsonl/maxtext": (
+        "metrics.txt",
+        b'{"step": 0.0, "learning/loss": 10.5}\n{"step": 1.0, "learning/loss": 9.5}\n',
+    ),
+}
+for _path in sorted(DATA.rglob("*")):
+    if _path.is_file() and _path.name != "SOURCE":
+        _name = _path.name.removesuffix(".gz")
+        _content = gzip.decompress(_path.read_bytes()) if _path.suffix == ".gz" else _path.read_bytes()
+        _kind = "tensorboard" if "tfevents" in _name else "csv"
+        SAMPLES[f"{_kind}/{_path.relative_to(DATA)}"] = (_name, _content)
+
+
+@dataclass
+class Told:
+    """What records say, however they were cut into batches."""
+
+    points: dict[SeriesKey, list[tuple[str | None, int, str, str]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    restarts: list[int] = field(default_factory=list)
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, record: Batch | Unreadable) -> None:
+        if isinstance(record, Unreadable):
+            self.unreadable.append((record.place, record.reason))
+            return
+        if record.restarts:
+            self.restarts.append(int(record.steps[0]))
+        for column in record.columns:
+            rows = range(len(record.steps)) if column.rows is None else column.rows.tolist()
+            for row, value in zip(rows, column.values.tolist(), strict=True):
+                # as text, since a NaN is not equal to itself
+                point = (record.attempt, int(record.steps[row]), repr(float(record.times[row])), repr(value))
+                self.points[column.key].append(point)
+
+    def values(self, metric: str, **labels: str) -> list[tuple[int, float]]:
+        key = SeriesKey(metric, tuple(sorted(labels.items())))
+        return [(step, float(value)) for _, step, _, value in self.points[key]]
+
+    @property
+    def count(self) -> int:
+        return sum(len(points) for points in self.points.values())
+
+
+class Reading:
+    """How the tests read logs."""
+
+    samples = SAMPLES
+
+    def told(self, records: Iterable[Batch | Unreadable]) -> Told:
+        """What these records say."""
+        found = Told()
+        for record in records:
+            found.add(record)
+        return found
+
+    def format_of(self, name: str, content: bytes) -> Format:
+        """The one format that claims a file."""
+        claims = [one for one in formats().values() if one.sniff(PurePath(name), content[:65536])]
+        assert len(claims) == 1, f"{name} is claimed by {[one.name for one in claims]}"
+        return claims[0]
+
+    def whole(self, name: str, content: bytes, *, chosen: Format | None = None) -> Told:
+        """What the records of a whole file say."""
+        reader = (chosen or self.format_of(name, content)).reader(PurePath(name), {})
+        return self.told(reader.read(io.BytesIO(content)))
+
+    def growing(
+        self, name: str, content: bytes, sizes: Iterable[int], *, chosen: Format | None = None
+    ) -> Told:
+        """What is told when the file is looked at each time it has grown to one of these sizes.
+
+        Each look has a reader of its own that knows the last one's state, written as JSON in between.
+        """
+        format_, found, state, position = chosen or self.format_of(name, content), Told(), "{}", 0
+        for size in sizes:
+            stream = io.BytesIO(content[:size])
+            stream.seek(position)
+            reader = format_.reader(PurePath(name), json.loads(state))
+            for record in reader.read(stream):
+                found.add(record)
+            state, position = json.dumps(reader.state()), stream.tell()
+        return found
+
+    def stopping(self, name: str, content: bytes, *, every: int, chosen: Format | None = None) -> Told:
+        """What is told when reading is given up after every so many records and begun again from there."""
+        format_, found, state, position = chosen or self.format_of(name, content), Told(), "{}", 0
+        while True:
+            stream = io.BytesIO(content)
+            stream.seek(position)
+            reader = format_.reader(PurePath(name), json.loads(state))
+            records = list(islice(self._noting(reader, stream), every))
+            for record, _, _ in records:
+                found.add(record)
+            if len(records) < every:
+                return found
+            _, position, state = records[-1]
+
+    def _noting(self, reader: Reader, stream: BinaryIO) -> Iterator[tuple[Batch | Unreadable, int, str]]:
+        for record in reader.read(stream):
+            yield record, stream.tell(), json.dumps(reader.state())
+
+
+class Memory:
+    """A sink that remembers everything, and can be told to fail."""
+
+    def __init__(self) -> None:
+        self.cursors: dict[str, Cursor] = {}
+        self.deliveries: list[Delivery] = []
+        self.unreadable: list[tuple[str, Unreadable]] = []
+        self.fails: Callable[[Delivery], bool] = lambda delivery: False
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> object:
+        if self.fails(delivery):
+            raise TimeoutError("the database is busy")
+        assert delivery.batch_id not in {known.batch_id for known in self.deliveries[-1000:]}
+        self.deliveries.append(delivery)
+        assert delivery.cursor is not None
+        self.cursors[delivery.cursor.source] = delivery.cursor
+        return None
+
+    def cursor(self, source: str) -> Cursor | None:
+        return self.cursors.get(source)
+
+    def save_cursor(self, cursor: Cursor) -> None:
+        self.cursors[cursor.source] = cursor
+
+    def report_unreadable(
+        self,
+        *,
+        source: str,
+        unreadable: Unreadable,
+        project: str | None = None,
+        run: str | None = None,
+        cursor: Cursor | None = None,
+    ) -> None:
+        self.unreadable.append((source, unreadable))
+        if cursor is not None:
+            self.cursors[source] = cursor
+
+    def told(self, run: str) -> Told:
+        found = Told()
+        for delivery in self.deliveries:
+            if delivery.run == run:
+                found.add(delivery.batch)
+        return found
+
+    @property
+    def runs(self) -> set[str]:
+        return {delivery.run for delivery in self.deliveries}
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+@pytest.fixture(scope="session")
+def reading() -> Reading:
+    return Reading()
+
+
+@pytest.fixture(scope="session", params=sorted(SAMPLES))
+def sample(request: pytest.FixtureRequest) -> tuple[str, bytes]:
+    return SAMPLES[request.param]
+
+
+@pytest.fixture(scope="session", params=sorted(key for key in SAMPLES if len(SAMPLES[key][1]) < 2000))
+def small_sample(request: pytest.FixtureRequest) -> tuple[str, bytes]:
+    return SAMPLES[request.param]

@@ -1,0 +1,123 @@
+"""What every format promises, tried on every sample: nothing lost, nothing repeated, nothing raised."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import PurePath
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holter.ingest import formats
+from holter.ingest.format import Format
+
+Sample = tuple[str, bytes]
+FORMATS = sorted(formats())
+LARGEST_BATCH = 65_536
+
+fuzzing = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="session", params=FORMATS)
+def any_format(request: pytest.FixtureRequest) -> Format:
+    return formats()[request.param]
+
+
+def test_exactly_one_format_claims_each_sample_and_reads_points_from_it(sample: Sample, reading: Any) -> None:
+    assert reading.whole(*sample).count > 0
+
+
+def test_every_format_has_samples(reading: Any) -> None:
+    assert {reading.format_of(*sample).name for sample in reading.samples.values()} == set(FORMATS)
+
+
+def test_a_file_read_byte_by_byte_as_it_grows_gives_the_same_records(
+    small_sample: Sample, reading: Any
+) -> None:
+    name, content = small_sample
+    assert reading.growing(name, content, range(len(content) + 1)) == reading.whole(name, content)
+
+
+def test_a_file_that_grows_in_pieces_of_any_size_gives_the_same_records(sample: Sample, reading: Any) -> None:
+    name, content = sample
+    chance = random.Random(1)
+    sizes = sorted(chance.randrange(len(content)) for _ in range(40))
+    assert reading.growing(name, content, [*sizes, len(content)]) == reading.whole(name, content)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_reading_can_stop_after_any_record_and_go_on_with_the_state(
+    sample: Sample, every: int, reading: Any
+) -> None:
+    assert reading.stopping(*sample, every=every) == reading.whole(*sample)
+
+
+def test_a_file_cut_off_anywhere_tells_a_part_of_the_whole_and_nothing_else(
+    small_sample: Sample, reading: Any
+) -> None:
+    name, content = small_sample
+    chosen = reading.format_of(name, content)
+    whole = reading.whole(name, content)
+    for size in range(len(content)):
+        part = reading.whole(name, content[:size], chosen=chosen)
+        for key, points in part.points.items():
+            assert points == whole.points[key][: len(points)]
+
+
+def test_each_file_is_read_to_its_end(sample: Sample, reading: Any) -> None:
+    name, content = sample
+    stream = io.BytesIO(content)
+    for _ in reading.format_of(name, content).reader(PurePath(name), {}).read(stream):
+        pass
+    assert stream.tell() == len(content)
+
+
+@fuzzing
+@given(noise=st.binary(max_size=2000), sizes=st.lists(st.integers(0, 2000), max_size=4))
+def test_noise_is_never_more_than_unreadable(
+    any_format: Format, reading: Any, noise: bytes, sizes: list[int]
+) -> None:
+    whole = reading.whole("noise.csv", noise, chosen=any_format)
+    assert len(whole.unreadable) <= len(noise)
+    grown = reading.growing("noise.csv", noise, [*sorted(sizes), len(noise)], chosen=any_format)
+    assert grown.points == whole.points
+
+
+@fuzzing
+@given(data=st.data())
+def test_a_damaged_sample_is_read_as_far_as_it_can_be(small_sample: Sample, reading: Any, data: Any) -> None:
+    name, content = small_sample
+    chosen = reading.format_of(name, content)
+    place = data.draw(st.integers(0, len(content) - 1))
+    length = data.draw(st.integers(0, 30))
+    damaged = content[:place] + data.draw(st.binary(max_size=30)) + content[place + length :]
+    whole = reading.whole(name, damaged, chosen=chosen)
+    assert reading.stopping(name, damaged, every=1, chosen=chosen).points == whole.points
+
+
+@fuzzing
+@given(data=st.data())
+def test_shuffled_lines_are_read_without_raising(small_sample: Sample, reading: Any, data: Any) -> None:
+    name, content = small_sample
+    lines = data.draw(st.permutations(content.split(b"\n")))
+    shuffled = b"\n".join(lines)
+    chosen = reading.format_of(name, content)
+    whole = reading.whole(name, shuffled, chosen=chosen)
+    half = [len(shuffled) // 2, len(shuffled)]
+    assert reading.growing(name, shuffled, half, chosen=chosen).points == whole.points
+
+
+def test_batches_stay_bounded_in_a_large_file(any_format: Format, reading: Any) -> None:
+    rows = 60_000
+    if any_format.name == "csv":
+        content = b"step,a,b,c\n" + b"".join(b"%d,1,2,3\n" % step for step in range(rows))
+    elif any_format.name == "jsonl":
+        content = b"".join(b'{"step":%d,"a":1,"b":2,"c":3}\n' % step for step in range(rows))
+    else:
+        pytest.skip("test_event_files.py writes a large event file with a real writer")
+    batches = list(any_format.reader(PurePath("log.csv"), {}).read(io.BytesIO(content)))
+    assert max(batch.points for batch in batches) <= LARGEST_BATCH
+    assert sum(batch.points for batch in batches) == 3 * rows
