@@ -1,0 +1,136 @@
+"""A real server for what sends to it: `holter serve` in a process of its own, which can go and come back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+
+def eventually(look: Callable[[], T], seconds: float = 20.0) -> T:
+    """What `look` gives once it gives something; a server that is not there yet counts as nothing."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if found := look():
+                return found
+        except OSError:
+            pass
+        assert time.monotonic() < deadline, f"nothing within {seconds} s"
+        time.sleep(0.05)
+
+
+class Server:
+    """`holter serve` on a port and a folder of its own."""
+
+    def __init__(self, data: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = int(listener.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.data = data
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        serve = [
+            sys.executable,
+            "-m",
+            "holter",
+            "serve",
+            "--port",
+            str(self.port),
+            "--data-dir",
+            str(self.data),
+        ]
+        self.process = subprocess.Popen(serve, cwd=self.data, stdout=subprocess.DEVNULL)
+        eventually(self.ready, 60)
+
+    def ready(self) -> bool:
+        with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as response:
+            return bool(response.status == 200)
+
+    def stop(self, with_signal: signal.Signals = signal.SIGTERM) -> None:
+        if self.process is not None:
+            self.process.send_signal(with_signal)
+            self.process.wait(30)
+            self.process = None
+
+    def get(self, path: str, **query: str | int) -> dict[str, Any]:
+        address = f"{self.url}/api/v1{path}?{urllib.parse.urlencode(query)}"
+        with urllib.request.urlopen(address, timeout=30) as response:
+            answer: dict[str, Any] = json.load(response)
+            return answer
+
+    def run(self, name: str) -> dict[str, Any] | None:
+        return next((run for run in self.get("/runs", q=name)["runs"] if run["name"] == name), None)
+
+    def points(self, name: str, metric: str) -> list[tuple[int, int, float | str]]:
+        """(attempt, step, value) of every point of a metric, as stored; empty where there is no such run."""
+        run = self.run(name)
+        if run is None:
+            return []
+        answer = self.get(f"/runs/{run['id']}/data", metric=metric, points=100_000)
+        found: list[tuple[int, int, float | str]] = []
+        for series in answer["series"]:
+            assert not series["reduced"]
+            for segment in series["segments"]:
+                pairs = zip(segment["step"], segment["value"], strict=True)
+                found += [(segment["attempt"], step, value) for step, value in pairs]
+            found += [(point["attempt"], point["step"], point["value"]) for point in series["nonfinite"]]
+        return sorted(found, key=lambda point: point[:2])
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that is always there; tests keep out of each other's way by the names of their runs."""
+    server = Server(tmp_path_factory.mktemp("server"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def fickle(tmp_path: Path) -> Iterator[Server]:
+    """A server that is not started yet, and may be stopped and killed."""
+    data = tmp_path / "server"
+    data.mkdir()
+    server = Server(data)
+    yield server
+    server.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a training script of its own process; whatever is still running afterwards is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(script: str, **environ: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            env={**os.environ, "HOLTER_SPOOL_DIR": str(tmp_path / "spool"), **environ},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

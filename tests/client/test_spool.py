@@ -1,0 +1,180 @@
+"""The spool on disk: everything comes out once and in order, whatever is killed, torn or full."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holter.client import spool as spools
+from holter.client.spool import Spool
+
+MEGABYTE = 2**20
+
+
+def new(root: Path, name: str = "host-1-a", *, limit: int = MEGABYTE) -> Spool:
+    return spools.create(root, name, {"server": "http://s", "host": "host"}, limit=limit)
+
+
+def drain(spool: Spool) -> list[bytes]:
+    bodies = []
+    while (body := spool.next()) is not None:
+        bodies.append(body)
+        spool.done(body)
+    return bodies
+
+
+def line(number: int, size: int = 20) -> bytes:
+    return json.dumps({"n": number, "pad": "x" * size}).encode() + b"\n"
+
+
+@given(
+    actions=st.lists(st.sampled_from(["append", "append", "send", "reopen"]), max_size=60),
+    limit=st.sampled_from([400, MEGABYTE]),
+)
+@settings(max_examples=60, deadline=None)
+def test_what_goes_in_comes_out_once_and_in_order(actions: list[str], limit: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        spool, adopted = new(root, limit=limit), False
+        put, got = 0, []
+        for action in actions:
+            if action == "append" and not adopted:
+                put += spool.append(line(put))
+            elif action == "send" and (body := spool.next()) is not None:
+                got.append(body)
+                spool.done(body)
+            elif action == "reopen" and spool.next() is not None:
+                spool.close()
+                reopened = spools.take_over(spool.folder)
+                assert reopened is not None
+                spool, adopted = reopened, True
+        got += drain(spool)
+        assert got == [line(number) for number in range(put)]
+        spool.close()
+        assert list(root.iterdir()) == []
+
+
+def test_a_sent_file_is_removed_and_makes_room(tmp_path: Path) -> None:
+    spool = new(tmp_path, limit=2_000)
+    for number in range(500):
+        assert spool.append(line(number))
+        assert drain(spool) == [line(number)]
+    assert sum(path.stat().st_size for path in spool.folder.glob("0*.jsonl")) < 2_000
+    spool.close()
+
+
+def test_at_its_bound_it_takes_no_more_and_loses_nothing(tmp_path: Path) -> None:
+    spool = new(tmp_path, limit=2_000)
+    taken = 0
+    while spool.append(line(taken)):
+        taken += 1
+    assert 1_900 < sum(path.stat().st_size for path in spool.folder.glob("0*.jsonl")) <= 2_000
+    assert drain(spool) == [line(number) for number in range(taken)]
+    spool.close()
+
+
+def test_a_last_line_that_was_torn_by_a_crash_is_left_out(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    spool.append(line(0))
+    path = spools.segment(spool.folder, 1)
+    spool.close()
+    path.write_bytes(line(0) + line(1)[:10])
+    again = spools.take_over(spool.folder)
+    assert again is not None
+    assert drain(again) == [line(0)]
+    again.close()
+
+
+def test_a_note_of_what_was_sent_that_was_torn_by_a_crash_means_sending_again(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    spool.append(line(0))
+    spool.append(line(1))
+    spool.done(line(0))
+    spool.close()
+    (spool.folder / "sent").write_bytes(b"0000000000\xff")
+    again = spools.take_over(spool.folder)
+    assert again is not None
+    assert drain(again) == [line(0), line(1)]
+    again.close()
+
+
+def test_nobody_takes_over_what_a_living_process_holds(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    spool.append(line(0))
+    assert spools.take_over(spool.folder) is None
+    assert list(spools.left_behind(tmp_path, lambda header: True)) == []
+    spool.close()
+    found = list(spools.left_behind(tmp_path, lambda header: header["host"] == "host"))
+    assert [drain(one) for one in found] == [[line(0)]]
+    for one in found:
+        one.close()
+
+
+def test_a_forked_child_does_not_keep_a_dead_parents_spool_locked(tmp_path: Path) -> None:
+    script = f"""
+import os, time, holter
+run = holter.init("p", "r", server="http://127.0.0.1:9", spool={str(tmp_path)!r})
+run.log({{"loss": 1.0}})
+if os.fork() == 0:
+    print("forked", flush=True)
+    time.sleep(60)
+    os._exit(0)
+time.sleep(60)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        [header] = tmp_path.glob("*/header.json")
+        assert spools.take_over(header.parent) is None
+        parent.kill()
+        parent.wait()
+        taken = spools.take_over(header.parent)
+        assert taken is not None
+        taken.close()
+    finally:
+        os.killpg(parent.pid, signal.SIGKILL)
+        parent.communicate()
+
+
+def test_a_refused_body_is_kept_aside_with_the_reason(tmp_path: Path) -> None:
+    spool = new(tmp_path)
+    spool.append(line(0))
+    spool.append(line(1))
+    kept = spool.put_aside(line(0), "422: step: expected a whole number")
+    assert drain(spool) == [line(1)]
+    spool.close()
+    assert kept.read_bytes().splitlines(keepends=True) == [
+        b'{"reason": "422: step: expected a whole number"}\n',
+        line(0),
+    ]
+
+
+def fill(spool: Spool, taken: list[bytes]) -> None:
+    while spool.append(line(len(taken))):
+        taken.append(line(len(taken)))
+
+
+def test_a_full_disk_loses_no_complete_line(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    spool = new(tmp_path)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))  # the kernel refuses what goes beyond
+    taken: list[bytes] = []
+    try:
+        with pytest.raises(OSError, match=r"File too large|No space left"):
+            fill(spool, taken)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert spool.append(b"after\n")
+    assert drain(spool) == [*taken, b"after\n"]
+    spool.close()
