@@ -101,7 +101,7 @@ def decide(
 ) -> Send | Summary | Wait:
     """What a channel does next, given what waits for it and what it sent within the last window."""
     matters = _matters(waiting, pace)
-    recent = [one for one in sent if one.at > now - pace.window]
+    recent = [one for one in sent if one.at + pace.window > now]
     summaries = [one.at for one in recent if one.summary]
     calm_until = max(summaries, default=float("-inf")) + pace.window / _CALM_SHARE
     free = pace.burst - len(recent)

@@ -12,7 +12,7 @@ import pytest
 import holter.server.channels
 from holter.server.channels import BUILTIN, ChannelError, ChannelType, Retry, open_channels, registry
 from holter.server.channels.message import compose
-from tests.channels.conftest import incident_json
+from tests.channels.receivers import incident_json
 
 SECRET = "very-secret"
 SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {

@@ -13,7 +13,7 @@ import pytest
 from holter.server.channels import ChannelError, Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
 from holter.server.channels.message import compose, summarise
-from tests.channels.conftest import PASSWORD, USER, MailServer, incident_json
+from tests.channels.receivers import PASSWORD, USER, MailServer, incident_json
 
 MailServers = Callable[..., MailServer]
 

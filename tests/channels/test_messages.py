@@ -10,7 +10,7 @@ import pytest
 from holter.server.channels.message import NEWS, TITLES, compose, local_time, summarise
 from holter.server.incidents.reasons import REASONS
 from holter.types import Kind
-from tests.channels.conftest import incident_json
+from tests.channels.receivers import incident_json
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -15,7 +15,7 @@ from holter.server.channels import Delivered, GiveUp, Message, Retry, open_chann
 from holter.server.channels.channel import Channel
 from holter.server.channels.message import compose, summarise
 from holter.server.channels.slack import payload
-from tests.channels.conftest import SlackServer, checked, incident_json
+from tests.channels.receivers import SlackServer, checked, incident_json
 
 TOKEN = "xoxb-very-secret"
 

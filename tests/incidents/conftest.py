@@ -12,6 +12,9 @@ from sqlalchemy.orm import Session
 from holter.server.incidents import Found
 from holter.server.models.points import Project, Run
 from holter.types import Finding, Kind, Severity
+from tests.channels.receivers import certificate, mail_server, slack
+
+__all__ = ["certificate", "mail_server", "slack"]
 
 SPIKE = Finding(
     kind=Kind.SPIKE_FAST,

@@ -1,0 +1,302 @@
+"""Real receivers: an SMTP server with TLS and login, and an HTTP server that stands for Slack."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+USER, PASSWORD = "holter@example.com", "correct horse"
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "mail.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        + made.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+@dataclass
+class MailServer:
+    """An SMTP server on loopback that keeps what it takes. `answers` are given before it takes anything."""
+
+    port: int = 0
+    mails: list[EmailMessage] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    logins: list[str] = field(default_factory=list)
+    delay: float = 0.0
+
+    async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if address in self.refused:
+            return "550 no such mailbox"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+        await asyncio.sleep(self.delay)
+        if self.answers:
+            return self.answers.pop(0)
+        assert isinstance(envelope.content, bytes)
+        mail = message_from_bytes(envelope.content, policy=policy.default)
+        assert isinstance(mail, EmailMessage)
+        self.mails.append(mail)
+        return "250 OK"
+
+    def authenticate(
+        self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any
+    ) -> AuthResult:
+        assert isinstance(data, LoginPassword)
+        self.logins.append(data.login.decode())
+        right = (data.login, data.password) == (USER.encode(), PASSWORD.encode())
+        return AuthResult(success=right, handled=False)
+
+
+@dataclass
+class _Mails:
+    """Runs SMTP servers in one event loop of a thread of its own."""
+
+    loop: asyncio.AbstractEventLoop
+    certificate: Path
+    servers: list[asyncio.Server] = field(default_factory=list)
+
+    def __call__(self, security: str = "starttls", *, login: bool = True) -> MailServer:
+        async def listen() -> MailServer:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate)
+            mail = MailServer()
+
+            def factory() -> SMTP:
+                return SMTP(
+                    mail,
+                    hostname="mail.example.com",
+                    tls_context=context if security == "starttls" else None,
+                    require_starttls=security == "starttls",
+                    authenticator=mail.authenticate if login else None,
+                    auth_required=login and security == "starttls",
+                    auth_require_tls=security == "starttls",
+                )
+
+            server = await self.loop.create_server(
+                factory, "127.0.0.1", 0, ssl=context if security == "ssl" else None
+            )
+            self.servers.append(server)
+            mail.port = server.sockets[0].getsockname()[1]
+            return mail
+
+        return asyncio.run_coroutine_threadsafe(listen(), self.loop).result(10)
+
+
+@pytest.fixture
+def mail_server(certificate: Path) -> Iterator[_Mails]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    mails = _Mails(loop, certificate)
+    yield mails
+
+    async def close() -> None:
+        for server in mails.servers:
+            server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0.05)  # transports close in the loop's next rounds
+
+    asyncio.run_coroutine_threadsafe(close(), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+@dataclass
+class SlackServer:
+    """An HTTP server that checks what it is sent as Slack does. `answers`: (status, headers, body, delay)."""
+
+    url: str
+    answers: list[tuple[int, dict[str, str], str, float]] = field(default_factory=list)
+    payloads: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    uploads: list[bytes] = field(default_factory=list)
+    tokens: set[str] = field(default_factory=set)
+
+    def answer(
+        self, status: int, body: str = "", *, headers: dict[str, str] | None = None, delay: float = 0
+    ) -> None:
+        """Give this answer next, instead of taking the message."""
+        self.answers.append((status, headers or {}, body, delay))
+
+    def take(self, path: str, kind: str, body: bytes) -> str:
+        """What Slack would answer."""
+        if path.startswith("/services/"):
+            self.payloads.append(checked(json.loads(body)))
+            return "ok"
+        if path == "/upload/F1":
+            self.uploads.append(body)
+            return "OK - 1"
+        method = path.removeprefix("/api/")
+        form = kind.startswith("application/x-www-form-urlencoded")
+        said = {name: one[0] for name, one in parse_qs(body.decode()).items()} if form else json.loads(body)
+        self.calls.append((method, said))
+        if method == "chat.postMessage":
+            if said.get("thread_ts") == "gone":
+                return json.dumps({"ok": False, "error": "thread_not_found"})
+            self.payloads.append(checked(said))
+            return json.dumps({"ok": True, "channel": "C1", "ts": f"17.{len(self.payloads)}"})
+        if method == "files.getUploadURLExternal":
+            return json.dumps({"ok": True, "upload_url": f"{self.url}/upload/F1", "file_id": "F1"})
+        assert method == "files.completeUploadExternal"
+        return json.dumps({"ok": True})
+
+
+def checked(payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload, if it keeps Block Kit's limits (https://docs.slack.dev/reference/block-kit/blocks)."""
+    assert 0 < len(payload["text"]) <= 4000
+    blocks = payload["blocks"]
+    assert 0 < len(blocks) <= 50
+    for block in blocks:
+        if block["type"] == "header":
+            assert block["text"]["type"] == "plain_text"
+            assert 0 < len(block["text"]["text"]) <= 150
+        else:
+            assert block["type"] == "section"
+            texts = [block["text"]] if "text" in block else []
+            fields = block.get("fields", [])
+            assert texts or fields
+            assert len(fields) <= 10
+            assert all(0 < len(one["text"]) <= 3000 for one in texts)
+            assert all(0 < len(one["text"]) <= 2000 for one in fields)
+            assert all(one["type"] == "mrkdwn" for one in [*texts, *fields])
+    return payload
+
+
+@pytest.fixture
+def slack() -> Iterator[SlackServer]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.tokens.add(self.headers.get("Authorization", ""))  # type: ignore[attr-defined]
+            status, headers, text, delay = (
+                standing.answers.pop(0)
+                if standing.answers
+                else (200, {}, standing.take(self.path, self.headers["Content-Type"], body), 0.0)
+            )
+            time.sleep(delay)
+            try:
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(text.encode()))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(text.encode())
+            except OSError:
+                pass  # the other side did not wait
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    standing = SlackServer(url=f"http://127.0.0.1:{server.server_port}")
+    server.tokens = standing.tokens  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield standing
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def incident_json(**changes: Any) -> dict[str, Any]:
+    """An open incident as the REST interface gives it."""
+    return {
+        "kind": "spike_slow",
+        "metric": "train/loss",
+        "labels": {},
+        "attempt": 1,
+        "start_step": 1514,
+        "peak_step": 1520,
+        "end_step": None,
+        "detected_step": 1517,
+        "classified_step": 1617,
+        "severity": "warning",
+        "confidence": 0.97,
+        "summary": "Loss rose from 2.31 to 4.02 at step 1,514 and has not come back within 100 steps.",
+        "advice": "Watch it. If it is not back by step 2,000, roll back to step 1,500.",
+        "evidence": {"baseline": 2.31, "peak": 4.02, "noise": 0.05},
+        "id": 17,
+        "run_id": "k3v9",
+        "run": "104b-emb-norm",
+        "project": "llm",
+        "state": "open",
+        "start_time": 1_700_000_000.0,
+        "opened_at": 1_700_000_002.0,
+        "updated_at": 1_700_000_060.0,
+        "recovered_at": None,
+        "closed_at": None,
+        "acknowledged_at": None,
+        "acknowledged_by": None,
+        "events": [
+            {
+                "at": 1_700_000_002.0,
+                "type": "opened",
+                "by": None,
+                "text": "",
+                "detail": {"kind": "spike_fast"},
+            }
+        ],
+        **changes,
+    }
+
+
+@pytest.fixture
+def closed_port() -> Callable[[], int]:
+    """A port on which nobody listens."""
+
+    def find() -> int:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+        server.server_close()
+        return server.server_port
+
+    return find

@@ -1,0 +1,199 @@
+"""When waiting notifications are sent, and which together: one case a sentence, and what always holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holter.server.incidents.changes import Event
+from holter.server.outbox.decide import Pace, Send, Sent, Summary, Wait, Waiting, decide, pause
+from holter.types import Severity
+
+PACE = Pace(settle=5, burst=3, window=3600)
+NOW = 10_000.0
+
+
+def waiting(
+    number: int,
+    incident: int | None = None,
+    reason: Event = Event.OPENED,
+    *,
+    age: float = 60,
+    due: float = -60,
+    critical: bool = False,
+) -> Waiting:
+    return Waiting(
+        id=number,
+        incident_id=incident or number,
+        reason=reason,
+        severity=Severity.CRITICAL if critical else Severity.WARNING,
+        created_at=NOW - age,
+        next_try_at=NOW + due,
+    )
+
+
+class Case(NamedTuple):
+    sentence: str
+    waiting: list[Waiting]
+    sent: list[Sent]
+    expected: Send | Summary | Wait
+
+
+SATED = [Sent(NOW - 600), Sent(NOW - 500), Sent(NOW - 400)]
+CASES = [
+    Case("nothing waits", [], [], Wait(None)),
+    Case("one that waits is sent", [waiting(1)], [], Send(carrier=1, reason=Event.OPENED)),
+    Case("a young one settles first", [waiting(1, age=2)], [], Wait(NOW + 3)),
+    Case("one that failed waits for its next try", [waiting(1, due=30)], [], Wait(NOW + 30)),
+    Case(
+        "what happened to one incident meanwhile is one message, for the gravest reason",
+        [waiting(1, 7), waiting(2, 7, Event.RECLASSIFIED), waiting(3, 7, Event.RECOVERED)],
+        [],
+        Send(carrier=3, folded=(1, 2), reason=Event.OPENED),
+    ),
+    Case(
+        "getting worse outweighs recovering",
+        [waiting(1, 7, Event.RECOVERED), waiting(2, 7, Event.ESCALATED)],
+        [],
+        Send(carrier=2, folded=(1,), reason=Event.ESCALATED),
+    ),
+    Case(
+        "the critical go first",
+        [waiting(1), waiting(2, critical=True)],
+        [],
+        Send(carrier=2, reason=Event.OPENED),
+    ),
+    Case(
+        "then what has waited longest",
+        [waiting(2, due=-10), waiting(1, due=-90)],
+        [],
+        Send(carrier=1, reason=Event.OPENED),
+    ),
+    Case(
+        "more than may be sent are told together",
+        [waiting(number) for number in (1, 2, 3, 4)],
+        [],
+        Summary(carrier=4, folded=(1, 2, 3)),
+    ),
+    Case(
+        "what was sent counts",
+        [waiting(1), waiting(2)],
+        [Sent(NOW - 60), Sent(NOW - 50)],
+        Summary(carrier=2, folded=(1,)),
+    ),
+    Case(
+        "what was sent long ago does not",
+        [waiting(1)],
+        [Sent(NOW - 4000)] * 9,
+        Send(carrier=1, reason=Event.OPENED),
+    ),
+    Case("a channel that has said enough waits", [waiting(1)], SATED, Wait(NOW + 3000)),
+    Case(
+        "but not with what is critical",
+        [waiting(1), waiting(2, critical=True)],
+        SATED,
+        Send(carrier=2, reason=Event.OPENED),
+    ),
+    Case(
+        "unless that has been told enough too",
+        [waiting(1, critical=True)],
+        SATED * 2,
+        Wait(NOW + 3000),
+    ),
+    Case(
+        "that a critical one recovered can wait",
+        [waiting(1, reason=Event.RECOVERED, critical=True)],
+        SATED,
+        Wait(NOW + 3000),
+    ),
+    Case(
+        "after a summary it keeps quiet for a while",
+        [waiting(1)],
+        [Sent(NOW - 100, summary=True)],
+        Wait(NOW + 800),
+    ),
+    Case(
+        "and then goes on",
+        [waiting(1)],
+        [Sent(NOW - 901, summary=True)],
+        Send(carrier=1, reason=Event.OPENED),
+    ),
+    Case(
+        "a critical one that settles ends the quiet when it has settled",
+        [waiting(1), waiting(2, age=1, critical=True)],
+        SATED,
+        Wait(NOW + 4),
+    ),
+    Case("a channel that is quiet sleeps while nothing waits", [], SATED, Wait(None)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
+def test_the_next_message(case: Case) -> None:
+    assert decide(case.waiting, case.sent, PACE, now=NOW) == case.expected
+
+
+class News(NamedTuple):
+    at: float
+    incident: int
+    reason: Event
+    critical: bool
+
+
+NEWS = st.lists(
+    st.builds(
+        News,
+        at=st.floats(0, 20_000),
+        incident=st.integers(1, 30),
+        reason=st.sampled_from([Event.OPENED, Event.ESCALATED, Event.RECOVERED]),
+        critical=st.booleans(),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=50)
+@given(NEWS)
+def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]) -> None:
+    pending = sorted(
+        (
+            Waiting(
+                id=number,
+                incident_id=one.incident,
+                reason=one.reason,
+                severity=Severity.CRITICAL if one.critical else Severity.WARNING,
+                created_at=one.at,
+                next_try_at=one.at,
+            )
+            for number, one in enumerate(news)
+        ),
+        key=lambda row: row.created_at,
+    )
+    now, sent, told = 0.0, list[Sent](), set[int]()
+    while len(told) < len(pending):
+        visible = [row for row in pending if row.created_at <= now and row.id not in told]
+        plan = decide(visible, sent, PACE, now=now)
+        if isinstance(plan, Wait):
+            arrivals = [row.created_at for row in pending if row.created_at > now]
+            moments = [*arrivals[:1], *([plan.until] if plan.until is not None else [])]
+            assert moments, "something waits and nothing will wake it"
+            assert min(moments) > now
+            now = min(moments)
+            continue
+        rows = {plan.carrier, *plan.folded}
+        assert not rows & told
+        told |= rows
+        sent.append(Sent(now, isinstance(plan, Summary)))
+    for one in sent:
+        inside = [other for other in sent if one.at <= other.at < one.at + PACE.window]
+        assert len(inside) <= 2 * PACE.burst
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))
+def test_pauses_grow_to_ten_minutes_and_differ_by_chance(failures: int, chance: float) -> None:
+    assert pause(failures, 0) <= pause(failures, chance) <= 2 * pause(failures, 0)
+    assert pause(failures, 0) <= pause(failures + 1, 0) <= 300
+    assert pause(0, 0) == 1
