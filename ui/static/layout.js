@@ -40,7 +40,7 @@ export function extentOf(picture, incident) {
 /** @param {Picture} picture */
 export function layout(picture) {
   const { palette, axis, log, range, y, role } = picture;
-  const font = { family: "inherit", size: 11, color: palette["ink-quiet"] };
+  const font = { family: "inherit", size: picture.fontSize, color: palette["ink-quiet"] };
   const quiet = {
     gridcolor: palette.grid,
     linecolor: palette["line-strong"],
@@ -69,7 +69,7 @@ export function layout(picture) {
       nticks: 8,
       type: axis === "time" ? "date" : "linear",
       range: range ?? undefined,
-      tickformat: axis === "time" ? undefined : stepFormat(range),
+      ...(axis === "time" ? { tickformatstops: CLOCK_STOPS } : { tickformat: stepFormat(range) }),
     },
     yaxis: {
       ...quiet,
@@ -91,6 +91,13 @@ export function layout(picture) {
     annotations: resumeLabels(picture),
   };
 }
+
+// one line each: the date stands alone where the ticks are days apart
+const CLOCK_STOPS = [
+  { dtickrange: [null, 59999], value: "%H:%M:%S" },
+  { dtickrange: [60000, 43199999], value: "%H:%M" },
+  { dtickrange: [43200000, null], value: "%-d %b" },
+];
 
 /** @param {[number, number] | null} range */
 function stepFormat(range) {
@@ -201,7 +208,7 @@ function resumeLabels(picture) {
     xanchor: "left",
     yanchor: "middle",
     xshift: 1,
-    font: { family: "inherit", size: 10, color: picture.palette["ink-quiet"] },
+    font: { family: "inherit", size: picture.fontSize - 1, color: picture.palette["ink-quiet"] },
     bgcolor: fade(picture.palette["paper-raised"], 0.75),
     borderpad: 1,
   }));

@@ -38,6 +38,7 @@ export function createPanel(plan, shared, reader) {
   /** @type {string | null} */
   let focus = null;
 
+  const about = h("span", { class: "panel-sub quiet" });
   const readout = h("div", { class: "readout number" });
   const legend = h("ul", { class: "legend" });
   const lane = h("div", { class: "lane" });
@@ -79,7 +80,7 @@ export function createPanel(plan, shared, reader) {
       "header",
       {},
       h("h3", {}, plan.title),
-      h("span", { class: "panel-sub quiet" }, subtitle || (single ? "" : measure)),
+      about,
       readout,
       h(
         "div",
@@ -133,13 +134,16 @@ export function createPanel(plan, shared, reader) {
     const others = shared.incidents.filter(
       (incident) => !mine.includes(incident) && incident.severity !== "info",
     );
-    const chosen =
-      shared.selected && series.find((one) => belongs(/** @type {Incident} */ (shared.selected), one));
+    const spoken = [shared.selected, ...mine.filter((incident) => incident.state === "open")].find(
+      (incident) => incident && Object.keys(incident.labels ?? {}).length > 0,
+    );
+    const chosen = spoken && series.find((one) => belongs(spoken, one));
     picture = {
       series,
       log,
       y,
       role: plan.role,
+      fontSize: 11 * Math.min(1.3, parseFloat(getComputedStyle(document.documentElement).fontSize) / 16),
       axis: shared.axis,
       range: shared.range,
       smoothing: shared.smoothing,
@@ -151,6 +155,7 @@ export function createPanel(plan, shared, reader) {
       focus: focus ?? (chosen && series.length > COLOURED ? labelText(chosen) : null),
     };
     logButton.setAttribute("aria-pressed", String(log));
+    showSubtitle();
     showOutside(y);
     showLegend();
     showLane(mine);
@@ -170,14 +175,15 @@ export function createPanel(plan, shared, reader) {
     outside.title = everything ? "Fit the axis to most of the values" : "Show every value";
   }
 
+  function showSubtitle() {
+    const smoothed = shared.smoothing > 0 ? `smoothed ${shared.smoothing.toFixed(2)} (EMA)` : "";
+    about.textContent = [subtitle || (single ? "" : measure), smoothed].filter(Boolean).join(" · ");
+  }
+
   /** @param {{ x: number, text: (one: ChartSeries) => string } | null} [at] */
   function showLegend(at = null) {
-    const smoothed =
-      shared.smoothing > 0 && series.length
-        ? [h("li", { class: "quiet" }, `smoothed ${shared.smoothing.toFixed(2)} (EMA), raw behind`)]
-        : [];
-    legend.hidden = series.length < 2 && smoothed.length === 0;
-    if (series.length < 2 || !picture) return refill(legend, smoothed);
+    legend.hidden = series.length < 2;
+    if (series.length < 2 || !picture) return;
     const paint = colours(picture);
     const shown =
       series.length > COLOURED ? series.filter((one) => labelText(one) === picture?.focus) : series;
@@ -201,7 +207,7 @@ export function createPanel(plan, shared, reader) {
         : series.length > COLOURED
           ? [h("li", { class: "quiet" }, `${count(series.length, "series", "series")} in grey`)]
           : [];
-    refill(legend, items, rest, smoothed);
+    refill(legend, items, rest);
   }
 
   /** A label says enough where all series share the metric. @param {ChartSeries} one */

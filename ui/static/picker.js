@@ -42,21 +42,19 @@ export function createPicker({ onPick, isShown }) {
   let at = 0;
 
   function draw() {
-    const options = found
-      .slice(0, LISTED)
-      .map((group, i) =>
-        h(
-          "div",
-          {
-            role: "option",
-            "aria-selected": String(i === at),
-            class: "picker-option",
-            on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) },
-          },
-          h("span", {}, group.metric),
-          h("span", { class: "quiet number" }, about(group), isShown(group.metric) ? ", shown" : ""),
-        ),
-      );
+    const options = found.slice(0, LISTED).map((group, i) =>
+      h(
+        "div",
+        {
+          role: "option",
+          "aria-selected": String(i === at),
+          class: "picker-option",
+          on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) },
+        },
+        h("span", {}, group.metric),
+        h("span", { class: "quiet number" }, about(group), isShown(group.metric) ? ", shown" : ""),
+      ),
+    );
     const more =
       found.length > LISTED
         ? h("p", { class: "quiet" }, `and ${found.length - LISTED} more: type on to narrow it down`)

@@ -1,7 +1,7 @@
 // @ts-check
 /** Curves, marks, bands and ticks as the plotting library wants them. Pure: data in, plain objects out. */
 
-import { bandPlaces, localMilliseconds, placesOf, smooth } from "./curves.js";
+import { along, bandPlaces, localMilliseconds, placesOf, smooth } from "./curves.js";
 import { numeric } from "./format.js";
 
 /** @typedef {import("./types.js").ChartSeries} ChartSeries */
@@ -15,7 +15,7 @@ import { numeric } from "./format.js";
  *   range: [number, number] | null, y: { low: number, high: number } | null,
  *   attempts: { number: number, first_step: number, last_step: number }[],
  *   incidents: Incident[], quietIncidents: Incident[], selected: Incident | null,
- *   focus: string | null, role: string }} Picture
+ *   focus: string | null, role: string, fontSize: number }} Picture
  */
 
 export const MARGIN = { l: 58, r: 14, t: 6, b: 26 };
@@ -186,17 +186,17 @@ function peakTraces({ series, incidents, axis, palette }) {
     const peak = incident.peak_step;
     if (!one || peak === null) return [];
     const own = one.segments.filter((segment) => segment.attempt === incident.attempt);
+    const colour = palette[`mark-${incident.severity}`];
     for (const segment of own) {
       const k = segment.step.indexOf(peak);
-      if (k >= 0)
-        return [
-          {
-            x: placesOf(segment, axis)[k],
-            y: segment.value[k],
-            colour: palette[`mark-${incident.severity}`],
-          },
-        ];
+      if (k >= 0) return [{ x: placesOf(segment, axis)[k], y: segment.value[k], colour }];
     }
+    const said = incident.evidence?.peak; // where the curve is reduced, the very point may not be at hand
+    const holding = own.find(
+      (one) => one.step.length > 0 && one.step[0] <= peak && peak <= one.step[one.step.length - 1],
+    );
+    if (typeof said === "number" && holding)
+      return [{ x: along(holding.step, placesOf(holding, axis), peak), y: said, colour }];
     return [];
   });
   if (dots.length === 0) return [];
