@@ -19,7 +19,7 @@ BLOCK = 1024 * 1024
 LARGEST_RECORD = 16 * 1024 * 1024
 LARGEST_BATCH = 65_536
 _TORN = 1024 * 1024  # damage up to this size at a file's end may be a write under way
-_SUMMARY = 5
+_WALL_TIME, _STEP, _SUMMARY = 1, 2, 5  # field numbers of event.proto
 
 
 class EventFile:
@@ -60,20 +60,24 @@ class EventFileReader:
         while True:
             base = stream.tell()
             block = stream.read(size)
+            at_end = len(block) < size
             records = self._walker.walk(block)
             yield from self._batches(block, records, base, stream)
+            yield from self._problems.tell()
             position = base + records.stop
             stream.seek(position)
+            size = BLOCK
             if records.damaged:
                 if not self._recover(stream, position, records.length):
                     return
-            elif len(block) < size:
+            elif at_end:
                 return
-            size = max(BLOCK, HEADER + (records.length or 0) + TRAILER)
-            if size > LARGEST_RECORD:
-                if not self._pass_over(stream, position, size):
-                    return
-                size = BLOCK
+            elif records.length is not None and HEADER + records.length + TRAILER > BLOCK:
+                size = HEADER + records.length + TRAILER
+                if size > LARGEST_RECORD:
+                    if not self._pass_over(stream, position, size):
+                        return
+                    size = BLOCK
             yield from self._problems.tell()
 
     def _batches(self, block: bytes, records: Records, base: int, stream: BinaryIO) -> Iterator[Batch]:
@@ -82,12 +86,12 @@ class EventFileReader:
             return
         scalars = self._decoder.decode(block, records.start, records.end)
         ends = records.end + (base + TRAILER)
-        for at in scalars.broken.tolist():
-            place = f"byte {base + int(records.start[at]) - HEADER}"
-            self._problems.add(place, "expected a TensorBoard event, found a record that is not one")
         for first, last in _cuts(scalars):
             if first in scalars.starts:
                 self._restarts = True
+            for at in scalars.broken[(scalars.broken >= first) & (scalars.broken < last)].tolist():
+                place = f"byte {base + int(records.start[at]) - HEADER}"
+                self._problems.add(place, "expected a TensorBoard event, found a record that is not one")
             low, high = np.searchsorted(scalars.event, (first, last))
             if low == high:
                 continue
@@ -118,7 +122,9 @@ class EventFileReader:
         stream.seek(position)
         if end < position + size:
             return False
-        if any(field.number == _SUMMARY for field in wire.fields(head[HEADER:], 0, 2**62)):
+        fields = wire.fields(head[HEADER:], 0, size)
+        kind = next((field.number for field in fields if field.number not in (_WALL_TIME, _STEP)), None)
+        if kind == _SUMMARY:
             reason = f"expected a record of at most {LARGEST_RECORD} bytes, found {size}"
             self._problems.add(f"byte {position}", reason)
         stream.seek(position + size)

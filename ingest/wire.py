@@ -113,7 +113,7 @@ def _finish(
 
 
 def fields(data: bytes | memoryview, start: int, end: int) -> Iterator[Field]:
-    """The fields of one message, up to its end or its first fault."""
+    """The fields of one message, up to its end or its first fault; `data` may hold its beginning only."""
     at = start
     while at < end:
         key, at = _varint(data, at, end)
@@ -133,6 +133,7 @@ def fields(data: bytes | memoryview, start: int, end: int) -> Iterator[Field]:
 
 def _varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
     value = 0
+    end = min(end, len(data))
     for shift in range(0, 70, 7):
         if at >= end:
             return 0, _LARGEST

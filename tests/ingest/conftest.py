@@ -31,7 +31,8 @@ MIXED = (
 LINES = (
     b'{"step": 1, "_timestamp": 1700000000.5, "train": {"loss": 2.5, "lr": 0.001}, "note": "warm"}\n'
     b'{"step": 2, "_timestamp": 1700000001.5, "train": {"loss": NaN}}\nnot json\n{"config": {"layers": 2}}\n'
-    b'{"step": 3.0, "train": {"loss": "Infinity"}, "rank": 3, "attempt": 1}\n\n{"step": 4, "ok": true, "loss": 1}\n'
+    b'{"step": 3.0, "train": {"loss": "Infinity"}, "rank": 3, "attempt": 1}\n\n'
+    b'{"step": 4, "ok": true, "loss": 1}\n'
 )
 
 SAMPLES: dict[str, tuple[str, bytes]] = {
