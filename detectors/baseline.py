@@ -38,15 +38,17 @@ class Noise:
     `tail` is the Weibull exponent between the quantiles: 1.3 for normal noise, 0.6 for Student's t3.
     `spread` >= 1 is the standard deviation of scores pulled in to a few sigma, by which heavy tails
     widen the standard error of means; `wander8`, `wander32` >= 1 are what it is multiplied by for 8 and
-    for 32 points, which neighbours that resemble each other make larger still.
+    for 32 points, which neighbours that resemble each other make larger still. `alike` is how much they
+    do: the correlation of neighbours, from 0 to 1.
     """
 
     sigma: float
     upper: float
     tail: float
-    spread: float
-    wander8: float
-    wander32: float
+    spread: float = 1.0
+    wander8: float = 1.0
+    wander32: float = 1.0
+    alike: float = 0.0
 
     def error(self, points: int) -> float:
         """The standard error of a mean of so many pulled-in points times the root of their number."""
@@ -68,44 +70,44 @@ class Noise:
 _LN2, _LN40, _LN200 = np.log((2.0, 40.0, 200.0))
 
 
-def measure(residual: FloatArray, score: FloatArray, floor: float) -> Noise:
-    """The noise in residuals [n >= 1] around the running median, and in `score` [m], residuals in units
-    of the sigma of their time; `floor` is the least sigma believed."""
+def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: float) -> Noise:
+    """The noise in residuals [n >= 1] around the running median, in `score` [m], residuals in units of the
+    sigma of their time, and in `pulled` [m], the values themselves; `floor` is the least sigma believed."""
     recent = residual[-min(max(len(residual) // 2, FEWEST // 2), _RECENT) :]
     sigma = max(_NORMAL_MAD * float(np.median(np.abs(recent - np.median(recent)))), floor)
-    score = score[~np.isnan(score)]
-    upper, far, spread, wander8, wander32 = 1.96, 2.576, 1.0, 1.0, 1.0
-    if len(score) >= _SHAPED:
-        score = score - np.median(score)
-        upper, far = np.quantile(score, (0.975, 0.995))
-        spread = max(1.0, float(np.std(np.clip(score, -_PULLED_IN, _PULLED_IN))))
-        wander8, wander32 = _wander(score, 8, 0), _wander(score, 32, 96)
-    # quantiles below those of normal noise are not believed: the sample is small
-    upper = max(float(upper), 1.8)
-    far = max(float(far), 1.30 * upper)
-    return Noise(
-        sigma=sigma,
-        upper=upper * sigma,
-        tail=float(np.log(_LN200 / _LN40) / np.log(far / upper)),
-        spread=spread,
-        wander8=wander8,
-        wander32=wander32,
+    known = score[~np.isnan(score)]
+    if len(known) < _SHAPED:
+        return _shaped(sigma, 1.96, 2.576)
+    known = known - np.median(known)
+    upper, far = np.quantile(known, (0.975, 0.995))
+    bounded = np.clip(known, -_PULLED_IN, _PULLED_IN)
+    return replace(
+        _shaped(sigma, float(upper), float(far)),
+        spread=max(1.0, float(np.std(bounded))),
+        wander8=_wander(pulled / sigma, 8, 32),
+        wander32=_wander(pulled / sigma, 32, 96),
+        alike=min(max(0.0, float(np.mean(bounded[1:] * bounded[:-1]) / np.mean(bounded**2))), 1.0),
     )
 
 
-def _wander(score: FloatArray, width: int, before: int) -> float:
-    """How much means of `width` scores (less the mean of those before) vary, over what they would alone."""
-    if len(score) < 8 * width + before:
+def _shaped(sigma: float, upper: float, far: float) -> Noise:
+    # quantiles below those of normal noise are not believed: the sample is small
+    upper = max(upper, 1.8)
+    far = max(far, 1.30 * upper)
+    tail = float(np.log(_LN200 / _LN40) / np.log(far / upper))
+    return Noise(sigma=sigma, upper=upper * sigma, tail=tail)
+
+
+def _wander(value: FloatArray, width: int, before: int) -> float:
+    """How much means of `width` values less the mean of those before vary, over what they would alone."""
+    if len(value) < 8 * width + before:
         return 1.0
-    total = np.concatenate(([0.0], np.cumsum(np.clip(score, -_PULLED_IN, _PULLED_IN))))
+    total = np.concatenate(([0.0], np.cumsum(value - value[0])))
     mean = (total[width:] - total[:-width]) / width
-    expected = np.sqrt(1 / width + 1.57 / CENTRE)
-    if before:
-        earlier = (total[before:] - total[:-before]) / before
-        mean = mean[before:] - earlier[: len(mean) - before]
-        expected = np.sqrt(1 / width + 1 / before)
-    spread = _NORMAL_MAD * float(np.median(np.abs(mean - np.median(mean))))
-    return max(1.0, spread / float(expected))
+    earlier = (total[before:] - total[:-before]) / before
+    rise = mean[before:] - earlier[: len(mean) - before]
+    spread = _NORMAL_MAD * float(np.median(np.abs(rise - np.median(rise))))
+    return max(1.0, spread / float(np.sqrt(1 / width + 1 / before)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,7 +168,7 @@ class History:
             scale = float(np.sqrt(np.median(self.spacing[-MEMORY:]) / max(spacing, 1)))
         # a thousandth of the level is nothing to speak of, however smooth the curve
         floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + np.finfo(float).tiny
-        return measure(residual * max(scale, 1.0), self.score[-MEMORY:], floor)
+        return measure(residual * max(scale, 1.0), self.score[-MEMORY:], self.pulled[-MEMORY:], floor)
 
     def fall(self, noise: Noise) -> float:
         """The slope of the level per step, where it surely falls: the half of the latest points against the

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainccinv
 
-from holter.detectors.baseline import FEWEST, MEMORY, History, Noise
-from holter.detectors.recovery import Return, follow
+from holter.detectors.baseline import CENTRE, FEWEST, MEMORY, History, Noise
+from holter.detectors.recovery import Return, follow, unfollowed, unfollowed
 from holter.detectors.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
@@ -125,7 +125,7 @@ class _Scan:
         within = [stop for stop in stops if stretch.step[0] < stop <= stretch.step[-1]]
         self.stops = {int(np.searchsorted(stretch.step, stop)): stop for stop in within}
         self.snapshots: dict[int, History] = {}
-        self.down = False
+        self.is_low = False
 
     def run(self) -> Iterator[Excursion]:
         at, end = 0, len(self.stretch.step)
@@ -136,6 +136,10 @@ class _Scan:
             noise = self.history.noise(int(self.spacing[at]))
             values = self.stretch.value[at:upto]
             centres = self.history.centres(values)
+            if noise is not None and self.entry is not None and not self.is_low:
+                yield from self._low(at, upto, noise)
+            if noise is not None and self.entry is not None and not self.is_low:
+                yield from self._low(at, upto, noise)
             alarm = None if noise is None else self._alarm(at, values, centres, noise)
             if alarm is None:
                 self.history = self.history.accept(values, centres, self.spacing[at:upto], noise)
@@ -174,6 +178,54 @@ class _Scan:
         first = int(loud[0])
         return Alarm(at=at + first, width=int(width[first]), strength=float(strength[first]))
 
+    def _low(self, at: int, upto: int, noise: Noise) -> Iterator[Excursion]:
+        """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
+        history, and the level that later rises are held against."""
+        assert self.entry is not None
+        if at >= LR_POINTS:
+            return
+        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:] * self.sensitivity
+        if not (strength >= 1).any():
+            return
+        self.is_low = True
+        detected = at + int(np.argmax(strength >= 1))
+        yield Excursion(
+            attempt=self.stretch.attempt,
+            start=0,
+            detected=detected,
+            width=detected + 1,
+            baseline=float(np.mean(self.entry.history.pulled[-64:])),
+            noise=noise,
+            strength=float(strength.max()),
+            resumed=True,
+            down=True,
+            returns=unfollowed(len(self.stretch.step)),
+        )
+
+    def _low(self, at: int, upto: int, noise: Noise) -> Iterator[Excursion]:
+        """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
+        history, and the level that later rises are held against."""
+        assert self.entry is not None
+        if at >= LR_POINTS:
+            return
+        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:] * self.sensitivity
+        if not (strength >= 1).any():
+            return
+        self.is_low = True
+        detected = at + int(np.argmax(strength >= 1))
+        yield Excursion(
+            attempt=self.stretch.attempt,
+            start=0,
+            detected=detected,
+            width=detected + 1,
+            baseline=float(np.mean(self.entry.history.pulled[-64:])),
+            noise=noise,
+            strength=float(strength.max()),
+            resumed=True,
+            down=True,
+            returns=unfollowed(len(self.stretch.step)),
+        )
+
     def _short(
         self, values: FloatArray, centres: FloatArray, noise: Noise
     ) -> Iterator[tuple[int, FloatArray]]:
@@ -185,18 +237,20 @@ class _Scan:
             if points <= known:
                 ends = np.arange(known + 1, len(residual) + 1)
                 rise = (sums[ends] - sums[ends - points]) / points
-                found = (total[ends] - total[ends - points]) / _ASKED[points]
+                # points that follow each other repeat the same surprise
+                asked = (1 - noise.alike) * _ASKED[points] + noise.alike * points * _ASKED[1]
+                found = (total[ends] - total[ends - points]) / asked
                 yield points, np.minimum(found, rise / worth_a_word(centres, points))
         excess = values - centres
         # one batch that is a fifth above the level is an event, whatever the tail says
         yield (
             1,
-            np.minimum(excess / (0.2 * np.abs(centres) + _TINY), excess / (self._far_out() * noise.sigma)),
+            np.minimum(excess / (0.2 * np.abs(centres) + _TINY), excess / self._far_out(noise)),
         )
 
-    def _far_out(self) -> float:
-        """Sigmas of a point that no tail explains: more while few points are known."""
-        return 8 * (1 + 128 / max(self.history.count, 1))
+    def _far_out(self, noise: Noise) -> float:
+        """How far out a point is that no tail explains: further while few points are known."""
+        return 8 * noise.sigma * (1 + 128 / max(self.history.count, 1))
 
     def _long(
         self, values: FloatArray, centres: FloatArray, noise: Noise
@@ -281,16 +335,23 @@ class _Scan:
         return first + start + (int(np.argmax(high)) if high.any() else 0)
 
     def _close(self, excursion: Excursion) -> int:
-        """Go on after the excursion: the points it came back with are history."""
+        """Go on after the excursion: the points it came back with, or settled at, are history."""
         returns = excursion.returns
-        if returns.confirmed is None or returns.back is None:
-            return len(self.stretch.step)
-        first, upto = excursion.start + returns.back, excursion.start + returns.resume
-        values = self.stretch.value[first:upto]
-        self.history = self.history.accept(
-            values, self.history.centres(values), self.spacing[first:upto], excursion.noise
-        )
+        upto = excursion.start + returns.resume
+        for stop, step in self.stops.items():
+            if excursion.start < stop < upto:
+                # who takes up the run amid an excursion takes it up at the level it had there
+                first = max(stop - _LOOK_BACK, excursion.start)
+                self.snapshots[step] = self._with(History.empty(), first, stop, excursion.noise)
+        level_from = excursion.start + returns.level_from
+        is_back = returns.back is not None and returns.back == returns.level_from
+        before = self.history if is_back else History.empty()
+        self.history = self._with(before, level_from, upto, excursion.noise)
         return upto
+
+    def _with(self, history: History, first: int, upto: int, noise: Noise) -> History:
+        values = self.stretch.value[first:upto]
+        return history.accept(values, history.centres(values), self.spacing[first:upto], noise)
 
 
 _ASKED_OF_MEANS = 5.5

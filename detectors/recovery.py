@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import median_filter
 
-from holter.detectors.baseline import Noise
+from holter.detectors.baseline import CENTRE, Noise
 from holter.types import FloatArray, IntArray
 
 _NEAR, _FAR = 8, 60
@@ -15,6 +16,10 @@ _ON_TREND = 200
 """Steps for which the trend from before is believed to have gone on."""
 _AGAIN = 6.0
 """Sigmas above the baseline that end a return before it is certain."""
+SETTLED_STEPS, _LEVEL = 500, 64
+"""Steps after which what is not back is not expected back; points that show its new level, twice."""
+_ANEW = 8.0
+"""Sigmas above the level of a series that is not back yet, from which on it rises anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +27,31 @@ class Return:
     """How an excursion went on; indices count from its first point.
 
     `back` is the first point of the return, `confirmed` the point at which that was certain (both None
-    while it lasts), `resume` where other excursions may begin, `last` the last point seen. `half` is
-    where the rise first reached half of its peak so far.
+    while it lasts), `last` the last point seen. `half` is where the rise first reached half of its peak
+    so far. Other excursions may begin at `resume`, against the level of the points from `level_from` on.
     """
 
     peak: int
     half: int
     back: int | None
     confirmed: int | None
+    level_from: int
     resume: int
     last: int
+
+
+def unfollowed(points: int) -> Return:
+    """Of an excursion that is noted, but whose end is not looked for, with so many points seen."""
+    return Return(
+        peak=0, half=0, back=None, confirmed=None, level_from=points, resume=points, last=points - 1
+    )
+
+
+def unfollowed(points: int) -> Return:
+    """Of an excursion that is noted, but whose end is not looked for, with so many points seen."""
+    return Return(
+        peak=0, half=0, back=None, confirmed=None, level_from=points, resume=points, last=points - 1
+    )
 
 
 def tolerance(baseline: float, noise: Noise) -> float:
@@ -53,8 +73,33 @@ def follow(
     elapsed = step - step[0]
     excess = value - baseline - np.where(elapsed < _ON_TREND, fall * elapsed, 0.0)
     allowed = tolerance(baseline, noise)
+    back, confirmed, resume = _search(step, excess, seen, allowed, noise)
+    peak = int(np.argmax(excess[: len(excess) if back is None else max(back, 1)]))
+    half = int(np.argmax(excess[: peak + 1] >= 0.5 * excess[peak]))
+    upto = len(excess) if confirmed is None else confirmed
+    level_from, resume = min(
+        (back, resume) if back is not None else (len(excess), len(excess)),
+        _next_rise(excess, seen, noise, upto=upto),
+        _settled(elapsed, excess, seen, noise, upto=upto),
+        key=lambda found: found[1],
+    )
+    return Return(
+        peak=peak,
+        half=half,
+        back=back,
+        confirmed=confirmed,
+        level_from=level_from,
+        resume=resume,
+        last=len(excess) - 1 if confirmed is None else confirmed,
+    )
+
+
+def _search(
+    step: IntArray, excess: FloatArray, seen: int, allowed: float, noise: Noise
+) -> tuple[int | None, int | None, int]:
+    """The point of the return, the point that confirms it, and where to look for the next excursion."""
     at, size = seen, 256
-    while at < len(value):
+    while at < len(excess):
         found = _first_return(step, excess, slice(at, at + size), allowed, noise)
         if found is None:
             at, size = at + size, size * 2
@@ -62,19 +107,49 @@ def follow(
         back, confirmed = found
         again = np.flatnonzero(excess[back + 1 : confirmed + 1] > _AGAIN * noise.sigma)
         if not len(again):
-            return _ended(excess, back, confirmed, confirmed + 1)
+            return back, confirmed, confirmed + 1
         next_rise = back + 1 + int(again[0])
         if excess[next_rise] >= 0.5 * excess[:back].max(initial=0.0):
-            return _ended(excess, back, next_rise, next_rise)
+            return back, next_rise, next_rise
         at, size = next_rise, 256
-    return _ended(excess, None, None, len(value))
+    return None, None, len(excess)
 
 
-def _ended(excess: FloatArray, back: int | None, confirmed: int | None, resume: int) -> Return:
-    peak = int(np.argmax(excess[: len(excess) if back is None else max(back, 1)]))
-    half = int(np.argmax(excess[: peak + 1] >= 0.5 * excess[peak]))
-    last = len(excess) - 1 if confirmed is None else confirmed
-    return Return(peak=peak, half=half, back=back, confirmed=confirmed, resume=resume, last=last)
+def _settled(elapsed: IntArray, excess: FloatArray, seen: int, noise: Noise, *, upto: int) -> tuple[int, int]:
+    """Where a series that does not come back has gone on at one level for long enough to be watched there."""
+    first = max(int(np.searchsorted(elapsed, SETTLED_STEPS)), seen + 2 * _LEVEL)
+    nowhere = (len(excess), len(excess))
+    if first >= upto:
+        return nowhere
+    total = np.concatenate(([0.0], np.cumsum(excess[:upto])))
+    ends = np.arange(first, upto + 1)
+    later = (total[ends] - total[ends - _LEVEL]) / _LEVEL
+    earlier = (total[ends - _LEVEL] - total[ends - 2 * _LEVEL]) / _LEVEL
+    flat = np.flatnonzero(later - earlier <= noise.sigma / np.sqrt(_LEVEL))
+    if not len(flat):
+        return nowhere
+    end = int(ends[flat[0]])
+    return end - 2 * _LEVEL, end
+
+
+def _next_rise(excess: FloatArray, seen: int, noise: Noise, *, upto: int) -> tuple[int, int]:
+    """Where a series that is not back yet rises anew by half of what it rose before: the point from which
+    on its level is known, and the point of the rise. The first does not end by that."""
+    inside = excess[:upto]
+    if len(inside) <= seen + 2 * CENTRE:
+        return len(excess), len(excess)
+    centre = median_filter(inside, size=CENTRE, origin=CENTRE // 2, mode="nearest")[:-1]
+    above = inside[1:] - centre
+    highest = np.maximum.accumulate(inside)[:-1]
+    spread = 1.4826 * median_filter(np.abs(above), size=4 * CENTRE + 1, origin=2 * CENTRE, mode="nearest")
+    usual = np.maximum(np.concatenate((spread[:1], spread[:-1])), noise.sigma)
+    rises = (above > 0.5 * highest) & (above > _ANEW * usual)
+    rises[: seen + 2 * CENTRE] = False
+    hits = np.flatnonzero(rises)
+    if not len(hits):
+        return len(excess), len(excess)
+    first = int(hits[0]) + 1
+    return first - 2 * CENTRE, first
 
 
 def _first_return(

@@ -16,7 +16,7 @@ FIRST_POINTS = 50
 _LOOK = 150
 """Points after a restart whose mean is held against the level before it."""
 _BEFORE = 128
-_ASKED, _ASKED_DOWN = 4.5, 5.5
+_ASKED, _ASKED_DOWN = 4.5, 4.5
 """Standard errors; a handful of looks a restart, so fewer than for the whole of a run. Downwards the
 trend must be extrapolated as well, and most of what lies lower is welcome."""
 _DOUBT = 0.7

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holter.detectors.excursion import Excursion, Stretch
+from holter.detectors.recovery import SETTLED_STEPS
 from holter.detectors.tuning import Tuning
 from holter.types import Kind, Severity
 
@@ -16,7 +17,6 @@ _SEVERITY = {
     Kind.RESUME_ARTIFACT: Severity.WARNING,
 }
 KINDS = frozenset(_SEVERITY)
-_UNRECOVERED_STEPS = 500
 _SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 8
 """A spike is at half of its height sooner; what takes longer is a drift."""
 
@@ -56,4 +56,4 @@ def _provisional(excursion: Excursion, stretch: Stretch, tuning: Tuning, elapsed
         return Kind.DIVERGENCE
     if elapsed < tuning.fast_recovery_steps:
         return Kind.SPIKE_FAST
-    return Kind.SPIKE_UNRECOVERED if elapsed >= _UNRECOVERED_STEPS else Kind.SPIKE_SLOW
+    return Kind.SPIKE_UNRECOVERED if elapsed >= SETTLED_STEPS else Kind.SPIKE_SLOW
