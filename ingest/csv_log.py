@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest import axes
 from holter.ingest.csv_table import Layout, Table, parse
 from holter.ingest.lines import LineBlock, read_block, skip_line
+from holter.ingest.opening import HEAD
 from holter.ingest.problems import Problems
 from holter.ingest.rewritten import Trail
 from holter.types import Batch, Unreadable
@@ -32,7 +33,7 @@ class CsvLog:
         if path.suffix.lower() not in {".csv", ".tsv"}:
             return False
         line, end, _ = head.partition(b"\n")
-        return bool(end) and axes.find_step(_split_header(line)[0]) is not None
+        return bool(end or len(head) >= HEAD) and axes.find_step(_split_header(line)[0]) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
         """A reader that goes on from `state`, or that follows up on a file written anew."""

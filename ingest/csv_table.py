@@ -26,6 +26,7 @@ class Layout:
 
     def __init__(self, header: Sequence[str]) -> None:
         self.header = list(header)
+        self._first = {name: len(header) - 1 - back for back, name in enumerate(reversed(self.header))}
         self.step = _place(self.header, axes.find_step(self.header))
         self.clock = _place(self.header, axes.find_clock(self.header))
         self.attempt = _place(self.header, axes.ATTEMPT_NAME)
@@ -62,11 +63,7 @@ class Layout:
     def metrics(self) -> list[int]:
         """The places of metric columns; of columns of one name only the first, none without a name."""
         taken = {self.step, self.clock, self.attempt, *self.labels}
-        return [
-            place
-            for place, name in enumerate(self.header)
-            if name and place not in taken and self.header.index(name) == place
-        ]
+        return [place for name, place in self._first.items() if name and place not in taken]
 
 
 @dataclass(kw_only=True)
