@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 INK, QUIET, LINE, CURVE = "#15191d", "#5a646e", "#dde1e5", "#1f5fa8"
 TINTS = {"critical": "#b3261e", "warning": "#9a5b00", "info": "#1f5fa8"}
-WIDTH, HEIGHT, DENSITY = 6.4, 3.0, 200
+WIDTH, HEIGHT, DENSITY = 5.2, 2.9, 230
 
 
 def draw(asked: dict[str, Any]) -> Figure:
@@ -63,7 +63,7 @@ def _marks(axes: Axes, asked: dict[str, Any]) -> None:
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
         color=tint,
-        fontsize=8,
+        fontsize=9,
         va="top",
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
@@ -104,17 +104,17 @@ def _range(axes: Axes, asked: dict[str, Any]) -> None:
             textcoords="offset points",
             ha="right",
             va="top",
-            fontsize=8,
+            fontsize=9,
             color=QUIET,
         )
 
 
 def _dress(axes: Axes, name: str) -> None:
     axes.set_title(name if len(name) <= 60 else f"…{name[-59:]}", loc="left", fontsize=10, color=INK)
-    axes.set_xlabel("step", fontsize=8, color=QUIET)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.set_xlabel("step", fontsize=9, color=QUIET)
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.tick_params(colors=QUIET, labelsize=8, length=3, width=0.6)
+    axes.tick_params(colors=QUIET, labelsize=9, length=3, width=0.6)
     axes.grid(True, axis="y", color=LINE, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.margins(x=0.01)

@@ -85,7 +85,7 @@ class Pictures:
             chart = self._chart(run_id, incident)
             if chart is None:
                 return None
-            return _draw(json.dumps(_asked(chart, incident)).encode(), self._timeout)
+            return draw(_asked(chart, incident), timeout=self._timeout)
         except Exception:
             _logger.exception("no picture of incident %s", incident["id"])
             return None
@@ -160,11 +160,14 @@ def _asked(chart: Chart, incident: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _draw(asked: bytes, timeout: float) -> bytes:
-    """Raises subprocess.SubprocessError when the process fails or takes longer than `timeout` seconds."""
+def draw(asked: Mapping[str, Any], *, timeout: float = 30.0) -> bytes:
+    """A PNG of what holter.server.drawing is asked for.
+
+    Raises subprocess.SubprocessError when the process fails or takes longer than `timeout` seconds.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "holter.server.drawing"],
-        input=asked,
+        input=json.dumps(asked).encode(),
         capture_output=True,
         timeout=timeout,
         check=True,

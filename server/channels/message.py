@@ -143,6 +143,29 @@ def summarise(incidents: Sequence[Mapping[str, Any]], *, key: str, sent_at: floa
     )
 
 
+def example(channel: str, *, key: str, sent_at: float, address: str, picture: bytes | None) -> Message:
+    """A message that says that it is a test, and looks like one that is not."""
+    return Message(
+        key=key,
+        reason="test",
+        severity=Severity.INFO,
+        subject="Test message",
+        headline="Test message: nothing has happened",
+        sentence=f"Holter's messages reach the channel {channel}. One about an incident looks like this.",
+        link=f"{address}/incidents",
+        sent_at=sent_at,
+        facts=(
+            ("Run", "example / 104b"),
+            ("Began", f"step 1,514 of attempt 0, {local_time(sent_at)} (just now)"),
+            ("Where", "train/loss, the whole run"),
+            ("How sure", "almost certain (97%)"),
+        ),
+        advice="Here it says what to do: where to roll back to, which batches to skip, which node to drain.",
+        sketch="2.05 ▁▁▁▁▁▁▁█▅▃▂▁▁▁▁▁▁▁▁▁ 3.97",
+        picture=picture,
+    )
+
+
 def local_time(moment: float, zone: tzinfo | None = None) -> str:
     """A wall time as people say it, with its zone: `Tue 26 Sep 2023, 03:12:07 CEST`."""
     return datetime.fromtimestamp(moment, tz=zone).astimezone(zone).strftime("%a %d %b %Y, %H:%M:%S %Z")

@@ -1,0 +1,95 @@
+"""`holter alert`, run as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.channels.receivers import PASSWORD, MailServer, SlackServer
+
+Holter = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def holter(tmp_path: Path) -> Holter:
+    """The command in an empty folder, with these settings in the environment."""
+
+    def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
+        command = [sys.executable, "-m", "holter", "alert", *words]
+        environment |= settings
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment, check=False
+        )
+
+    return run
+
+
+def test_a_test_message_arrives_in_slack(holter: Holter, slack: SlackServer) -> None:
+    url = f"{slack.url}/services/T0/B0/very-secret"
+    done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=url)
+    assert done.returncode == 0, done.stderr
+    assert "slack: the test message arrived (Slack webhook at 127.0.0.1)" in done.stdout
+    assert "nothing has happened" in json.dumps(slack.payloads)
+    assert "very-secret" not in done.stdout + done.stderr
+
+
+def test_a_test_message_arrives_by_mail_with_a_picture(
+    holter: Holter, mail_server: Callable[..., MailServer], certificate: Path, tmp_path: Path
+) -> None:
+    server = mail_server()
+    (tmp_path / "holter.toml").write_text(
+        f"""
+        [channels.oncall]
+        type = "email"
+        host = "127.0.0.1"
+        port = {server.port}
+        username = "holter@example.com"
+        password = "{PASSWORD}"
+        ca_file = "{certificate}"
+        to = ["oncall@example.com"]
+        """
+    )
+    done = holter("test", "oncall")
+    assert done.returncode == 0, done.stderr
+    [mail] = server.mails
+    [picture] = [part for part in mail.walk() if part.get_content_type() == "image/png"]
+    assert picture.get_content().startswith(b"\x89PNG")
+
+
+def test_a_channel_that_does_not_work_says_why(holter: Holter, slack: SlackServer) -> None:
+    slack.answer(404, "no_service")
+    done = holter("test", "slack", HOLTER_SLACK_WEBHOOK_URL=f"{slack.url}/services/x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "slack: not delivered. Slack answered 404 no_service" in done.stderr
+
+
+def test_the_channels_are_listed_without_their_secrets(holter: Holter) -> None:
+    settings = {
+        "HOLTER_SLACK_WEBHOOK_URL": "https://hooks.slack.com/services/very-secret",
+        "HOLTER_SMTP_URL": "smtp://holter%40example.com:very-secret@mail.example.com",
+        "HOLTER_EMAIL_TO": "oncall@example.com",
+    }
+    done = holter("list", **settings)
+    assert done.stdout.splitlines() == [
+        "slack: Slack webhook at hooks.slack.com, from warning upwards",
+        "email: mail to oncall@example.com through mail.example.com:587, from warning upwards",
+    ]
+    assert "No channels are set up" in holter("list").stdout
+
+
+def test_a_wrong_name_or_setting_is_a_usage_error(holter: Holter, tmp_path: Path) -> None:
+    unknown = holter("test", "pager")
+    assert unknown.returncode == 2
+    assert "there is no channel 'pager'" in unknown.stderr
+    (tmp_path / "holter.toml").write_text('[channels.night]\ntype = "slack"\nurl = "very-secret"\n')
+    wrong = holter("test", "night")
+    assert wrong.returncode == 2
+    assert "[channels.night]" in wrong.stderr
+    assert "very-secret" not in wrong.stderr
