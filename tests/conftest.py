@@ -21,6 +21,7 @@ from sqlalchemy import Engine, make_url
 
 from holter.server.database import connect
 from holter.server.migrate import upgrade
+from holter.server.store import Store
 
 
 def _postgres_programs(room: Path) -> Path:
@@ -165,3 +166,12 @@ def sqlite_engine(sqlite_url: str) -> Iterator[Engine]:
     engine = connect(sqlite_url)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def store(engine: Engine) -> Iterator[Store]:
+    """A running store on either kind of database."""
+    store = Store(engine)
+    store.start()
+    yield store
+    store.close()

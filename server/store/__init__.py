@@ -1,0 +1,35 @@
+"""The store of points: an append-only log of batches, compacted into chunks, read together."""
+
+from holter.server.store.errors import (
+    CorruptDataError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreLockedError,
+)
+from holter.server.store.store import Store
+from holter.server.store.values import (
+    AttemptSummary,
+    Band,
+    ChartSeries,
+    Commit,
+    Receipt,
+    Segment,
+    SeriesSummary,
+)
+
+__all__ = [
+    "AttemptSummary",
+    "Band",
+    "ChartSeries",
+    "Commit",
+    "CorruptDataError",
+    "Receipt",
+    "Segment",
+    "SeriesSummary",
+    "Store",
+    "StoreBusyError",
+    "StoreClosedError",
+    "StoreError",
+    "StoreLockedError",
+]

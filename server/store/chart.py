@@ -1,0 +1,158 @@
+"""Charts: what of a series is drawn, read from as little as shows it truthfully."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holter.server.store.block import Points
+from holter.server.store.merge import join
+from holter.server.store.pyramid import BUCKET, WORTHWHILE, Buckets, concatenate, single
+from holter.server.store.reduce import bins_of, segment
+from holter.server.store.snapshot import ChunkRow, Snapshot, Steps, by_series, log_points
+from holter.server.store.values import ChartSeries, Segment
+from holter.timeline import Span, superseded
+from holter.types import IntArray, SeriesKey
+
+_LISTED_NONFINITE = 1000
+
+
+def chart(snapshot: Snapshot, keys: Collection[SeriesKey], steps: Steps, points: int) -> list[ChartSeries]:
+    """Each of these series that the run has, with about `points` points at most, in the order of keys."""
+    names = snapshot.series(keys)
+    spans = snapshot.spans()
+    chunks = by_series(snapshot.chunks(names, steps))
+    log = log_points(snapshot.log(names, steps))
+    plans = {}
+    for number in names:
+        plans[number] = _Plan(chunks.get(number, []), log.get(number, {}), spans, steps, points)
+    whole = snapshot.points([row for plan in plans.values() for row in plan.whole])
+    coarse = snapshot.pyramids([row for plan in plans.values() for row in plan.coarse])
+    return [plans[number].draw(key, whole, coarse) for number, key in names.items()]
+
+
+class _Plan:
+    """How one series is drawn: which chunks are read in full, and of which the pyramid is enough."""
+
+    def __init__(
+        self,
+        rows: Sequence[ChunkRow],
+        log: Mapping[int, Points],
+        spans: Sequence[Span],
+        steps: Steps,
+        points: int,
+    ) -> None:
+        self._log = {attempt: steps.within(held) for attempt, held in log.items()}
+        self._spans, self._steps = spans, steps
+        self._bins = max(1, points // 2)
+        self._limit = max(points, 2)
+        self.whole = list(rows)
+        self.coarse: list[ChunkRow] = []
+        if sum(row.points for row in rows) >= self._bins * BUCKET:
+            self._divide(rows)
+
+    def _divide(self, rows: Sequence[ChunkRow]) -> None:
+        self.whole = []
+        listed = 0
+        for attempt in sorted({row.attempt for row in rows}):
+            mine = sorted((row for row in rows if row.attempt == attempt), key=lambda row: row.step_min)
+            for row, needed in zip(mine, self._needed(attempt, mine), strict=True):
+                listing = row.nonfinite > 0 and listed < _LISTED_NONFINITE
+                listed += row.nonfinite if listing else 0
+                (self.whole if needed or listing else self.coarse).append(row)
+
+    def _needed(self, attempt: int, rows: Sequence[ChunkRow]) -> NDArray[np.bool_]:
+        """Which chunks of an attempt a pyramid cannot stand for; rows by their first step.
+
+        Those without one or without finite values, those that the range cuts, those that others reach
+        into, and those at the ends of a segment, whose first or last point is to be shown.
+        """
+        first = np.array([row.step_min for row in rows], dtype=np.int64)
+        last = np.array([row.step_max for row in rows], dtype=np.int64)
+        needed = np.array(
+            [row.points < WORTHWHILE or row.value_min is None or not self._steps.holds(row) for row in rows]
+        )
+        meets = first[1:] <= np.maximum.accumulate(last)[:-1]
+        needed[1:] |= meets
+        needed[:-1] |= meets
+        logged = self._log[attempt].step if attempt in self._log else np.empty(0, dtype=np.int64)
+        needed |= np.searchsorted(logged, first) < np.searchsorted(logged, last, side="right")
+        needed[[0, -1]] = True
+        for edge in _edges(attempt, self._spans):
+            needed |= (first < edge) & (edge <= last)
+            at = int(np.searchsorted(first, edge))
+            needed[max(0, at - 1) : at + 1] = True
+        return needed
+
+    def draw(self, key: SeriesKey, whole: Mapping[int, Points], coarse: Mapping[int, Buckets]) -> ChartSeries:
+        """The series, given the points and pyramids of its chunks."""
+        nonfinite: list[tuple[int, int, float]] = []
+        count = sum(row.points for row in self.coarse)
+        nonfinite_count = sum(row.nonfinite for row in self.coarse)
+        curves: dict[int, Buckets] = {}
+        for attempt in sorted({row.attempt for row in (*self.whole, *self.coarse)} | self._log.keys()):
+            points = self._points(attempt, whole)
+            count += len(points.step)
+            finite = np.isfinite(points.value)
+            bad = np.flatnonzero(~finite)
+            nonfinite_count += len(bad)
+            listed = bad[: _LISTED_NONFINITE - len(nonfinite)]
+            nonfinite += [
+                (attempt, *pair)
+                for pair in zip(points.step[listed].tolist(), points.value[listed].tolist(), strict=True)
+            ]
+            shown = single(points if len(bad) == 0 else Points._make(column[finite] for column in points))
+            parts = [coarse[row.id] for row in self.coarse if row.attempt == attempt]
+            curves[attempt] = _in_order(shown, parts)
+        segments = self._segments({attempt: curve for attempt, curve in curves.items() if len(curve.step)})
+        return ChartSeries(
+            key=key,
+            count=count,
+            reduced=any(one.band is not None for one in segments),
+            segments=segments,
+            nonfinite=nonfinite,
+            nonfinite_count=nonfinite_count,
+        )
+
+    def _points(self, attempt: int, whole: Mapping[int, Points]) -> Points:
+        rows = sorted(row for row in self.whole if row.attempt == attempt)
+        pieces = [whole[row.id] for row in rows]
+        if attempt in self._log:
+            pieces.append(self._log[attempt])
+        if not pieces:
+            return Points(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+        return self._steps.within(join(pieces))
+
+    def _segments(self, curves: Mapping[int, Buckets]) -> list[Segment]:
+        if not curves:
+            return []
+        reduce = bool(self.coarse) or sum(len(curve.step) for curve in curves.values()) > self._limit
+        first = min(int(curve.step[0]) for curve in curves.values())
+        last = max(int(curve.step[-1]) for curve in curves.values())
+        segments = []
+        for attempt, curve in curves.items():
+            ghost = superseded(np.full(len(curve.step), attempt), curve.step, self._spans)
+            bounds = [0, *(np.flatnonzero(ghost[1:] != ghost[:-1]) + 1).tolist(), len(ghost)]
+            bins = bins_of(curve.step, first, last, self._bins) if reduce else None
+            for start, stop in pairwise(bounds):
+                piece = Buckets._make(column[start:stop] for column in curve)
+                mine = None if bins is None else bins[start:stop]
+                segments.append(segment(attempt, ghost=bool(ghost[start]), buckets=piece, bins=mine))
+        return segments
+
+
+def _edges(attempt: int, spans: Sequence[Span]) -> list[int]:
+    """The steps at which an attempt's points may become ghosts, or stop being ones."""
+    newer = [span for span in spans if span.number > attempt]
+    return sorted({edge for span in newer for edge in (span.first_step, span.last_step + 1)})
+
+
+def _in_order(shown: Buckets, parts: Sequence[Buckets]) -> Buckets:
+    if not parts:
+        return shown
+    joined = concatenate([shown, *parts])
+    order: IntArray = np.argsort(joined.step, kind="stable")
+    return Buckets._make(column[order] for column in joined)

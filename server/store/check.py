@@ -1,0 +1,98 @@
+"""Checks that everything stored is what was written: checksums, counts, ranges, references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from holter.server.models import Chunk, Latest, LogEntry, Run, SeriesRow, Timeline
+from holter.server.store import latest, pyramid
+from holter.server.store.block import Points, decode_entry
+from holter.server.store.chunk import decode_timeline, decode_values
+from holter.server.store.errors import CorruptDataError
+from holter.server.store.state import key_of
+
+
+def problems(connection: Connection) -> Iterator[str]:
+    """Everything that is wrong, each with the run and the series it belongs to."""
+    for run_id, name in connection.execute(select(Run.id, Run.name).order_by(Run.id)).all():
+        for problem in _of_run(connection, run_id):
+            yield f"run {name!r}: {problem}"
+    lost = select(func.count()).select_from(Chunk).outerjoin(SeriesRow).where(SeriesRow.id.is_(None))
+    if count := connection.scalar(lost):
+        yield f"{count} chunks belong to no series"
+
+
+def _of_run(connection: Connection, run_id: int) -> Iterator[str]:
+    series = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run_id)
+    names = {row.id: str(key_of(row.metric, row.labels)) for row in connection.execute(series)}
+    yield from _of_log(connection, run_id, names)
+    yield from _of_chunks(connection, run_id, names)
+    blob = connection.scalar(select(Latest.payload).where(Latest.run_id == run_id))
+    if blob is not None:
+        yield from _attempted("latest points", partial(latest.decode, blob))
+
+
+def _of_log(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
+    query = select(*LogEntry.__table__.columns).where(LogEntry.run_id == run_id).order_by(LogEntry.id)
+    for row in connection.execute(query):
+        place = f"log entry {row.id} (attempt {row.attempt}, steps {row.step_min} to {row.step_max})"
+        yield from _attempted(place, partial(_check_entry, row, names))
+
+
+def _check_entry(row: Any, names: dict[int, str]) -> None:
+    block = decode_entry(row.payload)
+    _same("points", len(block.values), row.points)
+    _same("first step", int(block.steps.min()), row.step_min)
+    _same("last step", int(block.steps.max()), row.step_max)
+    strangers = set(block.ids.tolist()) - names.keys()
+    if strangers:
+        raise CorruptDataError(f"holds series that the run does not have: {sorted(strangers)}")
+
+
+def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
+    timelines: dict[int, Any] = {}
+    for row in connection.execute(select(Timeline.id, Timeline.payload).where(Timeline.run_id == run_id)):
+        try:
+            timelines[row.id] = decode_timeline(row.payload)
+        except CorruptDataError as error:
+            yield f"timeline {row.id}: {error}"
+    query = select(*Chunk.__table__.columns).join(SeriesRow).where(SeriesRow.run_id == run_id)
+    for row in connection.execute(query.order_by(Chunk.id)):
+        place = f"series {names[row.series_id]}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
+        if row.timeline_id in timelines:
+            yield from _attempted(place, partial(_check_chunk, row, *timelines[row.timeline_id]))
+        else:
+            yield f"{place}: its timeline {row.timeline_id} is not readable"
+
+
+def _check_chunk(row: Any, steps: Any, times: Any) -> None:
+    values = decode_values(row.payload)
+    finite = values[np.isfinite(values)]
+    _same("points", len(values), row.points)
+    _same("steps", len(steps), row.points)
+    _same("first step", int(steps[0]), row.step_min)
+    _same("last step", int(steps[-1]), row.step_max)
+    _same("non-finite values", len(values) - len(finite), row.nonfinite)
+    _same("minimum", float(finite.min()) if len(finite) else None, row.value_min)
+    _same("maximum", float(finite.max()) if len(finite) else None, row.value_max)
+    if np.any(steps[1:] <= steps[:-1]):
+        raise CorruptDataError("its steps do not ascend")
+    if pyramid.encode(Points(steps, times, values)) != row.pyramid:
+        raise CorruptDataError("its pyramid does not belong to its points")
+
+
+def _same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise CorruptDataError(f"{what}: {found} found, {expected} expected")
+
+
+def _attempted(place: str, check: Callable[[], object]) -> Iterator[str]:
+    try:
+        check()
+    except CorruptDataError as error:
+        yield f"{place}: {error}"

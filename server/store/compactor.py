@@ -1,0 +1,115 @@
+"""Compacts in the background: runs whose log has grown, and runs that have gone quiet."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from time import monotonic
+
+from sqlalchemy import Engine, func, select, text
+
+from holter.server.database import reading, writing
+from holter.server.models import LogEntry
+from holter.server.store.compaction import compact
+from holter.server.store.values import Commit
+
+_log = logging.getLogger(__name__)
+
+_POINTS = 262_144
+_COMMITS = 1024
+_QUIET = 15.0
+_LOOK_EVERY = 0.5
+_RETRY = 60.0
+_FREE_PAGES = 1000
+
+
+@dataclass(slots=True)
+class _News:
+    points: int
+    commits: int
+    since: float
+
+
+class Compactor:
+    """Hears of commits, compacts in its own thread, one run at a time."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._news: dict[int, _News] = {}
+        self._guard = threading.Lock()
+        self._turn = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="holter-store-compactor", daemon=True)
+
+    def start(self) -> None:
+        """Begin, with what an earlier process has left in the log."""
+        with reading(self._engine) as connection:
+            query = select(LogEntry.run_id, func.sum(LogEntry.points), func.count()).group_by(LogEntry.run_id)
+            for run_id, points, entries in connection.execute(query):
+                self._news[run_id] = _News(int(points), entries, monotonic())
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the compaction that is under way; the log keeps the rest."""
+        self._stop.set()
+        self._thread.join()
+
+    def heard(self, commit: Commit) -> None:
+        """Count a commit."""
+        with self._guard:
+            news = self._news.setdefault(commit.run_id, _News(0, 0, 0.0))
+            news.points += commit.points
+            news.commits += 1
+            news.since = monotonic()
+
+    def compact(self, run_id: int | None = None) -> int:
+        """Compact a run, or every run with a log, now; how many chunks were written."""
+        if run_id is not None:
+            return self._compact(run_id)
+        with reading(self._engine) as connection:
+            runs = connection.scalars(select(LogEntry.run_id).distinct().order_by(LogEntry.run_id)).all()
+        return sum(self._compact(run) for run in runs)
+
+    def _compact(self, run_id: int) -> int:
+        with self._turn:
+            return compact(self._engine, run_id)
+
+    def _work(self) -> None:
+        while not self._stop.wait(_LOOK_EVERY):
+            for run_id, quiet in self._due():
+                try:
+                    self._compact(run_id)
+                    if quiet:
+                        self._give_back()
+                except Exception:
+                    # the points are safe in the log; one run must not keep the others waiting
+                    _log.exception("run %d was not compacted; trying again in %.0f s", run_id, _RETRY)
+                    with self._guard:
+                        self._news.setdefault(run_id, _News(0, 0, monotonic() + _RETRY - _QUIET))
+                if self._stop.is_set():
+                    return
+
+    def _due(self) -> list[tuple[int, bool]]:
+        """The runs to be compacted now, with whether it is because they are quiet."""
+        now = monotonic()
+        with self._guard:
+            due = [
+                (run_id, now - news.since >= _QUIET)
+                for run_id, news in self._news.items()
+                if news.points >= _POINTS or news.commits >= _COMMITS or now - news.since >= _QUIET
+            ]
+            for run_id, _ in due:
+                del self._news[run_id]
+        return due
+
+    def _give_back(self) -> None:
+        """Let SQLite's file shrink by what compaction has freed; PostgreSQL sees to that by itself."""
+        if self._engine.dialect.name != "sqlite":
+            return
+        with reading(self._engine) as connection:
+            free = connection.scalar(text("PRAGMA freelist_count")) or 0
+        if free > _FREE_PAGES:
+            with writing(self._engine) as connection:
+                # each row fetched frees a page
+                connection.execute(text(f"PRAGMA incremental_vacuum({free})")).all()

@@ -1,0 +1,50 @@
+"""How far each attempt of a run has come: steps of the series that tell its progress."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holter.server.store.block import Block
+from holter.types import IntArray
+
+_MOST = np.iinfo(np.int64).max
+
+
+class Progress:
+    """Counts and step ranges of each series in one attempt; a series is found by its place in the run."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._first = np.zeros(0, dtype=np.int64)
+        self._last = np.zeros(0, dtype=np.int64)
+
+    def add(self, places: IntArray, counts: IntArray, first: IntArray, last: IntArray) -> None:
+        """Take in some points of series: how many, from which step to which; arrays [c]."""
+        self._grow(int(places.max()) + 1)
+        self._counts[places] += counts
+        self._first[places] = np.minimum(self._first[places], first)
+        self._last[places] = np.maximum(self._last[places], last)
+
+    def span(self) -> tuple[int, int]:
+        """First and last step, of the series with at least half as many points as the longest.
+
+        Others may count something else than steps, epochs for instance.
+        """
+        clock = 2 * self._counts >= self._counts.max()
+        return int(self._first[clock].min()), int(self._last[clock].max())
+
+    def _grow(self, size: int) -> None:
+        missing = size - len(self._counts)
+        if missing > 0:
+            self._counts = np.pad(self._counts, (0, missing))
+            self._first = np.pad(self._first, (0, missing), constant_values=_MOST)
+            self._last = np.pad(self._last, (0, missing), constant_values=-_MOST)
+
+
+def ranges(block: Block) -> tuple[IntArray, IntArray]:
+    """The lowest and the highest step of each series of a block."""
+    if block.rows is None:
+        everywhere = np.ones(len(block.ids), dtype=np.int64)
+        return everywhere * block.steps.min(), everywhere * block.steps.max()
+    steps, starts = block.steps[block.rows], block.offsets[:-1]
+    return np.minimum.reduceat(steps, starts), np.maximum.reduceat(steps, starts)

@@ -1,0 +1,121 @@
+"""Pyramids: the extremes of every 512 points of a chunk, where they stand, and the mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import NamedTuple
+
+import numpy as np
+
+from holter.server.store.block import Points
+from holter.server.store.seal import Codec, compress, decompress, seal, shuffle, unseal, unshuffle
+from holter.types import FloatArray, IntArray
+
+BUCKET = 512
+"""Points of a bucket."""
+
+WORTHWHILE = 4 * BUCKET
+"""Chunks with fewer points have no pyramid: reading them whole costs no more."""
+
+_COUNT = Struct("<I")
+
+
+class Buckets(NamedTuple):
+    """Neighbouring points as their extremes, which are real points, and their mean; arrays [n].
+
+    Only finite values count; a bucket has at least one. A single point is a bucket too.
+    """
+
+    step: IntArray  # at which the bucket begins
+    points: IntArray
+    low_step: IntArray
+    high_step: IntArray
+    low_time: FloatArray
+    high_time: FloatArray
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+
+
+def single(points: Points) -> Buckets:
+    """Each of these points, all finite, as its own bucket."""
+    step, time, value = points
+    return Buckets(step, np.ones(len(step), dtype=np.int64), step, step, time, time, value, value, value)
+
+
+def regroup(buckets: Buckets, starts: IntArray) -> Buckets:
+    """Larger buckets, each from one of `starts` [m] (ascending, the first 0) to before the next one."""
+    if len(starts) == len(buckets.step):
+        return buckets
+    sizes = np.diff(starts, append=len(buckets.step))
+    at_low = _first_equal(buckets.low, np.minimum.reduceat(buckets.low, starts), starts, sizes)
+    at_high = _first_equal(buckets.high, np.maximum.reduceat(buckets.high, starts), starts, sizes)
+    points = np.add.reduceat(buckets.points, starts)
+    # shares before sums: the sum of large values could overflow where their mean does not
+    shares = buckets.mean * (buckets.points / np.repeat(points, sizes))
+    low, high = buckets.low[at_low], buckets.high[at_high]
+    return Buckets(
+        buckets.step[starts],
+        points,
+        buckets.low_step[at_low],
+        buckets.high_step[at_high],
+        buckets.low_time[at_low],
+        buckets.high_time[at_high],
+        low,
+        high,
+        np.clip(np.add.reduceat(shares, starts), low, high),
+    )
+
+
+def _first_equal(values: FloatArray, wanted: FloatArray, starts: IntArray, sizes: IntArray) -> IntArray:
+    """For each group, where its wanted value first stands."""
+    hits = np.flatnonzero(values == np.repeat(wanted, sizes))
+    return np.asarray(hits[np.searchsorted(hits, starts)])
+
+
+def concatenate(parts: Sequence[Buckets]) -> Buckets:
+    """Buckets one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Buckets._make(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def encode(points: Points) -> bytes:
+    """The pyramid of a chunk; empty where it is not worth while."""
+    if len(points.step) < WORTHWHILE or not np.isfinite(points.value).any():
+        return b""
+    buckets = _buckets(points)
+    matrix = np.stack([column.view(np.int64) for column in buckets])
+    return seal(Codec.ZSTD, _COUNT.pack(len(buckets.step)) + compress(shuffle(matrix)))
+
+
+def _buckets(points: Points) -> Buckets:
+    """What `regroup(single(…))` says of every 512 points, in a fraction of the time."""
+    step, time, value = points
+    finite = np.isfinite(value)
+    room = (0, -len(step) % BUCKET)
+    held = np.pad(finite, room).reshape(-1, BUCKET)
+    counts = held.sum(axis=1)
+    some = np.flatnonzero(counts)
+    held, counts = held[some], counts[some]
+
+    def grid(fill: float) -> FloatArray:
+        padded = np.pad(np.where(finite, value, fill), room, constant_values=fill)
+        return np.asarray(padded.reshape(-1, BUCKET)[some])
+
+    first = some * BUCKET
+    low, high = first + grid(np.inf).argmin(axis=1), first + grid(-np.inf).argmax(axis=1)
+    mean = np.clip((grid(0.0) / counts[:, None]).sum(axis=1), value[low], value[high])
+    begin = step[first + held.argmax(axis=1)]
+    return Buckets(begin, counts, step[low], step[high], time[low], time[high], value[low], value[high], mean)
+
+
+def decode(blob: bytes) -> Buckets:
+    """The buckets of a pyramid. Raises CorruptDataError."""
+    _, body = unseal(blob)
+    (count,) = _COUNT.unpack_from(body)
+    columns = len(Buckets._fields)
+    matrix = unshuffle(decompress(body[_COUNT.size :]), "<i8", 0, count * columns).reshape(columns, count)
+    step, points, low_step, high_step, *floats = matrix
+    return Buckets(step, points, low_step, high_step, *(column.view(np.float64) for column in floats))

@@ -1,0 +1,49 @@
+"""Reading series in full."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holter.server.store.block import Points
+from holter.server.store.merge import join
+from holter.server.store.snapshot import Snapshot, Steps, by_series, log_points
+from holter.types import Series, SeriesKey
+
+
+def read(snapshot: Snapshot, keys: Collection[SeriesKey] | None, steps: Steps) -> dict[SeriesKey, Series]:
+    """Every point of these series (None: of all) within the steps; those that the run lacks are left out."""
+    names = snapshot.series(keys)
+    rows = snapshot.chunks(None if keys is None else names, steps)
+    points = snapshot.points(rows)
+    log = log_points(snapshot.log(None if keys is None else names, steps))
+    chunks = by_series(rows)
+    found = {}
+    for number, key in names.items():
+        pieces: dict[int, list[Points]] = {}
+        for row in chunks.get(number, ()):
+            pieces.setdefault(row.attempt, []).append(points[row.id])
+        for attempt, piece in log.get(number, {}).items():
+            pieces.setdefault(attempt, []).append(piece)  # the log is newer than every chunk
+        found[key] = _series(key, {attempt: steps.within(join(held)) for attempt, held in pieces.items()})
+    return found
+
+
+def _series(key: SeriesKey, attempts: Mapping[int, Points]) -> Series:
+    held = sorted(attempts.items())
+    numbers = np.array([attempt for attempt, _ in held], dtype=np.int64)
+    lengths = np.array([len(points.step) for _, points in held], dtype=np.int64)
+    columns = [_joined(column) for column in zip(*(points for _, points in held), strict=True)]
+    step, time, value = columns or (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+    series = Series(key=key, attempt=np.repeat(numbers, lengths), step=step, time=time, value=value)
+    for column in (series.attempt, series.step, series.time, series.value):
+        column.flags.writeable = False
+    return series
+
+
+def _joined(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    held = list(columns)
+    return held[0].view() if len(held) == 1 else np.concatenate(held)

@@ -1,0 +1,209 @@
+"""One moment of a run's points: log and chunks as they were together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sqlalchemy import Connection, func, select
+
+from holter.server.models import Attempt, Chunk, LogEntry, SeriesRow, Timeline
+from holter.server.store.block import Block, Points, decode_entry
+from holter.server.store.chunk import decode_timeline, decode_values
+from holter.server.store.errors import CorruptDataError
+from holter.server.store.intake import labels_text
+from holter.server.store.merge import merge
+from holter.server.store.pyramid import Buckets
+from holter.server.store.pyramid import decode as decode_pyramid
+from holter.server.store.state import key_of
+from holter.timeline import Span
+from holter.types import FloatArray, IntArray, SeriesKey
+
+_AT_ONCE = 500  # values in one statement
+
+T = TypeVar("T")
+
+
+class ChunkRow(NamedTuple):
+    """A chunk without its blobs."""
+
+    id: int
+    series_id: int
+    attempt: int
+    step_min: int
+    step_max: int
+    points: int
+    nonfinite: int
+    value_min: float | None
+    value_max: float | None
+    timeline_id: int
+
+
+_COLUMNS = [getattr(Chunk, name) for name in ChunkRow._fields]
+
+
+class Steps(NamedTuple):
+    """A range of steps, both ends included; None: open."""
+
+    first: int | None = None
+    last: int | None = None
+
+    def holds(self, row: ChunkRow) -> bool:
+        """Whether all of a chunk lies within."""
+        return (self.first is None or self.first <= row.step_min) and (
+            self.last is None or row.step_max <= self.last
+        )
+
+    def within(self, points: Points) -> Points:
+        """The points that lie within; their steps ascend."""
+        begin = 0 if self.first is None else int(np.searchsorted(points.step, self.first))
+        end = len(points.step) if self.last is None else int(np.searchsorted(points.step, self.last, "right"))
+        if begin == 0 and end == len(points.step):
+            return points
+        return Points._make(column[begin:end] for column in points)
+
+
+class Snapshot:
+    """Reads within one transaction. Blobs that are damaged raise CorruptDataError, which says where."""
+
+    def __init__(self, connection: Connection, run_id: int) -> None:
+        self._connection = connection
+        self.run_id = run_id
+        self._timelines: dict[int, tuple[IntArray, FloatArray]] = {}
+        self._names: dict[int, SeriesKey] = {}
+
+    def series(self, keys: Collection[SeriesKey] | None = None) -> dict[int, SeriesKey]:
+        """The ids of the run's series, or of these among them, in the order of their keys."""
+        query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
+        query = query.where(SeriesRow.run_id == self.run_id)
+        if keys is None:
+            rows = self._connection.execute(query).all()
+        else:
+            texts = {(key.metric, labels_text(key.labels)) for key in keys}
+            metrics = sorted({metric for metric, _ in texts})
+            found = self._in_parts(query, SeriesRow.metric, metrics)
+            rows = [row for row in found if (row.metric, row.labels) in texts]
+        named = sorted((key_of(row.metric, row.labels), row.id) for row in rows)
+        self._names |= {number: key for key, number in named}
+        return {number: key for key, number in named}
+
+    def spans(self) -> list[Span]:
+        """What each attempt covers."""
+        query = select(Attempt.number, Attempt.first_step, Attempt.last_step)
+        return [Span(*row) for row in self._connection.execute(query.where(Attempt.run_id == self.run_id))]
+
+    def chunks(self, ids: Collection[int] | None = None, steps: Steps | None = None) -> list[ChunkRow]:
+        """The chunks of these series (None: of all) that reach into the steps, in the order of writing."""
+        query = select(*_COLUMNS)
+        if steps is not None and steps.first is not None:
+            query = query.where(Chunk.step_max >= steps.first)
+        if steps is not None and steps.last is not None:
+            query = query.where(Chunk.step_min <= steps.last)
+        if ids is None:
+            rows = list(
+                self._connection.execute(query.join(SeriesRow).where(SeriesRow.run_id == self.run_id))
+            )
+        else:
+            rows = list(self._in_parts(query, Chunk.series_id, sorted(ids)))
+        return sorted(ChunkRow._make(row) for row in rows)
+
+    def log(self, ids: Collection[int] | None = None, steps: Steps | None = None) -> dict[int, Block]:
+        """What the log has of these series (None: of all), by attempt; steps are not cut to the range."""
+        query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == self.run_id)
+        if steps is not None and steps.first is not None:
+            query = query.where(LogEntry.step_max >= steps.first)
+        if steps is not None and steps.last is not None:
+            query = query.where(LogEntry.step_min <= steps.last)
+        blocks: dict[int, list[Block]] = {}
+        for number, attempt, payload in self._connection.execute(query.order_by(LogEntry.id)):
+            block = self.decoded(decode_entry, payload, f"log entry {number}")
+            block = block if ids is None else block.only(ids)
+            if len(block.ids):
+                blocks.setdefault(attempt, []).append(block)
+        return {attempt: merge(found) for attempt, found in sorted(blocks.items())}
+
+    def entries(self, numbers: Sequence[int]) -> dict[int, tuple[int, Block]]:
+        """These entries of the log by attempt: the newest one's id, and all of them merged."""
+        query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
+        found: dict[int, dict[int, Block]] = {}
+        for number, attempt, payload in self._in_parts(query, LogEntry.id, numbers):
+            block = self.decoded(decode_entry, payload, f"log entry {number}")
+            found.setdefault(attempt, {})[number] = block
+        return {
+            attempt: (max(blocks), merge([blocks[number] for number in sorted(blocks)]))
+            for attempt, blocks in sorted(found.items())
+        }
+
+    def newest_chunks(self, attempt: int, ids: Collection[int]) -> list[ChunkRow]:
+        """The chunk written last of each of these series in an attempt."""
+        newest = select(func.max(Chunk.id)).join(SeriesRow)
+        newest = newest.where(SeriesRow.run_id == self.run_id, Chunk.attempt == attempt)
+        query = select(*_COLUMNS).where(Chunk.id.in_(newest.group_by(Chunk.series_id)))
+        rows = (ChunkRow._make(row) for row in self._connection.execute(query))
+        return [row for row in rows if row.series_id in ids]
+
+    def points(self, rows: Sequence[ChunkRow]) -> dict[int, Points]:
+        """The points of chunks, by the chunk's id."""
+        self._load_timelines({row.timeline_id for row in rows})
+        places = {row.id: row for row in rows}
+        found = {}
+        for number, payload in self._in_parts(select(Chunk.id, Chunk.payload), Chunk.id, sorted(places)):
+            row = places[number]
+            values = self.decoded(decode_values, payload, self._place(row))
+            steps, times = self._timelines[row.timeline_id]
+            if not len(values) == len(steps) == row.points:
+                raise CorruptDataError(
+                    f"{self._place(row)}: {len(values)} values, {len(steps)} steps, expected {row.points}"
+                )
+            found[number] = Points(steps, times, values)
+        return found
+
+    def pyramids(self, rows: Sequence[ChunkRow]) -> dict[int, Buckets]:
+        """The pyramids of chunks, by the chunk's id; chunks without one are left out."""
+        places = {row.id: row for row in rows}
+        query = select(Chunk.id, Chunk.pyramid)
+        return {
+            number: self.decoded(decode_pyramid, blob, self._place(places[number]))
+            for number, blob in self._in_parts(query, Chunk.id, sorted(places))
+            if blob
+        }
+
+    def _load_timelines(self, ids: Collection[int]) -> None:
+        missing = sorted(set(ids) - self._timelines.keys())
+        query = select(Timeline.id, Timeline.payload)
+        for number, payload in self._in_parts(query, Timeline.id, missing):
+            self._timelines[number] = self.decoded(decode_timeline, payload, f"timeline {number}")
+
+    def _place(self, row: ChunkRow) -> str:
+        name = self._names.get(row.series_id)
+        return f"series {name or row.series_id}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
+
+    def decoded(self, decode: Callable[[bytes], T], blob: bytes, place: str) -> T:
+        """A blob decoded; an error says what of the run it is."""
+        try:
+            return decode(blob)
+        except CorruptDataError as error:
+            raise CorruptDataError(f"run {self.run_id}, {place}: {error}") from error
+
+    def _in_parts(self, query: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
+        for start in range(0, len(values), _AT_ONCE):
+            yield from self._connection.execute(query.where(column.in_(values[start : start + _AT_ONCE])))
+
+
+def by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
+    """Chunks by their series, in the order in which they are."""
+    grouped: dict[int, list[ChunkRow]] = {}
+    for row in rows:
+        grouped.setdefault(row.series_id, []).append(row)
+    return grouped
+
+
+def log_points(log: Mapping[int, Block]) -> dict[int, dict[int, Points]]:
+    """What the log has, by series and attempt."""
+    found: dict[int, dict[int, Points]] = {}
+    for attempt, block in log.items():
+        bounds = block.offsets.tolist()
+        for number, start, stop in zip(block.ids.tolist(), bounds, bounds[1:], strict=False):
+            found.setdefault(number, {})[attempt] = block.points(start, stop)
+    return found

@@ -1,0 +1,167 @@
+"""The store of points: batches in, series and charts out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from pathlib import Path
+
+from sqlalchemy import Engine, insert, select
+
+from holter.server.database import reading, writing
+from holter.server.models import Project, Run, SourceCursor, UnreadableRow
+from holter.server.store import reading as full
+from holter.server.store import summaries
+from holter.server.store.chart import chart
+from holter.server.store.check import problems
+from holter.server.store.compactor import Compactor
+from holter.server.store.intake import check_name, parcel
+from holter.server.store.ledger import save_cursors
+from holter.server.store.lock import FileLock
+from holter.server.store.snapshot import Snapshot, Steps
+from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Receipt, SeriesSummary
+from holter.server.store.writer import Writer
+from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
+
+
+class Store:
+    """Points of all runs in one database.
+
+    Reading needs no start. Whatever is read is one moment of the database; stored bytes that are damaged
+    raise CorruptDataError. Threads may share a store.
+    """
+
+    def __init__(self, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._lock: FileLock | None = None
+        self._writer = Writer(engine, clock)
+        self._compactor = Compactor(engine)
+        self._writer.listen(self._compactor.heard)
+
+    def start(self) -> None:
+        """Begin to accept and to compact. Raises StoreLockedError if another server has the file."""
+        if self._engine.dialect.name == "sqlite":
+            self._lock = FileLock(Path(str(self._engine.url.database)))
+        self._compactor.start()
+        self._writer.start()
+
+    def close(self) -> None:
+        """Write what waits, end the threads, let go of the file."""
+        if self._writer.close():
+            self._compactor.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> Receipt:
+        """Store a delivery; returns once it is durable.
+
+        Raises ValueError where it is malformed, StoreBusyError when there is no room for it in time.
+        """
+        return self._writer.put(parcel(delivery), timeout=timeout).result()
+
+    def submit(self, delivery: Delivery) -> Future[Receipt]:
+        """As `accept`, without waiting: the receipt comes when it is durable, StoreBusyError at once."""
+        return self._writer.put(parcel(delivery), timeout=0)
+
+    def on_commit(self, listener: Callable[[Commit], None]) -> None:
+        """Call `listener` after each durable commit, in the writer's thread: it must be quick."""
+        self._writer.listen(listener)
+
+    def report_unreadable(
+        self,
+        *,
+        source: str,
+        unreadable: Unreadable,
+        project: str | None = None,
+        run: str | None = None,
+        cursor: Cursor | None = None,
+    ) -> None:
+        """Remember a place in a source that could not be read, once, and how far the source has been read."""
+        check_name("source", source)
+        place = unreadable.place.replace("\0", "\ufffd")[:200]
+        row = {"source": source, "place": place, "reason": unreadable.reason.replace("\0", "\ufffd")}
+        same = select(UnreadableRow.id).where(*(getattr(UnreadableRow, name) == row[name] for name in row))
+        whose = select(Run.id).join(Project).where(Project.name == project, Run.name == run)
+        with writing(self._engine) as connection:
+            if connection.scalar(same) is None:
+                extra = {"run_id": connection.scalar(whose), "seen_at": self._clock()}
+                connection.execute(insert(UnreadableRow).values(row | extra))
+            save_cursors(connection, [cursor] if cursor else [], self._clock())
+
+    def cursor(self, source: str) -> Cursor | None:
+        """How far a source has been read, None if never."""
+        names = ("source", "format", "offset", "identity", "state")
+        query = select(*(getattr(SourceCursor, name) for name in names)).where(SourceCursor.source == source)
+        with reading(self._engine) as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else Cursor(**row._mapping)
+
+    def save_cursor(self, cursor: Cursor) -> None:
+        """Remember progress in a source that brought no points."""
+        check_name("source", cursor.source)
+        with writing(self._engine) as connection:
+            save_cursors(connection, [cursor], self._clock())
+
+    def read(
+        self,
+        run_id: int,
+        keys: Collection[SeriesKey] | None = None,
+        *,
+        from_step: int | None = None,
+        to_step: int | None = None,
+    ) -> dict[SeriesKey, Series]:
+        """Every point of these series (None: of all) within the steps, both ends included.
+
+        Series that the run does not have are left out; one without points in the range is empty. Arrays
+        are read-only; in an attempt a step stands once, with its newest write.
+        """
+        with reading(self._engine) as connection:
+            return full.read(Snapshot(connection, run_id), keys, Steps(from_step, to_step))
+
+    def chart(
+        self,
+        run_id: int,
+        keys: Collection[SeriesKey],
+        *,
+        from_step: int | None = None,
+        to_step: int | None = None,
+        points: int = 1000,
+    ) -> list[ChartSeries]:
+        """These series as a chart of about `points` points each draws them, in the order of their keys.
+
+        A series with few points comes whole; else as real points, the extremes of every bucket among
+        them, and a band. Series that the run does not have are left out.
+        """
+        with reading(self._engine) as connection:
+            return chart(Snapshot(connection, run_id), keys, Steps(from_step, to_step), points)
+
+    def series(self, run_id: int) -> list[SeriesSummary]:
+        """The run's series in numbers, in the order of their keys."""
+        with reading(self._engine) as connection:
+            return summaries.series(connection, Snapshot(connection, run_id))
+
+    def attempts(self, run_id: int) -> list[AttemptSummary]:
+        """The run's attempts in numbers, in their order."""
+        with reading(self._engine) as connection:
+            return summaries.attempts(connection, run_id)
+
+    def latest(self, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
+        """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""
+        with reading(self._engine) as connection:
+            snapshot = Snapshot(connection, run_id)
+            found = summaries.latest(connection, snapshot)
+            rows = zip(*(column.tolist() for column in found), strict=True)
+            newest = {number: (attempt, step, at, value) for number, attempt, step, at, value in rows}
+            return {key: newest[number] for number, key in snapshot.series().items() if number in newest}
+
+    def compact(self, run_id: int | None = None) -> int:
+        """Compact the log of a run, or of all, now; how many chunks were written."""
+        return self._compactor.compact(run_id)
+
+    def check(self) -> list[str]:
+        """What is damaged, in sentences; empty when every checksum and count holds."""
+        with reading(self._engine) as connection:
+            return list(problems(connection))

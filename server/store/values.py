@@ -1,0 +1,105 @@
+"""What the store takes in and gives out, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holter.types import FloatArray, IntArray, SeriesKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """A delivery is durable. `attempt` is that of its last row; `accepted` counts its points.
+
+    `duplicate`: the run has had this batch before, and nothing changed.
+    """
+
+    run_id: int
+    public_id: str
+    attempt: int
+    accepted: int
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """News of one run, durable: the last row of one delivery or, where an attempt began in it, of each part.
+
+    `last_time` is None where the log has no clock; `live`: the points arrived about when they were logged.
+    """
+
+    run_id: int
+    attempt: int
+    last_step: int
+    last_time: float | None
+    points: int
+    live: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesSummary:
+    """One series in numbers. Points, extremes (of finite values, None without any) and non-finite count
+    are over all attempts; step, time (None: no clock) and value are those of the newest attempt's last point.
+    """
+
+    key: SeriesKey
+    points: int
+    first_step: int
+    last_step: int
+    last_time: float | None
+    last_value: float
+    minimum: float | None
+    maximum: float | None
+    nonfinite: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptSummary:
+    """One attempt in numbers. The steps are those of the series that tell its progress."""
+
+    number: int
+    name: str | None
+    first_step: int
+    last_step: int
+    first_time: float | None
+    last_time: float | None
+    points: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Band:
+    """What a reduced segment stands for, bucket by bucket: arrays [m], finite values only."""
+
+    step: IntArray
+    minimum: FloatArray
+    maximum: FloatArray
+    mean: FloatArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Segment:
+    """A piece of curve to be drawn in one go: real points with finite values, arrays [n].
+
+    With a `band`, the points are each bucket's lowest and highest, the first and the last.
+    """
+
+    attempt: int
+    ghost: bool
+    step: IntArray
+    time: FloatArray
+    value: FloatArray
+    band: Band | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class ChartSeries:
+    """One series as a chart draws it. `count` and `nonfinite_count` are what the range really holds;
+    `nonfinite` lists (attempt, step, value) of the first thousand.
+    """
+
+    key: SeriesKey
+    count: int
+    reduced: bool
+    segments: list[Segment]
+    nonfinite: list[tuple[int, int, float]]
+    nonfinite_count: int

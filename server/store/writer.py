@@ -1,0 +1,135 @@
+"""The one thread that writes points: what waits while a transaction runs goes into the next one together."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from time import monotonic
+
+from sqlalchemy import Engine
+
+from holter.server.database import writing
+from holter.server.store.errors import StoreBusyError, StoreClosedError
+from holter.server.store.intake import Parcel
+from holter.server.store.ledger import Ledger
+from holter.server.store.values import Commit, Receipt
+
+_log = logging.getLogger(__name__)
+
+_WAITING = 1000  # deliveries
+_WAITING_POINTS = 20_000_000
+_GROUP = 256
+_GROUP_POINTS = 4_000_000
+
+Waiting = tuple[Parcel, "Future[Receipt]"]
+
+
+class Writer:
+    """Takes parcels into a bounded queue and makes them durable in the order in which they came."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
+        self._engine = engine
+        self._ledger = Ledger(clock)
+        self._queue: queue.Queue[Waiting | None] = queue.Queue()
+        self._room = threading.Condition()
+        self._deliveries = 0
+        self._points = 0
+        self._open = False
+        self._listeners: list[Callable[[Commit], None]] = []
+        self._thread = threading.Thread(target=self._work, name="holter-store-writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._open = True
+        self._thread.start()
+
+    def close(self) -> bool:
+        """Write what waits, then end; whether it was open."""
+        with self._room:
+            if not self._open:
+                return False
+            self._open = False
+            self._queue.put(None)
+            self._room.notify_all()
+        self._thread.join()
+        return True
+
+    def listen(self, listener: Callable[[Commit], None]) -> None:
+        """Call `listener` after each durable commit, in this thread: it must be quick."""
+        self._listeners.append(listener)
+
+    def put(self, parcel: Parcel, *, timeout: float) -> Future[Receipt]:
+        """Queue a parcel. Raises StoreBusyError when there is no room in time, StoreClosedError."""
+        receipt: Future[Receipt] = Future()
+        end = monotonic() + timeout
+        with self._room:
+            while self._open and not self._has_room():
+                if not self._room.wait(max(0.0, end - monotonic())) and not self._has_room():
+                    raise StoreBusyError(
+                        "points come in faster than they can be stored; try again in a second"
+                    )
+            if not self._open:
+                raise StoreClosedError("the store is closed")
+            self._deliveries += 1
+            self._points += parcel.batch.points
+            self._queue.put((parcel, receipt))
+        return receipt
+
+    def _has_room(self) -> bool:
+        return self._deliveries < _WAITING and self._points < _WAITING_POINTS
+
+    def _work(self) -> None:
+        while (first := self._queue.get()) is not None:
+            group, last = [first], False
+            points = first[0].batch.points
+            while len(group) < _GROUP and points < _GROUP_POINTS:
+                try:
+                    following = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if following is None:
+                    last = True
+                    break
+                group.append(following)
+                points += following[0].batch.points
+            # a caller that has gone was promised nothing
+            self._write([one for one in group if one[1].set_running_or_notify_cancel()])
+            self._make_room(group)
+            if last:
+                return
+
+    def _write(self, group: Sequence[Waiting]) -> None:
+        if not group:
+            return
+        try:
+            with writing(self._engine) as connection:
+                receipts, commits = self._ledger.write(connection, [parcel for parcel, _ in group])
+        except Exception as error:
+            self._ledger.forget()
+            if len(group) > 1:
+                for one in group:  # one that cannot be written must not take the others with it
+                    self._write([one])
+            else:
+                _log.exception("a delivery to run %r was not stored", group[0][0].delivery.run)
+                group[0][1].set_exception(error)
+            return
+        for (_, receipt), given in zip(group, receipts, strict=True):
+            receipt.set_result(given)
+        self._tell(commits)
+
+    def _tell(self, commits: Sequence[Commit]) -> None:
+        for commit in commits:
+            for listener in self._listeners:
+                try:
+                    listener(commit)
+                except Exception:
+                    _log.exception("a listener failed; the points are stored")
+
+    def _make_room(self, group: Sequence[Waiting]) -> None:
+        with self._room:
+            self._deliveries -= len(group)
+            self._points -= sum(parcel.batch.points for parcel, _ in group)
+            self._room.notify_all()
