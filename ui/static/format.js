@@ -45,8 +45,9 @@ export function si(value, digits = 3) {
   const x = numeric(value);
   const size = Math.abs(x);
   if (!Number.isFinite(x) || size < 1000) return number(x, digits);
-  const power = Math.min(4, Math.floor(Math.log10(Number(size.toPrecision(digits))) / 3));
-  const scaled = x / 1000 ** power;
+  const rounded = Number(x.toPrecision(digits));
+  const power = Math.min(4, Math.floor(Math.log10(Math.abs(rounded)) / 3 + 1e-9));
+  const scaled = rounded / 1000 ** power;
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(scaled)) + 1e-9));
   return signed(scaled.toFixed(decimals)) + ["", "k", "M", "G", "T"][power];
 }

@@ -1,0 +1,237 @@
+"""A real browser, a real server with real runs, and pages that watch their own console."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests import install_chromium
+
+STATIC = Path(__file__).parents[2] / "ui" / "static"
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+class Server:
+    """`holter serve` in its own process on a free port, spoken to over HTTP."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        command = [sys.executable, "-m", "holter", "serve", "--port", "0", "--data-dir", str(folder)]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**clean, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.said: list[str] = []
+        self.address = self._address()
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
+
+    def _address(self) -> str:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            if found := re.search(r"http://[\w.]+:\d+", line):
+                return found[0]
+        raise AssertionError(f"the server did not start: {''.join(self.said)}")
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        self.said.extend(self.process.stdout)  # an unread pipe would block the server one day
+
+    def ask(self, path: str, body: object = None) -> Any:
+        """GET, or POST where there is a body; the answer's JSON."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"{self.address}/api/v1{path}", data, {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+
+    def post(self, run: str, columns: dict[str, list[Any]], **more: object) -> str:
+        """Send points; the run's id."""
+        said = self.ask("/ingest", {"project": "llm", "run": run, "columns": columns, **more})
+        return str(said["run_id"])
+
+    def wait_for_incident(self, run_id: str, kind: str) -> int:
+        """The id of a run's incident of this kind, once the analysis has found it."""
+        found = until(
+            lambda: [one for one in self.ask(f"/runs/{run_id}/incidents")["incidents"] if one["kind"] == kind]
+        )
+        return int(found[0]["id"])
+
+    def close(self) -> None:
+        """Stop as Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(20)
+        self._reader.join(5)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+def until(ask: Callable[[], Any], seconds: float = 20) -> Any:
+    """The first answer that is not empty. Fails when there is none in time."""
+    deadline = time.monotonic() + seconds
+    while not (answer := ask()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+    return answer
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium, without a display and without a network of its own."""
+    program = install_chromium.find()
+    if program is None:
+        message = "no chromium: run tests/install_chromium.py"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages, each in a context of its own; fails if one of them complained in its console."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_one(address: str, *, width: int = 1440, height: int = 900, **options: Any) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(f"{page.url}: {said.text}") if said.type in {"error", "warning"} else None
+            ),
+        )
+        page.goto(address)
+        return page
+
+    open_one.complaints = complaints  # type: ignore[attr-defined]
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without writing a log."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def modules(browser: Browser) -> Iterator[Page]:
+    """A blank page on which the pages' modules can be imported by themselves."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(STATIC)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    context = browser.new_context(timezone_id="Europe/Berlin")
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_address[1]}/icon.svg")
+    yield page
+    context.close()
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+@pytest.fixture
+def call(modules: Page) -> Callable[..., Any]:
+    """Calls a function of a module: `call("format.js", "number", 2.5)`."""
+
+    def run(module: str, name: str, *arguments: Any) -> Any:
+        return modules.evaluate(
+            "async ([module, name, given]) => (await import('/' + module))[name](...given)",
+            [module, name, list(arguments)],
+        )
+
+    return run
+
+
+STEPS = 1500
+
+
+def wave(step: int) -> float:
+    """A made-up noise that is the same every time: quick, without a pattern the eye would find."""
+    return ((step * 7919) % 1009) / 1009 - 0.5
+
+
+def healthy(first: int = 0, last: int = STEPS, *, ends: float | None = None) -> dict[str, list[Any]]:
+    """Columns of a run that learns: a step a second, up to `ends` (Unix seconds; now)."""
+    steps = list(range(first, last))
+    end = time.time() if ends is None else ends
+    return {
+        "step": steps,
+        "time": [end - (last - 1 - step) for step in steps],
+        "loss": [1.8 + 6.0 / (1 + step / 60) + 0.06 * wave(step) for step in steps],
+        "tokens_per_second": [52_000 + 900 * wave(step + 5) for step in steps],
+        "grad_norm": [0.8 + 0.2 * wave(step + 11) for step in steps],
+        "lr": [3e-4 * min(1.0, (step + 1) / 100) for step in steps],
+    }
+
+
+class Runs:
+    """Ids of the runs and incidents on the server."""
+
+    def __init__(self, server: Server) -> None:
+        now = time.time()
+        self.steady = server.post("steady", healthy(ends=now))
+        first = healthy(0, 900, ends=now - 700)
+        self.rolled_back = server.post("rolled-back", first, attempt="0", writer="a")
+        server.post("rolled-back", healthy(700, 1300, ends=now), attempt="1", writer="b")
+        broken = healthy(ends=now)
+        broken["loss"][-40:] = ["NaN"] * 40
+        broken["grad_norm"][-40:] = ["Infinity"] * 40
+        self.broken = server.post("broken", broken)
+        self.incident = server.wait_for_incident(self.broken, "nonfinite")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for all tests of the pages."""
+    running = Server(tmp_path_factory.mktemp("server"))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def runs(server: Server) -> Runs:
+    """A steady run, one that was rolled back, one that broke."""
+    return Runs(server)

@@ -1,0 +1,298 @@
+"""The pages' pure modules, run in the browser that will run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+Call = Callable[..., Any]
+THIN = "\u202f"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.30712, "2.307"),
+        (0.04123, "0.04123"),
+        (12.3456, "12.35"),
+        (123456.7, "123,457"),
+        (0.0003, "3.00e−4"),
+        (-1.5, "−1.500"),
+        (0, "0"),
+        ("NaN", "NaN"),
+        ("-Infinity", "−∞"),
+        (None, "NaN"),
+    ],
+)
+def test_numbers_show_four_digits_and_say_what_is_not_finite(call: Call, value: object, text: str) -> None:
+    assert call("format.js", "number", value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(999, "999"), (1000, "1.00k"), (28881, "28.9k"), (999_950, "1.00M"), (1.5e9, "1.50G")]
+)
+def test_large_numbers_take_si_suffixes(call: Call, value: float, text: str) -> None:
+    assert call("format.js", "si", value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.25, "250_ms"),
+        (45, "45_s"),
+        (130, "2_min 10_s"),
+        (7800, "2_h 10_min"),
+        (273_600, "3_d 4_h"),
+        (None, "–"),
+    ],
+)
+def test_durations_show_their_two_largest_units(call: Call, seconds: float | None, text: str) -> None:
+    assert call("format.js", "duration", seconds) == text.replace("_", THIN)
+
+
+@pytest.mark.parametrize(
+    ("role", "value", "text"),
+    [
+        ("throughput", 195346, "195k"),
+        ("mfu", 0.4123, f"41.2{THIN}%"),
+        ("mfu", 41.23, f"41.2{THIN}%"),
+        ("learning_rate", 3e-4, "3.00e−4"),
+        ("loss", 2.30712, "2.307"),
+    ],
+)
+def test_a_value_is_read_as_its_role_wants(call: Call, role: str, value: float, text: str) -> None:
+    assert call("format.js", "reading", role, value) == text
+
+
+def test_smoothing_is_not_pulled_to_zero_at_its_beginning_and_keeps_a_constant(call: Call) -> None:
+    assert call("curves.js", "smooth", [5, 5, 5], 0.9) == pytest.approx([5, 5, 5])
+    assert call("curves.js", "smooth", [1, 2], 0.0) == [1, 2]
+    smoothed = call("curves.js", "smooth", [0, 10], 0.5)
+    assert smoothed == pytest.approx([0, 20 / 3])
+
+
+def segment(attempt: int, steps: list[int], values: list[float], *, ghost: bool = False) -> dict[str, Any]:
+    return {
+        "attempt": attempt,
+        "ghost": ghost,
+        "step": steps,
+        "time": [1000.0 + 10 * attempt + step for step in steps],
+        "value": values,
+        "band": None,
+    }
+
+
+def rolled_back() -> dict[str, Any]:
+    """Attempt 0 reached step 4; attempt 1 went on from 2."""
+    return {
+        "metric": "loss",
+        "labels": {},
+        "count": 8,
+        "reduced": False,
+        "segments": [
+            segment(0, [0, 1], [5.0, 4.0]),
+            segment(0, [2, 3, 4], [9.0, 9.1, 9.2], ghost=True),
+            segment(1, [2, 3, 5], [3.0, 2.9, 2.8]),
+        ],
+        "nonfinite": [],
+        "nonfinite_count": 0,
+    }
+
+
+def test_under_the_crosshair_stands_the_timeline_and_beside_it_the_superseded_branch(call: Call) -> None:
+    hit = call("curves.js", "nearest", rolled_back(), "step", 3)
+    assert (hit["live"]["attempt"], hit["live"]["value"]) == (1, 2.9)
+    assert (hit["ghost"]["attempt"], hit["ghost"]["value"]) == (0, 9.1)
+    beyond = call("curves.js", "nearest", rolled_back(), "step", 5)
+    assert beyond["ghost"] is None
+    assert beyond["live"]["step"] == 5
+
+
+def curve(values: list[float]) -> dict[str, Any]:
+    return {"segments": [segment(0, list(range(len(values))), values)], "nonfinite": [], "count": len(values)}
+
+
+def test_a_few_values_far_outside_do_not_flatten_the_curve_and_are_counted(call: Call) -> None:
+    values = [2.0 + 0.01 * (i % 10) for i in range(500)] + [900.0]
+    y = call("curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
+    assert y["high"] < 3
+    assert (y["above"], y["below"]) == (1, 0)
+
+
+def test_every_value_is_in_range_when_none_is_far_outside_or_when_asked(call: Call) -> None:
+    values = [2.0, 2.5, 3.0, 2.2]
+    y = call("curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
+    assert y["low"] < 2.0
+    assert y["high"] > 3.0
+    assert (y["above"], y["below"]) == (0, 0)
+    spoilt = [*([2.0, 2.1] * 200), 900.0]
+    assert call("curves.js", "yRange", [curve(spoilt)], {"log": False, "whole": True})["high"] > 900
+
+
+def test_a_logarithmic_axis_says_how_many_values_it_cannot_draw(call: Call) -> None:
+    y = call("curves.js", "yRange", [curve([1.0, 10.0, 0.0, -3.0])], {"log": True, "whole": False})
+    assert y["hidden"] == 2
+    assert y["low"] < 0 < 1 < y["high"]
+    assert call("curves.js", "yRange", [curve([])], {"log": False, "whole": False}) is None
+
+
+def test_labels_keep_their_place_and_the_lighter_one_gives_up_its_text(call: Call) -> None:
+    wanted = [
+        {"x": 10, "width": 80, "weight": 2},
+        {"x": 40, "width": 80, "weight": 0},
+        {"x": 300, "width": 80, "weight": 1},
+    ]
+    placed = call("curves.js", "placeLabels", wanted, 340)
+    assert [one["full"] for one in placed] == [False, True, True]
+    assert placed[1]["left"] == 40
+    assert placed[2]["left"] == 260  # pushed back inside
+
+
+def test_nan_after_nan_is_one_stretch(call: Call) -> None:
+    marks = [(0, 5, "NaN"), (0, 6, "NaN"), (0, 9, "Infinity"), (1, 10, "Infinity")]
+    series = {"nonfinite": [{"attempt": a, "step": s, "value": v} for a, s, v in marks]}
+    found = call("curves.js", "nonfiniteRuns", series)
+    assert [(one["value"], one["first"], one["last"], one["count"]) for one in found] == [
+        ("NaN", 5, 6, 2),
+        ("Infinity", 9, 9, 1),
+        ("Infinity", 10, 10, 1),
+    ]
+
+
+PALETTE = {
+    name: "#336699"
+    for name in [
+        *(f"series-{i}" for i in range(1, 9)),
+        *("ghost", "accent", "series-rest", "ink", "ink-quiet", "paper-raised", "grid", "line-strong"),
+        *("mark-info", "mark-warning", "mark-critical"),
+    ]
+}
+
+
+def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {
+        "series": series,
+        "axis": "step",
+        "log": False,
+        "smoothing": 0,
+        "palette": PALETTE,
+        "range": [0, 10],
+        "y": {"low": 0, "high": 10},
+        "attempts": [
+            {"number": 0, "first_step": 0, "last_step": 4},
+            {"number": 1, "first_step": 2, "last_step": 5},
+        ],
+        "incidents": [],
+        "quietIncidents": [],
+        "selected": None,
+        "focus": None,
+        "role": "loss",
+        "fontSize": 11,
+        **more,
+    }
+
+
+def test_each_segment_is_a_trace_of_its_own_and_the_superseded_one_is_thin_and_dashed(call: Call) -> None:
+    drawn = call("chart.js", "traces", picture([rolled_back()]))
+    names = [one["name"] for one in drawn]
+    assert names == ["loss {} attempt 0", "loss {} attempt 0 superseded", "loss {} attempt 1"]
+    solid, ghost, resumed = drawn
+    assert ghost["line"]["dash"] != "solid"
+    assert ghost["line"]["width"] < solid["line"]["width"]
+    assert ghost["x"] == [1, 2, 3, 4]  # it leaves its own attempt where the timeline left it
+    assert resumed["x"] == [2, 3, 5]
+    assert solid["x"] == [0, 1]  # and nothing leads from attempt 0 to attempt 1
+
+
+def test_a_reduced_curve_is_its_mean_over_the_envelope_of_its_extremes(call: Call) -> None:
+    one = rolled_back()
+    band = {"step": [0, 2], "minimum": [1.0, 1.5], "maximum": [9.0, 8.0], "mean": [4.0, 3.0]}
+    one["segments"] = [{**segment(0, [0, 1, 2, 3], [1.0, 9.0, 1.5, 8.0]), "band": band}]
+    envelope, mean = call("chart.js", "traces", picture([one]))
+    assert envelope["fill"] == "toself"
+    assert envelope["y"] == [9.0, 8.0, 1.5, 1.0]
+    assert mean["y"] == [4.0, 3.0]
+
+
+def test_smoothing_leaves_the_raw_curve_on_the_page_and_never_crosses_a_rollback(call: Call) -> None:
+    drawn = call("chart.js", "traces", picture([rolled_back()], smoothing=0.9))
+    resumed = next(one for one in drawn if one["name"] == "loss {} attempt 1 smoothed")
+    assert resumed["y"][0] == 3.0  # it starts anew, without the memory of attempt 0
+    assert any(one["name"] == "loss {} attempt 1 raw" for one in drawn)
+
+
+def test_nan_stands_on_the_axis_and_infinity_is_an_arrow_at_the_edge(call: Call) -> None:
+    one = rolled_back()
+    one["nonfinite"] = [
+        {"attempt": 1, "step": 4, "value": "NaN"},
+        {"attempt": 1, "step": 6, "value": "Infinity"},
+    ]
+    marks = call("chart.js", "traces", picture([one]))[-1]
+    assert marks["yaxis"] == "y2"
+    assert marks["x"] == [4, 6]
+    assert marks["y"] == [0, 1]
+    assert marks["marker"]["symbol"] == ["x-thin", "triangle-up"]
+
+
+def incident(**more: Any) -> dict[str, Any]:
+    return {
+        "id": 1,
+        "metric": "loss",
+        "labels": {},
+        "attempt": 1,
+        "start_step": 3,
+        "peak_step": 5,
+        "end_step": None,
+        "severity": "critical",
+        "state": "open",
+        "evidence": {},
+        **more,
+    }
+
+
+def test_an_incident_begins_with_a_solid_line_peaks_in_a_dot_and_ends_with_a_dotted_line(call: Call) -> None:
+    one = incident(end_step=8)
+    full = picture([rolled_back()], incidents=[one])
+    dot = call("chart.js", "traces", full)[-1]
+    assert (dot["x"], dot["y"]) == ([5], [2.8])
+    shapes = call("layout.js", "layout", full)["shapes"]
+    band, onset, recovery = shapes[:3]
+    assert (band["type"], band["x0"], band["x1"]) == ("rect", 3, 8)
+    assert (onset["x0"], onset["line"].get("dash")) == (3, None)
+    assert (recovery["x0"], recovery["line"]["dash"]) == (8, "dot")
+
+
+def test_what_lasts_reaches_the_end_of_the_axis_but_not_beyond_a_dead_attempt(call: Call) -> None:
+    assert call("layout.js", "extentOf", picture([rolled_back()]), incident()) == [3, 10]
+    assert call("layout.js", "extentOf", picture([rolled_back()]), incident(attempt=0)) == [3, 4]
+
+
+def test_a_resume_is_a_small_tick_with_the_number_of_its_attempt(call: Call) -> None:
+    drawn = call("layout.js", "layout", picture([rolled_back()]))
+    assert [(one["x"], one["text"]) for one in drawn["annotations"]] == [(2, "1")]
+    assert [one["x0"] for one in drawn["shapes"]] == [2]
+    assert drawn["shapes"][0]["y1"] < 0.1
+
+
+def test_a_thousand_ranks_are_asked_for_piecemeal_the_one_in_question_among_them(call: Call) -> None:
+    ranks = [{"metric": "step_time", "labels": {"rank": rank}} for rank in range(50)]
+    plans = [
+        {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]},
+        {"title": "Step time", "role": "step_time", "series": ranks, "series_count": 1024},
+    ]
+    asked = call("board.js", "requests", plans, incident(metric="step_time", labels={"rank": 777}))
+    assert asked[0] == {"metrics": ["loss"]}
+    assert asked[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
+    assert len(asked) == 10
+
+
+def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
+    back = modules.evaluate(
+        "async () => { const { scale } = await import('/chart.js');"
+        "const s = scale([100, 300], 800); return [s.toPixel(100), s.toPlace(s.toPixel(234))]; }"
+    )
+    assert back[0] == 58
+    assert back[1] == pytest.approx(234)

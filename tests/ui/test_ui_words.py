@@ -1,0 +1,188 @@
+"""Sorting, searching, addresses and strips of the pages: pure, run in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+
+
+def attempt(
+    number: int, steps: tuple[int, int], times: tuple[float, float] | None, lost: int | None = None
+) -> Any:
+    return {
+        "number": number,
+        "first_step": steps[0],
+        "last_step": steps[1],
+        "first_time": times and times[0],
+        "last_time": times and times[1],
+        "lost_from_step": lost,
+    }
+
+
+def strip(*attempts: Any) -> dict[str, Any]:
+    return {
+        "first_step": 0,
+        "last_step": 300,
+        "attempts": list(attempts),
+        "incidents": [],
+        "throughput": None,
+    }
+
+
+CLOCKED = strip(attempt(0, (0, 199), (0.0, 200.0), 100), attempt(1, (100, 300), (600.0, 800.0)))
+
+
+def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> None:
+    first, second = call("strip.js", "stretches", CLOCKED)
+    assert (first["from"], first["to"]) == (0, 0.25)
+    assert first["lost"] == 0.125
+    assert (second["from"], second["to"]) == (0.75, 1)
+
+
+def test_without_a_clock_attempts_follow_each_other_by_steps_done(call: Call) -> None:
+    first, second = call(
+        "strip.js", "stretches", strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None))
+    )
+    assert (first["from"], first["to"], second["from"], second["to"]) == (0, 0.25, 0.25, 1)
+
+
+def test_a_step_that_was_done_twice_lies_in_the_newest_attempt_unless_one_is_named(call: Call) -> None:
+    along = call("strip.js", "stretches", CLOCKED)
+    assert call("strip.js", "placeOf", along, 150) == pytest.approx(0.75 + 0.25 * 50 / 200)
+    assert call("strip.js", "placeOf", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
+
+
+def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none(call: Call) -> None:
+    along = call("strip.js", "stretches", CLOCKED)
+    assert call("strip.js", "stepsBetween", along, 0, 1) == [0, 300]
+    assert call("strip.js", "stepsBetween", along, 0.3, 0.7) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "params"),
+    [
+        ("/", "overview", []),
+        ("/runs/a%20b", "run", ["a b"]),
+        ("/incidents", "inbox", []),
+        ("/incidents/7", "incident", ["7"]),
+        ("/nowhere", "missing", ["/nowhere"]),
+    ],
+)
+def test_an_address_names_its_view(call: Call, path: str, name: str, params: list[str]) -> None:
+    assert call("router.js", "match", path) == {"name": name, "params": params}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "goes"),
+    [
+        ("/runs/1?from=3", "/runs/1?from=3"),
+        (None, "/"),
+        ("https://example.org/", "/"),
+        ("//example.org/", "/"),
+        ("/\\example.org", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/login", "/"),
+    ],
+)
+def test_a_login_leads_back_to_our_own_pages_only(call: Call, wanted: str | None, goes: str) -> None:
+    assert call("views/login.js", "safeNext", wanted) == goes
+
+
+def run(name: str, health: str = "ok", state: str = "running", **more: Any) -> dict[str, Any]:
+    return {"name": name, "project": "llm", "health": health, "state": state, "worst": None, **more}
+
+
+def test_the_verdict_says_in_one_line_whether_all_is_well(call: Call) -> None:
+    assert call("views/overview.js", "verdict", [run("a"), run("b", state="finished")]) == [
+        "ok",
+        "All is well: 1 run running",
+    ]
+    assert call("views/overview.js", "verdict", [run("a"), run("b", "warning")]) == [
+        "warning",
+        "1 run needs attention",
+    ]
+    both = [run("a", "critical"), run("b", state="stalled"), run("c", "info")]
+    assert call("views/overview.js", "verdict", both) == ["critical", "2 runs need attention"]
+
+
+def test_runs_are_found_by_words_of_name_project_and_trouble(call: Call) -> None:
+    spiky = run("104b-emb-norm", "critical", worst={"kind": "spike_slow"})
+    everything = {"state": "", "project": ""}
+    assert call("views/overview.js", "matches", spiky, {"q": "LLM emb", **everything})
+    assert call("views/overview.js", "matches", spiky, {"q": "slow spike", **everything})
+    assert not call("views/overview.js", "matches", spiky, {"q": "emb nothing", **everything})
+    assert not call("views/overview.js", "matches", spiky, {"q": "", "state": "stalled", "project": ""})
+
+
+def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) -> None:
+    groups = [
+        {"metric": name, "role": "other", "series": []}
+        for name in ("train/grad", "grad_norm", "lr", "eval/grad")
+    ]
+    assert [one["metric"] for one in call("picker.js", "find", groups, "grad")] == [
+        "grad_norm",
+        "train/grad",
+        "eval/grad",
+    ]
+    assert [one["metric"] for one in call("picker.js", "find", groups, "grad ev")] == ["eval/grad"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("baseline", 2.30712, "2.307"),
+        ("recovery_steps", 12345, "12,345"),
+        ("pause_seconds", 130, "2\u202fmin 10\u202fs"),
+        ("drop", 0.127, "12.7\u202f%"),
+        ("peak", "NaN", "NaN"),
+        ("ranks", [3, 7], "3.000, 7.000"),
+        ("recovered", True, "yes"),
+        ("checked", None, "not known"),
+        ("node", "gpu-17", "gpu-17"),
+    ],
+)
+def test_evidence_reads_as_what_its_name_says_it_is(call: Call, name: str, value: object, text: str) -> None:
+    assert call("incident_parts.js", "evidenceText", name, value) == text
+
+
+def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -> None:
+    whole = {"first_step": 0, "last_step": 10_000}
+    lasting = {
+        "start_step": 5000,
+        "peak_step": 5100,
+        "end_step": 6000,
+        "detected_step": 5010,
+        "state": "recovered",
+    }
+    low, high = call("views/incident.js", "around", lasting, whole)
+    assert 4000 <= low <= 4300
+    assert 6700 <= high <= 7000
+    begun = {"start_step": 9990, "peak_step": None, "end_step": None, "detected_step": 9995, "state": "open"}
+    low, high = call("views/incident.js", "around", begun, whole)
+    assert low <= 9600
+    assert high == 10_000
+
+
+def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None:
+    points = [
+        *[(step, 5.0) for step in range(0, 900)],
+        *[(step, 5.0 - 0.001 * (step - 900)) for step in range(900, 1000)],
+    ]
+    curve = {
+        "segments": [
+            {"ghost": False, "step": [s for s, _ in points], "value": [v for _, v in points], "band": None}
+        ]
+    }
+    assert call("numbers.js", "slope", curve) == pytest.approx(-1.0)
+    assert call("numbers.js", "slope", {"segments": []}) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "following"), [(0, 1000), (999, 1000), (1000, 2000), (45_000, 50_000), (100_000, 200_000)]
+)
+def test_the_next_milestone_is_a_round_step(call: Call, step: int, following: int) -> None:
+    assert call("numbers.js", "milestone", step) == following
