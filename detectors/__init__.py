@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
 from holter.detectors.detector import Detector
+from holter.detectors.nonfinite import NonfiniteDetector
+from holter.detectors.repeated import RepeatedData
+from holter.detectors.spike import SpikeDetector
 from holter.detectors.stall import Stall
 from holter.detectors.straggler import Straggler
 from holter.detectors.throughput import Throughput
@@ -19,7 +22,14 @@ from holter.types import Finding, RunData
 
 __all__ = ["BUILTIN", "Detector", "Tuning", "analyze", "find", "fingerprint", "registry"]
 
-BUILTIN: tuple[Detector, ...] = (Throughput(), Straggler(), Stall())
+BUILTIN: tuple[Detector, ...] = (
+    NonfiniteDetector(),
+    SpikeDetector(),
+    RepeatedData(),
+    Throughput(),
+    Straggler(),
+    Stall(),
+)
 
 
 def registry() -> dict[str, Detector]:
