@@ -101,7 +101,8 @@ class Settings(BaseSettings):
             url = self.slack_webhook_url.get_secret_value()
             channels.setdefault("slack", {"type": "slack", "url": url})
         if self.smtp_url and self.email_to:
-            email = {"type": "email", "url": self.smtp_url.get_secret_value(), "to": self.email_to}
+            to = [address.strip() for address in self.email_to.split(",")]
+            email = {"type": "email", "url": self.smtp_url.get_secret_value(), "to": to}
             channels.setdefault("email", email | ({"from": self.email_from} if self.email_from else {}))
         return channels
 

@@ -57,7 +57,7 @@ class Access:
         self.secure_cookie = settings.public_url.startswith("https://")
         self._engine = engine
         self._clock = clock
-        self._public_host = urlsplit(settings.public_url).netloc.lower()
+        self._own_names = {urlsplit(settings.public_url).netloc.lower()} - {""}
         self._password = settings.password.get_secret_value().encode() if settings.password else b""
         self._password_key = _stretch(self._password) if self._password else b""
         self._tokens: dict[str, str] = {}
@@ -72,10 +72,12 @@ class Access:
 
     def refresh(self) -> None:
         """Read the tokens in use, write down which were used. Blocks for the database."""
-        used, self._used = self._used, {}
-        with Session(self._engine) as session, session.begin():
-            tokens.note_use(session, used)
+        with Session(self._engine) as session:
             self._tokens = tokens.in_use(session)
+        used, self._used = self._used, {}
+        if used:
+            with Session(self._engine) as session, session.begin():
+                tokens.note_use(session, used)
         self._read_at = self._clock()
 
     def refuse(self, method: str, headers: Mapping[str, str], *, open_to_all: bool) -> Refusal | None:
@@ -96,7 +98,7 @@ class Access:
         if self.login_required:
             return None
         host = headers.get("host", "").lower()
-        if host != self._public_host and not is_loopback(_without_port(host)):
+        if host not in self._own_names and not is_loopback(_without_port(host)):
             reason = f"the host {host!r} is not this machine: open http://127.0.0.1 or set public_url"
             return Refusal(status=403, reason=reason)
         if proxied := next((name for name in _PROXY_HEADERS if name in headers), None):
@@ -110,8 +112,9 @@ class Access:
         if method in _READING or "authorization" in headers:
             return None
         if origin := headers.get("origin"):
-            ours = {headers.get("host", "").lower(), self._public_host} - {""}
-            foreign = urlsplit(origin).netloc.lower() not in ours
+            ours = {headers.get("host", "").lower(), *self._own_names}
+            source = urlsplit(origin).netloc.lower()
+            foreign = not source or source not in ours
         else:
             foreign = headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}
         return Refusal(status=403, reason="another site's page may not change this") if foreign else None

@@ -111,7 +111,13 @@ def _problem(error: Exception, body: bytes | None = None) -> Problem:
     path, named, _ = path.removesuffix("`").removeprefix("$").partition("[...]")
     parts = path.replace("[", ".").replace("]", "").split(".")
     place: Where = tuple(int(part) if part.isdecimal() else part for part in parts if part)
-    return _named(place, msgspec.json.decode(body)) if body and named else (place, reason)
+    if not (body and named):
+        return place, reason
+    try:
+        loose = msgspec.json.decode(body)
+    except msgspec.ValidationError:  # a number that no float holds: its column cannot be told
+        return place, reason
+    return _named(place, loose)
 
 
 def _named(place: Where, loose: Any) -> Problem:
@@ -140,7 +146,7 @@ def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels) -> Batch
     ]
     if uneven:
         raise BodyError(uneven)
-    times = _floats(columns["time"]) if "time" in columns else _no_clock(len(steps))
+    times = _times(columns["time"]) if "time" in columns else _no_clock(len(steps))
     series = tuple(
         _column(SeriesKey(name, labels), values)
         for name, values in columns.items()
@@ -168,6 +174,12 @@ def _floats(values: Sequence[Value]) -> FloatArray:
 
 def _no_clock(rows: int) -> FloatArray:
     return np.full(rows, np.nan)
+
+
+def _times(values: Sequence[Value]) -> FloatArray:
+    if "NaN" in values:  # without a clock there is null; a clock that says NaN is broken
+        raise BodyError([(("columns", "time"), "expected a number or null, got 'NaN'")])
+    return _floats(values)
 
 
 def _steps(values: Sequence[Value]) -> IntArray:

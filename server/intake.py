@@ -15,6 +15,7 @@ from holter.types import Batch, Delivery, SeriesKey, labels_of
 
 NAME_LIMIT = 200
 LONG_NAME_LIMIT = 500
+WRITER_LIMIT = 1000
 TIME_LIMIT = 1e11  # the year 5138 in seconds: milliseconds of today lie beyond it
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -63,7 +64,7 @@ def _names(header: Header) -> Iterator[Problem]:
     if header.attempt is not None:
         yield from _name(("attempt",), str(header.attempt), NAME_LIMIT)
     if header.writer is not None:
-        yield from _name(("writer",), header.writer, LONG_NAME_LIMIT)
+        yield from _name(("writer",), header.writer, WRITER_LIMIT)
     if header.batch_id is not None:
         yield from _name(("batch_id",), header.batch_id, NAME_LIMIT)
 

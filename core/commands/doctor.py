@@ -1,0 +1,167 @@
+"""`holter doctor`: check set-up, database and channels."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, inspect, make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+import holter
+from holter.commands.serve import add_arguments as add_server_flags
+from holter.commands.serve import given_flags
+from holter.ingest import formats
+from holter.server.access import refusal_to_start
+from holter.server.channels import ChannelError, open_channels
+from holter.server.database import connect
+from holter.server.listen import PortTakenError, bind
+from holter.server.migrate import migrations
+from holter.settings import FILE, Settings, SettingsError, load
+
+HEAD_BYTES = 64 * 1024
+
+
+class Unwell(Exception):
+    """Something is not as it must be; the text says what to do."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to look at beside the settings."""
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="logs that should be readable")
+    add_server_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look at everything, a line each. Exit code 1 when something is wrong."""
+    print(f"holter {holter.__version__}")
+    try:
+        settings = load(given_flags(arguments))
+    except SettingsError as error:
+        print(f"wrong  settings: {error}")
+        return 1
+    looks: dict[str, Callable[[], str]] = {
+        "settings": _settings,
+        "data": partial(_data_dir, settings),
+        "database": partial(_database, settings),
+        "access": partial(_access, settings),
+        "port": partial(_port, settings),
+        "channels": partial(_channels, settings),
+    }
+    looks |= {f"path {path}": partial(_path, path) for path in arguments.paths}
+    return max([_look(name, look) for name, look in looks.items()])
+
+
+def _look(name: str, look: Callable[[], str]) -> int:
+    try:
+        print(f"ok     {name}: {look()}")
+    except Unwell as error:
+        print(f"wrong  {name}: {error}")
+        return 1
+    return 0
+
+
+def _settings() -> str:
+    sources = [str(FILE.absolute())] if FILE.exists() else []
+    sources += sorted(name for name in os.environ if name.startswith("HOLTER_"))
+    return f"from {', '.join(sources)}" if sources else "all defaults"
+
+
+def _data_dir(settings: Settings) -> str:
+    folder = settings.data_dir.expanduser().absolute()
+    standing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not standing.is_dir() or not os.access(standing, os.W_OK | os.X_OK):
+        raise Unwell(f"{standing} cannot be written: choose another folder with --data-dir")
+    return str(folder) if standing == folder else f"{folder}, made when first needed"
+
+
+def _database(settings: Settings) -> str:
+    try:
+        address = make_url(settings.database)
+        shown = address.render_as_string(hide_password=True)
+        if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+            return f"{shown}, made when first needed"
+        engine = connect(settings.database)
+        try:
+            return f"{shown}, {_tables(engine)}"
+        finally:
+            engine.dispose()
+    except SQLAlchemyError as error:
+        said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        raise Unwell(f"cannot be used: {said}") from error
+    except ValueError as error:
+        raise Unwell(str(error)) from error
+
+
+def _tables(engine: Engine) -> str:
+    script = ScriptDirectory(str(migrations()))
+    with engine.connect() as connection:
+        current = MigrationContext.configure(connection).get_current_revision()
+    if current is None:
+        return "no tables yet: the server makes them"
+    if current == script.get_current_head():
+        return "tables are up to date"
+    if current in {revision.revision for revision in script.walk_revisions()}:
+        return f"tables {current} are older: the server will upgrade them (or: holter db upgrade)"
+    raise Unwell(f"tables {current} come from a newer Holter: update this one")
+
+
+def _access(settings: Settings) -> str:
+    if not settings.login_required:
+        return "this machine only, without login"
+    if settings.password is None:
+        engine = connect(settings.database)
+        try:
+            refusal = (
+                refusal_to_start(settings, engine) if inspect(engine).has_table("token") else "no token yet"
+            )
+        except SQLAlchemyError as error:
+            raise Unwell("tokens cannot be read: see database") from error
+        finally:
+            engine.dispose()
+        if refusal:
+            raise Unwell("set HOLTER_PASSWORD, or make a token: holter token create NAME")
+    return "login required"
+
+
+def _port(settings: Settings) -> str:
+    try:
+        bind(settings.host, settings.port).close()
+    except PortTakenError as error:
+        raise Unwell(f"{error} (is Holter running already?)") from error
+    return f"{settings.host} port {settings.port} is free"
+
+
+def _channels(settings: Settings) -> str:
+    try:
+        channels = open_channels(settings.all_channels())
+    except ChannelError as error:
+        raise Unwell(str(error)) from error
+    if not channels:
+        return "none: nobody is told (docs/alerts.md)"
+    told = ", ".join(f"{name} ({opened.channel.destination})" for name, opened in channels.items())
+    return f"{told}; try one with: holter alert test NAME"
+
+
+def _path(path: Path) -> str:
+    if not path.exists():
+        raise Unwell("no such file or folder")
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    known: dict[str, int] = {}
+    for file in files:
+        try:
+            with file.open("rb") as stream:
+                head = stream.read(HEAD_BYTES)
+        except OSError as error:
+            raise Unwell(f"{file}: {error.strerror}") from error
+        name = next((name for name, kind in formats().items() if kind.sniff(file, head)), None)
+        if name is not None:
+            known[name] = known.get(name, 0) + 1
+    if not known:
+        raise Unwell(f"{len(files)} files, none of a known format (docs/formats.md)")
+    return ", ".join(f"{count} {name}" for name, count in known.items()) + f" of {len(files)} files"

@@ -1,0 +1,90 @@
+"""How answers are written: JSON with NaN and infinities as strings, errors as sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from holter.server.forms import BodyError, Where
+
+
+class Answer(Response):
+    """A JSON answer. A bare NaN becomes null (a log without a clock); values pass through `number`."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Encode; numbers and strings only, no numpy."""
+        return msgspec.json.encode(content)
+
+
+class Problem(BaseModel):
+    """What went wrong, as a sentence."""
+
+    detail: str
+
+
+class FieldProblem(BaseModel):
+    """What was expected at one place of a request."""
+
+    loc: list[str | int]
+    msg: str
+
+
+class FieldProblems(BaseModel):
+    """Everything that is wrong with a request, field by field."""
+
+    detail: list[FieldProblem]
+
+
+def number(value: float | None) -> float | str | None:
+    """A value as JSON: NaN and infinities as the strings that ingest takes for them."""
+    if value is None or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def time_or_none(value: float | None) -> float | None:
+    """Unix seconds, None where a log has no clock."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> Answer:
+    """An error answer of one sentence."""
+    return Answer({"detail": reason}, status_code=status, headers=headers)
+
+
+def refused_fields(problems: Iterable[tuple[Where, str]]) -> Answer:
+    """422 with a reason for each field."""
+    detail = [{"loc": list(place), "msg": reason} for place, reason in problems]
+    return Answer({"detail": detail}, status_code=422)
+
+
+async def on_http_error(_: Request, error: Exception) -> Answer:
+    """Errors raised with a status keep their sentence."""
+    assert isinstance(error, HTTPException)
+    return refused(error.status_code, error.detail, dict(error.headers or {}))
+
+
+async def on_invalid_request(_: Request, error: Exception) -> Answer:
+    """Parameters and bodies that do not fit their description."""
+    assert isinstance(error, RequestValidationError)
+    return refused_fields((tuple(problem["loc"]), problem["msg"]) for problem in error.errors())
+
+
+async def on_unreadable_body(_: Request, error: Exception) -> Answer:
+    """Points that cannot be taken."""
+    assert isinstance(error, BodyError)
+    return refused_fields((("body", *place), reason) for place, reason in error.problems)
+
+
+async def on_unknown(_: Request, error: Exception) -> Answer:
+    """Something that was asked for by id and is not there."""
+    return refused(404, str(error))

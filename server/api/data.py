@@ -1,0 +1,122 @@
+"""Data of charts: series over a range of steps, reduced without losing an extreme."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query
+
+from holter.server.api.answers import Answer, FieldProblems, Problem, number, refused_fields
+from holter.server.api.shapes import ChartData
+from holter.server.forms import STEP_LIMIT
+from holter.server.parts import OfServer
+from holter.server.store import ChartSeries, Segment, SeriesSummary
+from holter.types import Labels, SeriesKey, labels_of
+
+SERIES_LIMIT = 500
+POINTS_LIMIT = 100_000
+Step = Annotated[int, Query(ge=-STEP_LIMIT, le=STEP_LIMIT)]
+
+router = APIRouter(tags=["runs"])
+
+
+@router.get(
+    "/runs/{run_id}/data",
+    responses={
+        200: {"model": ChartData},
+        404: {"model": Problem, "description": "There is no such run"},
+        422: {"model": FieldProblems},
+    },
+)
+def chart_data(
+    run_id: str,
+    parts: OfServer,
+    metric: Annotated[list[str], Query(min_length=1, description="Once for each metric wanted")],
+    labels: Annotated[
+        str | None, Query(description='A JSON object, e.g. {"rank": 3}: only these series')
+    ] = None,
+    from_step: Annotated[int | None, Query(alias="from", ge=-STEP_LIMIT, le=STEP_LIMIT)] = None,
+    to_step: Annotated[int | None, Query(alias="to", ge=-STEP_LIMIT, le=STEP_LIMIT)] = None,
+    points: Annotated[int, Query(ge=10, le=POINTS_LIMIT, description="About how many, each series")] = 1000,
+) -> Answer:
+    """Series over a range of steps. Every minimum and maximum is among the points or in the band.
+
+    Without `labels`, all series of a metric; metrics that the run does not have are left out.
+    """
+    wanted = _labels(labels)
+    if isinstance(wanted, str):
+        return refused_fields([(("query", "labels"), wanted)])
+    internal = parts.overview.run_id(run_id)
+    keys = _keys(parts.store.series(internal), set(metric), wanted)
+    if len(keys) > SERIES_LIMIT:
+        reason = (
+            f"these are {len(keys)} series, expected at most {SERIES_LIMIT}: name labels, or fewer metrics"
+        )
+        return refused_fields([(("query", "metric"), reason)])
+    drawn = parts.store.chart(internal, keys, from_step=from_step, to_step=to_step, points=points)
+    attempts = parts.store.attempts(internal)
+    return Answer(
+        {
+            "run_id": run_id,
+            "attempts": [
+                {"number": one.number, "first_step": one.first_step, "last_step": one.last_step}
+                for one in attempts
+            ],
+            "series": [_series(one) for one in drawn],
+        }
+    )
+
+
+def _labels(text: str | None) -> Labels | str | None:
+    """The labels asked for, None for any, or what was expected of them."""
+    if text is None:
+        return None
+    try:
+        return labels_of(msgspec.json.decode(text, type=dict[str, str | int | float | bool]))
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        return f"expected a JSON object of names and values: {error}"
+
+
+def _keys(
+    series: Sequence[SeriesSummary], metrics: Collection[str], labels: Labels | None
+) -> list[SeriesKey]:
+    return sorted(
+        one.key
+        for one in series
+        if one.key.metric in metrics and (labels is None or one.key.labels == labels)
+    )
+
+
+def _series(one: ChartSeries) -> dict[str, Any]:
+    return {
+        "metric": one.key.metric,
+        "labels": dict(one.key.labels),
+        "count": one.count,
+        "reduced": one.reduced,
+        "segments": [_segment(segment) for segment in one.segments],
+        "nonfinite": [
+            {"attempt": int(attempt), "step": int(step), "value": number(float(value))}
+            for attempt, step, value in one.nonfinite
+        ],
+        "nonfinite_count": one.nonfinite_count,
+    }
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    band = segment.band
+    return {
+        "attempt": segment.attempt,
+        "ghost": segment.ghost,
+        "step": segment.step.tolist(),
+        "time": segment.time.tolist(),
+        "value": segment.value.tolist(),
+        "band": band
+        and {
+            "step": band.step.tolist(),
+            "minimum": band.minimum.tolist(),
+            "maximum": band.maximum.tolist(),
+            "mean": band.mean.tolist(),
+        },
+    }

@@ -1,0 +1,120 @@
+"""Incidents: the inbox, one incident, and what people do with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from holter.server.api.answers import Answer, FieldProblems, Problem
+from holter.server.api.shapes import Incident as IncidentShape
+from holter.server.api.shapes import Incidents, IncidentState, Severity
+from holter.server.incidents.reading import read_incident, read_incidents
+from holter.server.models import Incident
+from holter.server.parts import OfServer, Parts
+
+Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
+LIST_LIMIT = 1000
+NOT_FOUND: dict[int | str, dict[str, Any]] = {
+    404: {"model": Problem, "description": "There is no such incident"}
+}
+ONE: dict[int | str, dict[str, Any]] = {200: {"model": IncidentShape}, **NOT_FOUND}
+
+router = APIRouter(tags=["incidents"], responses={422: {"model": FieldProblems}})
+
+
+class By(BaseModel):
+    """Who does it; left out, whoever is logged in."""
+
+    model_config = ConfigDict(extra="forbid")
+    by: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+
+
+class ByWithText(By):
+    """Who does it, and perhaps a word about it."""
+
+    text: str = Field(default="", max_length=10_000, pattern=r"^[^\x00]*$")
+
+
+class Comment(By):
+    """Words for an incident's history."""
+
+    text: str = Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
+
+
+@router.get("/runs/{run_id}/incidents", responses={200: {"model": Incidents}, **NOT_FOUND})
+def incidents_of_run(run_id: str, parts: OfServer) -> Answer:
+    """Every incident of a run, in the order of their steps."""
+    internal = parts.overview.run_id(run_id)
+    query = select(Incident).where(Incident.run_id == internal).order_by(Incident.start_step, Incident.id)
+    with Session(parts.engine) as session:
+        return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
+
+
+@router.get("/incidents", responses={200: {"model": Incidents}})
+def list_incidents(
+    parts: OfServer,
+    state: IncidentState | Literal["all"] = "all",
+    acknowledged: bool | None = None,
+    severity: Severity | None = None,
+    run: Annotated[str | None, Query(description="The id of a run")] = None,
+    limit: Annotated[int, Query(ge=1, le=LIST_LIMIT)] = 500,
+) -> Answer:
+    """Incidents of all runs, the newest first."""
+    query = select(Incident).order_by(Incident.opened_at.desc(), Incident.id.desc()).limit(limit)
+    if state != "all":
+        query = query.where(Incident.state == state)
+    if acknowledged is not None:
+        query = query.where(Incident.acknowledged_at.is_not(None) == acknowledged)
+    if severity is not None:
+        query = query.where(Incident.severity == severity)
+    if run is not None:
+        query = query.where(Incident.run_id == parts.overview.run_id(run))
+    with Session(parts.engine) as session:
+        return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
+
+
+@router.get("/incidents/{incident_id}", responses=ONE)
+def one_incident(incident_id: Id, parts: OfServer) -> Answer:
+    """One incident with its evidence, advice and history."""
+    with Session(parts.engine) as session:
+        return Answer(read_incident(session, incident_id))
+
+
+@router.post("/incidents/{incident_id}/acknowledge", responses=ONE)
+def acknowledge(incident_id: Id, parts: OfServer, request: Request, body: By | None = None) -> Answer:
+    """Take it on: no more reminders about it."""
+    return Answer(parts.incidents.acknowledge(incident_id, by=_by(parts, request, body)))
+
+
+@router.post("/incidents/{incident_id}/unacknowledge", responses=ONE)
+def unacknowledge(incident_id: Id, parts: OfServer, request: Request, body: By | None = None) -> Answer:
+    """Take an acknowledgement back."""
+    return Answer(parts.incidents.unacknowledge(incident_id, by=_by(parts, request, body)))
+
+
+@router.post("/incidents/{incident_id}/close", responses=ONE)
+def close(incident_id: Id, parts: OfServer, request: Request, body: ByWithText | None = None) -> Answer:
+    """Done with it: it stays closed unless it gets worse."""
+    text = body.text if body else ""
+    return Answer(parts.incidents.close(incident_id, by=_by(parts, request, body), text=text))
+
+
+@router.post("/incidents/{incident_id}/reopen", responses=ONE)
+def reopen(incident_id: Id, parts: OfServer, request: Request, body: ByWithText | None = None) -> Answer:
+    """It was closed too early."""
+    text = body.text if body else ""
+    return Answer(parts.incidents.reopen(incident_id, by=_by(parts, request, body), text=text))
+
+
+@router.post("/incidents/{incident_id}/comment", responses=ONE)
+def comment(incident_id: Id, parts: OfServer, request: Request, body: Comment) -> Answer:
+    """Add words to its history."""
+    return Answer(parts.incidents.comment(incident_id, body.text, by=_by(parts, request, body)))
+
+
+def _by(parts: Parts, request: Request, body: By | None) -> str | None:
+    return (body.by if body else None) or parts.access.user(request.headers)

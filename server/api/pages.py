@@ -1,0 +1,59 @@
+"""The pages for people, and the files they are made of."""
+
+from __future__ import annotations
+
+import gzip
+from importlib.resources import files
+
+from fastapi import APIRouter, Request, Response
+from jinja2 import Environment, select_autoescape
+
+from holter.server.api.answers import refused
+from holter.server.pages import PLOTLY_PATH, PageFile, Pages, plotly
+
+ALWAYS = "public, max-age=31536000, immutable"
+
+router = APIRouter(include_in_schema=False)
+_pages = Pages()
+
+
+@router.get("/")
+@router.get("/runs/{run_id}")
+@router.get("/incidents")
+@router.get("/incidents/{incident_id}")
+@router.get("/login")
+def page() -> Response:
+    """The one page; its scripts show what the address says."""
+    return Response(_pages.index(), media_type="text/html", headers={"Cache-Control": "no-cache"})
+
+
+@router.get("/static/{hash}/{path:path}")
+def static(hash: str, path: str, request: Request) -> Response:
+    """A file of the pages. Only under its own hash may it be kept."""
+    current = _pages.files()
+    found = current.by_path.get(path)
+    if found is None:
+        return refused(404, f"there is no file {path}")
+    return _file(request, found, ALWAYS if hash == current.hash else "no-store")
+
+
+@router.get(PLOTLY_PATH)
+def plotting_library(request: Request) -> Response:
+    """Plotly, from the installed package."""
+    return _file(request, plotly(), ALWAYS)
+
+
+@router.get("/docs")
+def reference(request: Request) -> Response:
+    """The REST interface for readers, from its OpenAPI description; nothing comes from elsewhere."""
+    source = (files("holter.server") / "reference.html").read_text()
+    template = Environment(autoescape=select_autoescape(default=True)).from_string(source)
+    return Response(template.render(api=request.app.openapi()), media_type="text/html")
+
+
+def _file(request: Request, file: PageFile, keep: str) -> Response:
+    headers = {"Cache-Control": keep, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"] = "gzip"
+        return Response(file.zipped, media_type=file.media_type, headers=headers)
+    return Response(file.content or gzip.decompress(file.zipped), media_type=file.media_type, headers=headers)

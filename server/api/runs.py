@@ -1,0 +1,72 @@
+"""Runs: the overview, one run, its series, its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from holter.metrics import role_of
+from holter.server.api.answers import Answer, FieldProblems, Problem, number, time_or_none
+from holter.server.api.shapes import RunDetail, Runs, RunState, SeriesList
+from holter.server.parts import OfServer
+
+router = APIRouter(tags=["runs"], responses={422: {"model": FieldProblems}})
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
+
+
+@router.get("/runs", responses={200: {"model": Runs}})
+def list_runs(
+    parts: OfServer, project: str | None = None, state: RunState | None = None, q: str | None = None
+) -> Answer:
+    """Every run, the one with the newest points first. `q`: part of the run's or project's name."""
+    runs = parts.overview.runs(project=project, state=state, q=q)
+    return Answer({"runs": [_with_numbers(run) for run in runs]})
+
+
+@router.get("/runs/{run_id}", responses={200: {"model": RunDetail}, **NOT_FOUND})
+def one_run(run_id: str, parts: OfServer) -> Answer:
+    """One run with its configuration, the charts to begin with, and what rollbacks cost."""
+    return Answer(_with_numbers(parts.overview.run(run_id)))
+
+
+@router.post("/runs/{run_id}/finish", responses={200: {"model": RunDetail}, **NOT_FOUND})
+def finish_run(run_id: str, parts: OfServer) -> Answer:
+    """Say that a run has ended: silence is no longer a stall. Points that come later open it again."""
+    parts.analysis.look_soon(parts.overview.finish(run_id))
+    return Answer(_with_numbers(parts.overview.run(run_id)))
+
+
+@router.get("/runs/{run_id}/series", responses={200: {"model": SeriesList}, **NOT_FOUND})
+def list_series(run_id: str, parts: OfServer, q: str | None = None) -> Answer:
+    """The series of a run by name. `q`: part of the metric's name or a label."""
+    wanted = (q or "").lower()
+    summaries = parts.store.series(parts.overview.run_id(run_id))
+    return Answer(
+        {
+            "series": [
+                {
+                    "metric": one.key.metric,
+                    "labels": dict(one.key.labels),
+                    "role": role_of(one.key).value,
+                    "points": one.points,
+                    "first_step": one.first_step,
+                    "last_step": one.last_step,
+                    "last_time": time_or_none(one.last_time),
+                    "last_value": number(one.last_value),
+                    "minimum": time_or_none(one.minimum),
+                    "maximum": time_or_none(one.maximum),
+                    "nonfinite": one.nonfinite,
+                }
+                for one in sorted(summaries, key=lambda one: one.key)
+                if wanted in str(one.key).lower()
+            ]
+        }
+    )
+
+
+def _with_numbers(run: dict[str, Any]) -> dict[str, Any]:
+    latest = {
+        role: point and {**point, "value": number(point["value"])} for role, point in run["latest"].items()
+    }
+    return {**run, "latest": latest}

@@ -1,0 +1,89 @@
+"""OpenAPI's description of what ingest takes: bodies that are decoded without pydantic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NAME = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\x00-\\x1f\\x7f]+$"}
+_LONG_NAME = {**_NAME, "maxLength": 500}
+_STEP = {"type": "integer", "minimum": -(2**53), "maximum": 2**53}
+_TIME = {
+    "anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1e11}, {"type": "null"}],
+    "description": "Unix seconds; null where there is no clock",
+}
+_VALUE = {
+    "anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}, {"type": "null"}],
+    "description": "null: not logged at this step",
+}
+_LABELS = {
+    "type": "object",
+    "propertyNames": _NAME,
+    "additionalProperties": {
+        "anyOf": [_NAME, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}],
+    },
+}
+_HEADER: dict[str, Any] = {
+    "project": _NAME,
+    "run": _LONG_NAME,
+    "attempt": {
+        "anyOf": [_NAME, {"type": "integer"}, {"type": "null"}],
+        "description": "the launch: a number from 0, or a name that all its writers share",
+    },
+    "writer": {
+        "anyOf": [{**_NAME, "maxLength": 1000}, {"type": "null"}],
+        "description": "the process that logged the points",
+    },
+    "batch_id": {"anyOf": [_NAME, {"type": "null"}], "description": "unique; the same again changes nothing"},
+    "labels": {**_LABELS, "description": "labels of every series in the batch"},
+    "restarts": {"type": "boolean", "description": "the log marks a new launch at the first row"},
+    "config": {"type": "object", "description": "added to the run's configuration"},
+}
+_COLUMNS = {
+    "type": "object",
+    "required": ["step"],
+    "properties": {
+        "step": {"type": "array", "minItems": 1, "items": _STEP},
+        "time": {"type": "array", "items": _TIME},
+    },
+    "propertyNames": _LONG_NAME,
+    "additionalProperties": {"type": "array", "items": _VALUE},
+    "description": "arrays of one length: step, perhaps time, and each metric",
+}
+_POINTS = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "object",
+        "required": ["step", "values"],
+        "additionalProperties": False,
+        "properties": {
+            "step": _STEP,
+            "time": _TIME,
+            "values": {
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": _LONG_NAME,
+                "additionalProperties": _VALUE,
+            },
+        },
+    },
+}
+
+
+def _form(name: str, shape: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["project", "run", name],
+        "additionalProperties": False,
+        "properties": {**_HEADER, name: shape},
+    }
+
+
+INGEST_BODY: dict[str, Any] = {
+    "required": True,
+    "description": "gzip or zstd with Content-Encoding; the binary form is described in docs/rest.md",
+    "content": {
+        "application/json": {"schema": {"oneOf": [_form("columns", _COLUMNS), _form("points", _POINTS)]}},
+        "application/msgpack": {"schema": {"type": "string", "format": "binary"}},
+    },
+}

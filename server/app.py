@@ -1,0 +1,71 @@
+"""The web application: the REST interface, the pages, and what every request passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+import holter
+from holter.server.api import answers, data, health, incidents, ingest, pages, runs, session, stream
+from holter.server.api.answers import Problem
+from holter.server.door import Door
+from holter.server.incidents import UnknownIncidentError
+from holter.server.parts import Parts
+from holter.server.runs import UnknownRunError
+from holter.settings import Settings
+
+_NEEDS_ACCESS: dict[int | str, dict[str, Any]] = {
+    401: {"model": Problem, "description": "A login or a token is needed"},
+    403: {"model": Problem, "description": "Another site's page, or a name that is not this server's"},
+}
+_BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))
+
+
+def create_app(settings: Settings, *, clock: Callable[[], float] = time.time) -> FastAPI:
+    """The application over one database. Its lifespan starts and closes what works in the background."""
+    return application(Parts(settings, clock=clock))
+
+
+def application(parts: Parts) -> FastAPI:
+    """The application over parts that are made, started or not. It closes them at its end."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if not parts.started:
+            await run_in_threadpool(parts.start)
+        parts.live.start()
+        try:
+            yield
+        finally:
+            parts.live.close()
+            await run_in_threadpool(parts.close)
+
+    app = FastAPI(
+        title="Holter",
+        version=holter.__version__,
+        description="Points in, charts and incidents out. Times are Unix seconds.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.parts = parts
+    api = APIRouter(prefix="/api/v1", responses=_NEEDS_ACCESS, dependencies=[_BEARER])
+    for noun in (ingest, runs, data, incidents, stream, session):
+        api.include_router(noun.router)
+    app.include_router(api)
+    app.include_router(health.router)
+    app.include_router(pages.router)
+    app.add_exception_handler(HTTPException, answers.on_http_error)
+    app.add_exception_handler(RequestValidationError, answers.on_invalid_request)
+    app.add_exception_handler(UnknownRunError, answers.on_unknown)
+    app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
+    app.add_middleware(Door, access=parts.access)
+    return app

@@ -1,0 +1,75 @@
+"""What Prometheus may ask: counters of what came in, gauges of how things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    GCCollector,
+    Metric,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from holter.server.live import Live
+from holter.server.models import Incident, Notification, Run, UnreadableRow
+
+
+class Counts:
+    """The server's metrics, in a registry of their own."""
+
+    def __init__(self, engine: Engine, live: Live) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        self._registry.register(_Standing(engine, live))
+        self.batches = Counter(
+            "holter_ingest_requests", "Batches posted, by HTTP status.", ["status"], registry=self._registry
+        )
+        self.points = Counter("holter_points", "Points made durable.", registry=self._registry)
+
+    def page(self) -> bytes:
+        """Everything in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class _Standing:
+    """Gauges that are counted in the database when they are asked for."""
+
+    def __init__(self, engine: Engine, live: Live) -> None:
+        self._engine = engine
+        self._live = live
+
+    def describe(self) -> list[Metric]:
+        """Nothing: so that registering does not ask the database."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """How many runs, incidents and notifications there are in each state."""
+        listeners = GaugeMetricFamily("holter_live_listeners", "Open streams of live news.")
+        listeners.add_metric([], self._live.listeners)
+        yield listeners
+        with Session(self._engine) as session:
+            runs = GaugeMetricFamily("holter_runs", "Runs stored.")
+            runs.add_metric([], session.scalar(select(func.count()).select_from(Run)) or 0)
+            yield runs
+            unreadable = GaugeMetricFamily(
+                "holter_unreadable", "Places in logs that could not be understood."
+            )
+            unreadable.add_metric([], session.scalar(select(func.count()).select_from(UnreadableRow)) or 0)
+            yield unreadable
+            incidents = GaugeMetricFamily("holter_incidents", "Incidents.", labels=["state", "severity"])
+            states = (Incident.state, Incident.severity)
+            for state, severity, count in session.execute(select(*states, func.count()).group_by(*states)):
+                incidents.add_metric([state, severity], count)
+            yield incidents
+            notifications = GaugeMetricFamily("holter_notifications", "Notifications.", labels=["state"])
+            by_state = select(Notification.state, func.count()).group_by(Notification.state)
+            for state, count in session.execute(by_state):
+                notifications.add_metric([state], count)
+            yield notifications

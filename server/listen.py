@@ -1,0 +1,78 @@
+"""Listens on an address until it is told to stop, and stops cleanly."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+
+from holter.server.app import application
+from holter.server.parts import Parts
+
+
+class PortTakenError(OSError):
+    """The address cannot be listened on."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens on an address; port 0 takes a free one. Raises PortTakenError, saying why."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PortTakenError(
+            f"cannot listen on {host} port {port} ({reason}): choose another with --port"
+        ) from error
+
+
+class Server(uvicorn.Server):
+    """The application over parts, started or not. Ends streams of live news before it waits for answers."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(
+            uvicorn.Config(
+                application(parts),
+                log_config=None,
+                access_log=False,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=10,
+                server_header=False,
+            )
+        )
+        self._parts = parts
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop taking requests and wait for those in progress."""
+        self._parts.live.close()
+        await super().shutdown(sockets)
+
+
+def listen(parts: Parts, listener: socket.socket, *, before: Callable[[], None] = lambda: None) -> None:
+    """Start the parts and serve until SIGINT or SIGTERM; `before` is called once all is started."""
+    # uvicorn repeats a signal after its own clean end, which would end us before we say goodbye
+    earlier = {which: signal.signal(which, _already_heard) for which in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        parts.start()
+        before()
+        Server(parts).run(sockets=[listener])
+    finally:
+        parts.close()
+        for which, handler in earlier.items():
+            signal.signal(which, handler)
+
+
+def set_up_logging(*, verbose: bool = False) -> None:
+    """Warnings and errors to standard error, one line each; `verbose`: what happens, too."""
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+
+
+def _already_heard(_number: int, _frame: FrameType | None) -> None:
+    pass

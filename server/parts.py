@@ -1,0 +1,91 @@
+"""The parts of a server: made together, started in order, closed in reverse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy.engine import make_url
+
+from holter.server.access import Access, refusal_to_start
+from holter.server.analysis import AnalysisLoop
+from holter.server.channels import open_channels
+from holter.server.counts import Counts
+from holter.server.database import connect
+from holter.server.incidents import Incidents
+from holter.server.live import Live
+from holter.server.migrate import upgrade
+from holter.server.news import tell_commits, tell_incidents
+from holter.server.outbox import Outbox, routes
+from holter.server.runs import Overview
+from holter.server.store import Store
+from holter.settings import Settings
+
+
+class OpenDoorError(RuntimeError):
+    """Others could reach the server, and nothing would stop them."""
+
+
+class Parts:
+    """What requests and commands work with. `start` once, `close` once or more."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        self.settings = settings
+        make_folder(settings)
+        self.engine = connect(settings.database)
+        channels = open_channels(settings.all_channels())
+        self.store = Store(self.engine, clock=clock)
+        self.incidents = Incidents(self.engine, routes=routes(channels), clock=clock)
+        self.analysis = AnalysisLoop(self.engine, self.store, self.incidents, clock=clock)
+        self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
+        self.overview = Overview(self.engine, self.store, clock=clock)
+        self.access = Access(settings, self.engine, clock=clock)
+        self.live = Live()
+        self.counts = Counts(self.engine, self.live)
+        self._closing = ExitStack()
+        self.started = False
+
+    def start(self) -> None:
+        """Migrate the database and start everything that works in the background.
+
+        Raises OpenDoorError where a password or token must be set first, StoreLockedError where another
+        server has the database, SQLAlchemyError where it cannot be reached.
+        """
+        with ExitStack() as undo:
+            undo.callback(self.engine.dispose)
+            upgrade(self.engine)
+            if refusal := refusal_to_start(self.settings, self.engine):
+                raise OpenDoorError(refusal)
+            for part in (self.store, self.analysis, self.outbox):
+                part.start()
+                undo.callback(part.close)
+            self.store.on_commit(tell_commits(self.live, self.overview))
+            self.incidents.on_change(tell_incidents(self.live))
+            self.incidents.on_change(self.outbox.wake)
+            self._closing = undo.pop_all()
+        self.started = True
+
+    def attach(self, more: AbstractContextManager[object]) -> None:
+        """Start something more, which ends before everything that it works with."""
+        self._closing.enter_context(more)
+
+    def close(self) -> None:
+        """End everything, what was started last first."""
+        self._closing.close()
+
+
+def make_folder(settings: Settings) -> None:
+    address = make_url(settings.database)
+    if address.get_backend_name() == "sqlite" and not settings.database_url:
+        settings.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def _of_request(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+OfServer = Annotated[Parts, Depends(_of_request)]

@@ -1,0 +1,277 @@
+"""Runs as the overview and the run page see them: health, latest values, strip, what rollbacks cost."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, select, update
+from sqlalchemy.orm import Session
+
+from holter.metrics import Role
+from holter.server.analysis import Standing
+from holter.server.goodput import Goodput, goodput, lost_from
+from holter.server.models import Incident, Project, Run
+from holter.server.store import Store
+from holter.server.strip import charts, relative_throughput, speakers
+from holter.timeline import Span
+from holter.types import SeriesKey
+
+REMEMBERED_RUNS = 512
+STRIP_INCIDENTS = 200
+STRIP_POINTS = 1000
+_WEIGHT = {"info": 1, "warning": 2, "critical": 3}
+
+
+class UnknownRunError(LookupError):
+    """There is no run of this id."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRow:
+    """What the database says of a run itself."""
+
+    id: int
+    public_id: str
+    name: str
+    project: str
+    created_at: float
+    updated_at: float
+    finished_at: float | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Facts:
+    """What a run's points say, as of one `updated_at`: worked out once, kept until points arrive."""
+
+    updated_at: float
+    points: int
+    series: int
+    first_time: float | None
+    last_time: float | None
+    last_step: int | None
+    latest: Mapping[str, Any]
+    strip: Mapping[str, Any]
+
+
+class Overview:
+    """Reads runs as JSON (docs/rest.md). Remembers what the points of recent runs say until new ones come."""
+
+    def __init__(self, engine: Engine, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+        self._engine = engine
+        self._store = store
+        self._clock = clock
+        self._facts: OrderedDict[int, Facts] = OrderedDict()
+
+    def runs(
+        self, *, project: str | None = None, state: str | None = None, q: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Every run that fits, the one with the newest points first. `q`: part of its name or project."""
+        with Session(self._engine) as session:
+            rows = [row for row in _rows(session) if _fits(row, project, q)]
+            incidents = _incidents(session, [row.id for row in rows])
+        runs = [self._summary(row, incidents.get(row.id, [])) for row in rows]
+        return [run for run in runs if state is None or run["state"] == state]
+
+    def run(self, public_id: str) -> dict[str, Any]:
+        """One run with its configuration, charts, and what rollbacks cost. Raises UnknownRunError."""
+        with Session(self._engine) as session:
+            row = next(iter(_rows(session, public_id)), None)
+            if row is None:
+                raise UnknownRunError(f"There is no run {public_id}.")
+            config = session.scalar(select(Run.config).where(Run.id == row.id))
+            incidents = _incidents(session, [row.id]).get(row.id, [])
+        series = self._store.series(row.id)
+        spans = self._spans(row.id)
+        cost = self._goodput(row.id, series, spans)
+        return {
+            **self._summary(row, incidents),
+            "config": config or {},
+            "lost_steps": sum(lost_from(span, spans)[1] for span in spans),
+            "lost_seconds": cost.lost_seconds,
+            "goodput": cost.share,
+            "charts": charts(series),
+        }
+
+    def run_id(self, public_id: str) -> int:
+        """The store's number of a run. Raises UnknownRunError."""
+        with Session(self._engine) as session:
+            found = session.scalar(select(Run.id).where(Run.public_id == public_id))
+        if found is None:
+            raise UnknownRunError(f"There is no run {public_id}.")
+        return found
+
+    def public_id(self, run_id: int) -> str | None:
+        """The id that addresses show for a run of the store."""
+        with Session(self._engine) as session:
+            return session.scalar(select(Run.public_id).where(Run.id == run_id))
+
+    def finish(self, public_id: str) -> int:
+        """Note that a run has ended; points that come later open it again. Raises UnknownRunError."""
+        run_id = self.run_id(public_id)
+        with Session(self._engine) as session, session.begin():
+            session.execute(update(Run).where(Run.id == run_id).values(finished_at=self._clock()))
+        return run_id
+
+    def configure(self, run_id: int, config: Mapping[str, Any]) -> None:
+        """Add to what a run says of its configuration; newer values of a name replace older ones."""
+        with Session(self._engine) as session, session.begin():
+            run = session.scalar(select(Run).where(Run.id == run_id).with_for_update())
+            if run is not None and not config.items() <= run.config.items():
+                run.config = {**run.config, **config}
+
+    def _summary(self, row: RunRow, incidents: Sequence[Incident]) -> dict[str, Any]:
+        facts = self._facts_of(row)
+        open_ones = [incident for incident in incidents if incident.state == "open"]
+        worst = max(open_ones, key=lambda one: (_WEIGHT[one.severity], one.opened_at), default=None)
+        return {
+            "id": row.public_id,
+            "project": row.project,
+            "name": row.name,
+            "state": self._state(row, facts, open_ones),
+            "created_at": row.created_at,
+            "updated_at": row.updated_at,
+            "first_time": facts.first_time,
+            "last_time": facts.last_time,
+            "last_step": facts.last_step,
+            "points": facts.points,
+            "series": facts.series,
+            "attempts": len(facts.strip["attempts"]),
+            "health": worst.severity if worst else "ok",
+            "open_incidents": len(open_ones),
+            "worst": _worst(worst) if worst else None,
+            "latest": facts.latest,
+            "strip": {**facts.strip, "incidents": _marks(incidents)},
+        }
+
+    def _state(self, row: RunRow, facts: Facts, open_ones: Iterable[Incident]) -> str:
+        standing = Standing(
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            last_time=facts.last_time,
+            finished_at=row.finished_at,
+        )
+        if row.finished_at is not None and row.finished_at >= row.updated_at:
+            return "finished"
+        if any(incident.kind == "stall" for incident in open_ones):
+            return "stalled"
+        return "running" if standing.live(self._clock()) else "finished"
+
+    def _facts_of(self, row: RunRow) -> Facts:
+        known = self._facts.get(row.id)
+        if known is None or known.updated_at != row.updated_at:
+            known = self._read_facts(row)
+            self._facts[row.id] = known
+        self._facts.move_to_end(row.id)
+        while len(self._facts) > REMEMBERED_RUNS:
+            self._facts.popitem(last=False)
+        return known
+
+    def _read_facts(self, row: RunRow) -> Facts:
+        series = self._store.series(row.id)
+        attempts = self._store.attempts(row.id)
+        spans = [Span(one.number, one.first_step, one.last_step) for one in attempts]
+        best = speakers(series)
+        newest = self._store.latest(row.id)
+        first_times = [one.first_time for one in attempts if one.first_time is not None]
+        last_times = [one.last_time for one in attempts if one.last_time is not None]
+        return Facts(
+            updated_at=row.updated_at,
+            points=sum(one.points for one in series),
+            series=len(series),
+            first_time=min(first_times, default=None),
+            last_time=max(last_times, default=None),
+            last_step=attempts[-1].last_step if attempts else None,
+            latest={role.value: _latest(best.get(role), newest) for role in _LATEST},
+            strip={
+                "first_step": min((span.first_step for span in spans), default=None),
+                "last_step": max((span.last_step for span in spans), default=None),
+                "attempts": [
+                    {
+                        "number": one.number,
+                        "first_step": one.first_step,
+                        "last_step": one.last_step,
+                        "first_time": one.first_time,
+                        "last_time": one.last_time,
+                        "lost_from_step": lost_from(span, spans)[0],
+                    }
+                    for one, span in zip(attempts, spans, strict=True)
+                ],
+                "throughput": self._throughput(row.id, best),
+            },
+        )
+
+    def _throughput(self, run_id: int, best: Mapping[Role, SeriesKey]) -> Mapping[str, Sequence[Any]]:
+        role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
+        if role not in best:
+            return {"step": [], "relative": []}
+        drawn = self._store.chart(run_id, [best[role]], points=STRIP_POINTS)
+        kept = [segment for one in drawn for segment in one.segments if not segment.ghost]
+        steps = [part.band.step if part.band is not None else part.step for part in kept]
+        values = [part.band.mean if part.band is not None else part.value for part in kept]
+        return relative_throughput(
+            np.concatenate([np.empty(0, np.int64), *steps]),
+            np.concatenate([np.empty(0), *values]),
+            slower_is_more=role is Role.STEP_TIME,
+        )
+
+    def _spans(self, run_id: int) -> list[Span]:
+        return [Span(one.number, one.first_step, one.last_step) for one in self._store.attempts(run_id)]
+
+    def _goodput(self, run_id: int, series: Sequence[Any], spans: Sequence[Span]) -> Goodput:
+        if not series:
+            return Goodput(lost_seconds=None, share=None)
+        clock = max(series, key=lambda one: one.points).key
+        return goodput(self._store.read(run_id, [clock])[clock], spans)
+
+
+_LATEST = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
+
+
+def _rows(session: Session, public_id: str | None = None) -> list[RunRow]:
+    columns = (Run.id, Run.public_id, Run.name, Project.name.label("project"))
+    times = (Run.created_at, Run.updated_at, Run.finished_at)
+    query = select(*columns, *times).join(Project, Project.id == Run.project_id)
+    if public_id is not None:
+        query = query.where(Run.public_id == public_id)
+    rows = session.execute(query.order_by(Run.updated_at.desc(), Run.id.desc()))
+    return [RunRow(**row._mapping) for row in rows]
+
+
+def _fits(row: RunRow, project: str | None, q: str | None) -> bool:
+    said = f"{row.project}/{row.name}".lower()
+    return (project is None or row.project == project) and (q is None or q.lower() in said)
+
+
+def _incidents(session: Session, run_ids: Sequence[int]) -> dict[int, list[Incident]]:
+    grouped: dict[int, list[Incident]] = {}
+    query = select(Incident).where(Incident.run_id.in_(run_ids)).order_by(Incident.start_step, Incident.id)
+    for incident in session.scalars(query):
+        grouped.setdefault(incident.run_id, []).append(incident)
+    return grouped
+
+
+def _worst(incident: Incident) -> dict[str, Any]:
+    names = ("id", "kind", "severity", "summary", "start_step", "opened_at")
+    return {name: getattr(incident, name) for name in names}
+
+
+def _marks(incidents: Sequence[Incident]) -> list[dict[str, Any]]:
+    """The incidents a strip shows: all, or the gravest and newest where there are very many."""
+    gravest = sorted(incidents, key=lambda one: (-_WEIGHT[one.severity], -one.start_step))[:STRIP_INCIDENTS]
+    names = ("id", "kind", "severity", "state", "attempt", "start_step", "end_step")
+    marks = [{name: getattr(one, name) for name in names} for one in gravest]
+    return sorted(marks, key=lambda mark: (mark["start_step"], mark["id"]))
+
+
+def _latest(
+    key: SeriesKey | None, newest: Mapping[SeriesKey, tuple[int, int, float, float]]
+) -> dict[str, Any] | None:
+    if key is None or key not in newest:
+        return None
+    _, step, _, value = newest[key]
+    return {"metric": key.metric, "value": value, "step": step}

@@ -1,0 +1,101 @@
+"""The health strip: a run's whole life on one line, and which of its series speak for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from holter.metrics import Role, role_of
+from holter.types import FloatArray, IntArray, SeriesKey
+
+BINS = 120
+CHART_SERIES = 50
+SPEAKING = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
+_TITLES = {
+    Role.LOSS: "Loss",
+    Role.THROUGHPUT: "Throughput",
+    Role.GRAD_NORM: "Gradient norm",
+    Role.LEARNING_RATE: "Learning rate",
+    Role.STEP_TIME: "Step time",
+    Role.MFU: "MFU",
+    Role.EVAL_LOSS: "Evaluation loss",
+    Role.DATASET_LOSS: "Loss by dataset",
+    Role.LOSS_SCALE: "Loss scale",
+    Role.MIXTURE: "Mixture",
+    Role.BATCH_SIZE: "Batch size",
+    Role.COMPUTE_TIME: "Compute time",
+    Role.COLLECTIVE_TIME: "Collective time",
+    Role.MEMORY: "Memory",
+}
+_TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE})
+
+
+class Counted(Protocol):
+    """What is asked of a series: its key and how many points it has."""
+
+    @property
+    def key(self) -> SeriesKey: ...
+    @property
+    def points(self) -> int: ...
+
+
+def speakers(series: Iterable[Counted]) -> dict[Role, SeriesKey]:
+    """The one series of each role that stands for it: few labels, many points, a short name."""
+    ranked = sorted(series, key=lambda one: (len(one.key.labels), -one.points, len(one.key.metric), one.key))
+    best: dict[Role, SeriesKey] = {}
+    for one in ranked:
+        best.setdefault(role_of(one.key), one.key)
+    return {role: best[role] for role in SPEAKING if role in best}
+
+
+def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
+    """The charts a run's page begins with: a chart a metric, those that matter most first.
+
+    A chart names at most `CHART_SERIES` of its series; `series_count` says how many there are.
+    """
+    groups: dict[tuple[Role, str], list[SeriesKey]] = {}
+    for one in series:
+        role = role_of(one.key)
+        if role is not Role.OTHER:
+            groups.setdefault((role, "" if role in _TOGETHER else one.key.metric), []).append(one.key)
+    order = list(_TITLES)
+    ranked = sorted(
+        groups.items(), key=lambda group: (order.index(group[0][0]), len(group[0][1]), group[0][1])
+    )
+    alone = [role for (role, _), _ in ranked]
+    return [
+        {
+            "title": _TITLES[role] if alone.count(role) == 1 else f"{_TITLES[role]}: {metric}",
+            "role": role.value,
+            "series": [
+                {"metric": key.metric, "labels": dict(key.labels)} for key in sorted(keys)[:CHART_SERIES]
+            ],
+            "series_count": len(keys),
+        }
+        for (role, metric), keys in ranked
+    ]
+
+
+def relative_throughput(
+    step: IntArray, value: FloatArray, *, slower_is_more: bool
+) -> Mapping[str, Sequence[Any]]:
+    """Throughput over the run in up to `BINS` bins, each as a share of the run's own best.
+
+    `step` and `value` [n], ghost branches left out; `slower_is_more`: the values are times a step.
+    """
+    usable = np.isfinite(value) & (value > 0)
+    step, rate = step[usable], 1.0 / value[usable] if slower_is_more else value[usable]
+    if not len(step):
+        return {"step": [], "relative": []}
+    low, high = int(step.min()), int(step.max())
+    place = ((step - low) * BINS // max(high - low + 1, BINS)).astype(np.int64)
+    count = np.bincount(place)
+    filled = np.flatnonzero(count)
+    mean = np.bincount(place, weights=rate)[filled] / count[filled]
+    best = float(np.quantile(mean, 0.95))
+    first = np.full(len(count), high)
+    np.minimum.at(first, place, step)
+    relative = np.clip(mean / best, 0.0, 1.0)
+    return {"step": first[filled].tolist(), "relative": np.round(relative, 4).tolist()}

@@ -1,0 +1,89 @@
+"""A real server over a real database, on a free port, and a client that talks to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holter.server.listen import Server, bind
+from holter.server.parts import Parts
+from holter.settings import Settings
+
+Post = Callable[..., dict[str, Any]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+
+
+@pytest.fixture(autouse=True)
+def quiet_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No holter.toml and no data directory but the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+
+
+@contextmanager
+def served(settings: Settings) -> Iterator[tuple[Parts, str]]:
+    """A server on a free port: its parts and its address."""
+    with bind("127.0.0.1", 0) as listener:
+        parts = Parts(settings)
+        parts.start()
+        server = Server(parts)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield parts, f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
+            parts.close()
+
+
+@pytest.fixture
+def serve() -> Serve:
+    """Starts servers with settings of a test's own: `with serve(settings) as (parts, address):`."""
+    return served
+
+
+@pytest.fixture
+def settings(sqlite_url: str) -> Settings:
+    """A server for this machine only."""
+    return Settings(database_url=sqlite_url)
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[tuple[Parts, str]]:
+    """The parts of a running server, and its address."""
+    with served(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def parts(server: tuple[Parts, str]) -> Parts:
+    """The parts of the running server."""
+    return server[0]
+
+
+@pytest.fixture
+def client(server: tuple[Parts, str]) -> Iterator[httpx.Client]:
+    """Talks to the running server."""
+    with httpx.Client(base_url=server[1], timeout=30) as talking:
+        yield talking
+
+
+@pytest.fixture
+def post(client: httpx.Client) -> Post:
+    """Sends a batch that must be accepted; returns what was answered."""
+
+    def send(columns: dict[str, list[Any]], **header: Any) -> dict[str, Any]:
+        body = {"project": "llm", "run": "a", "columns": columns} | header
+        answer = client.post("/api/v1/ingest", json=body)
+        assert answer.status_code == 200, answer.text
+        reply: dict[str, Any] = answer.json()
+        return reply
+
+    return send

@@ -1,0 +1,216 @@
+"""Who may come in: this machine without login, everyone else with a password or a token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from holter.server import tokens
+from holter.server.access import COOKIE, LOGINS_ALLOWED, SESSION_SECONDS, Access, refusal_to_start
+from holter.server.models import Token
+from holter.server.parts import OpenDoorError, Parts
+from holter.settings import Settings
+
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+LOCAL = {"host": "127.0.0.1:8765"}
+PASSWORD = "correct horse"
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def access_to(engine: Engine, clock: Clock | None = None, **settings: object) -> Access:
+    made = Access(Settings(**settings), engine, clock=clock or Clock())  # type: ignore[arg-type]
+    made.refresh()
+    return made
+
+
+def make_token(engine: Engine, name: str) -> str:
+    with Session(engine) as session, session.begin():
+        return tokens.create(session, name, now=0.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"host": "0.0.0.0"}, "the address 0.0.0.0"),
+        ({"host": "192.168.7.1"}, "the address 192.168.7.1"),
+        ({"public_url": "https://holter.example.com"}, "https://holter.example.com"),
+    ],
+)
+def test_where_others_can_reach_it_the_server_needs_a_password_or_a_token_to_start(
+    settings: dict[str, str], reason: str, sqlite_engine: Engine
+) -> None:
+    refusal = refusal_to_start(Settings(**settings), sqlite_engine)  # type: ignore[arg-type]
+    assert refusal is not None
+    assert reason in refusal
+    assert "HOLTER_PASSWORD=" in refusal
+    assert "holter token create" in refusal
+    with_password = Settings(**settings, password=PASSWORD)  # type: ignore[arg-type]
+    assert refusal_to_start(with_password, sqlite_engine) is None
+    make_token(sqlite_engine, "agents")
+    assert refusal_to_start(Settings(**settings), sqlite_engine) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.53"])
+def test_on_this_machine_alone_it_needs_none(host: str, sqlite_engine: Engine) -> None:
+    assert refusal_to_start(Settings(host=host), sqlite_engine) is None
+
+
+def test_parts_refuse_to_start_with_an_open_door(sqlite_url: str) -> None:
+    with pytest.raises(OpenDoorError, match="neither a password nor a token"):
+        Parts(Settings(database_url=sqlite_url, host="0.0.0.0")).start()
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [
+        ("GET", {"host": "127.0.0.1:8765"}, None),
+        ("GET", {"host": "localhost:9"}, None),
+        ("GET", {"host": "[::1]:8765"}, None),
+        ("GET", {"host": "rebound.example.com:8765"}, 403),
+        ("GET", {"host": "127.0.0.1.example.com"}, 403),
+        ("GET", {}, 403),
+        ("GET", {**LOCAL, "x-forwarded-for": "10.0.0.1"}, 403),
+        ("GET", {**LOCAL, "origin": "https://evil.example.com"}, None),
+        ("POST", LOCAL, None),
+        ("POST", {**LOCAL, "origin": "http://127.0.0.1:8765"}, None),
+        ("POST", {**LOCAL, "origin": "http://127.0.0.1:9999"}, 403),
+        ("POST", {**LOCAL, "origin": "https://evil.example.com"}, 403),
+        ("POST", {**LOCAL, "origin": "null"}, 403),
+        ("POST", {**LOCAL, "sec-fetch-site": "cross-site"}, 403),
+        ("DELETE", {**LOCAL, "sec-fetch-site": "same-site"}, 403),
+        ("POST", {**LOCAL, "sec-fetch-site": "same-origin"}, None),
+        ("GET", {**LOCAL, "authorization": "Bearer holter_unknown"}, 401),
+    ],
+)
+def test_without_login_only_this_machine_and_its_own_pages_come_in(
+    method: str, headers: dict[str, str], status: int | None, sqlite_engine: Engine
+) -> None:
+    refusal = access_to(sqlite_engine).refuse(method, headers, open_to_all=False)
+    assert (refusal and refusal.status) == status
+
+
+def test_a_token_opens_until_it_is_revoked(sqlite_engine: Engine) -> None:
+    clock = Clock()
+    token = make_token(sqlite_engine, "agents")
+    access = access_to(sqlite_engine, clock, host="0.0.0.0")
+    headers = {"authorization": f"Bearer {token}"}
+    assert access.refuse("POST", headers, open_to_all=False) is None
+    assert access.user(headers) == "agents"
+    for wrong in ("", "Bearer", f"Bearer {token}x", f"Basic {token}", token):
+        assert access.refuse("GET", {"authorization": wrong}, open_to_all=False) is not None
+    with Session(sqlite_engine) as session, session.begin():
+        tokens.revoke(session, "agents", now=1.0)
+    clock.now += 6
+    assert access.stale
+    access.refresh()
+    refusal = access.refuse("POST", headers, open_to_all=False)
+    assert refusal is not None
+    assert refusal.status == 401
+    with Session(sqlite_engine) as session:
+        assert session.query(Token).one().last_used_at == 1000.0
+
+
+def test_the_database_does_not_hold_the_token_itself(sqlite_engine: Engine) -> None:
+    token = make_token(sqlite_engine, "agents")
+    with Session(sqlite_engine) as session:
+        kept = session.query(Token).one()
+        assert token not in {kept.digest, kept.name}
+
+
+def test_a_session_lasts_as_long_as_what_opened_it(sqlite_engine: Engine) -> None:
+    clock = Clock()
+    token = make_token(sqlite_engine, "ana")
+    access = access_to(sqlite_engine, clock, host="0.0.0.0", password=PASSWORD)
+    by_password, by_token = access.log_in(PASSWORD), access.log_in(token)
+    assert access.user({"cookie": f"{COOKIE}={by_password}"}) == "admin"
+    assert access.user({"cookie": f"a=b; {COOKIE}={by_token}; c=d"}) == "ana"
+    changed = access_to(sqlite_engine, clock, host="0.0.0.0", password="another horse")
+    assert changed.user({"cookie": f"{COOKIE}={by_password}"}) is None
+    assert changed.user({"cookie": f"{COOKIE}={by_token}"}) == "ana"
+    clock.now += SESSION_SECONDS + 1
+    assert access.user({"cookie": f"{COOKIE}={by_password}"}) is None
+
+
+def test_a_cookie_cannot_be_made_or_prolonged(sqlite_engine: Engine) -> None:
+    access = access_to(sqlite_engine, password=PASSWORD)
+    cookie = access.log_in(PASSWORD)
+    assert cookie is not None
+    subject, expires, signature = cookie.split(".")
+    forged = [
+        "", "..", "password..", f"{subject}.{int(expires) + 1}.{signature}", f"{subject}.{expires}.",
+        f"nobody.{expires}.{signature}", f"{subject}.{expires}.{signature}é", f"{subject}.x.{signature}",
+    ]  # fmt: skip
+    for wrong in forged:
+        assert access.user({"cookie": f"{COOKIE}={wrong}"}) is None
+    assert access.log_in("wrong") is None
+    assert access_to(sqlite_engine).log_in("") is None
+
+
+def test_failed_logins_make_an_address_wait(sqlite_engine: Engine) -> None:
+    clock = Clock()
+    access = access_to(sqlite_engine, clock, password=PASSWORD)
+    for _ in range(LOGINS_ALLOWED):
+        assert access.wait_before_login("10.0.0.1") == 0
+        access.login_failed("10.0.0.1")
+    assert 0 < access.wait_before_login("10.0.0.1") <= 61
+    assert access.wait_before_login("10.0.0.2") == 0
+    clock.now += 61
+    assert access.wait_before_login("10.0.0.1") == 0
+
+
+def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
+    settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
+    with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
+        assert browser.get("/").status_code == 200
+        assert browser.get("/api/v1/session").json() == {
+            "login_required": True, "logged_in": False, "user": None,
+        }  # fmt: skip
+        refused = browser.get("/api/v1/runs")
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"] == "Bearer"
+        for path in ("/metrics", "/docs", "/openapi.json", "/api/v1/stream"):
+            assert browser.get(path).status_code == 401
+        assert browser.post("/api/v1/session", json={"password": "wrong"}).status_code == 401
+        entered = browser.post("/api/v1/session", json={"password": PASSWORD})
+        assert entered.json() == {"login_required": True, "logged_in": True, "user": "admin"}
+        cookie = entered.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=lax" in cookie
+        assert browser.get("/api/v1/runs").status_code == 200
+        evil = browser.post("/api/v1/incidents/1/close", headers={"Origin": "https://evil.example.com"})
+        assert evil.status_code == 403
+        assert browser.delete("/api/v1/session").json()["logged_in"] is False
+        assert browser.get("/api/v1/runs").status_code == 401
+
+
+def test_too_many_failed_logins_are_told_when_to_come_back(sqlite_url: str, serve: Serve) -> None:
+    settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
+    with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
+        for _ in range(LOGINS_ALLOWED):
+            assert browser.post("/api/v1/session", json={"password": "wrong"}).status_code == 401
+        stopped = browser.post("/api/v1/session", json={"password": PASSWORD})
+        assert stopped.status_code == 429
+        assert 0 < int(stopped.headers["retry-after"]) <= 61
+
+
+def test_every_answer_carries_its_protection(client: httpx.Client) -> None:
+    for path in ("/", "/api/v1/runs", "/nowhere"):
+        answer = client.get(path)
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert client.get("/api/v1/runs").headers["cache-control"] == "no-store"
+    assert client.get("/api/v1/runs", headers={"Host": "rebound.example.com"}).status_code == 403

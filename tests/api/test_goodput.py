@@ -1,0 +1,110 @@
+"""What rollbacks cost: lost steps, lost seconds, goodput, and the strip's throughput."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from holter.metrics import Role
+from holter.server.goodput import goodput, lost_from
+from holter.server.strip import BINS, CHART_SERIES, charts, relative_throughput, speakers
+from holter.timeline import Span, superseded
+from holter.types import Series, SeriesKey
+
+
+def series(*pieces: tuple[int, range, float]) -> Series:
+    """Attempts of one point a second, each from its own start time."""
+    attempt = np.concatenate([np.full(len(steps), number) for number, steps, _ in pieces])
+    step = np.concatenate([np.array(steps, np.int64) for _, steps, _ in pieces])
+    time = np.concatenate([begin + np.arange(len(steps), dtype=float) for _, steps, begin in pieces])
+    return Series(key=SeriesKey("loss"), attempt=attempt, step=step, time=time, value=np.ones(len(step)))
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([Span(0, 0, 99)], [(None, 0)]),
+        ([Span(0, 0, 99), Span(1, 100, 150)], [(None, 0), (None, 0)]),
+        ([Span(0, 0, 99), Span(1, 80, 150)], [(80, 20), (None, 0)]),
+        ([Span(0, 0, 99), Span(1, 80, 85)], [(80, 20), (None, 0)]),
+        ([Span(0, 0, 99), Span(1, 50, 60), Span(2, 80, 85)], [(50, 31), (None, 0), (None, 0)]),
+        ([Span(0, 10, 99), Span(1, 0, 5)], [(10, 90), (None, 0)]),
+        ([Span(0, 0, 99), Span(2, 20, 30), Span(1, 10, 25)], [(10, 90), (None, 0), (20, 6)]),
+    ],
+)
+def test_lost_steps_are_those_that_the_timeline_supersedes(
+    spans: list[Span], expected: list[tuple[int | None, int]]
+) -> None:
+    assert [lost_from(span, spans) for span in spans] == expected
+    for span, (first, lost) in zip(spans, expected, strict=True):
+        steps = np.arange(span.first_step, span.last_step + 1)
+        ghost = superseded(np.full(len(steps), span.number), steps, spans)
+        assert int(ghost.sum()) == lost
+        assert (int(steps[ghost][0]) if lost else None) == first
+
+
+def test_time_spent_on_superseded_steps_is_lost_and_downtime_is_not_work() -> None:
+    one = series((0, range(100), 0.0), (1, range(80, 180), 199.0))
+    cost = goodput(one, [Span(0, 0, 99), Span(1, 80, 179)])
+    assert cost.lost_seconds == 20.0
+    assert cost.share == pytest.approx((79 + 99) / 298)
+
+
+def test_a_standstill_inside_an_attempt_is_not_work() -> None:
+    one = series((0, range(100), 0.0))
+    one.time[50:] += 1000.0
+    cost = goodput(one, [Span(0, 0, 99)])
+    assert cost.lost_seconds == 0.0
+    assert cost.share == pytest.approx(99 / 1099)
+
+
+def test_without_a_clock_nothing_is_made_up() -> None:
+    one = series((0, range(10), 0.0))
+    one.time[:] = np.nan
+    assert goodput(one, [Span(0, 0, 9)]).lost_seconds is None
+    assert goodput(one, [Span(0, 0, 9)]).share is None
+
+
+def test_throughput_is_told_relative_to_the_runs_own_best() -> None:
+    step = np.arange(10_000)
+    value = np.where(step < 5000, 200.0, 100.0)
+    drawn = relative_throughput(step, value, slower_is_more=False)
+    assert len(drawn["step"]) == len(drawn["relative"]) <= BINS
+    assert drawn["relative"][0] == 1.0
+    assert drawn["relative"][-1] == 0.5
+    slow = relative_throughput(step, 1 / value, slower_is_more=True)
+    assert np.allclose(slow["relative"], drawn["relative"])
+
+
+@pytest.mark.parametrize("value", [[], [np.nan], [0.0, -1.0], [np.inf]])
+def test_throughput_without_usable_values_is_empty(value: list[float]) -> None:
+    drawn = relative_throughput(np.arange(len(value)), np.array(value), slower_is_more=True)
+    assert drawn == {"step": [], "relative": []}
+
+
+class Counted(NamedTuple):
+    """A series and how many points it has."""
+
+    key: SeriesKey
+    points: int
+
+
+def test_the_series_with_few_labels_and_many_points_speaks_for_its_role() -> None:
+    total, rank = SeriesKey("train/loss"), SeriesKey("train/loss", (("rank", "0"),))
+    sparse = SeriesKey("loss")
+    found = speakers([Counted(rank, 9000), Counted(sparse, 10), Counted(total, 1000)])
+    assert found == {Role.LOSS: total}
+
+
+def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> None:
+    names = ["memory/used", "lr", "grad_norm", "tokens_per_sec", "loss", "something else"]
+    ranks = [SeriesKey("step_time", (("rank", f"{rank}"),)) for rank in range(200)]
+    drawn = charts([Counted(key, 10) for key in [*map(SeriesKey, names), *ranks]])
+    assert [chart["title"] for chart in drawn] == [
+        "Loss", "Throughput", "Gradient norm", "Learning rate", "Step time", "Memory",
+    ]  # fmt: skip
+    step_time = drawn[4]
+    assert len(step_time["series"]) == CHART_SERIES
+    assert step_time["series_count"] == 200

@@ -1,0 +1,169 @@
+"""POST /ingest over HTTP: durable before it is acknowledged, whole or not at all, sizes bounded."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import httpx
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+
+from holter.server.parts import Parts
+from holter.settings import Settings
+
+Post = Callable[..., dict[str, Any]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+INGEST = "/api/v1/ingest"
+BODY = {"project": "llm", "run": "a", "columns": {"step": [1, 2], "loss": [2.0, "NaN"], "lr": [1e-4, None]}}
+
+
+def values_of(client: httpx.Client, run_id: str, metric: str) -> list[float]:
+    data = client.get(f"/api/v1/runs/{run_id}/data", params={"metric": metric}).json()
+    return [value for one in data["series"] for segment in one["segments"] for value in segment["value"]]
+
+
+def test_points_are_there_once_they_are_acknowledged(client: httpx.Client, post: Post) -> None:
+    reply = post({"step": [1, 2, 3], "loss": [3.0, None, "NaN"], "lr": [0.1, 0.2, 0.3]})
+    assert reply["accepted"] == 5
+    assert reply["attempt"] == 0
+    assert reply["duplicate"] is False
+    assert reply["batch_id"]
+    assert values_of(client, reply["run_id"], "lr") == [0.1, 0.2, 0.3]
+    data = client.get(f"/api/v1/runs/{reply['run_id']}/data", params={"metric": "loss"}).json()
+    assert data["series"][0]["nonfinite"] == [{"attempt": 0, "step": 3, "value": "NaN"}]
+    assert data["series"][0]["count"] == 2
+
+
+def test_the_same_batch_again_changes_nothing(client: httpx.Client, post: Post) -> None:
+    first = post({"step": [1], "loss": [3.0]}, batch_id="one")
+    again = post({"step": [1], "loss": [4.0]}, batch_id="one")
+    assert again["duplicate"] is True
+    assert again["run_id"] == first["run_id"]
+    assert values_of(client, first["run_id"], "loss") == [3.0]
+
+
+def test_the_logs_own_word_decides_the_attempt(post: Post) -> None:
+    assert post({"step": [1], "loss": [3.0]}, attempt=0)["attempt"] == 0
+    assert post({"step": [1], "loss": [2.9]}, attempt="1")["attempt"] == 1
+
+
+@pytest.mark.parametrize(
+    ("coding", "compress"),
+    [("gzip", gzip.compress), ("zstd", zstandard.ZstdCompressor().compress), ("identity", bytes)],
+)
+def test_bodies_may_be_compressed(
+    client: httpx.Client, coding: str, compress: Callable[[bytes], bytes]
+) -> None:
+    content = compress(json.dumps(BODY).encode())
+    headers = {"Content-Type": "application/json; charset=utf-8", "Content-Encoding": coding}
+    answer = client.post(INGEST, content=content, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["accepted"] == 3
+
+
+def test_the_binary_form_arrives_bit_by_bit(client: httpx.Client) -> None:
+    value = np.random.default_rng(0).normal(size=1000)
+    body = {
+        "project": "llm", "run": "raw", "steps": np.arange(1000, dtype="<i8").tobytes(),
+        "times": (1.7e9 + np.arange(1000.0)).astype("<f8").tobytes(),
+        "columns": [{"metric": "loss", "labels": {"rank": 3}, "values": value.astype("<f8").tobytes()}],
+    }  # fmt: skip
+    headers = {"Content-Type": "application/msgpack"}
+    answer = client.post(INGEST, content=msgspec.msgpack.encode(body), headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert values_of(client, answer.json()["run_id"], "loss") == value.tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "reason"),
+    [
+        (b"{}", {"Content-Type": "text/plain"}, 415, "application/json"),
+        (b"{}", {"Content-Type": "application/json", "Content-Encoding": "br"}, 415, "gzip"),
+        (b"{}", {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 400, "not gzip"),
+        (
+            gzip.compress(b"{}")[:-4],
+            {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+            400,
+            "early",
+        ),
+        (
+            zstandard.ZstdCompressor().compress(b"0" * 1000)[:-1],
+            {"Content-Type": "application/json", "Content-Encoding": "zstd"},
+            400,
+            "zstd",
+        ),
+        (b"{}", {"Content-Type": "application/json"}, 422, "project"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_with_the_reason(
+    client: httpx.Client, content: bytes, headers: dict[str, str], status: int, reason: str
+) -> None:
+    answer = client.post(INGEST, content=content, headers=headers)
+    assert answer.status_code == status
+    assert reason in answer.text
+
+
+def test_a_batch_that_is_wrong_in_one_place_leaves_nothing_behind(client: httpx.Client) -> None:
+    body = BODY | {"columns": {"step": [1, 2], "loss": [2.0, 1.9], "lr": [1e-4, "x"]}}
+    answer = client.post(INGEST, json=body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["loc"] == ["body", "columns", "lr", 1]
+    assert client.get("/api/v1/runs").json() == {"runs": []}
+
+
+def test_bodies_are_bounded_before_and_after_decompression(sqlite_url: str, serve: Serve) -> None:
+    zeros = b'{"project":"' + b"0" * 3 * 2**20 + b'"}'
+    with serve(Settings(database_url=sqlite_url, max_batch_mb=1)) as (_, address):
+        for coding, content in (
+            ("identity", zeros),
+            ("gzip", gzip.compress(zeros)),
+            ("zstd", zstandard.ZstdCompressor().compress(zeros)),
+        ):
+            headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+            answer = httpx.post(address + INGEST, content=content, headers=headers)
+            assert answer.status_code == 413, coding
+            assert "max_batch_mb" in answer.json()["detail"]
+
+
+def test_a_configuration_that_comes_along_is_kept_and_added_to(client: httpx.Client, post: Post) -> None:
+    run = post({"step": [1], "loss": [3.0]}, config={"lr": 1e-4, "model": {"layers": 12}})["run_id"]
+    post({"step": [2], "loss": [2.9]}, config={"lr": 2e-4, "seed": 1})
+    config = client.get(f"/api/v1/runs/{run}").json()["config"]
+    assert config == {"lr": 2e-4, "model": {"layers": 12}, "seed": 1}
+
+
+def test_many_writers_at_once_lose_nothing(server: tuple[Parts, str]) -> None:
+    accepted: list[int] = []
+
+    def send(rank: int) -> None:
+        with httpx.Client(base_url=server[1], timeout=60) as client:
+            for batch in range(10):
+                steps = list(range(batch * 10, batch * 10 + 10))
+                body = {"project": "llm", "run": "many", "columns": {"step": steps, "loss": [1.0] * 10}}
+                answer = client.post(INGEST, json=body | {"labels": {"rank": rank}, "attempt": 0})
+                accepted.append(answer.json()["accepted"])
+
+    threads = [threading.Thread(target=send, args=(rank,)) for rank in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert accepted == [10] * 80
+    run = httpx.get(f"{server[1]}/api/v1/runs").json()["runs"][0]
+    assert run["points"] == 800
+    assert run["series"] == 8
+    assert run["attempts"] == 1
+
+
+def test_while_the_store_is_closed_senders_are_asked_to_come_back(client: httpx.Client, parts: Parts) -> None:
+    parts.store.close()
+    answer = client.post(INGEST, json=BODY)
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) >= 1
