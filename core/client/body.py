@@ -47,18 +47,18 @@ class Envelope:
         return f"{json.dumps(head)[:-1]}, {content}}}\n".encode()
 
 
-def contents(rows: Iterable[Row]) -> Iterator[str]:
-    """The rows as one or several pieces of JSON, each `"columns": ...` or `"points": ...`."""
+def contents(rows: Iterable[Row]) -> Iterator[tuple[str, int]]:
+    """The rows as pieces of JSON, each `"columns": ...` or `"points": ...`, with the points in it."""
     piece: list[Row] = []
     size = 0
     for row in rows:
         if piece and size + len(row.values) > MAX_VALUES:
-            yield content(piece)
+            yield content(piece), size
             piece, size = [], 0
         piece.append(row)
         size += len(row.values)
     if piece:
-        yield content(piece)
+        yield content(piece), size
 
 
 def content(rows: Sequence[Row]) -> str:

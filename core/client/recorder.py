@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from array import array
 from collections import deque
 from queue import Empty, SimpleQueue
@@ -12,6 +13,7 @@ from holter.client.notices import Notices
 from holter.client.spool import Spool
 
 FINISH = b'{"finish": '  # begins the line that says that the run is over; the run's last body follows
+ROOM_SECONDS = 0.1
 FLUSH_SECONDS = 0.5  # what a killed process can lose
 ROWS_AT_ONCE = 10_000
 DROPPED = "holter/dropped_points"
@@ -36,9 +38,10 @@ class Recorder(threading.Thread):
         self._notices = notices
         self._written = written
         self._number = 0
-        self._held: deque[bytes] = deque()
-        self._newest: bytes | None = None
+        self._held: deque[tuple[bytes, int]] = deque()  # bodies not on disk yet, with their points
+        self._newest = b""
         self._ended = False
+        self._deadline = 0.0
 
     def run(self) -> None:
         closing = False
@@ -47,25 +50,36 @@ class Recorder(threading.Thread):
                 closing = self.wake.get(timeout=FLUSH_SECONDS)
             except Empty:
                 closing = False
-            self.flush()
+            written = self.flush()
             self._notices.say()
-        if self._ended and self._newest is not None:
-            self._held.append(FINISH + self._newest.rstrip() + b"}\n")
+        while not written and time.monotonic() < self._deadline:  # the sender may be making room
+            time.sleep(ROOM_SECONDS)
+            written = self.flush()
+        if not written:
+            self.dropped += sum(points for _, points in self._held)
+            self.dropped += sum(len(row.values) for row in self.rows)
+        elif self._ended and self._newest:
+            self._held.append((FINISH + self._newest.rstrip() + b"}\n", 0))
             self._write_held()
 
     def close(self, timeout: float, *, ended: bool) -> None:
         """Write what is in memory, then (`ended`) that the run is over; waits at most `timeout` seconds."""
         self._ended = ended
+        self._deadline = time.monotonic() + timeout
         self.wake.put(True)
-        self.join(timeout)
+        self.join(timeout + FLUSH_SECONDS)
 
-    def flush(self) -> None:
-        """Everything logged so far to disk, as far as there is room."""
-        while self._write_held() and (rows := self._take()):
-            for content in contents(rows):
+    def flush(self) -> bool:
+        """Everything logged so far to disk, as far as there is room; whether that is all of it."""
+        while self._write_held():
+            rows = self._take()
+            if not rows:
+                return True
+            for content, points in contents(rows):
                 self._newest = self._envelope.wrap(self._number, content)
-                self._held.append(self._newest)
+                self._held.append((self._newest, points))
                 self._number += 1
+        return False
 
     def _take(self) -> list[Row]:
         rows = [self.rows.popleft() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]
@@ -78,7 +92,7 @@ class Recorder(threading.Thread):
         """Whether all bodies made so far are on disk."""
         while self._held:
             try:
-                if not self._spool.append(self._held[0]):
+                if not self._spool.append(self._held[0][0]):
                     self._notices.note(
                         "full", f"the spool {self._spool.folder} has reached its bound; {WAITING}"
                     )

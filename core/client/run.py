@@ -25,6 +25,7 @@ from holter.client.values import MAX_NAME, MAX_STEP, clean, flatten, plain, to_f
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
 SPOOL_BYTES = 2**30
+LEAST_SPOOL_BYTES = 2**21
 MEMORY_VALUES = 4_000_000  # about 32 MB, reached only while the disk cannot be written
 ROW_COST = 30  # what a row costs besides its values, in values
 KNOWN_SHAPES = 1_000
@@ -133,7 +134,7 @@ class Run:
         if pipe is None:
             return
         deadline = time.monotonic() + timeout
-        pipe.recorder.close(timeout, ended=ended and pipe.leads)
+        pipe.recorder.close(timeout / 2, ended=ended and pipe.leads)
         sent = pipe.sender.close(max(0.0, deadline - time.monotonic()))
         if dropped := pipe.recorder.dropped:
             self._notices.note("dropped", f"{dropped} points were dropped: no room on disk or in memory")
@@ -247,8 +248,8 @@ def roots(spool: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> l
 
 
 def bound(environ: Mapping[str, str]) -> int:
-    """How many bytes the spool of one process may take."""
-    return int(environ.get("HOLTER_SPOOL_BYTES") or SPOOL_BYTES)
+    """How many bytes the spool of one process may take: a few bodies at least."""
+    return max(LEAST_SPOOL_BYTES, int(environ.get("HOLTER_SPOOL_BYTES") or SPOOL_BYTES))
 
 
 def close_all() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from holter.client.recorder import FINISH
 from holter.client.spool import Spool, left_behind
 
 IDLE_SECONDS = 1.0
+ADOPT_SECONDS = 60.0
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 POST_TIMEOUT = 30.0
 
@@ -108,13 +110,15 @@ class Sender(threading.Thread):
 
     def run(self) -> None:
         self._adopt(("server", "host", "project", "run"))
-        last = False
+        last, adopted = False, -ADOPT_SECONDS
         while not last:
             last = self._done  # looked at before the last drain: what was written until then is sent
             self.written.clear()
             drained = self._courier.drain(self._spool)
-            if drained and not last and not self.written.wait(IDLE_SECONDS):
+            idle = drained and not last and not self.written.wait(IDLE_SECONDS)
+            if idle and time.monotonic() - adopted > ADOPT_SECONDS:
                 self._adopt(("server", "host"))
+                adopted = time.monotonic()
         self._spool.close()
 
     def close(self, timeout: float) -> bool:

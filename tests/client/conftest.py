@@ -20,7 +20,7 @@ import pytest
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], seconds: float = 20.0) -> T:
+def wait_for(look: Callable[[], T], seconds: float = 20.0) -> T:
     """What `look` gives once it gives something; a server that is not there yet counts as nothing."""
     deadline = time.monotonic() + seconds
     while True:
@@ -55,7 +55,7 @@ class Server:
             str(self.data),
         ]
         self.process = subprocess.Popen(serve, cwd=self.data, stdout=subprocess.DEVNULL)
-        eventually(self.ready, 60)
+        wait_for(self.ready, 60)
 
     def ready(self) -> bool:
         with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as response:
@@ -90,6 +90,11 @@ class Server:
                 found += [(segment["attempt"], step, value) for step, value in pairs]
             found += [(point["attempt"], point["step"], point["value"]) for point in series["nonfinite"]]
         return sorted(found, key=lambda point: point[:2])
+
+
+@pytest.fixture
+def eventually() -> Callable[..., Any]:
+    return wait_for
 
 
 @pytest.fixture(scope="session")

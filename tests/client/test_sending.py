@@ -1,0 +1,299 @@
+"""From a training process to the server: everything logged is stored once, whatever dies or is away."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import math
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import holter
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Server
+
+Start = Callable[..., "subprocess.Popen[str]"]
+Eventually = Callable[..., Any]
+
+TRAIN = """
+import os, sys, time, holter
+run = holter.init("tests", {name!r}, server={server!r})
+for step in range({first}, {last}):
+    run.log({{"loss": 10.0 - step / 1000, "lr": 0.001}}, step=step)
+    time.sleep({pause})
+print("logged", flush=True)
+{then}
+"""
+
+
+def training(
+    name: str,
+    server: str,
+    *,
+    steps: tuple[int, int] = (0, 200),
+    pause: float = 0.0,
+    then: str = "run.finish()",
+) -> str:
+    """A script that trains, and what it does when it is through."""
+    return TRAIN.format(name=name, server=server, first=steps[0], last=steps[1], pause=pause, then=then)
+
+
+def curve(first: int, last: int, attempt: int = 0) -> list[tuple[int, int, float]]:
+    return [(attempt, step, 10.0 - step / 1000) for step in range(first, last)]
+
+
+def test_what_a_training_script_logs_is_stored_and_the_run_is_finished(server: Server, python: Start) -> None:
+    process = python(training("plain", server.url))
+    assert process.wait(30) == 0
+    assert server.points("plain", "loss") == curve(0, 200)
+    run = server.run("plain")
+    assert run is not None
+    assert run["state"] == "finished"
+
+
+def test_configuration_labels_and_nonfinite_values_arrive(server: Server, tmp_path: Path) -> None:
+    config = {"lr": 1e-3, "data": {"seed": 7}}
+    with holter.init("tests", "told", config, server=server.url, labels={"rank": 3}, spool=tmp_path) as run:
+        for step, value in enumerate((1.0, math.nan, math.inf, -math.inf)):
+            run.log({"loss": value}, step=step)
+    assert server.points("told", "loss") == [
+        (0, 0, 1.0),
+        (0, 1, "NaN"),
+        (0, 2, "Infinity"),
+        (0, 3, "-Infinity"),
+    ]
+    stored = server.run("told")
+    assert stored is not None
+    assert server.get(f"/runs/{stored['id']}")["config"] == config
+    series = server.get(f"/runs/{stored['id']}/series")["series"]
+    assert [(one["metric"], one["labels"]) for one in series] == [("loss", {"rank": "3"})]
+
+
+def test_a_script_that_simply_ends_has_sent_everything(server: Server, python: Start) -> None:
+    process = python(training("ends", server.url, then=""))
+    assert process.wait(30) == 0
+    assert server.points("ends", "loss") == curve(0, 200)
+
+
+def test_a_script_that_fails_has_sent_everything_up_to_there(server: Server, python: Start) -> None:
+    process = python(training("fails", server.url, then="raise SystemExit(3)"))
+    assert process.wait(30) == 3
+    assert server.points("fails", "loss") == curve(0, 200)
+
+
+def test_a_killed_process_loses_at_most_the_last_second(
+    fickle: Server, python: Start, eventually: Eventually, tmp_path: Path
+) -> None:
+    process = python(training("killed", fickle.url, steps=(0, 3_000), pause=0.001, then="time.sleep(60)"))
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(1.0)  # the flush interval, and some
+    process.kill()
+    process.wait()
+    fickle.start()
+    with holter.init("tests", "other", server=fickle.url, spool=tmp_path / "spool"):
+        eventually(lambda: len(fickle.points("killed", "loss")) == 3_000)
+    assert fickle.points("killed", "loss") == curve(0, 3_000)
+
+
+def test_the_next_attempt_sends_what_a_killed_one_left_before_its_own(
+    fickle: Server, python: Start, eventually: Eventually
+) -> None:
+    first = python(training("again", fickle.url, steps=(0, 500), then="time.sleep(60)"))
+    assert first.stdout is not None
+    first.stdout.readline()
+    time.sleep(1.0)
+    first.kill()
+    first.wait()
+    fickle.start()
+    assert python(training("again", fickle.url, steps=(400, 600))).wait(30) == 0
+    assert eventually(lambda: fickle.points("again", "loss")) == curve(0, 500) + curve(400, 600, attempt=1)
+
+
+def test_the_server_may_go_away_and_come_back(fickle: Server, python: Start, eventually: Eventually) -> None:
+    fickle.start()
+    process = python(training("patient", fickle.url, steps=(0, 2_000), pause=0.002))
+    eventually(lambda: len(fickle.points("patient", "loss")) > 100)
+    fickle.stop(signal.SIGKILL)
+    time.sleep(1.0)
+    fickle.start()
+    assert process.wait(60) == 0
+    assert fickle.points("patient", "loss") == curve(0, 2_000)
+
+
+def test_without_a_server_a_script_ends_soon_and_says_where_its_metrics_are(
+    python: Start, tmp_path: Path
+) -> None:
+    process = python(training("alone", "http://127.0.0.1:9"))
+    began = time.monotonic()
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert time.monotonic() - began < 5
+    assert said.count("cannot be reached") == 1
+    assert str(tmp_path / "spool") in said
+
+
+def test_the_agent_sends_a_spool_that_was_left(server: Server, python: Start, tmp_path: Path) -> None:
+    assert python(training("left", "http://127.0.0.1:9")).wait(30) == 0
+    sent = subprocess.run(
+        [sys.executable, "-m", "holter", "agent", "--spool", tmp_path / "spool", "--server", server.url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "1 spools" in sent.stdout
+    assert server.points("left", "loss") == curve(0, 200)
+    run = server.run("left")
+    assert run is not None
+    assert run["state"] == "finished"
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_a_full_spool_is_said_counted_and_shown(
+    fickle: Server, python: Start, eventually: Eventually
+) -> None:
+    script = training("full", fickle.url, steps=(0, 150_000), then="sys.stdin.readline(); run.finish()")
+    # a spool of 2 MB, and next to no memory behind it
+    script = "import holter.client.run as r; r.MEMORY_VALUES = 320_000\n" + script
+    process = python(script, HOLTER_SPOOL_BYTES="2000000")
+    assert process.stdout is not None
+    process.stdout.readline()
+    fickle.start()
+    eventually(lambda: fickle.points("full", "loss"))
+    _, said = process.communicate("go\n", timeout=60)
+    assert "is full" in said
+    dropped = int(said.partition(" points were dropped")[0].rpartition(" ")[2])
+    stored = len(fickle.points("full", "loss")) + len(fickle.points("full", "lr"))
+    assert dropped > 0
+    assert stored + dropped == 300_000
+    told = sum(float(value) for _, _, value in fickle.points("full", "holter/dropped_points"))
+    assert told in (0, dropped)  # shown in the run as well, where something was logged after the loss
+
+
+def test_ranks_log_side_by_side_in_one_attempt(server: Server, python: Start) -> None:
+    slurm = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "3"}
+    ranks = [python(training("ranks", server.url), **slurm, SLURM_PROCID=str(rank)) for rank in range(3)]
+    assert [process.wait(60) for process in ranks] == [0, 0, 0]
+    run = server.run("ranks")
+    assert run is not None
+    assert (run["attempts"], run["points"]) == (1, 3 * 2 * 200)
+    series = server.get(f"/runs/{run['id']}/series")["series"]
+    assert {one["labels"]["rank"] for one in series} == {"0", "1", "2"}
+
+
+def test_a_requeued_job_is_the_next_attempt_of_all_its_ranks(server: Server, python: Start) -> None:
+    slurm = {"SLURM_JOB_ID": "78", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "2"}
+    for requeued, steps in (("0", (0, 300)), ("1", (200, 400))):
+        script = training("requeued", server.url, steps=steps)
+        ranks = [
+            python(script, **slurm, SLURM_PROCID=str(rank), SLURM_RESTART_COUNT=requeued) for rank in range(2)
+        ]
+        assert [process.wait(60) for process in ranks] == [0, 0]
+    assert server.points("requeued", "loss") == sorted(2 * (curve(0, 300) + curve(200, 400, attempt=1)))
+
+
+class Moody(BaseHTTPRequestHandler):
+    """Answers as it is told to, one answer a request, then accepts; remembers what it was sent and when."""
+
+    answers: list[tuple[int, dict[str, str]]]
+    seen: list[tuple[float, str, dict[str, Any]]]
+    accepted = b'{"accepted": 1, "run_id": "r1", "attempt": 0}'
+
+    def do_POST(self) -> None:
+        body = json.loads(gzip.decompress(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.seen.append((time.monotonic(), self.path, body))
+        status, headers = self.answers.pop(0) if self.answers else (200, {})
+        content = self.accepted if status == 200 else b'{"detail": "as told"}'
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def moody() -> Iterator[tuple[str, type[Moody]]]:
+    handler = type("Told", (Moody,), {"answers": [], "seen": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", handler
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_busy_server_is_left_alone_as_long_as_it_asks(
+    moody: tuple[str, type[Moody]], tmp_path: Path
+) -> None:
+    url, server = moody
+    server.answers = [(503, {"Retry-After": "2"}), (429, {})]
+    run = holter.init("tests", "busy", server=url, spool=tmp_path)
+    run.log({"loss": 1.0})
+    deadline = time.monotonic() + 20
+    while len(server.seen) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.finish()
+    times = [moment for moment, _, _ in server.seen]
+    assert times[1] - times[0] >= 2.0
+    assert times[2] - times[1] >= 0.5
+    assert len({json.dumps(body) for _, path, body in server.seen if path.endswith("ingest")}) == 1
+    assert server.seen[-1][1] == "/api/v1/runs/r1/finish"
+
+
+def test_a_body_that_is_refused_is_kept_aside_and_the_rest_is_sent(
+    moody: tuple[str, type[Moody]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url, server = moody
+    server.answers = [(422, {})]
+    with caplog.at_level(logging.WARNING, logger="holter"):
+        run = holter.init("tests", "refused", server=url, spool=tmp_path)
+        run.log({"loss": 1.0}, step=0)
+        while not server.seen:
+            time.sleep(0.01)
+        run.log({"loss": 2.0}, step=1)
+        run.close(10)
+    [kept] = tmp_path.glob("*/rejected.jsonl")
+    assert '"step": [0]' in kept.read_text()
+    assert [body["columns"]["step"] for _, _, body in server.seen] == [[0], [1]]
+    assert any(str(kept) in record.message and "as told" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 302])
+def test_a_wrong_token_or_address_is_said_once_and_loses_nothing(
+    moody: tuple[str, type[Moody]], tmp_path: Path, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    url, server = moody
+    server.answers = 10 * [(status, {"Location": f"{url}/elsewhere"})]
+    with caplog.at_level(logging.WARNING, logger="holter"):
+        run = holter.init("tests", "unwanted", server=url, token="secret", spool=tmp_path)
+        run.log({"loss": 1.0})
+        run.close(10)
+    assert sum(str(status) in record.message for record in caplog.records) == 1
+    assert list(tmp_path.glob("*/0*.jsonl"))
+    assert "secret" not in "".join(path.read_text() for path in tmp_path.glob("*/*") if path.is_file())
+
+
+def test_a_page_that_is_no_holter_server_is_not_taken_for_an_acknowledgement(
+    moody: tuple[str, type[Moody]], tmp_path: Path
+) -> None:
+    url, server = moody
+    server.accepted = b"<html>Please log in to the network</html>"
+    run = holter.init("tests", "portal", server=url, spool=tmp_path)
+    run.log({"loss": 1.0})
+    run.close(10)
+    assert list(tmp_path.glob("*/0*.jsonl"))
