@@ -168,8 +168,10 @@ class AnalysisLoop:
         return changed
 
     def _found(self, run_id: int, now: float | None) -> list[Found]:
-        keys = [summary.key for summary in self._store.series(run_id) if _matters(summary.key)]
-        run = RunData(series=self._store.read(run_id, keys), now=now)
+        keys = [summary.key for summary in self._store.series(run_id)]
+        # system metrics and the like tell detectors nothing, and would make up most of what is read
+        asked = [key for key in keys if _matters(key)] or keys
+        run = RunData(series=self._store.read(run_id, asked), now=now)
         return [
             Found(finding=finding, fingerprint=fingerprint(finding), start_time=time_of(run.series, finding))
             for finding in find(run)

@@ -149,6 +149,13 @@ def _natural_state(finding: Finding) -> State:
     return State.OPEN if finding.end_step is None else State.RECOVERED
 
 
+def _next_state(before: State, finding: Finding) -> State:
+    """As `_natural_state`; but what people saw open has recovered, though its past is information now."""
+    if before is not State.CLOSED and finding.end_step is not None:
+        return State.RECOVERED
+    return _natural_state(finding)
+
+
 def _recovered(finding: Finding) -> Line:
     return Line(type=Event.RECOVERED, text=finding.summary, detail={"end_step": finding.end_step})
 
@@ -156,7 +163,7 @@ def _recovered(finding: Finding) -> Line:
 def _developed(known: Known, found: Found) -> Change | None:
     old, new = known.finding, found.finding
     lines = [*_moved(known, found), *_judged(old, new)]
-    state = known.state if _person_has_it(known, new) else _natural_state(new)
+    state = known.state if _person_has_it(known, new) else _next_state(known.state, new)
     if state is not known.state:
         lines.append(_turned(known.state, state, new))
     if not lines and old == new and known.start_time == found.start_time:

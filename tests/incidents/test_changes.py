@@ -26,7 +26,8 @@ SPIKE = Finding(
 SLOW = replace(SPIKE, kind=Kind.SPIKE_SLOW)
 DIVERGED = replace(SPIKE, kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)
 ENDED = replace(SPIKE, end_step=1560)
-INFO = replace(SPIKE, kind=Kind.OUTLIER_BATCH, severity=Severity.INFO, end_step=1515)
+INFO = replace(SPIKE, kind=Kind.OUTLIER_BATCH, severity=Severity.INFO)
+SHORT = replace(INFO, end_step=1515)
 STALL = replace(SPIKE, kind=Kind.STALL)
 
 
@@ -91,6 +92,14 @@ CASES = [
         State.CLOSED,
         {Event.RECLASSIFIED, Event.EASED, Event.CLOSED},
     ),
+    Case(
+        "what was open and is over has recovered, be it information now",
+        known(DIVERGED, State.OPEN),
+        SHORT,
+        State.RECOVERED,
+        {Event.RECLASSIFIED, Event.EASED, Event.RECOVERED},
+    ),
+    Case("and stays so", known(SHORT, State.RECOVERED), SHORT, None, set()),
     Case(
         "information that turns out to be more opens",
         known(INFO, State.CLOSED),

@@ -1,0 +1,353 @@
+"""The analysis loop over the real store and the real detectors, in both databases."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, delete, select, update
+from sqlalchemy.orm import Session
+
+from holter.server.analysis import LATE, STALE, AnalysisLoop, Standing, time_of
+from holter.server.incidents import Incidents, Route
+from holter.server.models.incidents import Analysis, Incident
+from holter.server.models.notifications import Notification
+from holter.server.models.points import LogEntry, Run
+from holter.server.store import Store
+from holter.types import Batch, Column, Delivery, Finding, Kind, Series, SeriesKey, Severity
+from tests.incidents.conftest import Clock
+
+BEGIN = 1_700_000_000.0
+DROP = 800
+"""The step from which the run below is slower by a fifth, for good."""
+
+
+def seconds_per_step(steps: int) -> Any:
+    """A second and a little noise, then a quarter more."""
+    noise = np.random.default_rng(7).normal(0, 0.01, 5000)[:steps]
+    return np.where(np.arange(steps) < DROP, 1.0, 1.25) + noise
+
+
+def part(
+    first: int, last: int, *, end: float | None = None, run: str = "104b", clock: bool = True
+) -> Delivery:
+    """Steps `first` to `last` (excluded) of the run; its last point is logged at `end`."""
+    spent = seconds_per_step(last)
+    times = np.cumsum(spent)
+    times = (BEGIN + times if end is None else end - times[-1] + times)[first:]
+    return Delivery(
+        project="llm",
+        run=run,
+        writer="node0",
+        batch_id=f"{first}-{last}",
+        batch=Batch(
+            steps=np.arange(first, last),
+            times=times if clock else np.full(last - first, np.nan),
+            columns=(Column(key=SeriesKey("step_time"), values=spent[first:]),),
+        ),
+    )
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(BEGIN)
+
+
+@pytest.fixture
+def store(engine: Engine, clock: Clock) -> Iterator[Store]:
+    store = Store(engine, clock=clock)
+    store.start()
+    yield store
+    store.close()
+
+
+def incidents_of(engine: Engine) -> list[Incident]:
+    with Session(engine) as session:
+        return list(session.scalars(select(Incident).order_by(Incident.id)))
+
+
+def told(engine: Engine) -> list[str]:
+    with Session(engine) as session:
+        return list(session.scalars(select(Notification.reason).order_by(Notification.id)))
+
+
+@pytest.fixture
+def incidents(engine: Engine, clock: Clock) -> Incidents:
+    return Incidents(engine, routes=[Route(channel="slack")], clock=clock)
+
+
+@pytest.fixture
+def loop(engine: Engine, store: Store, incidents: Incidents, clock: Clock) -> AnalysisLoop:
+    return AnalysisLoop(engine, store, incidents, clock=clock)
+
+
+def deliver(store: Store, clock: Clock, first: int, last: int, **options: Any) -> int:
+    """A part of the run arrives as it is logged; the run's number."""
+    delivery = part(first, last, **options)
+    if options.get("clock", True):
+        clock.now = float(delivery.batch.times[-1]) + 0.5
+    return store.accept(delivery).run_id
+
+
+def test_a_live_run_that_slows_down_opens_one_incident_and_tells_once(
+    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+) -> None:
+    for first in range(0, 1200, 100):
+        loop.analyze(deliver(store, clock, first, first + 100))
+    [incident] = incidents_of(engine)
+    assert (incident.kind, incident.state) == ("throughput_regression", "open")
+    assert abs(incident.start_step - DROP) <= 8
+    assert incident.start_time == pytest.approx(BEGIN + DROP, abs=15)
+    assert told(engine)[0] == "opened"
+    assert told(engine).count("opened") == 1
+
+
+def test_a_run_of_last_month_is_analysed_and_nobody_told(
+    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+) -> None:
+    clock.now = BEGIN + 30 * 86_400
+    loop.analyze(store.accept(part(0, 1200)).run_id)
+    assert [incident.kind for incident in incidents_of(engine)] == ["throughput_regression"]
+    assert told(engine) == []
+
+
+def test_a_run_that_catches_up_tells_of_what_is_still_open(
+    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+) -> None:
+    clock.now = BEGIN + 4000
+    loop.analyze(store.accept(part(0, 1000)).run_id)
+    assert told(engine) == []
+    loop.analyze(deliver(store, clock, 1000, 3200))
+    assert told(engine) == ["opened"]
+
+
+def test_a_silent_run_stalls_and_recovers_when_it_goes_on(
+    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+) -> None:
+    run_id = deliver(store, clock, 0, 500)
+    clock.now += 300
+    assert loop.analyze(run_id) == []
+    clock.now += 600
+    [stall] = loop.analyze(run_id)
+    assert (stall["kind"], stall["state"], stall["severity"]) == ("stall", "open", "critical")
+    late = part(500, 600, end=clock.now)
+    [recovered] = loop.analyze(store.accept(late).run_id)
+    assert (recovered["id"], recovered["state"]) == (stall["id"], "recovered")
+    assert told(engine) == ["opened", "recovered"]
+
+
+def test_a_finished_run_does_not_stall(
+    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+) -> None:
+    run_id = deliver(store, clock, 0, 500)
+    clock.now += 900
+    [stall] = loop.analyze(run_id)
+    with Session(engine) as session, session.begin():
+        session.execute(update(Run).values(finished_at=clock.now))
+    [withdrawn] = loop.analyze(run_id)
+    assert (withdrawn["id"], withdrawn["state"]) == (stall["id"], "closed")
+    assert withdrawn["events"][-1]["text"] == "The run is finished."
+
+
+def test_a_node_whose_clock_is_wrong_does_not_look_stalled(
+    store: Store, loop: AnalysisLoop, clock: Clock
+) -> None:
+    delivery = part(0, 500)
+    clock.now = float(delivery.batch.times[-1]) + LATE - 60
+    assert loop.analyze(store.accept(delivery).run_id) == []
+
+
+def standing(**changes: Any) -> Standing:
+    values = {"created_at": 0.0, "updated_at": 1000.0, "last_time": 999.0, "finished_at": None}
+    return Standing(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "run", "now", "live", "looked_at"),
+    [
+        ("points that arrive as they are logged", standing(), 1005.0, True, 1004.0),
+        ("a silence counts from the arrival", standing(last_time=700.0), 1100.0, True, 800.0),
+        ("points of long ago", standing(last_time=50.0), 1005.0, False, None),
+        ("points of the future", standing(last_time=5000.0), 1005.0, False, None),
+        ("nothing for longer than a day", standing(), 1001.0 + STALE, False, None),
+        ("a finished run", standing(finished_at=1001.0), 1005.0, True, None),
+        ("no clock, and growing", standing(last_time=None), 1005.0, True, None),
+        ("no clock, and all at once", standing(last_time=None, created_at=999.0), 1005.0, False, None),
+    ],
+)
+def test_whether_a_run_is_live(
+    sentence: str, run: Standing, now: float, live: bool, looked_at: float | None
+) -> None:
+    assert (run.live(now), run.looked_at(now)) == (live, looked_at)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10) -> float:
+    """Seconds until it is so."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, "it did not happen in time"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+class CountingStore:
+    """The store, counting how often a run is read; `delay` makes a look cost something."""
+
+    def __init__(self, store: Store, delay: float = 0.0) -> None:
+        self.store = store
+        self.reads: list[int] = []
+        self.delay = delay
+        self.on_commit = store.on_commit
+        self.series = store.series
+
+    def read(self, run_id: int, keys: Collection[SeriesKey] | None = None) -> dict[SeriesKey, Series]:
+        self.reads.append(run_id)
+        time.sleep(self.delay)
+        return self.store.read(run_id, keys)
+
+
+@pytest.fixture
+def start(engine: Engine, incidents: Incidents, clock: Clock) -> Iterator[Callable[..., AnalysisLoop]]:
+    """Starts analysis loops, and closes them."""
+    loops: list[AnalysisLoop] = []
+
+    def start(store: Any) -> AnalysisLoop:
+        loops.append(AnalysisLoop(engine, store, incidents, clock=clock))
+        loops[-1].start()
+        return loops[-1]
+
+    yield start
+    for one in loops:
+        one.close()
+
+
+def test_an_incident_is_open_two_seconds_after_its_point(
+    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+) -> None:
+    start(store)
+    for first in range(0, 800, 100):
+        deliver(store, clock, first, first + 100)
+    time.sleep(0.3)
+    deliver(store, clock, 800, 830)
+    assert wait_for(lambda: bool(incidents_of(engine))) < 2
+
+
+def test_a_busy_run_is_looked_at_no_more_than_its_looks_allow(
+    store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+) -> None:
+    counting = CountingStore(store, delay=0.3)
+    start(counting)
+    end = time.monotonic() + 2.5
+    first = 0
+    while time.monotonic() < end:
+        deliver(store, clock, first, first + 5)
+        first += 5
+        time.sleep(0.02)
+    assert 2 <= len(counting.reads) <= 3  # at 0, after 0.3 + 1.5 s, and perhaps about to begin another
+
+
+def test_a_busy_run_does_not_keep_others_waiting(
+    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+) -> None:
+    counting = CountingStore(store, delay=0.05)
+    start(counting)
+    busy = deliver(store, clock, 0, 800)
+    quiet = {deliver(store, clock, 0, 900, run=f"quiet-{number}") for number in range(5)}
+    for first in range(800, 1000, 20):
+        deliver(store, clock, first, first + 20)
+    wait_for(lambda: quiet | {busy} <= set(counting.reads), seconds=3)
+
+
+def test_a_restart_covers_what_came_meanwhile_and_repeats_nothing(
+    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+) -> None:
+    first = start(store)
+    deliver(store, clock, 0, 900)
+    wait_for(lambda: len(incidents_of(engine)) == 1)
+    wait_for(lambda: _seen(engine) == 1)
+    first.close()
+    before = told(engine)
+    deliver(store, clock, 0, 900, run="arrived-meanwhile")
+    counting = CountingStore(store)
+    second = start(counting)
+    wait_for(lambda: len(incidents_of(engine)) == 2)
+    second.close()
+    assert told(engine) == [*before, "opened"]
+
+
+def _seen(engine: Engine) -> int:
+    with Session(engine) as session:
+        query = (
+            select(Analysis).join(Run, Run.id == Analysis.run_id).where(Analysis.seen_at >= Run.updated_at)
+        )
+        return len(session.scalars(query).all())
+
+
+def test_a_look_that_a_kill_interrupted_is_made_again(
+    engine: Engine, store: Store, clock: Clock, loop: AnalysisLoop, start: Callable[..., AnalysisLoop]
+) -> None:
+    run_id = deliver(store, clock, 0, 900)
+    loop.analyze(run_id)
+    with Session(engine) as session, session.begin():
+        session.execute(delete(Analysis))  # killed after the incidents were written, before the look was
+    start(store)
+    wait_for(lambda: _seen(engine) == 1)
+    assert len(incidents_of(engine)) == 1
+    assert told(engine) == ["opened"]
+
+
+def test_a_run_whose_points_are_damaged_is_told_and_stops_no_other(
+    engine: Engine,
+    store: Store,
+    clock: Clock,
+    start: Callable[..., AnalysisLoop],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    damaged = deliver(store, clock, 0, 900, run="damaged")
+    with Session(engine) as session, session.begin():
+        entry = session.scalar(select(LogEntry).where(LogEntry.run_id == damaged))
+        assert entry is not None
+        entry.payload = entry.payload[:-3] + b"xyz"
+    loop = start(store)
+    deliver(store, clock, 0, 900, run="sound")
+    wait_for(lambda: len(incidents_of(engine)) == 1)
+    wait_for(lambda: damaged in loop.failures())
+    assert "CorruptDataError" in loop.failures()[damaged]
+    assert f"the analysis of run {damaged} failed" in caplog.text
+
+
+def test_closing_ends_the_thread_at_once(store: Store, start: Callable[..., AnalysisLoop]) -> None:
+    loop = start(store)
+    began = time.monotonic()
+    loop.close()
+    assert time.monotonic() - began < 1
+    loop.close()
+
+
+def test_a_finding_begins_when_its_point_was_logged() -> None:
+    key = SeriesKey("loss")
+    series = Series(
+        key=key,
+        attempt=np.array([0, 0, 1, 1]),
+        step=np.array([1, 2, 2, 3]),
+        time=np.array([10.0, 20.0, 30.0, np.nan]),
+        value=np.ones(4),
+    )
+    finding = Finding(
+        kind=Kind.SPIKE_FAST,
+        metric="loss",
+        attempt=1,
+        start_step=2,
+        detected_step=2,
+        severity=Severity.WARNING,
+        confidence=1,
+        summary="",
+        advice="",
+    )
+    assert time_of({key: series}, finding) == 30.0
+    derived = SeriesKey("derived")
+    assert time_of({derived: series}, finding) == 30.0
+    assert time_of({}, finding) is None
