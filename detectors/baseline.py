@@ -23,7 +23,7 @@ _RECENT = 128
 """Points that its size is measured on: a loss's noise shrinks with its level, most of all early on."""
 _TREND = 512
 """Points that the slope of the level is measured on."""
-_SHAPED = 256
+_SHAPED = 160
 """Points before which the noise is taken for normal."""
 _KEPT = MEMORY + 512
 _PULLED_IN = 4.0
@@ -77,7 +77,7 @@ def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: 
     sigma = max(_NORMAL_MAD * float(np.median(np.abs(recent - np.median(recent)))), floor)
     known = score[~np.isnan(score)]
     if len(known) < _SHAPED:
-        return _shaped(sigma, 1.96, 2.576)
+        return _shaped(sigma, 1.96, 2.83)
     known = known - np.median(known)
     upper, far = np.quantile(known, (0.975, 0.995))
     bounded = np.clip(known, -_PULLED_IN, _PULLED_IN)

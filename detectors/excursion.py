@@ -7,7 +7,7 @@ stay as they were. An attempt that rolls back takes up the history as it was at 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,17 +90,27 @@ def stretches_of(attempt: IntArray, step: IntArray, value: FloatArray) -> list[S
     ]
 
 
+Belief = Callable[[Stretch], FloatArray]
+
+
+def _plain(stretch: Stretch) -> FloatArray:
+    return np.ones(len(stretch.step))
+
+
 def excursions_of(
-    stretches: list[Stretch], *, doubtful: Collection[int] = (), sensitivity: float = 1.0
+    stretches: list[Stretch], *, doubtful: Collection[int] = (), belief: Belief = _plain
 ) -> Iterator[Excursion]:
-    """Every excursion of a series, attempt by attempt; `doubtful` attempts began with another setting."""
+    """Every excursion of a series, attempt by attempt; `doubtful` attempts began with another setting.
+
+    `belief` gives for each point [n] of a stretch what the evidence there is multiplied by.
+    """
     snapshots: dict[int, History] = {}
     firsts = [int(stretch.step[0]) for stretch in stretches]
     latest = History.empty()
     for number, stretch in enumerate(stretches):
         history = snapshots.get(firsts[number], latest)
         entry = Entry(history=history, doubtful=stretch.attempt in doubtful) if number else None
-        scan = _Scan(stretch, history, entry, sensitivity, stops=sorted(set(firsts[number + 1 :])))
+        scan = _Scan(stretch, history, entry, belief(stretch), stops=sorted(set(firsts[number + 1 :])))
         yield from scan.run()
         snapshots.update(scan.snapshots)
         latest = scan.history
@@ -115,17 +125,18 @@ class _Scan:
     """Goes through one stretch; keeps the history, and copies of it at the steps where others begin."""
 
     def __init__(
-        self, stretch: Stretch, history: History, entry: Entry | None, sensitivity: float, stops: list[int]
+        self, stretch: Stretch, history: History, entry: Entry | None, belief: FloatArray, stops: list[int]
     ) -> None:
         self.stretch = stretch
         self.history = history
         self.entry = entry
-        self.sensitivity = sensitivity
+        self.belief = belief
         self.spacing = stretch.spacing
         within = [stop for stop in stops if stretch.step[0] < stop <= stretch.step[-1]]
         self.stops = {int(np.searchsorted(stretch.step, stop)): stop for stop in within}
         self.snapshots: dict[int, History] = {}
         self.is_low = False
+        self.lasting: Excursion | None = None
 
     def run(self) -> Iterator[Excursion]:
         at, end = 0, len(self.stretch.step)
@@ -147,8 +158,23 @@ class _Scan:
             else:
                 assert noise is not None
                 excursion = self._open(at, alarm, values, centres, noise)
-                yield excursion
+                if not self._goes_on(excursion):
+                    yield excursion
+                    self.lasting = excursion
                 at = self._close(excursion)
+
+    def _goes_on(self, excursion: Excursion) -> bool:
+        """Whether it belongs to one that has not come back: a rise by less than half of what that rose."""
+        earlier = self.lasting
+        if earlier is None:
+            return False
+        confirmed = earlier.returns.confirmed
+        if confirmed is not None and earlier.start + confirmed <= excursion.detected:
+            return False
+        values = self.stretch.value
+        highest = float(values[earlier.start : excursion.start].max(initial=earlier.baseline))
+        last = values[excursion.start : excursion.detected + 1]
+        return float(last.mean()) - excursion.baseline < 0.5 * (highest - earlier.baseline)
 
     def _next_cut(self, at: int, end: int) -> int:
         """Where this piece ends: the noise is constant within it, and so is the spacing, or it grows."""
@@ -172,7 +198,8 @@ class _Scan:
         for points, found in looks:
             better = found > strength
             strength[better], width[better] = found[better], points
-        loud = np.flatnonzero(strength * self.sensitivity >= 1)
+        strength *= self.belief[at : at + len(values)]
+        loud = np.flatnonzero(strength >= 1)
         if not len(loud):
             return None
         first = int(loud[0])
@@ -184,7 +211,7 @@ class _Scan:
         assert self.entry is not None
         if at >= LR_POINTS:
             return
-        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:] * self.sensitivity
+        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:]
         if not (strength >= 1).any():
             return
         self.is_low = True
@@ -208,7 +235,7 @@ class _Scan:
         assert self.entry is not None
         if at >= LR_POINTS:
             return
-        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:] * self.sensitivity
+        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:]
         if not (strength >= 1).any():
             return
         self.is_low = True
@@ -332,7 +359,10 @@ class _Scan:
         ends = np.minimum(np.arange(len(total) - 1) + 3, len(total) - 1)
         mean = (total[ends] - total[:-1]) / (ends - np.arange(len(total) - 1))
         high = (mean >= max(0.5 * suffix[start], noise.sigma)) & (excess[start:] > 0.5 * noise.sigma)
-        return first + start + (int(np.argmax(high)) if high.any() else 0)
+        begin = first + start + (int(np.argmax(high)) if high.any() else 0)
+        # a precursor says when: what rose before it was noise
+        believed = self.belief[begin : alarm.at + 1] > self.belief[begin]
+        return begin + int(np.argmax(believed)) if believed.any() else begin
 
     def _close(self, excursion: Excursion) -> int:
         """Go on after the excursion: the points it came back with, or settled at, are history."""

@@ -16,6 +16,8 @@ _ON_TREND = 200
 """Steps for which the trend from before is believed to have gone on."""
 _AGAIN = 6.0
 """Sigmas above the baseline that end a return before it is certain."""
+_SMOOTH = 25
+"""Steps over which a rise is averaged to tell how fast it was."""
 SETTLED_STEPS, _LEVEL = 500, 64
 """Steps after which what is not back is not expected back; points that show its new level, twice."""
 _ANEW = 8.0
@@ -72,10 +74,10 @@ def follow(
     """
     elapsed = step - step[0]
     excess = value - baseline - np.where(elapsed < _ON_TREND, fall * elapsed, 0.0)
-    allowed = tolerance(baseline, noise)
+    # on the trend is who cannot be told from it by eye; on the old level, who is no higher
+    allowed = np.where(elapsed < _ON_TREND, tolerance(baseline, noise), 0.05 * noise.sigma)
     back, confirmed, resume = _search(step, excess, seen, allowed, noise)
     peak = int(np.argmax(excess[: len(excess) if back is None else max(back, 1)]))
-    half = int(np.argmax(excess[: peak + 1] >= 0.5 * excess[peak]))
     upto = len(excess) if confirmed is None else confirmed
     level_from, resume = min(
         (back, resume) if back is not None else (len(excess), len(excess)),
@@ -85,7 +87,7 @@ def follow(
     )
     return Return(
         peak=peak,
-        half=half,
+        half=_half(step, excess[: len(excess) if back is None else max(back, 1)]),
         back=back,
         confirmed=confirmed,
         level_from=level_from,
@@ -94,8 +96,17 @@ def follow(
     )
 
 
+def _half(step: IntArray, excess: FloatArray) -> int:
+    """Where the rise first reached half of its peak, both as means over some steps."""
+    spacing = max(float(np.median(np.diff(step[:64]))), 1.0) if len(step) > 1 else 1.0
+    size = int(np.clip(round(_SMOOTH / spacing), 1, len(excess)))
+    total = np.concatenate(([0.0], np.cumsum(excess)))
+    smooth = (total[size:] - total[:-size]) / size
+    return int(np.argmax(smooth >= 0.5 * smooth.max()))
+
+
 def _search(
-    step: IntArray, excess: FloatArray, seen: int, allowed: float, noise: Noise
+    step: IntArray, excess: FloatArray, seen: int, allowed: FloatArray, noise: Noise
 ) -> tuple[int | None, int | None, int]:
     """The point of the return, the point that confirms it, and where to look for the next excursion."""
     at, size = seen, 256
@@ -153,7 +164,7 @@ def _next_rise(excess: FloatArray, seen: int, noise: Noise, *, upto: int) -> tup
 
 
 def _first_return(
-    step: IntArray, excess: FloatArray, piece: slice, allowed: float, noise: Noise
+    step: IntArray, excess: FloatArray, piece: slice, allowed: FloatArray, noise: Noise
 ) -> tuple[int, int] | None:
     """The first point in a piece from where on the series is back, and where that is certain."""
     starts = np.arange(piece.start, min(piece.stop, len(excess)))
@@ -168,9 +179,10 @@ def _first_return(
     near = (total[starts + _NEAR - base] - total[starts - base]) / _NEAR
     count = far - starts
     mean = (total[far - base] - total[starts - base]) / count
-    is_back = (near <= allowed + 0.5 * noise.sigma / np.sqrt(_NEAR)) & (mean <= allowed)
+    enough = allowed[starts]
+    is_back = (near <= enough + 0.5 * noise.sigma / np.sqrt(_NEAR)) & (mean <= enough)
     # the return begins with a point that is itself not far out
-    is_back &= excess[starts] <= allowed + 3 * noise.sigma
+    is_back &= excess[starts] <= enough + 3 * noise.sigma
     hits = np.flatnonzero(is_back)
     if not len(hits):
         return None

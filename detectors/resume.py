@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,10 @@ class Entry:
         return min(slope, 0.0), float(error)
 
 
-def other_learning_rates(run: RunData) -> dict[int, tuple[float, float]]:
+OtherRates = Mapping[int, tuple[float, float]]
+
+
+def other_learning_rates(run: RunData) -> OtherRates:
     """Attempts whose learning rate began elsewhere than the attempts before had it at that step, with
     the rate expected and the rate found."""
     rates = (series for series in run.series.values() if role_of(series.key) is Role.LEARNING_RATE)

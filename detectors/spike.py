@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from holter.detectors.excursion import Excursion, Stretch, excursions_of, stretches_of
-from holter.detectors.resume import other_learning_rates
+from holter.detectors.precursors import Precursors, precursors_of
+from holter.detectors.resume import OtherRates, other_learning_rates
 from holter.detectors.scope import dataset_labels, scope_of
 from holter.detectors.tuning import Tuning
 from holter.detectors.verdict import KINDS, verdict_on
@@ -65,19 +66,25 @@ class SpikeDetector:
             if role_of(key) in by_role and not any(name == "rank" for name, _ in key.labels):
                 by_role[role_of(key)].append(run.series[key])
         datasets = by_role[Role.DATASET_LOSS]
+        rates = other_learning_rates(run)
+        believed = precursors_of(run)
         sightings = [
-            *(one for series in by_role[Role.LOSS] for one in self._in(run, series, 1.0)),
-            *(one for series in datasets for one in self._in(run, series, _DATASET)),
+            *(one for series in by_role[Role.LOSS] for one in self._in(series, believed, rates, 1.0)),
+            *(one for series in datasets for one in self._in(series, believed, rates, _DATASET)),
         ]
         # the total first where both spoke at one step
         sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
         yield from self._speak(sightings, datasets)
 
-    def _in(self, run: RunData, series: Series, share: float) -> Iterator[Sighting]:
+    def _in(
+        self, series: Series, believed: Precursors, rates: OtherRates, share: float
+    ) -> Iterator[Sighting]:
         stretches = stretches_of(series.attempt, series.step, series.value)
         by_attempt = {stretch.attempt: stretch for stretch in stretches}
         for excursion in excursions_of(
-            stretches, doubtful=other_learning_rates(run), sensitivity=share * self.tuning.sensitivity
+            stretches,
+            doubtful=rates,
+            belief=lambda stretch: share * self.tuning.sensitivity * believed.at(stretch),
         ):
             yield Sighting(series=series, stretch=by_attempt[excursion.attempt], excursion=excursion)
 

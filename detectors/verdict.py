@@ -19,6 +19,8 @@ _SEVERITY = {
 KINDS = frozenset(_SEVERITY)
 _SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 8
 """A spike is at half of its height sooner; what takes longer is a drift."""
+_SLOW_WIDTH = 64
+"""A spike is seen by its first points; what takes as many as this to be seen is a drift."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,8 @@ def verdict_on(excursion: Excursion, stretch: Stretch, tuning: Tuning) -> Verdic
 def _provisional(excursion: Excursion, stretch: Stretch, tuning: Tuning, elapsed: int) -> Kind:
     step = stretch.step[excursion.start :]
     half = excursion.returns.half
-    if half >= _SLOW_RISE_POINTS and step[half] - step[0] >= _SLOW_RISE_STEPS:
+    is_slow = half >= _SLOW_RISE_POINTS and step[half] - step[0] >= _SLOW_RISE_STEPS
+    if is_slow or excursion.width >= _SLOW_WIDTH:
         return Kind.DIVERGENCE
     if elapsed < tuning.fast_recovery_steps:
         return Kind.SPIKE_FAST
