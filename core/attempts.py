@@ -75,14 +75,14 @@ class Writer:
 
     def track(self, columns: Iterable[Column]) -> None:
         """Remember these columns' series too, as far as there is room; what was logged once makes room."""
-        fresh = [column for column in columns if column.key not in self.series]
-        if not fresh:
-            return
-        fresh.sort(key=lambda column: (-len(column.values), column.key))
         room = _TRACKED - len(self.series)
-        if room < len(fresh):
-            for key in [key for key, track in self.series.items() if track.count <= 1][: len(fresh) - room]:
-                del self.series[key]
+        idle = [key for key, track in self.series.items() if track.count <= 1]
+        if not room and not idle:
+            return
+        fresh = [column for column in columns if column.key not in self.series]
+        fresh.sort(key=lambda column: (-len(column.values), column.key))
+        for key in idle[: max(0, len(fresh) - room)]:
+            del self.series[key]
         for column in fresh[: _TRACKED - len(self.series)]:
             self.series[column.key] = Track()
 

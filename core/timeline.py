@@ -23,13 +23,14 @@ class Span(NamedTuple):
 
 def superseded(attempt: IntArray, step: IntArray, spans: Sequence[Span]) -> NDArray[np.bool_]:
     """True where a point belongs to a ghost branch. All arrays [n]; `spans` of the whole run, in any order.
+    Attempts are numbered from 0.
 
     A point is superseded when a newer attempt covers its step, or when the newest attempt of all began at
     or before its step: the run was rolled back behind it, whether or not it got there again.
     """
     ghost = np.zeros(len(step), dtype=bool)
     newest = max((span.number for span in spans), default=0)
-    for number in np.unique(attempt).tolist():
+    for number in np.flatnonzero(np.bincount(attempt)).tolist() if len(attempt) else ():
         newer = sorted(
             (span.first_step, span.last_step, span.number) for span in spans if span.number > number
         )

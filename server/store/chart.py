@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from holter.server.store.block import Points
 from holter.server.store.merge import join
 from holter.server.store.pyramid import BUCKET, WORTHWHILE, Buckets, concatenate, single
-from holter.server.store.reduce import bins_of, segment
+from holter.server.store.reduce import edges, segment
 from holter.server.store.snapshot import ChunkRow, Snapshot, Steps, by_series, log_points
 from holter.server.store.values import ChartSeries, Segment
 from holter.timeline import Span, superseded
@@ -31,7 +31,10 @@ def chart(snapshot: Snapshot, keys: Collection[SeriesKey], steps: Steps, points:
         plans[number] = _Plan(chunks.get(number, []), log.get(number, {}), spans, steps, points)
     whole = snapshot.points([row for plan in plans.values() for row in plan.whole])
     coarse = snapshot.pyramids([row for plan in plans.values() for row in plan.coarse])
-    return [plans[number].draw(key, whole, coarse) for number, key in names.items()]
+    pyramids: dict[int, dict[int, Buckets]] = {}
+    for (number, attempt), buckets in coarse.items():
+        pyramids.setdefault(number, {})[attempt] = buckets
+    return [plans[number].draw(key, whole, pyramids.get(number, {})) for number, key in names.items()]
 
 
 class _Plan:
@@ -51,7 +54,8 @@ class _Plan:
         self._limit = max(points, 2)
         self.whole = list(rows)
         self.coarse: list[ChunkRow] = []
-        if sum(row.points for row in rows) >= self._bins * BUCKET:
+        # with a bucket for every other bin, its two extremes are still as many points as were asked for
+        if sum(row.points for row in rows) >= self._bins * BUCKET // 2:
             self._divide(rows)
 
     def _divide(self, rows: Sequence[ChunkRow]) -> None:
@@ -88,7 +92,7 @@ class _Plan:
         return needed
 
     def draw(self, key: SeriesKey, whole: Mapping[int, Points], coarse: Mapping[int, Buckets]) -> ChartSeries:
-        """The series, given the points and pyramids of its chunks."""
+        """The series, given the points of its chunks by their id, and its pyramids by attempt."""
         nonfinite: list[tuple[int, int, float]] = []
         count = sum(row.points for row in self.coarse)
         nonfinite_count = sum(row.nonfinite for row in self.coarse)
@@ -105,8 +109,7 @@ class _Plan:
                 for pair in zip(points.step[listed].tolist(), points.value[listed].tolist(), strict=True)
             ]
             shown = single(points if len(bad) == 0 else Points._make(column[finite] for column in points))
-            parts = [coarse[row.id] for row in self.coarse if row.attempt == attempt]
-            curves[attempt] = _in_order(shown, parts)
+            curves[attempt] = _in_order([shown, coarse[attempt]]) if attempt in coarse else shown
         segments = self._segments({attempt: curve for attempt, curve in curves.items() if len(curve.step)})
         return ChartSeries(
             key=key,
@@ -132,15 +135,14 @@ class _Plan:
         reduce = bool(self.coarse) or sum(len(curve.step) for curve in curves.values()) > self._limit
         first = min(int(curve.step[0]) for curve in curves.values())
         last = max(int(curve.step[-1]) for curve in curves.values())
+        bins = edges(first, last, self._bins) if reduce else None
         segments = []
         for attempt, curve in curves.items():
             ghost = superseded(np.full(len(curve.step), attempt), curve.step, self._spans)
             bounds = [0, *(np.flatnonzero(ghost[1:] != ghost[:-1]) + 1).tolist(), len(ghost)]
-            bins = bins_of(curve.step, first, last, self._bins) if reduce else None
             for start, stop in pairwise(bounds):
                 piece = Buckets._make(column[start:stop] for column in curve)
-                mine = None if bins is None else bins[start:stop]
-                segments.append(segment(attempt, ghost=bool(ghost[start]), buckets=piece, bins=mine))
+                segments.append(segment(attempt, ghost=bool(ghost[start]), buckets=piece, bins=bins))
         return segments
 
 
@@ -150,9 +152,7 @@ def _edges(attempt: int, spans: Sequence[Span]) -> list[int]:
     return sorted({edge for span in newer for edge in (span.first_step, span.last_step + 1)})
 
 
-def _in_order(shown: Buckets, parts: Sequence[Buckets]) -> Buckets:
-    if not parts:
-        return shown
-    joined = concatenate([shown, *parts])
+def _in_order(parts: Sequence[Buckets]) -> Buckets:
+    joined = concatenate(parts)
     order: IntArray = np.argsort(joined.step, kind="stable")
     return Buckets._make(column[order] for column in joined)

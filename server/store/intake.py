@@ -32,6 +32,7 @@ class Parcel:
     digest: bytes
     block: Block | None  # None: no points
     body: bytes
+    points: int
 
 
 def parcel(delivery: Delivery) -> Parcel:
@@ -49,7 +50,8 @@ def parcel(delivery: Delivery) -> Parcel:
     )
     block = block_of(batch, range(len(columns))) if columns else None
     body = encode_body(block) if block else b""
-    return Parcel(delivery, batch, digest_of(delivery.batch_id), block, body)
+    points = len(block.values) if block else 0
+    return Parcel(delivery, batch, digest_of(delivery.batch_id), block, body, points)
 
 
 def digest_of(batch_id: str) -> bytes:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Table, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from holter.server.models import (
@@ -31,6 +31,13 @@ from holter.types import Batch, Cursor
 _LIVE_WITHIN = 300.0
 _REMEMBERED_RUNS = 1000
 _LEAST_TICK = 1e-6  # news must be later than what was news before, even where the clock stands still
+
+# made once: composing a statement costs as much as running it
+_REVISION = select(Run.revision).where(Run.id == bindparam("run")).with_for_update()
+_HAD = select(AcceptedBatch.digest).where(
+    AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest.in_(bindparam("digests", expanding=True))
+)
+_RUN_IS = update(Run).where(Run.id == bindparam("run"))
 
 
 class Ledger:
@@ -66,10 +73,8 @@ class Ledger:
 
     def _run(self, connection: Connection, project: str, name: str) -> RunState:
         run = self._runs.pop((project, name), None)
-        if run is not None:
-            stored = select(Run.revision).where(Run.id == run.id).with_for_update()
-            if connection.scalar(stored) != run.revision:  # another server has written
-                run = None
+        if run is not None and connection.scalar(_REVISION, {"run": run.id}) != run.revision:
+            run = None  # another server has written
         if run is None:
             run = load(connection, project, name) or _create(connection, project, name, self._clock())
         self._runs[project, name] = run
@@ -108,11 +113,8 @@ class _Turn:
 
     def _fresh(self, parcels: Sequence[Parcel]) -> dict[int, bytes]:
         """Where those deliveries stand that the run has not had yet."""
-        asked = select(AcceptedBatch.digest).where(
-            AcceptedBatch.run_id == self._run.id,
-            AcceptedBatch.digest.in_([one.digest for one in parcels]),
-        )
-        had = set(self._connection.scalars(asked))
+        asked = {"run": self._run.id, "digests": [one.digest for one in parcels]}
+        had = set(self._connection.scalars(_HAD, asked))
         fresh: dict[int, bytes] = {}
         for at, one in enumerate(parcels):
             if one.digest not in had:
@@ -144,7 +146,7 @@ class _Turn:
             run_id=run.id,
             public_id=run.public_id,
             attempt=attempt,
-            accepted=one.batch.points,
+            accepted=one.points,
             duplicate=not fresh,
         )
 
@@ -170,13 +172,13 @@ class _Turn:
                 "attempt": attempt,
                 "step_min": int(piece.steps.min()),
                 "step_max": int(piece.steps.max()),
-                "points": piece.points,
+                "points": len(block.values),
                 "payload": encode_entry(ids, body),
             }
         )
         take_in(run, attempt, places, block)
         facts = run.facts.setdefault(attempt, AttemptFacts())
-        facts.add(piece.times, piece.points)
+        facts.add(piece.times, len(block.values))
         facts.name = facts.name or piece.attempt
         self._touched.add(attempt)
         last_time = known(float(piece.times[-1]))
@@ -186,7 +188,7 @@ class _Turn:
                 attempt=attempt,
                 last_step=int(piece.steps[-1]),
                 last_time=last_time,
-                points=piece.points,
+                points=len(block.values),
                 live=last_time is not None and abs(self._now - last_time) < _LIVE_WITHIN,
             )
         )
@@ -227,7 +229,7 @@ class _Turn:
             values["attempt_state"] = state
         if len(state["started"]) > len(before["started"]):
             values["finished_at"] = None  # a run that is launched again is not finished any more
-        self._connection.execute(update(Run).where(Run.id == run.id).values(values))
+        self._connection.execute(_RUN_IS, {"run": run.id} | values)
 
 
 def save_cursors(connection: Connection, cursors: Sequence[Cursor], now: float) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holter.server.store.block import Points
-from holter.server.store.seal import Codec, compress, decompress, seal, shuffle, unseal, unshuffle
+from holter.server.store.seal import Codec, compress, decompress, seal, shuffle, unseal
 from holter.types import FloatArray, IntArray
 
 BUCKET = 512
@@ -111,11 +111,25 @@ def _buckets(points: Points) -> Buckets:
     return Buckets(begin, counts, step[low], step[high], time[low], time[high], value[low], value[high], mean)
 
 
-def decode(blob: bytes) -> Buckets:
-    """The buckets of a pyramid. Raises CorruptDataError."""
+def open_pyramid(blob: bytes) -> tuple[int, bytes]:
+    """How many buckets a pyramid has, and their shuffled bytes. Raises CorruptDataError."""
     _, body = unseal(blob)
     (count,) = _COUNT.unpack_from(body)
+    return count, decompress(body[_COUNT.size :])
+
+
+def decode(opened: Sequence[tuple[int, bytes]]) -> Buckets:
+    """The buckets of opened pyramids, together, in no order: most have one size and decode at once."""
+    sizes: dict[int, list[bytes]] = {}
+    for count, data in opened:
+        sizes.setdefault(count, []).append(data)
     columns = len(Buckets._fields)
-    matrix = unshuffle(decompress(body[_COUNT.size :]), "<i8", 0, count * columns).reshape(columns, count)
-    step, points, low_step, high_step, *floats = matrix
-    return Buckets(step, points, low_step, high_step, *(column.view(np.float64) for column in floats))
+    parts = []
+    for count, held in sizes.items():
+        raw = np.frombuffer(b"".join(held), np.uint8).reshape(len(held), 8, columns, count)
+        matrix = np.ascontiguousarray(raw.transpose(2, 0, 3, 1)).view("<i8").reshape(columns, -1)
+        step, points, low_step, high_step, *floats = matrix
+        parts.append(
+            Buckets(step, points, low_step, high_step, *(column.view(np.float64) for column in floats))
+        )
+    return concatenate(parts)

@@ -10,25 +10,25 @@ from holter.server.store.values import Band, Segment
 from holter.types import IntArray
 
 
-def bins_of(step: IntArray, first: int, last: int, bins: int) -> IntArray:
-    """The bin of each step, when [first, last] is cut into `bins` of equal width."""
-    # in floats: the width of a range of 64-bit steps may not fit into 64 bits itself
-    share = (step.astype(np.float64) - first) / (float(last) - first + 1.0)
-    return np.minimum((share * bins).astype(np.int64), bins - 1)
+def edges(first: int, last: int, bins: int) -> IntArray:
+    """The first step of each bin, when [first, last] is cut into at most `bins` of equal width."""
+    width = last - first + 1  # as Python's integers: may not fit into 64 bits
+    return np.array([first + at * width // bins for at in range(bins)], dtype=np.int64)
 
 
 def segment(attempt: int, *, ghost: bool, buckets: Buckets, bins: IntArray | None) -> Segment:
     """Buckets in the order of their steps as one piece of curve, reduced to one bucket a bin.
 
-    `bins` [n] is the bin of each bucket, ascending; None where nothing is to be reduced: then each
-    bucket is a single point.
+    `bins` are the first steps of the bins; None where nothing is to be reduced: then each bucket is a
+    single point.
     """
     if bins is None:
         return Segment(
             attempt=attempt, ghost=ghost, step=buckets.low_step, time=buckets.low_time, value=buckets.low
         )
-    starts = np.flatnonzero(np.diff(bins, prepend=-1))
-    reduced = regroup(buckets, starts)
+    starts = np.unique(np.searchsorted(buckets.step, bins))
+    starts = starts[starts < len(buckets.step)]
+    reduced = regroup(buckets, starts if starts[0] == 0 else np.concatenate(([0], starts)))
     step, time, value = _shown(reduced, buckets)
     return Segment(
         attempt=attempt,

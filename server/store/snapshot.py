@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,13 +15,14 @@ from holter.server.store.chunk import decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.intake import labels_text
 from holter.server.store.merge import merge
-from holter.server.store.pyramid import Buckets
-from holter.server.store.pyramid import decode as decode_pyramid
+from holter.server.store.pyramid import Buckets, decode, open_pyramid
 from holter.server.store.state import key_of
 from holter.timeline import Span
 from holter.types import FloatArray, IntArray, SeriesKey
 
 _AT_ONCE = 500  # values in one statement
+
+_ENTRY, _TIMELINE = "log entry {}".format, "timeline {}".format
 
 T = TypeVar("T")
 
@@ -117,7 +119,7 @@ class Snapshot:
             query = query.where(LogEntry.step_min <= steps.last)
         blocks: dict[int, list[Block]] = {}
         for number, attempt, payload in self._connection.execute(query.order_by(LogEntry.id)):
-            block = self.decoded(decode_entry, payload, f"log entry {number}")
+            block = self.decoded(decode_entry, payload, partial(_ENTRY, number))
             block = block if ids is None else block.only(ids)
             if len(block.ids):
                 blocks.setdefault(attempt, []).append(block)
@@ -128,7 +130,7 @@ class Snapshot:
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
         found: dict[int, dict[int, Block]] = {}
         for number, attempt, payload in self._in_parts(query, LogEntry.id, numbers):
-            block = self.decoded(decode_entry, payload, f"log entry {number}")
+            block = self.decoded(decode_entry, payload, partial(_ENTRY, number))
             found.setdefault(attempt, {})[number] = block
         return {
             attempt: (max(blocks), merge([blocks[number] for number in sorted(blocks)]))
@@ -150,7 +152,7 @@ class Snapshot:
         found = {}
         for number, payload in self._in_parts(select(Chunk.id, Chunk.payload), Chunk.id, sorted(places)):
             row = places[number]
-            values = self.decoded(decode_values, payload, self._place(row))
+            values = self.decoded(decode_values, payload, partial(self._place, row))
             steps, times = self._timelines[row.timeline_id]
             if not len(values) == len(steps) == row.points:
                 raise CorruptDataError(
@@ -159,32 +161,32 @@ class Snapshot:
             found[number] = Points(steps, times, values)
         return found
 
-    def pyramids(self, rows: Sequence[ChunkRow]) -> dict[int, Buckets]:
-        """The pyramids of chunks, by the chunk's id; chunks without one are left out."""
+    def pyramids(self, rows: Sequence[ChunkRow]) -> dict[tuple[int, int], Buckets]:
+        """The pyramids of chunks that have one, together by series and attempt."""
         places = {row.id: row for row in rows}
-        query = select(Chunk.id, Chunk.pyramid)
-        return {
-            number: self.decoded(decode_pyramid, blob, self._place(places[number]))
-            for number, blob in self._in_parts(query, Chunk.id, sorted(places))
-            if blob
-        }
+        opened: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+        for number, blob in self._in_parts(select(Chunk.id, Chunk.pyramid), Chunk.id, sorted(places)):
+            row = places[number]
+            held = self.decoded(open_pyramid, blob, partial(self._place, row))
+            opened.setdefault((row.series_id, row.attempt), []).append(held)
+        return {whose: decode(held) for whose, held in opened.items()}
 
     def _load_timelines(self, ids: Collection[int]) -> None:
         missing = sorted(set(ids) - self._timelines.keys())
         query = select(Timeline.id, Timeline.payload)
         for number, payload in self._in_parts(query, Timeline.id, missing):
-            self._timelines[number] = self.decoded(decode_timeline, payload, f"timeline {number}")
+            self._timelines[number] = self.decoded(decode_timeline, payload, partial(_TIMELINE, number))
 
     def _place(self, row: ChunkRow) -> str:
         name = self._names.get(row.series_id)
         return f"series {name or row.series_id}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
 
-    def decoded(self, decode: Callable[[bytes], T], blob: bytes, place: str) -> T:
+    def decoded(self, decode: Callable[[bytes], T], blob: bytes, place: Callable[[], str]) -> T:
         """A blob decoded; an error says what of the run it is."""
         try:
             return decode(blob)
         except CorruptDataError as error:
-            raise CorruptDataError(f"run {self.run_id}, {place}: {error}") from error
+            raise CorruptDataError(f"run {self.run_id}, {place()}: {error}") from error
 
     def _in_parts(self, query: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
         for start in range(0, len(values), _AT_ONCE):

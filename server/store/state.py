@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isnan, nan
 from typing import Any
 
@@ -15,7 +16,7 @@ from holter.attempts import Attempts, Writer
 from holter.server.models import Attempt, Chunk, LogEntry, Project, Run, SeriesRow, WriterRow
 from holter.server.store.block import Block, decode_entry
 from holter.server.store.progress import Progress, ranges
-from holter.types import FloatArray, SeriesKey
+from holter.types import FloatArray, Labels, SeriesKey
 
 
 @dataclass(slots=True)
@@ -83,7 +84,12 @@ def load(connection: Connection, project: str, name: str) -> RunState | None:
 
 def key_of(metric: str, labels: str) -> SeriesKey:
     """A series' key out of the columns of its row."""
-    return SeriesKey(metric, tuple((name, value) for name, value in json.loads(labels)))
+    return SeriesKey(metric, _labels_of(labels))
+
+
+@lru_cache(maxsize=10_000)
+def _labels_of(text: str) -> Labels:
+    return tuple((name, value) for name, value in json.loads(text))
 
 
 def state_json(attempts: Attempts) -> dict[str, Any]:

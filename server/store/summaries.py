@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -29,7 +30,7 @@ def latest(connection: Connection, snapshot: Snapshot, log: dict[int, Block] | N
     """The newest point of each series of the run."""
     log = snapshot.log() if log is None else log
     blob = connection.scalar(select(Latest.payload).where(Latest.run_id == snapshot.run_id))
-    stored = blobs.NOTHING if blob is None else snapshot.decoded(blobs.decode, blob, "latest points")
+    stored = blobs.NOTHING if blob is None else snapshot.decoded(blobs.decode, blob, lambda: "latest points")
     return newest([stored, *(last_of(attempt, block) for attempt, block in log.items())])
 
 
@@ -46,11 +47,20 @@ def series(connection: Connection, snapshot: Snapshot) -> list[SeriesSummary]:
     # where writes overlap, a sum would count a step twice: there only the points themselves tell
     doubtful = [names[number] for number in numbers.overlapping()]
     exact = read(snapshot, doubtful, Steps()) if doubtful else {}
+    sums = numbers.all()
     return [
-        _summary(key, points, last[number], exact.get(key), numbers.of(number))
+        _summary(key, points, last[number], exact.get(key), sums[number])
         for number, key in names.items()
         if number in last
     ]
+
+
+class _Sums(NamedTuple):
+    points: int
+    nonfinite: int
+    first_step: int
+    low: float
+    high: float
 
 
 def _summary(
@@ -58,7 +68,7 @@ def _summary(
     points: Newest,
     at: int,
     exact: Series | None,
-    sums: tuple[int, int, int, float, float],
+    sums: _Sums,
 ) -> SeriesSummary:
     count, nonfinite, first_step, low, high = sums
     if exact is not None:
@@ -132,9 +142,7 @@ class _Numbers:
         same = (ids[1:] == ids[:-1]) & (attempt[1:] == attempt[:-1])
         return sorted(set(ids[1:][same & (first[1:] <= last[:-1])].tolist()))
 
-    def of(self, number: int) -> tuple[int, int, int, float, float]:
-        """Count, non-finite count, first step, minimum and maximum of one series."""
-        at = int(np.searchsorted(self._ids, number))
-        whole = (self._count, self._nonfinite, self._first)
-        count, nonfinite, first = (int(column[at]) for column in whole)
-        return count, nonfinite, first, float(self._low[at]), float(self._high[at])
+    def all(self) -> dict[int, _Sums]:
+        """What was summed up, by the series' id."""
+        columns = (self._ids, self._count, self._nonfinite, self._first, self._low, self._high)
+        return {row[0]: _Sums(*row[1:]) for row in zip(*(column.tolist() for column in columns), strict=True)}

@@ -74,7 +74,7 @@ class Writer:
             if not self._open:
                 raise StoreClosedError("the store is closed")
             self._deliveries += 1
-            self._points += parcel.batch.points
+            self._points += parcel.points
             self._queue.put((parcel, receipt))
         return receipt
 
@@ -84,7 +84,7 @@ class Writer:
     def _work(self) -> None:
         while (first := self._queue.get()) is not None:
             group, last = [first], False
-            points = first[0].batch.points
+            points = first[0].points
             while len(group) < _GROUP and points < _GROUP_POINTS:
                 try:
                     following = self._queue.get_nowait()
@@ -94,7 +94,7 @@ class Writer:
                     last = True
                     break
                 group.append(following)
-                points += following[0].batch.points
+                points += following[0].points
             # a caller that has gone was promised nothing
             self._write([one for one in group if one[1].set_running_or_notify_cancel()])
             self._make_room(group)
@@ -131,5 +131,5 @@ class Writer:
     def _make_room(self, group: Sequence[Waiting]) -> None:
         with self._room:
             self._deliveries -= len(group)
-            self._points -= sum(parcel.batch.points for parcel, _ in group)
+            self._points -= sum(parcel.points for parcel, _ in group)
             self._room.notify_all()

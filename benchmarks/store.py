@@ -1,0 +1,178 @@
+"""Measures the store: how fast points become durable, how small they are, how fast charts are.
+
+    python benchmarks/store.py [--url postgresql+psycopg://…] [--quick]
+
+Prints medians. The metrics are a mixture as training logs have it: noisy 32-bit losses, accuracies,
+a learning rate, a throughput in 64 bits, a counter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Engine, text
+
+from holter.server.database import connect
+from holter.server.migrate import upgrade
+from holter.server.store import Receipt, Store, StoreBusyError
+from holter.types import Batch, Column, Delivery, FloatArray, SeriesKey
+
+
+def main() -> None:
+    """Run every measurement and print one line each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--url", help="an empty database; default: a SQLite file of its own")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the points")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    arguments = parser.parse_args()
+    scale = 10 if arguments.quick else 1
+    with tempfile.TemporaryDirectory() as folder:
+        engine = connect(arguments.url or f"sqlite:///{Path(folder) / 'bench.db'}")
+        upgrade(engine)
+        store = Store(engine)
+        store.start()
+        found = {}
+        for name, value in measurements(engine, store, scale):
+            found[name] = value
+            if not arguments.json:
+                print(f"{name:58} {value:12,.3f}")
+        if arguments.json:
+            print(json.dumps(found))
+        store.close()
+        engine.dispose()
+
+
+def measurements(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, float]]:
+    """Names with units, and what was measured."""
+    wide = dict(run="W1", series=100, steps=10_000 // scale, rows=1000)
+    yield from _writing(engine, store, **wide)
+    yield from _writing(engine, store, run="W2", series=10_000 // scale, steps=100, rows=10)
+    yield from _writing(engine, store, run="L1M", series=1, steps=1_000_000 // scale, rows=10_000)
+    yield from _live(store, series=2000, flushes=200 // scale)
+    yield from _writing(engine, store, run="R20", series=20, steps=1_000_000 // scale, rows=10_000)
+    yield from _reading(store, scale)
+
+
+def _writing(
+    engine: Engine, store: Store, *, run: str, series: int, steps: int, rows: int
+) -> Iterator[tuple[str, float]]:
+    batches = list(_batches(run, series, steps, rows))
+    before = _size(engine)
+    begin = time.perf_counter()
+    pending = [_submit(store, one) for one in batches]
+    for receipt in pending:
+        receipt.result()
+    durable = time.perf_counter() - begin
+    store.compact()
+    whole = time.perf_counter() - begin
+    points = series * steps
+    yield f"{run}: {series} series x {steps} steps, durable, M points/s", points / durable / 1e6
+    yield f"{run}: durable and compacted, M points/s", points / whole / 1e6
+    yield f"{run}: bytes a point after compaction", (_size(engine) - before) / points
+
+
+def _live(store: Store, *, series: int, flushes: int) -> Iterator[tuple[str, float]]:
+    took = []
+    for one in _batches("live", series, flushes, 1):
+        begin = time.perf_counter()
+        store.accept(one)
+        took.append(time.perf_counter() - begin)
+    yield f"live: flush of {series} series x 1 point, durable, ms", statistics.median(took) * 1e3
+    small = list(_batches("small", 10, 2000, 1))
+    begin = time.perf_counter()
+    for receipt in [_submit(store, one) for one in small]:
+        receipt.result()
+    yield "live: flushes of 10 points, many waiting, a second", len(small) / (time.perf_counter() - begin)
+    took = []
+    for one in _batches("single", 10, 300, 1):
+        begin = time.perf_counter()
+        store.accept(one)
+        took.append(time.perf_counter() - begin)
+    yield "live: one flush of 10 points, ms", statistics.median(took) * 1e3
+
+
+def _reading(store: Store, scale: int) -> Iterator[tuple[str, float]]:
+    ids = {run: store.accept(next(_batches(run, 1, 1, 1))).run_id for run in ("W1", "W2", "L1M", "R20")}
+    keys = [SeriesKey(f"m{n}") for n in range(20)]
+    middle = 500_000 // scale
+    yield "read of one series of 1M points, ms", _ms(lambda: store.read(ids["L1M"]))
+    yield "read of one series of 10k points, ms", _ms(lambda: store.read(ids["W1"], keys[:1]))
+    yield "chart of 20 series x 10k to 1,000 points, ms", _ms(lambda: store.chart(ids["W1"], keys))
+    yield "chart of 20 series x 1M to 1,000 points, ms", _ms(lambda: store.chart(ids["R20"], keys))
+    for width in (1000, 20_000, 200_000):
+        reach = dict(from_step=middle, to_step=middle + width // scale)
+        name = f"chart of 20 series, {width} steps out of 1M, ms"
+        yield name, _ms(lambda reach=reach: store.chart(ids["R20"], keys, **reach))
+    yield "series of a run with 10k series, ms", _ms(lambda: store.series(ids["W2"]))
+    yield "series of a run with 20 x 1M, ms", _ms(lambda: store.series(ids["R20"]))
+    yield "latest of a run with 10k series, ms", _ms(lambda: store.latest(ids["W2"]))
+    yield "chart of 20 out of 10k series x 100, ms", _ms(lambda: store.chart(ids["W2"], keys))
+
+
+def _submit(store: Store, one: Delivery) -> Future[Receipt]:
+    """As a source would: wait while the queue is full."""
+    while True:
+        try:
+            return store.submit(one)
+        except StoreBusyError:
+            time.sleep(0.001)
+
+
+def _ms(work: Callable[[], object]) -> float:
+    took = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - begin)
+    return statistics.median(took) * 1e3
+
+
+def _batches(run: str, series: int, steps: int, rows: int) -> Iterator[Delivery]:
+    random = np.random.default_rng(len(run) * 1000 + series)
+    times = 1.7e9 + np.cumsum(random.normal(1.0, 0.05, steps)).round(6)
+    values = [_values(n % 10, steps, random) for n in range(series)]
+    for start in range(0, steps, rows):
+        piece = slice(start, min(start + rows, steps))
+        step = np.arange(piece.start, piece.stop, dtype=np.int64)
+        columns = tuple(Column(key=SeriesKey(f"m{n}"), values=held[piece]) for n, held in enumerate(values))
+        batch = Batch(steps=step, times=times[piece], columns=columns, attempt="0")
+        yield Delivery(project="bench", run=run, writer="w", batch_id=f"{start}/{steps}", batch=batch)
+
+
+def _values(kind: int, steps: int, random: np.random.Generator) -> FloatArray:
+    at = np.arange(steps)
+    if kind < 5:
+        noise = random.normal(0, 0.03, steps)
+        return ((2 + 8 * np.exp(-at / steps * 5)) * (1 + noise)).astype(np.float32).astype(np.float64)
+    if kind < 7:
+        return (random.integers(0, 256, steps) / 256).astype(np.float64)
+    if kind == 7:
+        return np.asarray(1e-4 * (1 + np.cos(np.pi * at / steps)))
+    return random.normal(4e4, 500, steps) if kind == 8 else at * 1.0
+
+
+def _size(engine: Engine) -> int:
+    """Bytes in use, without free pages."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            count, free, size = (
+                connection.scalar(text(f"PRAGMA {name}"))
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+            return int((count - free) * size)
+        tables = ("log", "chunk", "timeline", "series", "accepted_batch", "latest")
+        return sum(
+            int(connection.scalar(text(f"SELECT pg_total_relation_size('{table}')")) or 0) for table in tables
+        )
+
+
+if __name__ == "__main__":
+    main()
