@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
+from holter.detectors.consequences import without_consequences
 from holter.detectors.detector import Detector
 from holter.detectors.nonfinite import NonfiniteDetector
 from holter.detectors.repeated import RepeatedData
@@ -41,7 +42,8 @@ def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:
     """What all detectors find, one finding per real event, in the order in which they were spoken."""
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
     findings = [finding for detector in detectors for finding in detector.detect(run)]
-    return sorted(findings, key=lambda finding: (finding.detected_step, finding.start_step, finding.metric))
+    own = without_consequences(findings, run)
+    return sorted(own, key=lambda finding: (finding.detected_step, finding.start_step, finding.metric))
 
 
 def _tuned(detector: Detector, tuning: Tuning) -> Detector:

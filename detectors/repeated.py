@@ -167,6 +167,7 @@ def _finding(
             "source_attempt": best.attempt,
             "source_step": source,
             "first_unseen_step": until,
+            "expected_step": replay.first_unseen,
             "under_reported": lies,
             "correlation": best.correlation,
             "score": best.score,

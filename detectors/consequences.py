@@ -1,0 +1,91 @@
+"""What follows from another finding is no second incident.
+
+Decided by what never changes once spoken, so that no finding that was spoken vanishes again: a
+consequence is left out only if its cause had been spoken first. Where the cause is found later, the
+finding stays and names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from holter.detectors.ranks import Ranks, by_rank
+from holter.metrics import Role
+from holter.types import Finding, Kind, RunData, SeriesKey, Severity
+
+_LOSS = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
+_ROWS = 10
+"""Rows of rank timings that a slow-down of the whole run waits for: time for the ranks to explain it."""
+_NEAR = 8
+
+
+def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Finding]:
+    """The findings that stand for an event of their own."""
+    all_of_them = list(findings)
+    slow_ranks = [one for one in all_of_them if one.kind is Kind.STRAGGLER]
+    replays = [one for one in all_of_them if one.kind is Kind.REPEATED_DATA]
+    timings = next(iter([*by_rank(run, Role.COMPUTE_TIME), *by_rank(run, Role.STEP_TIME)]), None)
+    kept: list[Finding | None] = []
+    for finding in all_of_them:
+        if finding.kind is Kind.THROUGHPUT_REGRESSION and timings is not None:
+            kept.append(_beside_slow_ranks(finding, slow_ranks, timings, run))
+        elif not any(_follows(finding, replay) for replay in replays):
+            kept.append(finding)
+    return [finding for finding in kept if finding is not None]
+
+
+def _beside_slow_ranks(
+    finding: Finding, slow_ranks: list[Finding], timings: Ranks, run: RunData
+) -> Finding | None:
+    """A slow-down of the run waits until the ranks can tell; it is theirs if one was slow by then."""
+    spacing = _spacing(timings, finding)
+    spoken = _step_from(run, finding, max(finding.detected_step, finding.start_step + _ROWS * spacing))
+    if spoken is None:
+        return None
+    causes = [one for one in slow_ranks if _began_with(one, finding, _NEAR * spacing)]
+    if any(one.detected_step <= spoken for one in causes):
+        return None
+    finding = replace(finding, detected_step=spoken, classified_step=spoken)
+    if not causes:
+        return finding
+    rank = dict(causes[0].labels)["rank"]
+    return replace(
+        finding,
+        severity=Severity.INFO,
+        summary=f"{finding.summary} The others wait for rank {rank}.",
+        evidence={**finding.evidence, "because_of_rank": rank},
+    )
+
+
+def _spacing(timings: Ranks, finding: Finding) -> int:
+    """Steps between two rows of rank timings around the finding's start; 0 where there were none before."""
+    before = timings.step[(timings.attempt == finding.attempt) & (timings.step <= finding.start_step)]
+    return int(np.median(np.diff(before[-_NEAR:]))) if len(before) > 1 else 0
+
+
+def _step_from(run: RunData, finding: Finding, step: int) -> int | None:
+    """The first logged step from `step` on in the finding's attempt, None while it has not come so far."""
+    series = run.series[SeriesKey(finding.metric, finding.labels)]
+    logged = series.step[series.attempt == finding.attempt]
+    after = int(np.searchsorted(logged, step))
+    if after < len(logged):
+        return int(logged[after])
+    return int(logged[-1]) if bool((series.attempt > finding.attempt).any()) else None
+
+
+def _began_with(one: Finding, other: Finding, slack: int) -> bool:
+    return one.attempt == other.attempt and abs(one.start_step - other.start_step) <= slack
+
+
+def _follows(finding: Finding, replay: Finding) -> bool:
+    """Whether a rise of the loss is the place where a replay ends, or a bad resume is the replay."""
+    if finding.attempt != replay.attempt or finding.detected_step <= replay.detected_step:
+        return False
+    spacing = max((replay.detected_step - replay.start_step) // max(int(replay.evidence["points"]), 1), 1)
+    if finding.kind is Kind.RESUME_ARTIFACT:
+        return abs(finding.start_step - replay.start_step) <= _NEAR * spacing
+    expected = int(replay.evidence["expected_step"])
+    return finding.kind in _LOSS and abs(finding.start_step - expected) <= _NEAR * spacing
