@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from holter.metrics import Role
 from holter.server.analysis import Standing
 from holter.server.goodput import Goodput, goodput, lost_from
-from holter.server.models import Incident, Project, Run
+from holter.server.models import Analysis, Incident, Project, Run
 from holter.server.store import Store
 from holter.server.strip import charts, relative_throughput, speakers
 from holter.timeline import Span
@@ -42,6 +42,15 @@ class RunRow:
     created_at: float
     updated_at: float
     finished_at: float | None
+    seen_at: float | None
+    looked_at: float | None
+
+    @property
+    def analyzed(self) -> bool:
+        """Whether the newest look of the analysis saw everything there is, the run's end included."""
+        if self.seen_at is None or self.looked_at is None:
+            return False
+        return self.seen_at >= self.updated_at and self.looked_at >= (self.finished_at or 0.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -142,6 +151,7 @@ class Overview:
             "series": facts.series,
             "attempts": len(facts.strip["attempts"]),
             "health": worst.severity if worst else "ok",
+            "analyzed": row.analyzed,
             "open_incidents": len(open_ones),
             "worst": _worst(worst) if worst else None,
             "latest": facts.latest,
@@ -234,8 +244,12 @@ _LATEST = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM,
 
 def _rows(session: Session, public_id: str | None = None) -> list[RunRow]:
     columns = (Run.id, Run.public_id, Run.name, Project.name.label("project"))
-    times = (Run.created_at, Run.updated_at, Run.finished_at)
-    query = select(*columns, *times).join(Project, Project.id == Run.project_id)
+    times = (Run.created_at, Run.updated_at, Run.finished_at, Analysis.seen_at, Analysis.looked_at)
+    query = (
+        select(*columns, *times)
+        .join(Project, Project.id == Run.project_id)
+        .outerjoin(Analysis, Analysis.run_id == Run.id)
+    )
     if public_id is not None:
         query = query.where(Run.public_id == public_id)
     rows = session.execute(query.order_by(Run.updated_at.desc(), Run.id.desc()))

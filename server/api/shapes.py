@@ -111,6 +111,7 @@ class Run(Shape):
     series: int
     attempts: int
     health: Literal["ok", "info", "warning", "critical"]
+    analyzed: bool
     open_incidents: int
     worst: WorstIncident | None
     latest: LatestValues
