@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Engine, select
@@ -49,7 +50,7 @@ class Incidents:
         """
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
             # replicas that look at one run at once, and people, take turns; SQLite has one writer anyway
-            session.execute(select(Run.id).where(Run.id == run_id).with_for_update())
+            session.execute(select(Run.id).where(Run.id == run_id).with_for_update(key_share=True))
             rows = {row.id: row for row in _of_run(session, run_id)}
             words = _words(session, rows.values())
             known = [known_of(row, words.get(row.id)) for row in rows.values()]
@@ -59,9 +60,9 @@ class Incidents:
                 row = self._apply(session, run_id, rows, change)
                 changed.append(row)
                 events[row.id] = change.events
-            for row in [*changed, *(row for row in rows.values() if row.id not in events)]:
-                self._tell(session, row, events.get(row.id, frozenset()), live=live)
-            result = [read_incidents(session, [row])[0] for row in changed]
+            others = [row for row in rows.values() if row.id not in events and row.state == State.OPEN]
+            self._tell(session, [*changed, *others], events, live=live)
+            result = read_incidents(session, changed)
         self._announce(result)
         return result
 
@@ -97,8 +98,8 @@ class Incidents:
             if _take(row, event, who, now):
                 _record(session, row, Line(type=event, text=text.strip()), at=now, by=who)
                 row.updated_at = now
-                self._tell(session, row, frozenset({event}), live=False)
-            result = read_incidents(session, [row])[0]
+                self._tell(session, [row], {row.id: frozenset({event})}, live=False)
+            [result] = read_incidents(session, [row])
         self._announce([result])
         return result
 
@@ -118,26 +119,32 @@ class Incidents:
             _record(session, row, line, at=now)
         return row
 
-    def _tell(self, session: Session, row: Incident, events: frozenset[Event], *, live: bool) -> None:
-        """Write the outbox rows of a change."""
-        if not self._routes or (not events and row.state != State.OPEN):
+    def _tell(
+        self,
+        session: Session,
+        rows: Sequence[Incident],
+        events: Mapping[int, frozenset[Event]],
+        *,
+        live: bool,
+    ) -> None:
+        """Write the outbox rows of these incidents' changes."""
+        if not self._routes or not rows:
             return
-        query = select(Notification.channel).where(Notification.incident_id == row.id)
-        earlier = list(session.scalars(query))
-        for route in self._routes:
-            why = reason(
-                events,
-                route,
-                state=State(row.state),
-                severity=Severity(row.severity),
-                live=live,
-                told=route.channel in earlier,
-                acknowledged=row.acknowledged_at is not None,
-            )
-            if why is not None:
-                session.add(
-                    _notification(row, route.channel, why, earlier.count(route.channel), self._clock())
+        earlier = _channels_told(session, [row.id for row in rows])
+        for row in rows:
+            for route in self._routes:
+                number = earlier[row.id, route.channel]
+                why = reason(
+                    events.get(row.id, frozenset()),
+                    route,
+                    state=State(row.state),
+                    severity=Severity(row.severity),
+                    live=live,
+                    told=number > 0,
+                    acknowledged=row.acknowledged_at is not None,
                 )
+                if why is not None:
+                    session.add(_notification(row, route.channel, why, number, self._clock()))
 
     def _announce(self, changed: Sequence[dict[str, Any]]) -> None:
         for incident in changed:
@@ -151,6 +158,13 @@ class Incidents:
 def _of_run(session: Session, run_id: int) -> Sequence[Incident]:
     query = select(Incident).where(Incident.run_id == run_id).order_by(Incident.id)
     return session.scalars(query.with_for_update()).all()
+
+
+def _channels_told(session: Session, incident_ids: Sequence[int]) -> Counter[tuple[int, str]]:
+    """How many notifications of each incident went to each channel."""
+    query = select(Notification.incident_id, Notification.channel)
+    told = session.execute(query.where(Notification.incident_id.in_(incident_ids)))
+    return Counter((incident_id, channel) for incident_id, channel in told)
 
 
 def _words(session: Session, rows: Iterable[Incident]) -> dict[int, Event]:
