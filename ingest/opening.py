@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
+from collections.abc import Generator
+from contextlib import closing, suppress
 from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, NamedTuple, cast
@@ -14,6 +15,7 @@ HEAD = 64 * 1024
 LARGEST_UNPACKED = 8 * 1024**3
 _IN_MEMORY = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
+_GZIP = 31  # zlib's word for its largest window with gzip's header and trailer
 
 
 class Opened(NamedTuple):
@@ -31,15 +33,13 @@ def open_log(path: Path) -> Opened:
     if path.suffix != ".gz":
         return Opened(path.open("rb"))
     unpacked = cast(BinaryIO, SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - the caller closes it
-    problem = None
-    size = 0
+    problem, size = None, 0
     try:
-        with gzip.open(path) as packed:
-            while chunk := packed.read(_CHUNK):
-                size += unpacked.write(chunk)
-                if size > LARGEST_UNPACKED:
-                    raise gzip.BadGzipFile(f"it unpacks to more than {LARGEST_UNPACKED} bytes")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        for chunk in _unpack(path):
+            size += unpacked.write(chunk)
+            if size > LARGEST_UNPACKED:
+                raise EOFError(f"it unpacks to more than {LARGEST_UNPACKED} bytes")
+    except (EOFError, zlib.error) as error:
         problem = Unreadable(place=f"unpacked byte {size}", reason=f"expected a whole gzip file: {error}")
     except BaseException:
         unpacked.close()
@@ -48,16 +48,38 @@ def open_log(path: Path) -> Opened:
     return Opened(unpacked, problem)
 
 
+def _unpack(path: Path) -> Generator[bytes, None, None]:
+    """What a gzip file holds, every byte up to where it is torn, which the gzip module would keep back.
+
+    Raises zlib.error where it is damaged, EOFError where it ends too early.
+    """
+    machine = zlib.decompressobj(_GZIP)
+    with path.open("rb") as packed:
+        while chunk := packed.read(_CHUNK):
+            while chunk:
+                if machine.eof:  # members may follow one another, and zeros the last
+                    chunk = chunk.lstrip(b"\0")
+                    if not chunk:
+                        break
+                    machine = zlib.decompressobj(_GZIP)
+                yield machine.decompress(chunk, _CHUNK)
+                chunk = machine.unused_data if machine.eof else machine.unconsumed_tail
+    if not machine.eof:
+        raise EOFError("it ends in the middle")
+
+
 def read_head(path: Path) -> bytes:
-    """The first 64 KiB of a log, unpacked; empty where it is not a whole gzip block yet."""
+    """The first 64 KiB of a log, unpacked; as far as they are whole."""
     if path.suffix != ".gz":
         with path.open("rb") as file:
             return file.read(HEAD)
-    try:
-        with gzip.open(path) as packed:
-            return packed.read(HEAD)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        return b""
+    head = b""
+    with suppress(EOFError, zlib.error), closing(_unpack(path)) as chunks:
+        for chunk in chunks:
+            head += chunk
+            if len(head) >= HEAD:
+                break
+    return head[:HEAD]
 
 
 def plain_name(path: PurePath) -> PurePath:
