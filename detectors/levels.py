@@ -143,11 +143,19 @@ class Watch:
 
     def _return(self, levels: list[_Level]) -> None:
         """End what is back for more than half of its rise, however many levels it had settled on."""
+        if len(levels) == 1 and levels[0].departure is None:
+            return
         recent = levels[-1].blocks[-_SHORT:]
         highest = max(self._median[index] for index in recent)
+        late = self._median_of(levels[-1].blocks[-_LONG:])
         for depth, level in enumerate(levels):
             departure = level.departure
-            if departure is not None and highest < departure.reference + 0.5 * departure.rise:
+            if departure is None:
+                continue
+            if late - departure.reference > departure.rise:
+                departure.rise = late - departure.reference
+                departure.worst = int(self.blocks.last[recent[-1]])
+            if highest < departure.reference + 0.5 * departure.rise:
                 departure.end = int(self.blocks.first[recent[0]])
                 level.departure, level.latest = None, departure
                 # what was seen during the departure is no part of what is established
@@ -156,12 +164,9 @@ class Watch:
                 return
 
     def _look(self, level: _Level) -> None:
-        now = level.blocks[-1]
         if level.departure is not None:
-            height = self._median_of(level.blocks[-_LONG:]) - level.departure.reference
-            if height > level.departure.rise:
-                level.departure.rise, level.departure.worst = height, int(self.blocks.last[now])
-        elif self._established(level) and self._departs(level):
+            return
+        if self._established(level) and self._departs(level):
             self._speak(level)
         else:
             self._learn(level)
@@ -234,7 +239,9 @@ class Watch:
         low, high = ordered[long_enough // 8], ordered[-long_enough // 8]
         wander = max(self.smallest, 3 * level.spreads[_SHORT].noise())
         if level.departure is not None and level.departure.start < self.blocks.first[late[0]]:
-            if high - low < wander:
+            earlier, later = late[: long_enough // 2], late[long_enough // 2 :]
+            still_rising = self._median_of(later) - self._median_of(earlier) > wander / 4
+            if high - low < wander and not still_rising:
                 levels.append(self._anew(late))
         elif level.departure is None and high < level.reference - wander:
             levels[-1] = self._anew(late)

@@ -88,7 +88,7 @@ def _finding(clock: Series, last: int, following: int | None, silence: float, li
     step, attempt = int(clock.step[last]), int(clock.attempt[last])
     evidence: dict[str, float] = {"limit_seconds": limit}
     if following is None:
-        how = f"Nothing new since step {step}: usually silence is over within {duration(limit)}."
+        how = f"Nothing new since step {step:,}: usually silence is over within {duration(limit)}."
         advice = "See whether the job is alive, and what its ranks wait for. Restart it if it hangs."
         end, severity = None, Severity.CRITICAL
     else:
@@ -96,7 +96,7 @@ def _finding(clock: Series, last: int, following: int | None, silence: float, li
         end, severity = int(clock.step[following]), Severity.INFO
         again = int(clock.attempt[following])
         by = f"with attempt {again}" if again != attempt else "by itself"
-        how = f"Nothing was logged for {duration(silence)} after step {step}; it went on {by}."
+        how = f"Nothing was logged for {duration(silence)} after step {step:,}; it went on {by}."
         advice = "Time was lost here. The job's log and the scheduler's of that time may say why."
     return Finding(
         kind=Kind.STALL,

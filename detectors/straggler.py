@@ -120,7 +120,9 @@ def _summary(
 ) -> str:
     rank, (start, end) = dict(key.labels)["rank"], span
     often = "all the time" if duty > 0.8 else f"{duty:.0%} of the time"
-    until = "" if end is None else f" until step {end}"
+    until = "" if end is None else f" until step {end:,}"
     what = "computes" if lost is not None else "takes"
     cost = "" if lost is None else f" The others wait for it: {lost:.1%} of each step is lost."
-    return f"Rank {rank} {what} {slower:.0%} longer than its peers, {often}, since step {start}{until}.{cost}"
+    return (
+        f"Rank {rank} {what} {slower:.0%} longer than its peers, {often}, since step {start:,}{until}.{cost}"
+    )

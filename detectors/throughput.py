@@ -137,9 +137,9 @@ def _summary(
     resumed: bool,
 ) -> str:
     how = "little by little from" if gradual else ("with the resume at" if resumed else "at")
-    until = "" if end is None else f" and came back at step {end}"
+    until = "" if end is None else f" and came back at step {end:,}"
     return (
-        f"{series.key} went from {figure(usual)} to {figure(worst)} {how} step {start}{until}: "
+        f"{series.key} went from {figure(usual)} to {figure(worst)} {how} step {start:,}{until}: "
         f"{lost:.0%} of the throughput was lost."
     )
 

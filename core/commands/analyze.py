@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from rich.console import Console
+
 from holter.detectors import find
 from holter.ingest.gather import gather
-from holter.report import Report, jsonable
+from holter.report import Report, jsonable, text
 from holter.types import Finding, SeriesKey
 
 EXIT_ANALYSED = 0
@@ -46,6 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(jsonable.line(report), flush=True)
     if arguments.format == "json":
         print(jsonable.document(reports))
+    elif arguments.format == "text":
+        text.write(reports, Console(highlight=False))
     return EXIT_ANALYSED if any(report.points for report in reports) else EXIT_NOTHING_READABLE
 
 
