@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 import tempfile
 import threading
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", action="append", default=[], metavar="NAME", help="only this run (repeatable)"
     )
     parser.add_argument(
-        "--data-dir", type=Path, help="keep logs and database here (default: a temporary folder)"
+        "--data-dir", type=Path, help="keep logs and database in a new folder in here (default: temporary)"
     )
 
 
@@ -48,13 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"holter: {error}", file=sys.stderr)
         return 2
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server must not outlive the demo
     with contextlib.ExitStack() as stack:
-        folder = arguments.data_dir or Path(
-            stack.enter_context(tempfile.TemporaryDirectory(prefix="holter-demo-"))
-        )
-        logs = folder.absolute() / "runs"
-        logs.mkdir(parents=True, exist_ok=True)
-        server = Watching(logs, folder.absolute() / "data", port=free_port(arguments.port))
+        folder = fresh_folder(arguments.data_dir, stack)
+        logs = folder / "runs"
+        logs.mkdir()
+        server = Watching(logs, folder / "data", port=free_port(arguments.port))
         stack.callback(server.close)
         try:
             return once(server, runs, logs) if arguments.once else live(server, runs, logs, arguments.seconds)
@@ -66,8 +66,17 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
 
 
+def fresh_folder(below: Path | None, stack: contextlib.ExitStack) -> Path:
+    """An empty folder: a new one in `below`, which stays, or a temporary one that goes with the demo."""
+    if below is None:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holter-demo-")))
+    below.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="demo-", dir=below)).absolute()
+
+
 def live(server: Watching, runs: Sequence[Recorded], logs: Path, seconds: float) -> int:
     """Write as time goes by and tell what Holter finds, until Ctrl-C."""
+    print("Starting Holter ...", flush=True)
     server.wait()
     print(f"Holter: {server.url}   (Ctrl-C stops)\n")
     print(f"Replaying {len(runs)} real training runs, hours compressed into {seconds:.0f} seconds:")
@@ -89,16 +98,12 @@ def narrate(server: Watching, runs: Sequence[Recorded]) -> None:
     """Print incidents as they change; say once when the replay is over, and what it came to."""
     narrator, concluded = Narrator(), False
     while True:
-        server.check()
-        with contextlib.suppress(OSError):
-            for text in narrator.news(server.get("/incidents?state=all")["incidents"], time.time()):
-                print(text, flush=True)
-            if not concluded and settled(server, runs):
-                concluded = True
-                conclude(verdicts(server, runs))
-                print(
-                    f"The replay is over; the dashboard stays up: {server.url}   (Ctrl-C stops)", flush=True
-                )
+        for text in narrator.news(server.get("/incidents?state=all")["incidents"], time.time()):
+            print(text, flush=True)
+        if not concluded and settled(server, runs):
+            concluded = True
+            conclude(verdicts(server, runs))
+            print(f"The replay is over; the dashboard stays up: {server.url}   (Ctrl-C stops)", flush=True)
         time.sleep(LOOK_SECONDS)
 
 
@@ -111,7 +116,6 @@ def once(server: Watching, runs: Sequence[Recorded], logs: Path) -> int:
     print(f"Replayed {len(runs)} real training runs as TensorBoard event files.\n", flush=True)
     deadline = time.monotonic() + ONCE_SECONDS
     while not settled(server, runs) and time.monotonic() < deadline:
-        server.check()
         time.sleep(0.1)
     judged = verdicts(server, runs)
     complete = conclude(judged)

@@ -18,10 +18,11 @@ from typing import Any
 PORT = 8765
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy does not know this machine
 
 
 class NotServingError(RuntimeError):
-    """The server did not start, or ended; the message has its last words."""
+    """The server did not start, has ended, or does not answer; the message says which."""
 
 
 class Watching:
@@ -50,7 +51,7 @@ class Watching:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             self.check()
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
+            with contextlib.suppress(OSError), DIRECT.open(f"{self.url}/readyz", timeout=5):
                 return
             time.sleep(0.05)
         raise NotServingError(f"the server did not answer within {START_SECONDS:.0f} s: {self._last_words()}")
@@ -66,18 +67,22 @@ class Watching:
         return self._words.read_text(errors="replace").strip()[-2000:] or "it said nothing"
 
     def get(self, path: str) -> dict[str, Any]:
-        """The JSON at a path below /api/v1. Raises OSError."""
-        with urllib.request.urlopen(f"{self.url}/api/v1{path}", timeout=30) as response:
-            answer: dict[str, Any] = json.load(response)
-        return answer
+        """The JSON at a path below /api/v1. Raises NotServingError."""
+        return self._ask(urllib.request.Request(f"{self.url}/api/v1{path}"))
 
-    def post(self, path: str) -> None:
-        """Post an empty object to a path below /api/v1. Raises OSError."""
-        request = urllib.request.Request(
-            f"{self.url}/api/v1{path}", b"{}", {"Content-Type": "application/json"}, method="POST"
-        )
-        with urllib.request.urlopen(request, timeout=30):
-            pass
+    def post(self, path: str) -> dict[str, Any]:
+        """Post an empty object to a path below /api/v1. Raises NotServingError."""
+        headers = {"Content-Type": "application/json"}
+        return self._ask(urllib.request.Request(f"{self.url}/api/v1{path}", b"{}", headers, method="POST"))
+
+    def _ask(self, request: urllib.request.Request) -> dict[str, Any]:
+        try:
+            with DIRECT.open(request, timeout=30) as response:
+                answer: dict[str, Any] = json.load(response)
+                return answer
+        except OSError as error:
+            self.check()
+            raise NotServingError(f"{request.full_url}: {error}") from error
 
     def close(self) -> None:
         """Stop the server, and see that it is gone."""

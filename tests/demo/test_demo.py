@@ -1,0 +1,170 @@
+"""`holter demo`, as `make demo` runs it: the real server, real event files, everything known is found."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from holter.demo.replay import Replay, write_at_once
+from holter.demo.runs import DATA, Event, Recorded, recorded
+from holter.demo.story import Narrator, judge, table
+from holter.ingest.gather import gather
+
+
+def demo(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "holter", "demo", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    process = demo(
+        "--seconds", "8", "--run", "slower-after-restart", "--data-dir", str(tmp_path), "--port", "0"
+    )
+    yield process
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+def test_once_replays_everything_and_finds_what_is_known() -> None:
+    process = demo("--once", "--port", "0")
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "MISSED" not in said
+    assert f"{sum(run.points for run in recorded())} points stored and analysed" in said
+    assert said.count("throughput_regression at step 1531") == 1
+
+
+def test_live_it_tells_an_incident_while_the_run_goes_on_and_stays_up_until_it_is_stopped(
+    live: subprocess.Popen[str],
+) -> None:
+    assert live.stdout is not None
+    lines: list[str] = []
+    for line in live.stdout:
+        lines.append(line)
+        if "The replay is over" in line:
+            break
+    said = "".join(lines)
+    address = re.search(r"http://127\.0\.0\.1:\d+", said)
+    assert address is not None
+    assert said.index("critical: throughput regression") < said.index("points  known")
+    with urllib.request.urlopen(f"{address[0]}/api/v1/runs", timeout=10) as answer:
+        assert b"slower-after-restart" in answer.read()
+    live.send_signal(signal.SIGINT)
+    assert live.wait(30) == 0
+    port = int(address[0].rpartition(":")[2])
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the server has outlived the demo"
+
+
+def test_an_unknown_run_is_refused_with_the_names_there_are() -> None:
+    process = demo("--once", "--run", "nonsense")
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "nonsense" in said
+    assert "goes-nan" in said
+
+
+def test_the_replayed_files_hold_every_point_of_every_attempt(tmp_path: Path) -> None:
+    runs = recorded()
+    write_at_once(runs, tmp_path, seconds=100)
+    for run in runs:
+        read = gather(tmp_path / run.name)
+        assert (read.points, read.attempts, read.unreadable) == (run.points, len(run.launches), [])
+        for series in read.data.series.values():
+            logged = np.concatenate([launch.columns[series.key.metric] for launch in run.launches])
+            assert np.array_equal(series.value, np.float32(logged), equal_nan=True)
+
+
+def test_a_replay_writes_only_what_is_due_and_moves_its_wall_times(tmp_path: Path) -> None:
+    [run] = recorded(["goes-nan"])
+    begin = time.time()
+    replay = Replay(run, tmp_path, begin=begin, seconds=100)
+    replay.write(begin + 50)
+    half = gather(tmp_path / run.name)
+    assert 0.3 < half.points / run.points < 0.7
+    assert not replay.over
+    replay.write(begin + 101)
+    assert replay.over
+    assert len(list((tmp_path / run.name).iterdir())) == len(run.launches)
+    times = np.concatenate([series.time for series in gather(tmp_path / run.name).data.series.values()])
+    assert begin - 1 <= times.min() <= times.max() <= begin + 101
+
+
+def incident(**changes: Any) -> dict[str, Any]:
+    standing = {
+        "id": 1,
+        "run": "a",
+        "kind": "spike_fast",
+        "attempt": 0,
+        "start_step": 101,
+        "detected_step": 103,
+    }
+    words = {"severity": "warning", "state": "open", "summary": "Loss rose.", "opened_at": 1.0}
+    return {**standing, **words, **changes}
+
+
+@pytest.fixture
+def run() -> Recorded:
+    [launch] = recorded(["fast-spikes"])[0].launches
+    event = Event(kind="spike_fast", attempt=0, start_step=100)
+    return Recorded(name="a", story="", points=10, launches=(launch,), events=(event,))
+
+
+@pytest.mark.parametrize(
+    ("found", "complete", "word"),
+    [
+        ([incident()], True, "at step 101, seen after 3 steps"),
+        ([incident(start_step=200)], False, "MISSED"),
+        ([incident(kind="spike_slow")], False, "MISSED"),
+        ([incident(attempt=1)], False, "MISSED"),
+        ([], False, "MISSED"),
+        ([incident(), incident(id=2, start_step=110)], True, "also spike_fast at step 110"),
+    ],
+)
+def test_a_verdict_holds_what_was_found_against_what_is_known(
+    run: Recorded, found: list[dict[str, Any]], complete: bool, word: str
+) -> None:
+    verdict = judge(run, {"points": 10, "attempts": 1}, found)
+    assert verdict.complete is complete
+    assert word in "\n".join(table([verdict]))
+
+
+@pytest.mark.parametrize("stored", [{"points": 9, "attempts": 1}, {"points": 10, "attempts": 2}, {}])
+def test_missing_points_and_wrong_attempts_are_no_success(run: Recorded, stored: dict[str, int]) -> None:
+    verdict = judge(run, stored, [incident()])
+    assert not verdict.complete
+    assert re.search("MISSING|WRONG", "\n".join(table([verdict])))
+
+
+def test_the_narrator_tells_each_change_once() -> None:
+    narrator = Narrator()
+    told = [
+        list(narrator.news([incident(**changes)], 0.0))
+        for changes in ({}, {}, {"kind": "spike_slow"}, {"kind": "spike_slow", "state": "recovered"})
+    ]
+    assert [len(lines) for lines in told] == [1, 0, 1, 1]
+    assert "warning: spike fast" in told[0][0]
+    assert "now spike slow" in told[2][0]
+    assert "recovered" in told[3][0]
+
+
+def test_the_demos_data_are_small() -> None:
+    assert sum(path.stat().st_size for path in DATA.rglob("*") if path.is_file()) < 3_000_000
