@@ -12,7 +12,7 @@ from rich.console import Console
 
 from holter.detectors import find
 from holter.ingest.gather import gather
-from holter.report import Report, jsonable, text
+from holter.report import Report, html, jsonable, text
 from holter.types import Finding, SeriesKey
 
 EXIT_ANALYSED = 0
@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(jsonable.document(reports))
     elif arguments.format == "text":
         text.write(reports, Console(highlight=False))
+    elif arguments.format == "html":
+        print(html.page(reports))
     return EXIT_ANALYSED if any(report.points for report in reports) else EXIT_NOTHING_READABLE
 
 

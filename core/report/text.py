@@ -13,10 +13,10 @@ from holter.metrics import Role, role_of
 from holter.report import Report
 from holter.report.excerpt import around, series_of
 from holter.report.sparkline import sparkline
+from holter.report.words import kind, mark, place, verdict
 from holter.types import Finding, Kind, RunData, Severity
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
 _PICTURE = 32
 _WIDEST = 120
 
@@ -38,25 +38,12 @@ def _run(report: Report) -> RenderableType:
     head = Text.assemble(
         (report.run, "bold"),
         "  ",
-        (_sentence(report), "" if report.findings else "green" if report.points else "dim"),
+        (verdict(report), "" if report.findings else "green" if report.points else "dim"),
     )
     if not report.findings:
         return Group(head, "")
     rows = [_row(report.data, finding) for finding in report.findings]
     return Group(head, *(Padding(row, (0, 0, 1, 2)) for row in rows))
-
-
-def _sentence(report: Report) -> str:
-    if not report.points:
-        return "nothing readable"
-    attempts = "1 attempt" if report.attempts == 1 else f"{report.attempts} attempts"
-    size = f"{attempts}, {report.points:,} points"
-    if not report.findings:
-        return f"{size}: nothing found"
-    words = "1 finding" if len(report.findings) == 1 else f"{len(report.findings)} findings"
-    open_ones = sum(finding.end_step is None for finding in report.findings)
-    lasting = f", {open_ones} not over" if open_ones else ""
-    return f"{size}: {words}{lasting}"
 
 
 def _row(run: RunData, finding: Finding) -> Table:
@@ -65,26 +52,13 @@ def _row(run: RunData, finding: Finding) -> Table:
     table.add_column(width=_PICTURE)
     table.add_column(ratio=1)
     style = _STYLE[finding.severity]
-    kind = Text.assemble(
-        (f"{_MARK[finding.severity]} ", style), (finding.kind.value.replace("_", " "), style)
-    )
-    table.add_row(kind, Text(finding.summary))
-    table.add_row(Text(_place(finding), style="dim"), Text(finding.advice, style="dim"))
+    headline = Text.assemble((f"{mark(finding)} {kind(finding)}", style))
+    table.add_row(headline, Text(finding.summary))
+    table.add_row(Text(place(finding), style="dim"), Text(finding.advice, style="dim"))
     picture = _picture(run, finding, style)
     if picture is not None:
         table.add_row(picture, "")
     return table
-
-
-def _place(finding: Finding) -> str:
-    start, end = f"{finding.start_step:,}", finding.end_step
-    if finding.kind is Kind.STALL:
-        where = f"after step {start}"
-    elif end is None:
-        where = f"from step {start} on"
-    else:
-        where = f"step {start}" if end <= finding.start_step else f"steps {start} to {end:,}"
-    return where if finding.attempt == 0 else f"{where}, attempt {finding.attempt}"
 
 
 def _picture(run: RunData, finding: Finding, style: str) -> Text | None:

@@ -1,0 +1,43 @@
+"""The words of a report: what a run's verdict is, where a finding lies."""
+
+from __future__ import annotations
+
+from holter.report import Report
+from holter.types import Finding, Kind, Severity
+
+_MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
+
+
+def mark(finding: Finding) -> str:
+    """A sign for the severity, so that colour never stands alone."""
+    return _MARK[finding.severity]
+
+
+def kind(finding: Finding) -> str:
+    """The kind as words."""
+    return finding.kind.value.replace("_", " ")
+
+
+def place(finding: Finding) -> str:
+    """Where it lies; the attempt only where there may be several."""
+    start, end = f"{finding.start_step:,}", finding.end_step
+    if finding.kind is Kind.STALL:
+        where = f"after step {start}"
+    elif end is None:
+        where = f"from step {start} on"
+    else:
+        where = f"step {start}" if end <= finding.start_step else f"steps {start} to {end:,}"
+    return where if finding.attempt == 0 else f"{where}, attempt {finding.attempt}"
+
+
+def verdict(report: Report) -> str:
+    """How large the run is, and how many findings it has."""
+    if not report.points:
+        return "nothing readable"
+    attempts = "1 attempt" if report.attempts == 1 else f"{report.attempts} attempts"
+    size = f"{attempts}, {report.points:,} points"
+    if not report.findings:
+        return f"{size}: nothing found"
+    words = "1 finding" if len(report.findings) == 1 else f"{len(report.findings)} findings"
+    lasting = sum(finding.end_step is None for finding in report.findings)
+    return f"{size}: {words}" + (f", {lasting} not over" if lasting else "")
