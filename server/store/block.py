@@ -79,11 +79,18 @@ class Block:
         )
 
     def tight(self) -> Block:
-        """The same points without rows at which no series has a value."""
+        """The same points without rows at which no series has a value; rows in the order of their steps."""
         if self.rows is None:
             return self
         used, rows = np.unique(self.rows, return_inverse=True)
-        dense = len(self.values) == len(used) * len(self.ids)
+        order = np.argsort(self.steps[used], kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        used, rows = used[order], place[rows]
+        everywhere = np.arange(len(used))
+        dense = len(rows) == len(used) * len(self.ids) and bool(
+            np.all(rows.reshape(len(self.ids), -1) == everywhere)
+        )
         return replace(self, rows=None if dense else rows, steps=self.steps[used], times=self.times[used])
 
 
