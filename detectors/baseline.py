@@ -64,7 +64,8 @@ class Noise:
         ratio = np.maximum(excess / self.upper, 0.0)
         below = _LN2 + (_LN40 - _LN2) * ratio**1.5
         with np.errstate(over="ignore"):
-            return np.where(ratio > 1, _LN40 * ratio**self.tail, below)
+            surprise: FloatArray = np.where(ratio > 1, _LN40 * ratio**self.tail, below)
+        return surprise
 
 
 _LN2, _LN40, _LN200 = np.log((2.0, 40.0, 200.0))
@@ -96,6 +97,11 @@ def _shaped(sigma: float, upper: float, far: float) -> Noise:
     far = max(far, 1.30 * upper)
     tail = float(np.log(_LN200 / _LN40) / np.log(far / upper))
     return Noise(sigma=sigma, upper=upper * sigma, tail=tail)
+
+
+def plain_noise(residual: FloatArray) -> Noise:
+    """The noise of a few residuals [n >= 1], taken for normal."""
+    return _shaped(_NORMAL_MAD * float(np.median(np.abs(residual))) + np.finfo(float).tiny, 1.96, 2.576)
 
 
 def _wander(value: FloatArray, width: int, before: int) -> float:

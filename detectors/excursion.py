@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainccinv
 
-from holter.detectors.baseline import CENTRE, FEWEST, MEMORY, History, Noise
-from holter.detectors.recovery import Return, follow, unfollowed, unfollowed
+from holter.detectors.baseline import FEWEST, MEMORY, History, Noise
+from holter.detectors.recovery import Return, follow, unfollowed
 from holter.detectors.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
@@ -43,7 +43,8 @@ class Alarm:
 class Excursion:
     """One departure from the level `baseline`; `start` and `detected` index the stretch's points.
 
-    `resumed`: it began with the attempt. `down`: it lies below the level, not above.
+    `belief` is what other series multiplied its evidence by. `resumed`: it began with the attempt.
+    `down`: it lies below the level, not above.
     """
 
     attempt: int
@@ -54,6 +55,7 @@ class Excursion:
     noise: Noise
     strength: float
     returns: Return
+    belief: float = 1.0
     resumed: bool = False
     down: bool = False
 
@@ -72,7 +74,8 @@ class Stretch:
         if len(self.step) < 2:
             return np.ones(len(self.step), dtype=np.int64)
         apart = np.diff(self.step)
-        return np.maximum(np.concatenate((apart[:1], apart)), 1)
+        spacing: IntArray = np.maximum(np.concatenate((apart[:1], apart)), 1)
+        return spacing
 
 
 def stretches_of(attempt: IntArray, step: IntArray, value: FloatArray) -> list[Stretch]:
@@ -118,7 +121,8 @@ def excursions_of(
 
 def worth_a_word(level: FloatArray, points: int) -> FloatArray:
     """The least rise over so many points that a person would speak of: 10 % for one, 2 % for hundreds."""
-    return (0.02 + 0.08 / np.sqrt(points)) * np.abs(level) + _TINY
+    share: float = 0.02 + 0.08 / float(np.sqrt(points))
+    return share * np.abs(level) + _TINY
 
 
 class _Scan:
@@ -229,30 +233,6 @@ class _Scan:
             returns=unfollowed(len(self.stretch.step)),
         )
 
-    def _low(self, at: int, upto: int, noise: Noise) -> Iterator[Excursion]:
-        """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
-        history, and the level that later rises are held against."""
-        assert self.entry is not None
-        if at >= LR_POINTS:
-            return
-        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:]
-        if not (strength >= 1).any():
-            return
-        self.is_low = True
-        detected = at + int(np.argmax(strength >= 1))
-        yield Excursion(
-            attempt=self.stretch.attempt,
-            start=0,
-            detected=detected,
-            width=detected + 1,
-            baseline=float(np.mean(self.entry.history.pulled[-64:])),
-            noise=noise,
-            strength=float(strength.max()),
-            resumed=True,
-            down=True,
-            returns=unfollowed(len(self.stretch.step)),
-        )
-
     def _short(
         self, values: FloatArray, centres: FloatArray, noise: Noise
     ) -> Iterator[tuple[int, FloatArray]]:
@@ -322,6 +302,7 @@ class _Scan:
             baseline=baseline,
             noise=noise,
             strength=alarm.strength,
+            belief=float(self.belief[alarm.at]),
             resumed=resumed,
             returns=follow(
                 self.stretch.step[start:],

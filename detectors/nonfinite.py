@@ -46,7 +46,7 @@ class NonfiniteDetector:
         before = value[max(first - 20, 0) : first]
         known = before[np.isfinite(before)]
         word = "NaN" if np.isnan(value[first]) else "infinite"
-        after = f" and came back after {len(group)} such points" if over else ""
+        after = f" and was finite again {_count(len(group))} later" if over else ""
         return Finding(
             kind=Kind.NONFINITE,
             metric=series.key.metric,
@@ -59,9 +59,13 @@ class NonfiniteDetector:
             classified_step=int(step[first]),
             severity=Severity.WARNING if over else Severity.CRITICAL,
             confidence=1.0,
-            summary=f"Loss became {word} at step {step[first]}{after}.",
+            summary=f"Loss became {word} at step {step[first]:,}{after}.",
             advice="Look at loss scale, gradient norm and the batch of this step."
             if over
-            else f"Stop the run; roll back to a checkpoint before step {step[first]}.",
+            else f"Stop the run; roll back to a checkpoint before step {step[first]:,}.",
             evidence={"points": len(group), "before": float(np.median(known)) if len(known) else None},
         )
+
+
+def _count(points: int) -> str:
+    return "one point" if points == 1 else f"{points:,} points"

@@ -49,13 +49,6 @@ def unfollowed(points: int) -> Return:
     )
 
 
-def unfollowed(points: int) -> Return:
-    """Of an excursion that is noted, but whose end is not looked for, with so many points seen."""
-    return Return(
-        peak=0, half=0, back=None, confirmed=None, level_from=points, resume=points, last=points - 1
-    )
-
-
 def tolerance(baseline: float, noise: Noise) -> float:
     """How far above the baseline still counts as back: what the eye cannot tell from it."""
     return max(0.35 * noise.sigma, 0.02 * abs(baseline))

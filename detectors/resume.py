@@ -1,15 +1,13 @@
-"""Resumes: does the loss go on after a restart where it was before it, and was the schedule restored?"""
+"""Resumes: does the loss go on after a restart where it was before it?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from holter.detectors.baseline import FEWEST, History, Noise
-from holter.metrics import Role, role_of
-from holter.types import FloatArray, RunData, Series
+from holter.types import FloatArray
 
 FIRST_POINTS = 50
 """An excursion that starts within so many points of a restart belongs to the restart."""
@@ -21,7 +19,6 @@ _ASKED, _ASKED_DOWN = 4.5, 4.5
 trend must be extrapolated as well, and most of what lies lower is welcome."""
 _DOUBT = 0.7
 """Share of that evidence which is enough when the learning rate did not go on as it was."""
-_LR_JUMP = 0.2
 LR_POINTS = 1000
 """With another learning rate the loss may take so many points to show it."""
 
@@ -64,25 +61,3 @@ class Entry:
         slope = float(np.mean(last[half:]) - np.mean(last[:half])) / max(half, 1)
         error = noise.error(32) * np.sqrt(2 / max(half, 1)) / max(half, 1)
         return min(slope, 0.0), float(error)
-
-
-OtherRates = Mapping[int, tuple[float, float]]
-
-
-def other_learning_rates(run: RunData) -> OtherRates:
-    """Attempts whose learning rate began elsewhere than the attempts before had it at that step, with
-    the rate expected and the rate found."""
-    rates = (series for series in run.series.values() if role_of(series.key) is Role.LEARNING_RATE)
-    return {number: rates for series in rates for number, rates in _jumps(series)}
-
-
-def _jumps(series: Series) -> Iterable[tuple[int, tuple[float, float]]]:
-    for number in np.unique(series.attempt)[1:]:
-        first = int(np.searchsorted(series.attempt, number))
-        step, now = series.step[first], float(series.value[first])
-        # the newest attempt that had reached this step, at the last point up to it
-        earlier = np.flatnonzero((series.attempt < number) & (series.step <= step))
-        if len(earlier):
-            expected = float(series.value[earlier[-1]])
-            if abs(now - expected) > _LR_JUMP * max(abs(now), abs(expected)):
-                yield int(number), (expected, now)

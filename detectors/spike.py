@@ -10,44 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from holter.detectors.excursion import Excursion, Stretch, excursions_of, stretches_of
+from holter.detectors.excursion import excursions_of, stretches_of
 from holter.detectors.precursors import Precursors, precursors_of
-from holter.detectors.resume import OtherRates, other_learning_rates
+from holter.detectors.schedule import OtherRates, other_rates
 from holter.detectors.scope import dataset_labels, scope_of
+from holter.detectors.sighting import Sighting, is_same, with_other_rates
 from holter.detectors.tuning import Tuning
 from holter.detectors.verdict import KINDS, verdict_on
-from holter.detectors.wording import advice_on, summary_of
+from holter.detectors.wording import Story, advice_on, summary_of
 from holter.metrics import Role, role_of
-from holter.types import Finding, Kind, Labels, RunData, Series
+from holter.types import Finding, Kind, RunData, Series, SeriesKey
 
 _DATASET = 0.6
 """Sensitivity on the loss of one dataset: its points rest on few samples, and there are many datasets."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Sighting:
-    """An excursion with the series and the stretch of points it was seen in."""
-
-    series: Series
-    stretch: Stretch
-    excursion: Excursion
-
-    def step(self, index: int | None) -> int | None:
-        """The step of a point counted from the excursion's start."""
-        return None if index is None else int(self.stretch.step[self.excursion.start + index])
-
-    @property
-    def start_step(self) -> int:
-        return int(self.stretch.step[self.excursion.start])
-
-    @property
-    def detected_step(self) -> int:
-        return int(self.stretch.step[self.excursion.detected])
-
-    def is_open_at(self, step: int) -> bool:
-        """Whether, as far as was known at a step, it had not ended."""
-        confirmed = self.step(self.excursion.returns.confirmed)
-        return confirmed is None or confirmed > step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +41,7 @@ class SpikeDetector:
             if role_of(key) in by_role and not any(name == "rank" for name, _ in key.labels):
                 by_role[role_of(key)].append(run.series[key])
         datasets = by_role[Role.DATASET_LOSS]
-        rates = other_learning_rates(run)
+        rates = other_rates(run)
         believed = precursors_of(run)
         sightings = [
             *(one for series in by_role[Role.LOSS] for one in self._in(series, believed, rates, 1.0)),
@@ -74,24 +49,27 @@ class SpikeDetector:
         ]
         # the total first where both spoke at one step
         sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
-        yield from self._speak(sightings, datasets)
+        total = next(iter(by_role[Role.LOSS]), None)
+        yield from self._speak(sightings, datasets, total, rates)
 
-    def _in(
-        self, series: Series, believed: Precursors, rates: OtherRates, share: float
-    ) -> Iterator[Sighting]:
+    def _in(self, series: Series, believed: Precursors, rates: OtherRates, share: float) -> list[Sighting]:
         stretches = stretches_of(series.attempt, series.step, series.value)
         by_attempt = {stretch.attempt: stretch for stretch in stretches}
-        for excursion in excursions_of(
+        excursions = excursions_of(
             stretches,
             doubtful=rates,
             belief=lambda stretch: share * self.tuning.sensitivity * believed.at(stretch),
-        ):
-            yield Sighting(series=series, stretch=by_attempt[excursion.attempt], excursion=excursion)
+        )
+        seen = [Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one) for one in excursions]
+        is_total = role_of(series.key) is Role.LOSS
+        return with_other_rates(seen, series, stretches, rates) if is_total else seen
 
-    def _speak(self, sightings: list[Sighting], datasets: list[Series]) -> Iterator[Finding]:
+    def _speak(
+        self, sightings: list[Sighting], datasets: list[Series], total: Series | None, rates: OtherRates
+    ) -> Iterator[Finding]:
         spoken: list[Sighting] = []
         for sighting in sightings:
-            if any(_is_same(earlier, sighting) for earlier in spoken):
+            if any(is_same(earlier, sighting) for earlier in spoken):
                 continue
             spoken.append(sighting)
             excursion = sighting.excursion
@@ -104,58 +82,64 @@ class SpikeDetector:
             if scope is None:
                 continue
             if scope.alone is None:
-                total = next((s for s in spoken if s.series not in datasets), sighting).series
-                yield self._finding(sighting, total.key.metric, total.key.labels, scope.seen)
+                rose = sighting.series if total is None or sighting.series not in datasets else total
+                yield self._finding(sighting, rose.key, scope.seen, rates)
                 continue
             # its own curve tells best how it went on
-            own = next((s for s in sightings if s.series is scope.alone and _is_same(sighting, s)), None)
-            yield self._finding(
-                sighting, scope.alone.key.metric, dataset_labels(scope.alone), scope.seen, development=own
-            )
+            own = next((s for s in sightings if s.series is scope.alone and is_same(sighting, s)), None)
+            key = SeriesKey(scope.alone.key.metric, dataset_labels(scope.alone))
+            yield self._finding(sighting, key, scope.seen, rates, development=own)
 
     def _finding(
         self,
         sighting: Sighting,
-        metric: str,
-        labels: Labels,
+        key: SeriesKey,
         waited: int,
+        rates: OtherRates,
         development: Sighting | None = None,
     ) -> Finding:
         shown = development or sighting
         excursion, returns = shown.excursion, shown.excursion.returns
         verdict = verdict_on(excursion, shown.stretch, self.tuning)
-        values = shown.stretch.value[excursion.start :]
+        rate = rates.get(excursion.attempt) if excursion.resumed else None
+        peak = float(shown.stretch.value[excursion.start + returns.peak])
+        story = Story(
+            verdict=verdict,
+            baseline=excursion.baseline,
+            peak=peak,
+            start_step=sighting.start_step,
+            peak_step=max(shown.step(returns.peak) or 0, sighting.start_step),
+            end_step=shown.step(returns.back) if returns.confirmed is not None else None,
+            last_step=shown.step(returns.last) or sighting.start_step,
+            labels=key.labels,
+            down=excursion.down,
+            rate=rate,
+        )
         evidence = {
             "baseline": excursion.baseline,
-            "peak": float(values[returns.peak]),
+            "peak": peak,
             "noise": excursion.noise.sigma,
             "recovery_steps": verdict.recovery_steps,
+            "strength": excursion.strength,
+            "points_to_detect": sighting.excursion.detected - sighting.excursion.start + waited + 1,
         }
-        start_step = sighting.start_step
-        end_step = shown.step(returns.back) if returns.confirmed is not None else None
+        if rate is not None:
+            evidence |= {"learning_rate_expected": rate.expected, "learning_rate_found": rate.found}
+        if excursion.belief != 1.0:
+            evidence["precursors"] = excursion.belief
         return Finding(
             kind=verdict.kind,
-            metric=metric,
-            labels=labels,
+            metric=key.metric,
+            labels=key.labels,
             attempt=excursion.attempt,
-            start_step=start_step,
+            start_step=story.start_step,
             detected_step=int(sighting.stretch.step[sighting.excursion.detected + waited]),
-            peak_step=max(shown.step(returns.peak) or start_step, start_step),
-            end_step=end_step,
+            peak_step=story.peak_step,
+            end_step=story.end_step,
             classified_step=verdict.classified_step,
             severity=verdict.severity,
-            confidence=float(min(0.99, 1 - 0.3 / max(excursion.strength, 1.0) ** 2)),
-            summary=summary_of(verdict, evidence, start_step=start_step, labels=labels),
-            advice=advice_on(verdict, start_step=start_step, end_step=end_step),
+            confidence=float(1 - 0.3 / max(sighting.excursion.strength, 1.0) ** 2),
+            summary=summary_of(story),
+            advice=advice_on(story),
             evidence=evidence,
         )
-
-
-def _is_same(earlier: Sighting, later: Sighting) -> bool:
-    """Whether a sighting in another series is the event that was already spoken of."""
-    if earlier.excursion.attempt != later.excursion.attempt or earlier.series is later.series:
-        return False
-    if earlier.is_open_at(later.detected_step):
-        return True
-    back = earlier.step(earlier.excursion.returns.back)
-    return back is not None and later.start_step <= back

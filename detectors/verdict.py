@@ -1,4 +1,4 @@
-"""What kind of event an excursion is, as far as is known: by how it began, how it rose, whether it is over."""
+"""What kind of event an excursion is, as far as is known: how it began, how it rose, whether it is over."""
 
 from __future__ import annotations
 

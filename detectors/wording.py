@@ -2,31 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
+from holter.detectors.figures import figure
+from holter.detectors.schedule import OtherRate
 from holter.detectors.verdict import Verdict
 from holter.types import Kind, Labels
 
 
-def summary_of(
-    verdict: Verdict, evidence: Mapping[str, float | None], *, start_step: int, labels: Labels
-) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """What a sentence is made of; steps are those of the log, `last_step` the last one seen."""
+
+    verdict: Verdict
+    baseline: float
+    peak: float
+    start_step: int
+    peak_step: int
+    end_step: int | None
+    last_step: int
+    labels: Labels
+    down: bool = False
+    rate: OtherRate | None = None
+
+
+def summary_of(story: Story) -> str:
     """What happened, in one sentence with rounded numbers."""
-    dataset = dict(labels).get("dataset")
-    loss = f"Loss on {dataset}" if dataset else "Loss"
-    rose = f"{loss} rose from {evidence['baseline']:.3g} to {evidence['peak']:.3g}"
+    verdict, start = story.verdict, f"{story.start_step:,}"
+    dataset = dict(story.labels).get("dataset")
+    loss = f"Loss on {dataset} alone" if dataset else "Loss"
+    moved = f"from {figure(story.baseline)} to {figure(story.peak)}"
     if verdict.kind is Kind.RESUME_ARTIFACT:
-        rose = f"{rose} after the restart"
+        return _resume(story)
     if verdict.kind is Kind.DIVERGENCE:
-        return f"{loss} has been drifting away since step {start_step}: from {evidence['baseline']:.3g} to {evidence['peak']:.3g} so far."
+        return f"{loss} has been drifting away since about step {start}: {moved} by step {story.peak_step:,}."
     if verdict.recovery_steps is not None:
-        steps = "1 step" if verdict.recovery_steps == 1 else f"{verdict.recovery_steps} steps"
-        return f"{rose} at step {start_step} and needed {steps} to come back."
+        needed = "1 step" if verdict.recovery_steps == 1 else f"{verdict.recovery_steps:,} steps"
+        return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
+    lasting = f"{story.last_step - story.start_step:,} steps later"
     if verdict.kind is Kind.SPIKE_UNRECOVERED:
-        return f"{rose} at step {start_step} and has not come back."
-    return f"{rose} at step {start_step} and is not back yet."
+        return f"{loss} rose {moved} at step {start} and has settled higher: it is not back {lasting}."
+    return f"{loss} rose {moved} at step {start} and is not back yet, {lasting}."
 
 
-def advice_on(verdict: Verdict, *, start_step: int, end_step: int | None) -> str:
-    """What to do about it."""
-    return ""
+def _resume(story: Story) -> str:
+    start = f"{story.start_step:,}"
+    if story.rate is not None:
+        rate = f"{figure(story.rate.expected)} there before, {figure(story.rate.found)} now"
+        return f"The restart at step {start} did not take up the learning rate: {rate}."
+    if story.down:
+        return f"Loss has been lower than it should since the restart at step {start}: other data, it seems."
+    back = "" if story.end_step is None else f" and was back at step {story.end_step:,}"
+    moved = f"from {figure(story.baseline)} to {figure(story.peak)}"
+    return f"Loss rose {moved} with the restart at step {start}{back}."
+
+
+def advice_on(story: Story) -> str:
+    """What to do about it: where to roll back to, and what to skip."""
+    kind, start = story.verdict.kind, f"{story.start_step:,}"
+    first = f"a checkpoint before step {start}"
+    if kind is Kind.RESUME_ARTIFACT and story.rate is not None:
+        return f"Unless it was meant: restore the schedule with the checkpoint, resume at step {start} again."
+    if kind is Kind.RESUME_ARTIFACT:
+        what = "data mixture and sampler" if story.down else "optimizer state, schedule and data"
+        return f"Compare {what} of this attempt with the one before; resume at step {start} again."
+    if kind is Kind.DIVERGENCE:
+        return f"Stop; go back to {first}, with a lower learning rate, or look at precision and data."
+    if kind is Kind.SPIKE_UNRECOVERED:
+        return f"Roll back to {first}, and skip the batches of {_steps(story)}."
+    if kind is Kind.SPIKE_SLOW and story.end_step is None:
+        return f"Watch; if it does not come back, {first} is the one to roll back to."
+    return f"Nothing to do now; note the batches of {_steps(story)}, and whether they come with more spikes."
+
+
+def _steps(story: Story) -> str:
+    if story.peak_step == story.start_step:
+        return f"step {story.start_step:,}"
+    return f"steps {story.start_step:,} to {story.peak_step:,}"

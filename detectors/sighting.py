@@ -1,0 +1,91 @@
+"""Sightings: excursions with the series they were seen in, and which of them are one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holter.detectors.baseline import CENTRE, plain_noise
+from holter.detectors.excursion import Excursion, Stretch
+from holter.detectors.recovery import unfollowed
+from holter.detectors.schedule import OtherRates
+from holter.types import Series
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sighting:
+    """An excursion with the series and the stretch of points it was seen in."""
+
+    series: Series
+    stretch: Stretch
+    excursion: Excursion
+
+    def step(self, index: int | None) -> int | None:
+        """The step of a point counted from the excursion's start."""
+        return None if index is None else int(self.stretch.step[self.excursion.start + index])
+
+    @property
+    def start_step(self) -> int:
+        return int(self.stretch.step[self.excursion.start])
+
+    @property
+    def detected_step(self) -> int:
+        return int(self.stretch.step[self.excursion.detected])
+
+    def is_open_at(self, step: int) -> bool:
+        """Whether, as far as was known at a step, it had not ended."""
+        confirmed = self.step(self.excursion.returns.confirmed)
+        return confirmed is None or confirmed > step
+
+
+def is_same(earlier: Sighting, later: Sighting) -> bool:
+    """Whether a sighting in another series is the event that was already spoken of."""
+    if earlier.excursion.attempt != later.excursion.attempt or earlier.series is later.series:
+        return False
+    if earlier.is_open_at(later.detected_step):
+        return True
+    back = earlier.step(earlier.excursion.returns.back)
+    return back is not None and later.start_step <= back
+
+
+def with_other_rates(
+    sightings: Iterable[Sighting], series: Series, stretches: Iterable[Stretch], rates: OtherRates
+) -> list[Sighting]:
+    """A loss's sightings, where a restart with another learning rate is one as soon as that is seen.
+
+    What the loss does after such a restart is how that sighting develops, no second one.
+    """
+    others = {number: rate for number, rate in rates.items() if number > 0}
+    kept = list(sightings)
+    for stretch in stretches:
+        rate = others.get(stretch.attempt)
+        seen = len(stretch.step) if rate is None else int(np.searchsorted(stretch.step, rate.seen_step))
+        if seen == len(stretch.step):
+            continue
+        mine = [one for one in kept if one.excursion.attempt == stretch.attempt and one.excursion.resumed]
+        rises = [one.excursion for one in mine if not one.excursion.down]
+        kept = [one for one in kept if one not in mine]
+        found = replace(rises[0], start=0, detected=seen) if rises else _unseen(series, stretch, seen)
+        kept.append(Sighting(series=series, stretch=stretch, excursion=found))
+    return kept
+
+
+def _unseen(series: Series, stretch: Stretch, seen: int) -> Excursion:
+    """An excursion of which the loss shows nothing yet."""
+    earlier = (series.attempt < stretch.attempt) & (series.step < stretch.step[0]) & np.isfinite(series.value)
+    before = series.value[earlier][-CENTRE:]
+    known = before if len(before) else stretch.value[:1]
+    level = float(np.median(known))
+    return Excursion(
+        attempt=stretch.attempt,
+        start=0,
+        detected=seen,
+        width=seen + 1,
+        baseline=level,
+        noise=plain_noise(known - level),
+        strength=2.0,
+        resumed=True,
+        returns=unfollowed(len(stretch.step)),
+    )
