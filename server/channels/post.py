@@ -11,6 +11,9 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
+
+from holter.settings import is_loopback
 
 _LONGEST_ANSWER = 64 * 1024
 
@@ -34,13 +37,16 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirect)
+_DIRECT = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float) -> Answer:
     """POST `body` and return the answer, whatever its status. Raises NoAnswerError."""
     request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
+    # a proxy reaches its own loopback, not ours
+    opener = _DIRECT if is_loopback(urlsplit(url).hostname or "") else _OPENER
     try:
-        with _OPENER.open(request, timeout=timeout) as response:
+        with opener.open(request, timeout=timeout) as response:
             return _answer(response.status, response.headers, response.read(_LONGEST_ANSWER))
     except urllib.error.HTTPError as error:
         with error:
