@@ -160,27 +160,6 @@ def test_the_agent_sends_a_spool_that_was_left(server: Server, python: Start, tm
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-def test_a_full_spool_is_said_counted_and_shown(
-    fickle: Server, python: Start, eventually: Eventually
-) -> None:
-    script = training("full", fickle.url, steps=(0, 150_000), then="sys.stdin.readline(); run.finish()")
-    # a spool of 2 MB, and next to no memory behind it
-    script = "import holter.client.run as r; r.MEMORY_VALUES = 320_000\n" + script
-    process = python(script, HOLTER_SPOOL_BYTES="2000000")
-    assert process.stdout is not None
-    process.stdout.readline()
-    fickle.start()
-    eventually(lambda: fickle.points("full", "loss"))
-    _, said = process.communicate("go\n", timeout=60)
-    assert "is full" in said
-    dropped = int(said.partition(" points were dropped")[0].rpartition(" ")[2])
-    stored = len(fickle.points("full", "loss")) + len(fickle.points("full", "lr"))
-    assert dropped > 0
-    assert stored + dropped == 300_000
-    told = sum(float(value) for _, _, value in fickle.points("full", "holter/dropped_points"))
-    assert told in (0, dropped)  # shown in the run as well, where something was logged after the loss
-
-
 def test_ranks_log_side_by_side_in_one_attempt(server: Server, python: Start) -> None:
     slurm = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "3"}
     ranks = [python(training("ranks", server.url), **slurm, SLURM_PROCID=str(rank)) for rank in range(3)]
@@ -253,6 +232,36 @@ def test_a_busy_server_is_left_alone_as_long_as_it_asks(
     assert times[2] - times[1] >= 0.5
     assert len({json.dumps(body) for _, path, body in server.seen if path.endswith("ingest")}) == 1
     assert server.seen[-1][1] == "/api/v1/runs/r1/finish"
+
+
+def test_when_the_spool_is_full_what_is_dropped_is_counted_said_and_shown_in_the_run(
+    moody: tuple[str, type[Moody]],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Eventually,
+) -> None:
+    url, server = moody
+    server.answers = [(503, {"Retry-After": "2"})]
+    monkeypatch.setattr("holter.client.run.MEMORY_VALUES", 320_000)
+    with caplog.at_level(logging.WARNING, logger="holter"):
+        run = holter.init("tests", "full", server=url, spool=tmp_path, environ={"HOLTER_SPOOL_BYTES": "1"})
+        for step in range(150_000):
+            run.log({"loss": 1.0 / (step + 1), "lr": 0.001}, step=step)
+        eventually(lambda: len(server.seen) > 5)
+        run.log({"loss": 0.0}, step=150_000)
+        run.finish()
+    bodies = {body["batch_id"]: body["columns"] for _, path, body in server.seen if path.endswith("ingest")}
+    stored: dict[str, list[float]] = {}
+    for columns in bodies.values():
+        for name, values in columns.items():
+            stored.setdefault(name, []).extend(value for value in values if value is not None)
+    dropped = sum(stored["holter/dropped_points"])
+    assert dropped > 0
+    assert len(stored["loss"]) + len(stored["lr"]) + dropped == 300_001
+    messages = [record.message for record in caplog.records]
+    assert sum("is full" in message for message in messages) >= 1
+    assert any(f"{dropped:.0f} points were dropped" in message for message in messages)
 
 
 def test_a_body_that_is_refused_is_kept_aside_and_the_rest_is_sent(

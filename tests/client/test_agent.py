@@ -1,0 +1,173 @@
+"""`holter agent` between real files and a real server: everything once, whatever is killed or away."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from holter.agent.sink import body_of
+from holter.server.intake import from_msgpack
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+if TYPE_CHECKING:
+    from tests.client.conftest import Server
+
+Eventually = Callable[..., Any]
+
+
+class Agents:
+    """Starts agents on one folder of logs, with one folder of cursors."""
+
+    def __init__(self, folder: Path) -> None:
+        self.logs, self.state = folder / "logs", folder / "state"
+        self.logs.mkdir()
+        self.started: list[subprocess.Popen[str]] = []
+
+    def start(self, server: str) -> subprocess.Popen[str]:
+        agent = [sys.executable, "-m", "holter", "agent", str(self.logs), "--server", server]
+        process = subprocess.Popen(
+            [*agent, "--state", str(self.state), "--poll", "0.1"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.started.append(process)
+        return process
+
+    def append(self, run: str, first: int, last: int) -> None:
+        path = self.logs / run / "metrics.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a") as file:
+            file.writelines(
+                f'{{"step": {step}, "loss": {10 - step / 1000}}}\n' for step in range(first, last)
+            )
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> Iterator[Agents]:
+    agents = Agents(tmp_path)
+    yield agents
+    for process in agents.started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def curve(first: int, last: int) -> list[tuple[int, int, float]]:
+    return [(0, step, 10 - step / 1000) for step in range(first, last)]
+
+
+def test_files_that_grow_arrive_and_ctrl_c_ends_it_cleanly(
+    server: Server, agents: Agents, eventually: Eventually
+) -> None:
+    agents.append("grows", 0, 500)
+    process = agents.start(server.url)
+    eventually(lambda: len(server.points("grows", "loss")) == 500)
+    agents.append("grows", 500, 600)
+    agents.append("appears", 0, 50)
+    eventually(lambda: len(server.points("appears", "loss")) == 50)
+    assert eventually(lambda: server.points("grows", "loss")) == curve(0, 600)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "goes on where it was" in said
+
+
+def test_killed_again_and_again_it_sends_everything_once(
+    server: Server, agents: Agents, eventually: Eventually
+) -> None:
+    chance = random.Random(7)
+    written = 0
+    for _ in range(4):  # no wall times: a point that came twice would open an attempt
+        agents.append("kills", written, written + 3_000)
+        written += 3_000
+        process = agents.start(server.url)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(chance.uniform(0.0, 0.4))
+        process.kill()
+        process.wait()
+    agents.start(server.url)
+    eventually(lambda: len(server.points("kills", "loss")) == written)
+    assert server.points("kills", "loss") == curve(0, written)
+
+
+def test_a_server_that_is_away_is_waited_for(fickle: Server, agents: Agents, eventually: Eventually) -> None:
+    agents.append("waits", 0, 300)
+    process = agents.start(fickle.url)
+    time.sleep(1.5)
+    agents.append("waits", 300, 400)
+    fickle.start()
+    eventually(lambda: len(fickle.points("waits", "loss")) == 400)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=20)
+    assert said.count("cannot be reached") == 1
+
+
+def test_it_can_be_stopped_while_the_server_is_away(agents: Agents) -> None:
+    agents.append("away", 0, 300)
+    process = agents.start("http://127.0.0.1:9")
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+
+
+def test_only_one_agent_sends_from_one_state_folder(server: Server, agents: Agents) -> None:
+    first = agents.start(server.url)
+    assert first.stdout is not None
+    first.stdout.readline()
+    second = agents.start(server.url)
+    said, _ = second.communicate(timeout=20)
+    assert second.returncode == 1
+    assert "another agent" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [([], 2, "--spool"), (["/nowhere"], 3, "/nowhere"), (["/tmp", "--spool"], 2, "--spool")],
+)
+def test_what_it_cannot_do_is_said(arguments: list[str], code: int, word: str) -> None:
+    refused = subprocess.run(
+        [sys.executable, "-m", "holter", "agent", *arguments], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == code
+    assert word in refused.stderr
+
+
+def test_a_delivery_crosses_the_wire_unchanged() -> None:
+    delivery = Delivery(
+        project="p",
+        run="r",
+        writer="node-1",
+        batch_id="x" * 300,
+        batch=Batch(
+            steps=np.array([3, 4, 5]),
+            times=np.array([1.5, np.nan, 2.5]),
+            columns=(
+                Column(key=SeriesKey("loss"), values=np.array([1.0, np.nan, -np.inf])),
+                Column(key=SeriesKey("time", (("rank", "3"),)), values=np.array([0.5]), rows=np.array([1])),
+            ),
+            attempt="slurm-7",
+            restarts=True,
+        ),
+    )
+    arrived = from_msgpack(body_of(delivery)).delivery
+    assert (arrived.project, arrived.run, arrived.writer) == ("p", "r", "node-1")
+    assert (arrived.batch.attempt, arrived.batch.restarts) == ("slurm-7", True)
+    assert len(arrived.batch_id) <= 200
+    assert np.array_equal(arrived.batch.steps, delivery.batch.steps)
+    assert np.array_equal(arrived.batch.times, delivery.batch.times, equal_nan=True)
+    for got, sent in zip(arrived.batch.columns, delivery.batch.columns, strict=True):
+        assert got.key == sent.key
+        assert np.array_equal(got.values, sent.values, equal_nan=True)
+        assert (got.rows is None) == (sent.rows is None)
+        assert sent.rows is None or np.array_equal(got.rows, sent.rows)
