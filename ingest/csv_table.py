@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holter.ingest import axes
+from holter.ingest.names import as_label
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
 
@@ -297,7 +298,7 @@ def _between(cells: Cells, start: int, stop: int) -> tuple[FloatArray, IntArray]
 
 def _whole(cell: str) -> str:
     """`3` for `3`, `3.0` and ` 3`: loggers that go through a data frame write integers as floats."""
-    text = cell.strip()
+    text = as_label(cell.strip())
     return text[:-2] if text.endswith(".0") and text[:-2].isdecimal() else text
 
 

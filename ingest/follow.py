@@ -11,6 +11,7 @@ from pathlib import Path
 from holter.ingest import formats
 from holter.ingest.changes import Watch
 from holter.ingest.format import Format
+from holter.ingest.names import as_text
 from holter.ingest.sources import Source, Tree
 from holter.ingest.tail import Sink, SinkError, Tail
 
@@ -127,7 +128,7 @@ class Follower:
     def _tail(self, source: Source) -> Tail:
         tail = self._tails.get(source.path)
         if tail is None:
-            name = f"{self._host}:{source.path}" if self._host else str(source.path)
+            name = as_text(f"{self._host}:{source.path}" if self._host else str(source.path))
             tail = Tail(source, self._sink, project=self._project, name=name, clock=self._clock)
             self._tails[source.path] = tail
         return tail

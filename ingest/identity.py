@@ -7,6 +7,7 @@ from typing import BinaryIO, NamedTuple
 
 _HEAD = 1024
 _TAIL = 64
+_START = 48
 
 
 class Identity(NamedTuple):
@@ -14,11 +15,12 @@ class Identity(NamedTuple):
 
     inode: int = 0
     length: int = 0
-    head: str = ""
-    tail: str = ""
+    start: str = ""  # the very first bytes, as hexadecimal digits
+    head: str = ""  # digest of the first `length` bytes
+    tail: str = ""  # digest of the last bytes before the offset
 
     def __str__(self) -> str:
-        return f"{self.inode}:{self.length}:{self.head}:{self.tail}"
+        return f"{self.inode}:{self.length}:{self.start}:{self.head}:{self.tail}"
 
     def holds(self, stream: BinaryIO, offset: int) -> bool:
         """Whether the file still begins, and still reads just before the offset, as it did."""
@@ -28,7 +30,9 @@ class Identity(NamedTuple):
         """Whether the file begins as it did, as far as it goes: it may be being rewritten."""
         stream.seek(0)
         found = stream.read(self.length)
-        return len(found) < self.length or _digest(found) == self.head
+        if len(found) == self.length:
+            return _digest(found) == self.head
+        return bytes.fromhex(self.start).startswith(found[:_START])
 
 
 def identify(stream: BinaryIO, offset: int, *, inode: int) -> Identity:
@@ -38,20 +42,21 @@ def identify(stream: BinaryIO, offset: int, *, inode: int) -> Identity:
 
 def parse(text: str) -> Identity:
     """The identity that `str` wrote; an empty one for text that is none."""
-    inode, _, rest = text.partition(":")
-    parts = rest.split(":")
-    if len(parts) != 3 or not inode.isdecimal() or not parts[0].isdecimal():
+    parts = text.split(":")
+    try:
+        inode, length, start, head, tail = parts
+        return Identity(int(inode), int(length), bytes.fromhex(start).hex(), head, tail)
+    except ValueError:
         return Identity()
-    return Identity(int(inode), int(parts[0]), parts[1], parts[2])
 
 
-def _look(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str]:
+def _look(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str, str]:
     stream.seek(0)
     head = stream.read(length)
     start = max(0, offset - _TAIL)
     stream.seek(start)
     tail = stream.read(offset - start)
-    return len(head), _digest(head), _digest(tail)
+    return len(head), head[:_START].hex(), _digest(head), _digest(tail)
 
 
 def _digest(content: bytes) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from holter.ingest import axes
 from holter.ingest.lines import LineBlock, read_block, skip_line
+from holter.ingest.names import as_label
 from holter.ingest.problems import Problems
 from holter.types import Batch, Column, Labels, SeriesKey, Unreadable, labels_of
 
@@ -181,7 +182,7 @@ def _is_label(value: object) -> bool:
 
 
 def _label(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)[:200]
+    return as_label(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
 
 
 def _number(value: object) -> float | None:

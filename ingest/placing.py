@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from holter.ingest.names import as_label, as_text
 from holter.ingest.opening import plain_name
 from holter.types import Batch, Column, Labels, SeriesKey, labels_of
 
@@ -57,7 +58,7 @@ def place_tree(root: Path, files: Collection[Path], *, one_run: bool = False) ->
         name = root.resolve().name if one_run or run == root else run.relative_to(root).as_posix()
         for file in inside:
             writer = _process(file) or file.relative_to(run).as_posix()
-            places[file] = Place(run=name, writer=writer, prefix=prefix, labels=labels)
+            places[file] = Place(run=as_text(name), writer=as_text(writer), prefix=prefix, labels=labels)
     return places
 
 
@@ -67,7 +68,7 @@ def place_file(file: Path) -> Place:
     stem = PurePath(name).stem
     plain = stem.lower() in _PLAIN_STEMS or _LAUNCH.fullmatch(stem) or _process(file)
     run = file.resolve().parent.name if plain else stem
-    return Place(run=run or stem, writer=_process(file) or file.name)
+    return Place(run=as_text(run or stem), writer=as_text(_process(file) or file.name))
 
 
 def reading_order(file: Path) -> tuple[float, list[tuple[int, str | int]]]:
@@ -122,7 +123,7 @@ def _within(run: Path, folder: Path, *, launches: bool) -> tuple[str, Labels]:
         elif not (launches and _LAUNCH.fullmatch(part)):
             others.append(part)
     if others:
-        labels["folder"] = "/".join(others)
+        labels["folder"] = as_label("/".join(others))
     return "".join(split + "/" for split in splits), labels_of(labels)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from holter.ingest.identity import identify, parse
+from holter.ingest.names import keepable
 from holter.ingest.opening import Opened, open_log, plain_name
 from holter.ingest.placing import Place
 from holter.ingest.sources import Source
@@ -65,6 +66,7 @@ class Tail:
         # a run keeps its name even if later files would suggest another one
         self._place = _remembered(self._cursor.state.get("place")) or source.place
         self._seen: tuple[int, int, int] | None = None
+        self._refused: set[str] = set()
         self._short_since: float | None = None
 
     @property
@@ -171,25 +173,43 @@ class Tail:
 
     def _hand_over(self, record: Batch | Unreadable, cursor: Cursor) -> None:
         if isinstance(record, Unreadable):
-            _call(
-                self._sink.report_unreadable,
-                source=self.name,
-                unreadable=record,
-                project=self._project,
-                run=self._place.run,
-                cursor=cursor,
-            )
+            self._report(record, cursor)
         else:
-            delivery = Delivery(
-                project=self._project,
-                run=self._place.run,
-                writer=self._place.writer,
-                batch_id=f"{self.name}:{self._generation}:{self._cursor.offset}-{cursor.offset}",
-                batch=self._place.put(record),
-                cursor=cursor,
-            )
-            _call(self._sink.accept, delivery)
+            self._deliver(self._place.put(record), cursor)
         self._cursor = cursor
+
+    def _deliver(self, batch: Batch, cursor: Cursor) -> None:
+        batch, refused = keepable(batch)
+        for unreadable in refused:
+            if unreadable.place not in self._refused:
+                self._refused.add(unreadable.place)
+                self._report(unreadable, None)
+        delivery = Delivery(
+            project=self._project,
+            run=self._place.run,
+            writer=self._place.writer,
+            batch_id=f"{self.name}:{self._generation}:{self._cursor.offset}-{cursor.offset}",
+            batch=batch,
+            cursor=cursor,
+        )
+        try:
+            _call(self._sink.accept, delivery)
+        except SinkError as error:
+            if not isinstance(error.__cause__, ValueError):
+                raise
+            # it would be refused for ever: said, and left behind
+            place = f"bytes {self._cursor.offset} to {cursor.offset}"
+            self._report(Unreadable(place=place, reason=str(error.__cause__)), cursor)
+
+    def _report(self, unreadable: Unreadable, cursor: Cursor | None) -> None:
+        _call(
+            self._sink.report_unreadable,
+            source=self.name,
+            unreadable=unreadable,
+            project=self._project,
+            run=self._place.run,
+            cursor=cursor,
+        )
 
 
 def _call(verb: Callable[..., Any], *arguments: object, **named: object) -> Any:

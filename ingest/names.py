@@ -1,0 +1,40 @@
+"""Names that can be kept: what a log calls its series may be too long for a database, or no text at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holter.types import Batch, SeriesKey, Unreadable
+
+LONGEST_METRIC = 500
+LONGEST_LABEL = 200
+
+
+def keepable(batch: Batch) -> tuple[Batch, list[Unreadable]]:
+    """The batch without series whose names cannot be kept, and a word on each of those."""
+    refused = [column.key for column in batch.columns if not _is_keepable(column.key)]
+    if not refused:
+        return batch, []
+    kept = tuple(column for column in batch.columns if _is_keepable(column.key))
+    return replace(batch, columns=kept), [_word(key) for key in refused]
+
+
+def as_text(text: str) -> str:
+    """The text with what no database takes spelt out: bytes of file names that are no UTF-8, and NUL."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\ufffd")
+
+
+def as_label(text: str) -> str:
+    """A label's value or an attempt's name, in bounds."""
+    return as_text(text)[:LONGEST_LABEL]
+
+
+def _is_keepable(key: SeriesKey) -> bool:
+    return 0 < len(key.metric) <= LONGEST_METRIC and as_text(key.metric) == key.metric
+
+
+def _word(key: SeriesKey) -> Unreadable:
+    reason = f"expected text of 1 to {LONGEST_METRIC} characters; its points are left out"
+    return Unreadable(place=f"metric {as_text(key.metric)[:60]!r}", reason=reason)
