@@ -117,7 +117,7 @@ def summarise(incidents: Sequence[Mapping[str, Any]], *, key: str, sent_at: floa
     order = [Severity.CRITICAL, Severity.WARNING, Severity.INFO]
     ranked = sorted(incidents, key=lambda one: (order.index(Severity(one["severity"])), one["id"]))
     runs = sorted({f"{one['project']}/{one['run']}" for one in incidents})
-    where = runs[0] if len(runs) == 1 else f"{len(runs)} runs"
+    where = _one_line(runs[0]) if len(runs) == 1 else f"{len(runs)} runs"
     still_open = sum(one["state"] == "open" for one in incidents)
     headline = f"{len(incidents)} incidents in {where}"
     return Message(
@@ -179,12 +179,17 @@ def _subject(incident: Mapping[str, Any]) -> str:
     """As the incident opened, whatever became of it: mail programs thread by subject too."""
     opened = next((event for event in incident["events"] if event["type"] == "opened"), None)
     first = opened["detail"].get("kind") if opened else None
-    return f"{_title(incident, first)} in {incident['run']} at step {incident['start_step']:,}"
+    return f"{_title(incident, first)} in {_one_line(incident['run'])} at step {incident['start_step']:,}"
 
 
 def _headline(incident: Mapping[str, Any], reason: str) -> str:
-    title = f"{_title(incident)} in {incident['run']} at step {incident['start_step']:,}"
+    title = f"{_title(incident)} in {_one_line(incident['run'])} at step {incident['start_step']:,}"
     return title if reason == "opened" else f"{NEWS[reason]}: {title[0].lower()}{title[1:]}"
+
+
+def _one_line(name: str) -> str:
+    """A name without line breaks and other control characters, which headers of mails must not hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in name)
 
 
 def _sentence(incident: Mapping[str, Any], reason: str) -> str:
