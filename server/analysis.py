@@ -5,21 +5,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-import numpy as np
 from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.orm import Session
 
 from holter.detectors import find, fingerprint
 from holter.metrics import Role, role_of
 from holter.server.incidents import Found, Incidents
+from holter.server.incidents.places import replaced_by, time_of
 from holter.server.models.incidents import Analysis
 from holter.server.models.points import Attempt, Run
-from holter.types import Finding, RunData, Series, SeriesKey
+from holter.types import RunData, Series, SeriesKey
 
 _logger = logging.getLogger(__name__)
 
@@ -173,7 +173,12 @@ class AnalysisLoop:
         asked = [key for key in keys if _matters(key)] or keys
         run = RunData(series=self._store.read(run_id, asked), now=now)
         return [
-            Found(finding=finding, fingerprint=fingerprint(finding), start_time=time_of(run.series, finding))
+            Found(
+                finding=finding,
+                fingerprint=fingerprint(finding),
+                start_time=time_of(run.series, finding),
+                replaced_by=replaced_by(run.series, finding),
+            )
             for finding in find(run)
         ]
 
@@ -249,20 +254,3 @@ class AnalysisLoop:
 @lru_cache(maxsize=200_000)
 def _matters(key: SeriesKey) -> bool:
     return role_of(key) is not Role.OTHER
-
-
-def time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float | None:
-    """The wall time at which a finding begins, None where the log has no clock.
-
-    A finding may name a series that was derived: then any series of its attempt tells the time.
-    """
-    own = series.get(SeriesKey(finding.metric, finding.labels))
-    for one in (own, *series.values()):
-        if one is None:
-            continue
-        inside = np.flatnonzero(one.attempt == finding.attempt)
-        at = int(np.searchsorted(one.step[inside], finding.start_step))
-        if at < len(inside):
-            moment = float(one.time[inside[at]])
-            return moment if np.isfinite(moment) else None
-    return None

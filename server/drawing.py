@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 
 INK, QUIET, LINE, CURVE = "#15191d", "#5a646e", "#dde1e5", "#1f5fa8"
 TINTS = {"critical": "#b3261e", "warning": "#9a5b00", "info": "#1f5fa8"}
@@ -114,6 +114,7 @@ def _dress(axes: Axes, name: str) -> None:
     axes.set_xlabel("step", fontsize=9, color=QUIET)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.tick_params(colors=QUIET, labelsize=9, length=3, width=0.6)
     axes.grid(True, axis="y", color=LINE, linewidth=0.6)
     axes.set_axisbelow(True)

@@ -198,6 +198,8 @@ def _sentence(incident: Mapping[str, Any], reason: str) -> str:
         by = f" by {last['by']}" if last["by"] else ""
         said = f": {last['text']}" if last["text"] else "."
         return f"{NEWS[reason]}{by}{said} {incident['summary']}"
+    if reason == "recovered" and last and "attempt" in last["detail"]:
+        return f"{last['text']} {incident['summary']}"
     return str(incident["summary"])
 
 

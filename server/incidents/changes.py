@@ -39,11 +39,20 @@ class Event(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """A finding with what recognises its event, and the wall time (Unix seconds) of its first step."""
+    """A finding with what recognises its event, and the wall time (Unix seconds) of its first step.
+
+    `replaced_by` is a newer attempt that went back behind it and has passed it: the run goes on without it.
+    """
 
     finding: Finding
     fingerprint: str
     start_time: float | None = None
+    replaced_by: int | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it no longer lasts."""
+        return self.finding.end_step is not None or self.replaced_by is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,37 +144,41 @@ def _same_event(old: Finding, new: Finding) -> bool:
 
 def _opened(found: Found) -> Change:
     finding = found.finding
-    state = _natural_state(finding)
+    state = _natural_state(found)
     lines = [Line(type=Event.OPENED, text=finding.summary, detail={"kind": finding.kind.value})]
     if state is State.RECOVERED:
-        lines.append(_recovered(finding))
+        lines.append(_recovered(found))
     return Change(known=None, found=found, state=state, lines=tuple(lines))
 
 
-def _natural_state(finding: Finding) -> State:
+def _natural_state(found: Found) -> State:
     """Where an incident stands that no person has touched. Information needs nobody."""
-    if finding.severity is Severity.INFO:
+    if found.finding.severity is Severity.INFO:
         return State.CLOSED
-    return State.OPEN if finding.end_step is None else State.RECOVERED
+    return State.RECOVERED if found.over else State.OPEN
 
 
-def _next_state(before: State, finding: Finding) -> State:
+def _next_state(before: State, found: Found) -> State:
     """As `_natural_state`; but what people saw open has recovered, though its past is information now."""
-    if before is not State.CLOSED and finding.end_step is not None:
+    if before is not State.CLOSED and found.over:
         return State.RECOVERED
-    return _natural_state(finding)
+    return _natural_state(found)
 
 
-def _recovered(finding: Finding) -> Line:
-    return Line(type=Event.RECOVERED, text=finding.summary, detail={"end_step": finding.end_step})
+def _recovered(found: Found) -> Line:
+    if found.finding.end_step is None and found.replaced_by is not None:
+        text = f"Attempt {found.replaced_by} went back behind it and has passed it."
+        return Line(type=Event.RECOVERED, text=text, detail={"attempt": found.replaced_by})
+    detail = {"end_step": found.finding.end_step}
+    return Line(type=Event.RECOVERED, text=found.finding.summary, detail=detail)
 
 
 def _developed(known: Known, found: Found) -> Change | None:
     old, new = known.finding, found.finding
     lines = [*_moved(known, found), *_judged(old, new)]
-    state = known.state if _person_has_it(known, new) else _next_state(known.state, new)
+    state = known.state if _person_has_it(known, new) else _next_state(known.state, found)
     if state is not known.state:
-        lines.append(_turned(known.state, state, new))
+        lines.append(_turned(state, found))
     if not lines and old == new and known.start_time == found.start_time:
         return None
     return Change(known=known, found=found, state=state, lines=tuple(lines))
@@ -200,11 +213,11 @@ def _judged(old: Finding, new: Finding) -> list[Line]:
     return lines
 
 
-def _turned(before: State, after: State, finding: Finding) -> Line:
-    if after is State.OPEN:
-        return Line(type=Event.REOPENED, text=finding.summary)
-    if after is State.RECOVERED:
-        return _recovered(finding)
+def _turned(state: State, found: Found) -> Line:
+    if state is State.OPEN:
+        return Line(type=Event.REOPENED, text=found.finding.summary)
+    if state is State.RECOVERED:
+        return _recovered(found)
     return Line(type=Event.CLOSED, text="For information only: it needs nobody.")
 
 

@@ -42,7 +42,12 @@ def plain_found(found: Found) -> Found:
     )
     # of one length, however long the names of metrics and labels are
     fingerprint = blake2b(found.fingerprint.encode(), digest_size=16).hexdigest()
-    return Found(finding=finding, fingerprint=fingerprint, start_time=_plain_time(found.start_time))
+    return Found(
+        finding=finding,
+        fingerprint=fingerprint,
+        start_time=_plain_time(found.start_time),
+        replaced_by=found.replaced_by,
+    )
 
 
 def _plain_time(value: float | None) -> float | None:

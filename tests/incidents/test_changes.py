@@ -182,6 +182,16 @@ def test_a_look_changes_what_it_should(case: Case) -> None:
     assert (change.known, change.found) == (case.before, now[0] if now else None)
 
 
+def test_what_a_rollback_replaced_has_recovered_and_stays_so() -> None:
+    replaced = Found(finding=DIVERGED, fingerprint="f", replaced_by=1)
+    [change] = changes([known(DIVERGED, State.OPEN)], [replaced])
+    assert (change.state, change.events) == (State.RECOVERED, {Event.RECOVERED})
+    assert change.lines[0].text == "Attempt 1 went back behind it and has passed it."
+    assert changes([known(DIVERGED, State.RECOVERED)], [replaced]) == []
+    [imported] = changes([], [replaced])
+    assert imported.events == {Event.OPENED, Event.RECOVERED}
+
+
 def test_an_event_that_late_points_move_stays_one_incident() -> None:
     moved = Found(finding=replace(SPIKE, start_step=1512), fingerprint="g")
     [change] = changes([known(SPIKE, State.OPEN)], [moved])
