@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from tests import install_chromium
 
@@ -37,8 +37,8 @@ FLAGS = [
 class Server:
     """`holter serve` in its own process on a free port, spoken to over HTTP."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
-        command = [sys.executable, "-m", "holter", "serve", "--port", "0", "--data-dir", str(folder)]
+    def __init__(self, folder: Path, *, port: int = 0, **environment: str) -> None:
+        command = [sys.executable, "-m", "holter", "serve", "--port", str(port), "--data-dir", str(folder)]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLTER_")}
         self.process = subprocess.Popen(
             command,
@@ -119,34 +119,47 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens pages, each in a context of its own; fails if one of them complained in its console."""
-    complaints: list[str] = []
-    contexts = []
+class Opener:
+    """Opens pages, each in a context of its own, and hears what they complain of in their consoles."""
 
-    def open_one(address: str, *, width: int = 1440, height: int = 900, **options: Any) -> Page:
-        context = browser.new_context(
+    def __init__(self, browser: Browser) -> None:
+        self.complaints: list[str] = []
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+
+    def __call__(self, address: str, *, width: int = 1440, height: int = 900, **options: Any) -> Page:
+        context = self._browser.new_context(
             viewport={"width": width, "height": height}, reduced_motion="reduce", **options
         )
-        contexts.append(context)
+        self._contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
-        page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
-        page.on(
-            "console",
-            lambda said: (
-                complaints.append(f"{page.url}: {said.text}") if said.type in {"error", "warning"} else None
-            ),
-        )
+        page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
+        page.on("console", lambda said: self._hear(page, said))
         page.goto(address)
         return page
 
-    open_one.complaints = complaints  # type: ignore[attr-defined]
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    def _hear(self, page: Page, said: ConsoleMessage) -> None:
+        if said.type in {"error", "warning"}:
+            self.complaints.append(f"{page.url}: {said.text}")
+
+    def allow(self, *words: str) -> None:
+        """Forget the complaints with these words: the test provoked them."""
+        self.complaints = [said for said in self.complaints if not any(word in said for word in words)]
+
+    def close(self) -> None:
+        """Close every page."""
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Opener]:
+    """Opens pages; fails if one of them complained in its console."""
+    opener = Opener(browser)
+    yield opener
+    opener.close()
+    assert opener.complaints == []
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -106,12 +106,18 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     const turn = generation;
     const width = Math.max(...due.map((panel) => panel.element.clientWidth));
     const range = { ...steps(), points: Math.max(200, POINTS_PER_PIXEL * width) };
-    const answers = await Promise.all(
-      requests(
-        due.map((panel) => panel.plan),
-        shared.selected,
-      ).map((one) => api.data(runId, one.metrics, { ...range, labels: one.labels }, signal)),
-    );
+    const plans = due.map((panel) => panel.plan);
+    /** @type {import("./types.js").ChartData[]} */
+    let answers = [];
+    try {
+      const asked = requests(plans, shared.selected);
+      answers = await Promise.all(
+        asked.map((one) => api.data(runId, one.metrics, { ...range, labels: one.labels }, signal)),
+      );
+    } catch (error) {
+      if (!signal.aborted) due.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
+      return;
+    }
     if (turn !== generation) return; // the reader went elsewhere meanwhile, and that was asked for too
     const series = answers.flatMap((answer) => answer.series);
     heard(series);

@@ -40,9 +40,8 @@ export function scale(range, width) {
   };
 }
 
-/** A bound of a range as the library reports it, as a number. @param {unknown} bound */
-const asNumber = (bound) =>
-  typeof bound === "string" ? Date.parse(`${bound.replace(" ", "T")}Z`) : Number(bound);
+/** A bound of a range as the library reports it (dates by the local clock), as a number. @param {unknown} bound */
+const asNumber = (bound) => (typeof bound === "string" ? Date.parse(bound.replace(" ", "T")) : Number(bound));
 
 /**
  * @param {HTMLElement} node @param {{ onZoom: (range: [number, number]) => void, onReset: () => void }} reader

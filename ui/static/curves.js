@@ -45,14 +45,12 @@ export function along(xs, ys, x) {
   return ys[i - 1] + share * (ys[i] - ys[i - 1]);
 }
 
-/** Unix seconds to what a date axis wants: milliseconds that read as local time. @param {number} seconds */
-export function localMilliseconds(seconds) {
-  return 1000 * seconds - 60000 * new Date(1000 * seconds).getTimezoneOffset();
-}
+/** Unix seconds to what a date axis wants: milliseconds, which it shows in the reader's own time zone. @param {number} seconds */
+export const milliseconds = (seconds) => 1000 * seconds;
 
 /** A segment's places on the axis. @param {Segment} segment @param {Axis} axis @returns {number[]} */
 export function placesOf(segment, axis) {
-  return axis === "step" ? segment.step : segment.time.map((time) => localMilliseconds(numeric(time)));
+  return axis === "step" ? segment.step : segment.time.map((time) => milliseconds(numeric(time)));
 }
 
 /**

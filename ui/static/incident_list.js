@@ -27,6 +27,7 @@ export function incidentList(incidents, { selected, onSelect, onChange }) {
     { class: "incident-list" },
     byWeight(incidents).map((incident) => {
       const chosen = incident.id === selected?.id;
+      const began = incident.start_time ?? incident.opened_at;
       const toggle = h(
         "button",
         {
@@ -52,10 +53,10 @@ export function incidentList(incidents, { selected, onSelect, onChange }) {
           h(
             "time",
             {
-              title: clock(incident.start_time),
-              data: incident.start_time === null ? {} : { ago: String(incident.start_time) },
+              title: clock(began),
+              data: { ago: String(began) },
             },
-            ago(incident.start_time),
+            ago(began),
           ),
         ),
         chosen &&

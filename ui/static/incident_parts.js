@@ -54,10 +54,10 @@ export function evidenceTable(incident) {
       }[name] ?? name;
     if (value !== null) rows.push([words, stepText(value)]);
   }
-  if (incident.end_step !== null)
+  if (incident.end_step !== null && incident.end_step > incident.start_step)
     rows.push(["Steps affected", stepText(incident.end_step - incident.start_step)]);
   for (const [name, value] of Object.entries(incident.evidence ?? {}))
-    rows.push([sentence(name), evidenceText(name, value)]);
+    rows.push([sentence(name.replace(/_seconds$/, "")), evidenceText(name, value)]);
   rows.push(["Confidence", percent(incident.confidence)]);
   return h(
     "table",
@@ -142,13 +142,17 @@ function eventDetail({ detail }) {
     .join(", ");
 }
 
+/** Where it was, in steps; a pause may end at an earlier step than it began, for it ends with a rollback. Pure. @param {Incident} incident */
+export function stepsText({ start_step: start, end_step: end }) {
+  if (end === null) return `since step ${stepText(start)}`;
+  if (end <= start) return `after step ${stepText(start)}`;
+  return `steps ${stepText(start)} to ${stepText(end)}`;
+}
+
 /** Severity, kind and place of an incident in one quiet line. @param {Incident} incident */
 export function placeLine(incident) {
   const labels = Object.entries(incident.labels ?? {}).map(([name, value]) => `${name} ${value}`);
-  const steps =
-    incident.end_step === null
-      ? `since step ${stepText(incident.start_step)}`
-      : `steps ${stepText(incident.start_step)} to ${stepText(incident.end_step)}`;
+  const steps = stepsText(incident);
   return h(
     "p",
     { class: "place-line" },

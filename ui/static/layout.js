@@ -1,7 +1,7 @@
 // @ts-check
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
-import { along, localMilliseconds } from "./curves.js";
+import { along, milliseconds } from "./curves.js";
 import { numeric } from "./format.js";
 import { MARGIN, fade } from "./traces.js";
 
@@ -21,7 +21,7 @@ export function placeOf({ axis, series }, step, attempt) {
     own.at(-1) ??
     segments.at(-1);
   if (!holding) return NaN;
-  return localMilliseconds(along(holding.step, holding.time.map(numeric), step));
+  return milliseconds(along(holding.step, holding.time.map(numeric), step));
 }
 
 /**
@@ -30,7 +30,10 @@ export function placeOf({ axis, series }, step, attempt) {
  */
 export function extentOf(picture, incident) {
   const from = placeOf(picture, incident.start_step, incident.attempt);
-  if (incident.end_step !== null) return [from, placeOf(picture, incident.end_step, incident.attempt)];
+  if (incident.end_step !== null) {
+    const next = incident.end_step <= incident.start_step ? incident.attempt + 1 : incident.attempt; // a pause that a restart ended
+    return [from, Math.max(from, placeOf(picture, incident.end_step, next))];
+  }
   const own = picture.attempts.find((attempt) => attempt.number === incident.attempt);
   const over = own && own !== picture.attempts.at(-1); // what a dead attempt had did not last beyond it
   const end = over ? placeOf(picture, own.last_step, own.number) : (picture.range?.[1] ?? from);
@@ -130,16 +133,15 @@ function incidentShapes(picture, incident) {
   return shapes;
 }
 
-/** What happened on another chart, faintly. @param {Picture} picture @param {Incident} incident */
+/**
+ * What happened on another chart: a bar along the axis; a faint band only while it is the chosen one.
+ * @param {Picture} picture @param {Incident} incident
+ */
 function quietShape(picture, incident) {
   const [from, to] = extentOf(picture, incident);
-  return behind({
-    type: "rect",
-    x0: from,
-    x1: to,
-    fillcolor: fade(picture.palette[`mark-${incident.severity}`], 0.045),
-    line: { width: 0 },
-  });
+  const chosen = picture.selected?.id === incident.id;
+  const fillcolor = fade(picture.palette[`mark-${incident.severity}`], chosen ? 0.08 : 0.5);
+  return behind({ type: "rect", x0: from, x1: to, y1: chosen ? 1 : 0.02, fillcolor, line: { width: 0 } });
 }
 
 /** Baseline and noise that the chosen incident rests on. @param {Picture} picture */

@@ -326,6 +326,11 @@ export function createPanel(plan, shared, reader) {
       series = fresh;
       return draw();
     },
+    /** Say why there is nothing new here. @param {string} reason */
+    fail(reason) {
+      note.hidden = false;
+      refill(note, icon("warning"), h("span", {}, reason));
+    },
     destroy: () => chart.destroy(),
     toggleLog,
   };

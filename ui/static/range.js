@@ -1,20 +1,13 @@
 // @ts-check
 /** Ranges of a run on either axis, and the steps that lie in them. Pure. */
 
-import { localMilliseconds } from "./curves.js";
+import { milliseconds } from "./curves.js";
 import { stepsBetween, stretches } from "./strip.js";
 
 /** @typedef {import("./types.js").Strip} Strip */
 /** @typedef {import("./curves.js").Axis} Axis */
 
 const MARGIN = 0.01; // of the whole: the first and the last point do not stick to the frame
-
-/** Milliseconds of a local date axis back to Unix seconds. @param {number} milliseconds */
-export function unlocal(milliseconds) {
-  const guess = milliseconds / 1000;
-  const offset = 60 * new Date(milliseconds).getTimezoneOffset();
-  return guess + offset;
-}
 
 /** The whole run on an axis, with a little room. @param {Strip} strip @param {Axis} axis @returns {[number, number] | null} */
 export function fullRange(strip, axis) {
@@ -31,7 +24,7 @@ function clockEnds(strip) {
     .flatMap((one) => [one.first_time, one.last_time])
     .filter((time) => time !== null);
   if (times.length === 0) return [null, null];
-  return [localMilliseconds(Math.min(...times)), localMilliseconds(Math.max(...times))];
+  return [milliseconds(Math.min(...times)), milliseconds(Math.max(...times))];
 }
 
 /**
@@ -47,7 +40,7 @@ export function stepsOf(strip, axis, range) {
     .filter((time) => time !== null);
   const begin = Math.min(...times);
   const whole = Math.max(...times) - begin || 1;
-  const place = (/** @type {number} */ x) => (unlocal(x) - begin) / whole;
+  const place = (/** @type {number} */ x) => (x / 1000 - begin) / whole;
   const steps = stepsBetween(stretches(strip), place(range[0]), place(range[1]));
   if (!steps) return { from: null, to: null };
   const slack = Math.ceil(0.02 * (steps[1] - steps[0])) + 1; // the clock does not run evenly with the steps

@@ -130,7 +130,11 @@ function incidentMarks(incident, along) {
   const own = along.find(({ attempt }) => attempt.number === incident.attempt) ?? along.at(-1);
   const until =
     incident.end_step ?? (incident.state === "open" ? own?.attempt.last_step : incident.start_step);
-  const end = Math.max(start, placeOf(along, until ?? incident.start_step, incident.attempt));
+  const next =
+    incident.end_step !== null && incident.end_step <= incident.start_step
+      ? (incident.attempt ?? 0) + 1
+      : incident.attempt;
+  const end = Math.max(start, placeOf(along, until ?? incident.start_step, next));
   const title = svg(
     "title",
     {},

@@ -1,7 +1,7 @@
 // @ts-check
 /** Curves, marks, bands and ticks as the plotting library wants them. Pure: data in, plain objects out. */
 
-import { along, bandPlaces, localMilliseconds, placesOf, smooth } from "./curves.js";
+import { along, bandPlaces, milliseconds, placesOf, smooth } from "./curves.js";
 import { numeric } from "./format.js";
 
 /** @typedef {import("./types.js").ChartSeries} ChartSeries */
@@ -174,7 +174,7 @@ function placeOfStep(one, axis, { attempt, step }) {
   const own = one.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
   const near = own.map((segment) => {
     const k = segment.step.findIndex((at) => at >= step);
-    return localMilliseconds(numeric(k < 0 ? segment.time.at(-1) : segment.time[k]));
+    return milliseconds(numeric(k < 0 ? segment.time.at(-1) : segment.time[k]));
   });
   return near.length ? Math.max(...near) : NaN;
 }

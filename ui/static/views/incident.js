@@ -3,6 +3,7 @@
 
 import * as api from "../api.js";
 import { createBoard, palette } from "../board.js";
+import { milliseconds } from "../curves.js";
 import { h, link, refill } from "../dom.js";
 import { ago, clock, duration, step as stepText } from "../format.js";
 import { icon } from "../icons.js";
@@ -27,12 +28,23 @@ const COMPANIONS = ["loss", "throughput", "grad_norm", "learning_rate"];
 export function around(incident, { first_step: first, last_step: last }) {
   const begin = first ?? incident.start_step;
   const end = last ?? incident.start_step;
+  const ended = incident.end_step === null ? null : Math.max(incident.start_step, incident.end_step);
   const until =
-    incident.end_step ??
-    (incident.state === "open" ? end : Math.max(incident.detected_step, incident.peak_step ?? 0));
+    ended ?? (incident.state === "open" ? end : Math.max(incident.detected_step, incident.peak_step ?? 0));
   const least = Math.max(40, 0.04 * (end - begin));
   const room = Math.max(least, 0.8 * (until - incident.start_step));
   return [Math.max(begin, incident.start_step - room), Math.min(Math.max(end, until), until + room)];
+}
+
+/**
+ * A stall is seen on the clock, for no step went by: as long before and after as nothing was logged.
+ * @param {Incident} incident @returns {[number, number] | null} on a date axis; null for other incidents
+ */
+export function silence(incident) {
+  const { start_time: start, evidence } = incident;
+  if (incident.kind !== "stall" || start === null) return null;
+  const length = typeof evidence.silent_seconds === "number" ? evidence.silent_seconds : 600;
+  return [milliseconds(start - length), milliseconds(start + 2 * length)];
 }
 
 /** Charts for the picture: the incident's own series first, then what was going on beside it. Pure. @param {Incident} incident @param {RunDetail} run */
@@ -54,7 +66,7 @@ export async function show(root, { params, signal, search, title }) {
   let zoomed = null;
   /** @type {import("../panel.js").Shared} */
   const shared = {
-    axis: "step",
+    axis: silence(incident) ? "time" : "step",
     range: null,
     smoothing: 0,
     palette: palette(),
@@ -66,7 +78,7 @@ export async function show(root, { params, signal, search, title }) {
     runId: incident.run_id,
     signal,
     shared,
-    steps: () => stepsOf(run.strip, "step", shared.range),
+    steps: () => stepsOf(run.strip, shared.axis, shared.range),
     onZoom: (range) => look(range),
     onReset: () => look(null),
   });
@@ -79,8 +91,8 @@ export async function show(root, { params, signal, search, title }) {
   /** @param {[number, number] | null} range */
   function look(range) {
     zoomed = range;
-    shared.range = range ?? around(incident, run.strip);
-    void board.refresh().catch(() => {});
+    shared.range = range ?? silence(incident) ?? around(incident, run.strip);
+    void board.refresh();
   }
 
   /** @param {Incident} fresh */
@@ -151,7 +163,7 @@ export async function show(root, { params, signal, search, title }) {
   const refresh = throttled(signal, 1500, async () => {
     run = await api.run(incident.run_id, signal);
     shared.attempts = run.strip.attempts;
-    if (!zoomed && incident.state === "open") shared.range = around(incident, run.strip);
+    if (!zoomed && incident.state === "open") shared.range = silence(incident) ?? around(incident, run.strip);
     await board.refresh({ live: true });
   });
   keys.bind(signal, [
@@ -169,7 +181,7 @@ export async function show(root, { params, signal, search, title }) {
     },
     { keys: "c", label: "Comment", run: () => form.querySelector("textarea")?.focus() },
     { keys: "0", label: "The whole event", run: () => look(null) },
-    { keys: "-", label: "The whole run", run: () => look(fullRange(run.strip, "step")) },
+    { keys: "-", label: "The whole run", run: () => look(fullRange(run.strip, shared.axis)) },
   ]);
   document.addEventListener("holter:theme", () => ((shared.palette = palette()), board.redraw()), { signal });
   listen(signal, {

@@ -3,7 +3,7 @@
 
 import * as api from "../api.js";
 import { createBoard, palette } from "../board.js";
-import { localMilliseconds } from "../curves.js";
+import { milliseconds } from "../curves.js";
 import { h, link, refill } from "../dom.js";
 import { count } from "../format.js";
 import { icon } from "../icons.js";
@@ -13,7 +13,7 @@ import { listen, throttled } from "../live.js";
 import { numbers } from "../numbers.js";
 import { createPicker, seriesTable } from "../picker.js";
 import * as prefs from "../prefs.js";
-import { fullRange, stepsOf, unlocal } from "../range.js";
+import { fullRange, stepsOf } from "../range.js";
 import { empty } from "../states.js";
 import { stripControl } from "../strip.js";
 import { severityMark, stateMark } from "../words.js";
@@ -74,7 +74,7 @@ export async function show(root, context) {
     shared.selected = incidents.find((one) => String(one.id) === now.get("incident")) ?? null;
     const bounds = [now.get("from"), now.get("to")].map((text) => (text === null ? NaN : Number(text)));
     const given = bounds.every(Number.isFinite) && bounds[1] > bounds[0];
-    const place = (/** @type {number} */ x) => (shared.axis === "time" ? localMilliseconds(x) : x);
+    const place = (/** @type {number} */ x) => (shared.axis === "time" ? milliseconds(x) : x);
     shared.range = given ? [place(bounds[0]), place(bounds[1])] : fullRange(run.strip, shared.axis);
   }
 
@@ -94,7 +94,7 @@ export async function show(root, context) {
   /** @param {[number, number] | null} range on the axis; null: everything */
   function zoom(range) {
     if (range && !(range[1] > range[0])) return;
-    const write = (/** @type {number} */ x) => String(Math.round(shared.axis === "time" ? unlocal(x) : x));
+    const write = (/** @type {number} */ x) => String(Math.round(shared.axis === "time" ? x / 1000 : x));
     setQuery(range ? { from: write(range[0]), to: write(range[1]) } : { from: null, to: null }, {
       push: true,
     });
@@ -108,7 +108,7 @@ export async function show(root, context) {
     drawTools();
     drawStrip();
     drawSide();
-    void board.refresh().catch(() => {}); // the reconnecting state says so, and the next news fetches again
+    void board.refresh();
   }
 
   /** @returns {(import("../types.js").ChartPlan & { added?: boolean })[]} */

@@ -1,0 +1,159 @@
+"""Every page in every shape: no complaints, nothing wider than the screen, a door where there is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.conftest import Opener, Runs, Server
+
+PAGES = (
+    "/",
+    "/runs/{steady}",
+    "/runs/{broken}?incident={incident}",
+    "/incidents",
+    "/incidents?state=all",
+    "/incidents/{incident}",
+    "/login",
+)
+
+
+def address(server: Server, runs: Runs, page: str) -> str:
+    return server.address + page.format(**{name: value for name, value in vars(runs).items()})
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_complains_in_either_theme(open_page: Opener, server: Server, runs: Runs, theme: str) -> None:
+    page = open_page(server.address, color_scheme=theme)
+    for page_address in PAGES:
+        page.goto(address(server, runs, page_address))
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_timeout(200)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+    assert open_page.complaints == []
+
+
+def test_nothing_is_wider_than_a_telephone(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(server.address, width=360, height=780)
+    for page_address in PAGES:
+        page.goto(address(server, runs, page_address))
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, page_address
+
+
+def test_a_wall_of_screens_is_filled(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(f"{server.address}/runs/{runs.steady}", width=3840, height=2000)
+    expect(page.locator(".plot .main-svg").first).to_be_visible()
+    right = page.locator(".panel").evaluate_all(
+        "panels => Math.max(...panels.map((one) => one.getBoundingClientRect().right))"
+    )
+    assert right > 3700
+
+
+def test_the_theme_is_chosen_once_and_stays(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(server.address, color_scheme="light")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press("t")
+    page.keyboard.press("t")
+    expect(page.get_by_role("button", name="Theme: dark. Change")).to_be_visible()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_every_control_has_a_name_and_the_focus_can_be_seen(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.broken}")
+    expect(page.locator(".plot .main-svg").first).to_be_visible()
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('button, a, input, select, textarea')].filter((one) => {
+          if (!one.checkVisibility()) return false;
+          const labels = one.labels ? [...one.labels].map((label) => label.textContent).join('') : '';
+          return !(one.getAttribute('aria-label') || one.textContent.trim() || labels.trim());
+        }).map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert style != "none"
+
+
+def test_the_help_lists_the_keys_of_this_page(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(f"{server.address}/incidents")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Acknowledge")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_an_unknown_run_says_so_and_offers_the_way_back(open_page: Opener, server: Server) -> None:
+    page = open_page(f"{server.address}/runs/no-such-run")
+    expect(page.get_by_role("alert")).to_contain_text("There is no run no-such-run")
+    page.get_by_role("link", name="All runs", exact=True).click()
+    expect(page).to_have_url(f"{server.address}/")
+    open_page.allow("404")
+
+
+def test_an_overview_without_runs_says_what_to_do_next(open_page: Opener, tmp_path: Path) -> None:
+    empty = Server(tmp_path)
+    try:
+        page = open_page(empty.address)
+        expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+        expect(page.locator(".copy-line code")).to_have_text("holter watch ./runs")
+        empty.post("first", {"step": [1, 2, 3], "loss": [3.0, 2.0, 1.0]})
+        expect(page.locator("[data-run]")).to_contain_text("first")  # it appears by itself
+        page.locator("[data-run] a").first.click()
+        expect(page.locator(".plot .main-svg").first).to_be_visible()
+        assert page.locator(".plot").first.evaluate("node => node.data[0].mode") == "lines+markers"
+    finally:
+        empty.close()
+
+
+def test_a_page_says_that_it_reconnects_and_goes_on_when_the_server_is_back(
+    open_page: Opener, tmp_path: Path
+) -> None:
+    first = Server(tmp_path)
+    run_id = first.post("patient", {"step": [1, 2], "loss": [3.0, 2.0]})
+    page = open_page(f"{first.address}/runs/{run_id}")
+    expect(page.locator(".tiles")).to_contain_text("Loss2.000")
+    first.close()
+    expect(page.locator(".connection")).to_have_text("Reconnecting…")
+    second = Server(tmp_path, port=int(first.address.rpartition(":")[2]))
+    try:
+        second.post("patient", {"step": [3], "loss": [1.25]})
+        expect(page.locator(".connection")).to_have_text("", timeout=20_000)
+        expect(page.locator(".tiles")).to_contain_text("Loss1.250")
+    finally:
+        second.close()
+    open_page.allow("ERR_", "could not refresh")
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Server]:
+    """A server behind a password."""
+    running = Server(tmp_path, HOLTER_PASSWORD="open sesame")
+    yield running
+    running.close()
+
+
+def test_a_password_opens_the_door_to_the_page_one_wanted(open_page: Opener, guarded: Server) -> None:
+    page = open_page(f"{guarded.address}/incidents?state=all")
+    expect(page.get_by_role("heading", name="Holter")).to_be_visible()
+    assert re.search(r"/login\?next=%2Fincidents%3Fstate%3Dall", page.url)
+    page.get_by_label("Password").fill("not it")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    page.get_by_label("Password").fill("open sesame")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", level=1, name="Nothing waits for anyone")).to_be_visible()
+    assert page.url == f"{guarded.address}/incidents?state=all"
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Password")).to_be_visible()
+    open_page.allow("401", "403")

@@ -1,0 +1,293 @@
+"""What people do with the pages, on the real server: looking, zooming, finding, acknowledging."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.conftest import Opener, Runs, Server, healthy
+
+
+def panel(page: Page, title: str) -> Locator:
+    return page.get_by_role("region", name=f"Chart of {title}", exact=True)
+
+
+def test_one_glance_at_the_overview_tells_what_is_wrong_and_where(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(server.address)
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("needs? attention"))
+    troubled = page.get_by_role("region", name="Needs attention").locator("li").first
+    expect(troubled).to_contain_text("broken")
+    expect(troubled.get_by_role("img")).to_have_accessible_name(re.compile("1 attempt, .*open"))
+    expect(page.get_by_role("region", name="Running")).to_contain_text("steady")
+    expect(page.locator("[data-run]", has_text="rolled-back").locator(".strip-lost")).to_have_count(1)
+
+
+def test_the_overview_is_filtered_by_what_one_types_and_the_address_remembers_it(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(server.address)
+    expect(page.locator("[data-run]", has_text="rolled-back")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("rolled")
+    expect(page.locator("[data-run]")).to_have_count(1)
+    assert page.url.endswith("/?q=rolled")
+    page.reload()
+    expect(page.locator("[data-run]")).to_have_count(1)
+    expect(page.get_by_role("searchbox")).to_have_value("rolled")
+    page.get_by_role("searchbox").fill("nothing has this name")
+    page.get_by_role("button", name="Show all runs").click()
+    expect(page.locator("[data-run]", has_text="steady")).to_be_visible()
+
+
+def test_the_keyboard_goes_through_the_runs_opens_one_and_back_returns(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(server.address)
+    expect(page.locator("[data-run]", has_text="broken")).to_be_visible()
+    page.keyboard.press("j")
+    first = page.locator(".row-chosen .run-link").inner_text()
+    page.keyboard.press("j")
+    expect(page.locator(".row-chosen .run-link")).not_to_have_text(first)
+    page.keyboard.press("k")
+    expect(page.locator(".row-chosen .run-link")).to_have_text(first)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name=first)).to_be_visible()
+    page.go_back()
+    expect(page.locator("[data-run]", has_text=first)).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("i")
+    expect(page).to_have_url(f"{server.address}/incidents")
+
+
+def test_a_run_shows_loss_throughput_gradient_norm_and_learning_rate_first(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.steady}")
+    expect(panel(page, "Loss").locator(".plot .main-svg").first).to_be_visible()
+    titles = page.locator(".panel h3").all_inner_texts()
+    assert titles[:4] == ["Loss", "Throughput", "Gradient norm", "Learning rate"]
+    expect(page.locator(".tiles")).to_contain_text("52.")
+    expect(page.locator(".tiles")).to_contain_text("tokens/s")
+    expect(page.get_by_role("complementary", name="Incidents of this run")).to_be_hidden()
+
+
+def test_a_rollback_is_drawn_as_two_attempts_with_a_dashed_branch_and_a_tick(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.rolled_back}?from=600&to=1000")
+    loss = panel(page, "Loss")
+    expect(loss.locator(".plot .main-svg").first).to_be_visible()
+    drawn = loss.locator(".plot").evaluate("node => node.data.map((one) => [one.name, one.line.dash, one.x])")
+    by_name = {name: (dash, x) for name, dash, x in drawn}
+    ghost = by_name["loss {} attempt 0 superseded"]
+    assert ghost[0] not in (None, "solid")
+    assert max(by_name["loss {} attempt 0"][1]) < 700 <= min(by_name["loss {} attempt 1"][1])
+    expect(loss.locator(".annotation-text")).to_have_text("1")
+    expect(page.locator(".strip-labels")).to_contain_text("1")
+    expect(page.locator(".tiles")).to_contain_text("200 steps")
+
+
+def drag(page: Page, title: str, from_share: float, to_share: float) -> None:
+    """Drag over a chart, given as shares of its width."""
+    box = panel(page, title).locator(".nsewdrag").first.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + from_share * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + to_share * box["width"], y, steps=6)
+    page.mouse.up()
+
+
+def test_a_zoom_fetches_full_resolution_for_every_chart_and_a_double_click_resets_it(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.steady}")
+    expect(panel(page, "Loss").locator(".nsewdrag").first).to_be_visible()
+    with page.expect_response(lambda answer: "/data?" in answer.url and "from=" in answer.url) as fetched:
+        drag(page, "Loss", 0.4, 0.5)
+    series = fetched.value.json()["series"]
+    loss = next(one for one in series if one["metric"] == "loss")
+    assert not loss["reduced"]
+    assert 130 < loss["count"] < 180
+    assert {"tokens_per_second", "grad_norm", "lr"} <= {one["metric"] for one in series}
+    expect(page).to_have_url(re.compile(r"from=\d+&to=\d+"))
+    expect(page.get_by_role("button", name="Whole run")).to_be_visible()
+    page.wait_for_timeout(400)  # longer than the library waits for the second click of a pair
+    panel(page, "Throughput").locator(".nsewdrag").first.dblclick()
+    expect(page.get_by_role("button", name="Whole run")).to_have_count(0)
+    assert "from=" not in page.url
+    page.go_back()
+    expect(page.get_by_role("button", name="Whole run")).to_be_visible()
+
+
+def test_one_crosshair_reads_every_chart_at_a_fixed_place(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.steady}")
+    plot = panel(page, "Loss").locator(".nsewdrag").first
+    expect(plot).to_be_visible()
+    box = plot.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    for title in ("Loss", "Throughput"):
+        expect(panel(page, title).locator(".crosshair")).to_be_visible()
+        expect(panel(page, title).locator(".readout")).to_contain_text(re.compile(r"step 7[45]\d"))
+    expect(page.locator(".hoverlayer .hovertext")).to_have_count(0)
+    page.mouse.move(5, 5)
+    expect(panel(page, "Loss").locator(".crosshair")).to_be_hidden()
+
+
+def test_any_metric_can_be_found_added_and_taken_away_and_the_address_keeps_it(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    extra = healthy(0, 200)
+    names = {f"layer_{i}/rms": [float(i)] * 200 for i in range(30)}
+    run_id = server.post(
+        "many-metrics", {"step": extra["step"], "time": extra["time"], "loss": extra["loss"], **names}
+    )
+    page = open_page(f"{server.address}/runs/{run_id}")
+    expect(panel(page, "Loss")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("layer_17")
+    page.keyboard.press("Enter")
+    expect(panel(page, "layer_17/rms").locator(".readout")).to_contain_text("17")
+    page.reload()
+    expect(panel(page, "layer_17/rms")).to_be_visible()
+    page.get_by_role("button", name="Remove layer_17/rms").click()
+    expect(panel(page, "layer_17/rms")).to_have_count(0)
+    page.get_by_text("All 31 series").click()
+    expect(page.locator(".series-table tbody tr")).to_have_count(31)
+
+
+def test_log_scale_is_remembered_per_metric_and_smoothing_says_its_strength(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.steady}?smooth=0.9")
+    expect(panel(page, "Loss")).to_contain_text("smoothed 0.90")
+    panel(page, "Loss").get_by_role("button", name="log").click()
+    page.reload()
+    expect(panel(page, "Loss").get_by_role("button", name="log")).to_have_attribute("aria-pressed", "true")
+    expect(panel(page, "Throughput").get_by_role("button", name="log")).to_have_attribute(
+        "aria-pressed", "false"
+    )
+    expect(panel(page, "Loss").locator(".plot .main-svg").first).to_be_visible()
+    assert panel(page, "Loss").locator(".plot").evaluate("node => node.layout.yaxis.type") == "log"
+
+
+def test_values_that_are_no_numbers_are_marked_and_listed(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.broken}")
+    expect(panel(page, "Loss").locator(".panel-note")).to_contain_text(
+        "40 values not finite: NaN at 1,460 to 1,499"
+    )
+    expect(panel(page, "Gradient norm").locator(".panel-note")).to_contain_text("∞ at 1,460")
+    expect(panel(page, "Loss").locator(".lane-label")).to_have_accessible_name(
+        re.compile("NaN or infinity at step 1,460")
+    )
+
+
+def test_an_incident_beside_the_curves_opens_to_evidence_and_advice_and_zooms_there(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.broken}")
+    side = page.get_by_role("complementary", name="Incidents of this run")
+    side.locator(".incident-sentence").first.click()
+    expect(side.get_by_role("rowheader", name="Began at step")).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"incident={runs.incident}.*from=\d+"))
+    side.locator(".incident-sentence").first.click()
+    expect(side.get_by_role("rowheader", name="Began at step")).to_have_count(0)
+
+
+def test_new_points_and_their_incident_reach_an_open_page_within_two_seconds(
+    open_page: Opener, server: Server
+) -> None:
+    now = time.time()
+    run_id = server.post("live", healthy(0, 600, ends=now - 60), writer="live")
+    page = open_page(f"{server.address}/runs/{run_id}")
+    expect(page.locator(".tiles")).to_contain_text("599")
+    page.wait_for_timeout(1000)
+    more = healthy(600, 640, ends=now)
+    more["loss"][-20:] = ["NaN"] * 20
+    began = time.monotonic()
+    server.post("live", more, writer="live")
+    expect(page.locator(".tiles")).to_contain_text("639")
+    expect(page.get_by_role("complementary", name="Incidents of this run")).to_contain_text("NaN")
+    expect(page.locator("#toasts")).to_contain_text("live")
+    assert time.monotonic() - began < 4  # two seconds, and as much again for a busy machine
+
+
+def test_the_inbox_acknowledges_at_once_with_the_keyboard_and_takes_it_back(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/incidents?q=broken")
+    row = page.locator(f'[data-incident="{runs.incident}"]')
+    expect(row).to_be_visible()
+    page.keyboard.press("j")
+    while page.locator(".row-chosen").get_attribute("data-incident") != str(runs.incident):
+        page.keyboard.press("j")
+    page.keyboard.press("a")
+    expect(row).to_have_count(0)
+    assert server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is not None
+    page.locator(".toast", has_text="Acknowledged").get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+    assert server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is None
+
+
+def test_an_incident_page_gives_sentence_picture_evidence_advice_and_takes_a_comment(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/incidents/{runs.incident}")
+    said = server.ask(f"/incidents/{runs.incident}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(said["summary"])
+    expect(panel(page, "Loss").locator(".plot .main-svg").first).to_be_visible()
+    expect(page.locator(".evidence")).to_contain_text("1,460")
+    expect(page.locator(".advice")).to_contain_text(said["advice"])
+    page.keyboard.press("c")
+    page.keyboard.type("<b>skipped the batch</b>")
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_role("button", name="Comment").click()
+    event = page.locator(".event-comment").last
+    expect(event).to_contain_text("<b>skipped the batch</b>")  # data stays text
+    expect(event).to_contain_text("Ada")
+    page.get_by_role("link", name="Show in the run").click()
+    expect(page.get_by_role("heading", level=1, name="broken")).to_be_visible()
+
+
+def test_dragging_over_the_strip_goes_there(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(f"{server.address}/runs/{runs.rolled_back}")
+    box = page.locator(".strip-large .strip-pane").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 20, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"from=\d+&to=\d+"))
+    expect(page.locator(".strip-window")).to_be_visible()
+
+
+def test_the_clock_can_be_the_axis(open_page: Opener, server: Server, runs: Runs) -> None:
+    page = open_page(f"{server.address}/runs/{runs.rolled_back}?axis=time", timezone_id="Asia/Kolkata")
+    plot = panel(page, "Loss").locator(".plot")
+    expect(plot.locator(".main-svg").first).to_be_visible()
+    assert plot.evaluate("node => node.layout.xaxis.type") == "date"
+    drag(page, "Loss", 0.2, 0.4)
+    expect(page).to_have_url(re.compile(r"from=1\d{9}&to=1\d{9}"))  # Unix seconds
+    page.wait_for_timeout(600)
+    first, last, drawn = plot.evaluate(
+        """node => {
+          const local = (text) => Date.parse(text.replace(' ', 'T'));
+          const [first, last] = node._fullLayout.xaxis.range.map(local);
+          const shown = node.data.flatMap((one) => one.x ?? []).filter((x) => x >= first && x <= last);
+          return [first / 1000, last / 1000, shown.length];
+        }"""
+    )
+    named = re.search(r"from=(\d+)&to=(\d+)", page.url)
+    assert named is not None
+    assert (first, last) == pytest.approx((int(named[1]), int(named[2])), abs=1)  # local time on the axis
+    assert drawn > 50
