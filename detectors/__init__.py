@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
@@ -41,7 +42,9 @@ def registry() -> dict[str, Detector]:
 def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:
     """What all detectors find, one finding per real event, in the order in which they were spoken."""
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
-    findings = [finding for detector in detectors for finding in detector.detect(run)]
+    # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        findings = [finding for detector in detectors for finding in detector.detect(run)]
     own = without_consequences(findings, run)
     return sorted(own, key=lambda finding: (finding.detected_step, finding.start_step, finding.metric))
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 from scipy.ndimage import median_filter
-from scipy.signal import oaconvolve
 from scipy.special import ndtri
 
 from holter.types import FloatArray, IntArray, Series
@@ -243,7 +243,7 @@ def _correlations(q: FloatArray, h: FloatArray, overlap: IntArray, shares: Float
     """Of `q` with `h` from each place on [shares, places]; between two points of `h`, their weighted mean."""
     n, places = len(q), len(overlap)
     padded = np.concatenate([h, np.zeros(n + 1)])
-    cross = oaconvolve(padded, q[::-1])[n - 1 : n + places]
+    cross = _sliding_products(padded, q)[: places + 1]
     energy = _sliding_sum(padded[: places + n] ** 2, n)
     beside = _sliding_sum(padded[: places + n - 1] * padded[1 : places + n], n)
     own = np.cumsum(q**2)[overlap - 1]
@@ -257,3 +257,19 @@ def _correlations(q: FloatArray, h: FloatArray, overlap: IntArray, shares: Float
 def _sliding_sum(values: FloatArray, length: int) -> FloatArray:
     total = np.concatenate([[0.0], np.cumsum(values)])
     return np.asarray(total[length:] - total[:-length])
+
+
+def _sliding_products(long: FloatArray, short: FloatArray) -> FloatArray:
+    """`long[k : k + n] @ short` for every place k, by Fourier transforms of overlapping blocks.
+
+    `scipy.signal` has this too, and costs every server 50 MB of memory to import.
+    """
+    n, places = len(short), len(long) - len(short) + 1
+    size = next_fast_len(max(8 * n, 1024), real=True)
+    hop = size - n + 1
+    spectrum = np.conj(rfft(short, size))
+    products = np.empty(places)
+    for start in range(0, places, hop):
+        block = irfft(rfft(long[start : start + size], size) * spectrum, size)
+        products[start : start + hop] = block[: min(hop, places - start)]
+    return products

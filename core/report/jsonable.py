@@ -14,7 +14,7 @@ from holter.report import Report
 
 def line(report: Report) -> str:
     """One run as one line of JSON: the findings contract."""
-    return json.dumps(_plain(report.as_json()), ensure_ascii=False, allow_nan=False)
+    return json.dumps(plain(report.as_json()), ensure_ascii=False, allow_nan=False)
 
 
 def document(reports: list[Report]) -> str:
@@ -26,16 +26,17 @@ def document(reports: list[Report]) -> str:
             for file, unreadable in report.unreadable
         ]
         runs.append({**report.as_json(), "unreadable": places})
-    return json.dumps(_plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
+    return json.dumps(plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The value with nothing in it that strict JSON lacks."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
+        return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     return value
