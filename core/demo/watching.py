@@ -32,7 +32,17 @@ class Watching:
         self.url = f"http://127.0.0.1:{port}"
         self._words = data / "server.log"
         data.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "holter", "watch", str(logs), "--port", str(port)]
+        command = [
+            sys.executable,
+            "-m",
+            "holter",
+            "watch",
+            str(logs),
+            "--project",
+            "demo",
+            "--port",
+            str(port),
+        ]
         # a demo has its own database, and tells nobody: settings meant for real runs stay out of it
         apart = {name: value for name, value in environ.items() if not name.startswith("HOLTER_")}
         with self._words.open("wb") as words:
