@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests import install_chromium
 
@@ -32,6 +32,9 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+
+
+expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
 
 
 class Server:

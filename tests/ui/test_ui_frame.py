@@ -130,6 +130,7 @@ def test_a_page_says_that_it_reconnects_and_goes_on_when_the_server_is_back(
         second.post("patient", {"step": [3], "loss": [1.25]})
         expect(page.locator(".connection")).to_have_text("", timeout=20_000)
         expect(page.locator(".tiles")).to_contain_text("Loss1.250")
+        page.close()
     finally:
         second.close()
     open_page.allow("ERR_", "could not refresh")

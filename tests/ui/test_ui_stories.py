@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.conftest import Opener, Runs, Server, healthy
+from tests.ui.conftest import Opener, Runs, Server, healthy, until
 
 
 def panel(page: Page, title: str) -> Locator:
@@ -233,10 +233,12 @@ def test_the_inbox_acknowledges_at_once_with_the_keyboard_and_takes_it_back(
         page.keyboard.press("j")
     page.keyboard.press("a")
     expect(row).to_have_count(0)
+    undo = page.locator(".toast", has_text="Acknowledged").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()  # said once the server has it; the row went before
     assert server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is not None
-    page.locator(".toast", has_text="Acknowledged").get_by_role("button", name="Undo").click()
+    undo.click()
     expect(row).to_be_visible()
-    assert server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is None
+    until(lambda: server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is None)
 
 
 def test_an_incident_page_gives_sentence_picture_evidence_advice_and_takes_a_comment(
