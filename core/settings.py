@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -62,6 +63,13 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags before the environment before the file; no .env files, no secrets folders."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_known_database(cls, value: str) -> str:
+        if value and not re.match(r"sqlite:///[^:]|postgres(ql)?(\+psycopg)?://", value):
+            raise ValueError("expected postgresql+psycopg://user:password@host/database, or sqlite:///FILE")
+        return value
 
     @field_validator("public_url")
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Security
+from fastapi import Depends, FastAPI, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
@@ -15,17 +15,22 @@ from starlette.exceptions import HTTPException
 
 import holter
 from holter.server.api import answers, data, health, incidents, ingest, pages, runs, session, stream
-from holter.server.api.answers import Problem
+from holter.server.api.answers import FieldProblems, Problem
+from holter.server.api.parameters import only_known
 from holter.server.door import Door
 from holter.server.incidents import UnknownIncidentError
 from holter.server.parts import Parts
 from holter.server.runs import UnknownRunError
 from holter.settings import Settings
 
-_NEEDS_ACCESS: dict[int | str, dict[str, Any]] = {
-    401: {"model": Problem, "description": "A login or a token is needed"},
+API = "/api/v1"
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The body is not what its headers say"},
+    401: {"model": Problem, "description": "A login or a token is needed, or the token is not known"},
     403: {"model": Problem, "description": "Another site's page, or a name that is not this server's"},
+    422: {"model": FieldProblems, "description": "The request does not fit, with a reason for each field"},
 }
+_KNOWN = Depends(only_known)
 _BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))
 
 
@@ -53,14 +58,14 @@ def application(parts: Parts) -> FastAPI:
         version=holter.__version__,
         description="Points in, charts and incidents out. Times are Unix seconds.",
         lifespan=lifespan,
+        redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
     )
     app.state.parts = parts
-    api = APIRouter(prefix="/api/v1", responses=_NEEDS_ACCESS, dependencies=[_BEARER])
-    for noun in (ingest, runs, data, incidents, stream, session):
-        api.include_router(noun.router)
-    app.include_router(api)
+    for noun in (ingest, runs, data, incidents, stream):
+        app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
+    app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)
     app.include_router(pages.router)
     app.add_exception_handler(HTTPException, answers.on_http_error)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,14 +16,20 @@ import zstandard
 from alembic.script.revision import ResolutionError
 from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, MetaData, Table, func, inspect, select, text
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from holter.server.database import reading, writing
 from holter.server.migrate import upgrade
 
 FORMAT = 1
 PORTION = 200
+READ_BYTES = 1 << 18
 _LENGTH = struct.Struct(">I")
 _VERSIONS = "alembic_version"
+_DAMAGE = (
+    *(zstandard.ZstdError, msgspec.MsgspecError, EOFError, LookupError, TypeError),
+    *(DataError, IntegrityError, InterfaceError, ProgrammingError),
+)
 
 
 class BackupError(ValueError):
@@ -59,12 +64,13 @@ def _write(connection: Connection, out: Any) -> int:
     _send(out, {"holter_backup": FORMAT, "revision": revision})
     counts = {}
     for table in _tables(connection):
-        _send(out, {"table": table.name, "columns": [column.name for column in table.columns]})
-        counts[table.name] = 0
+        name, columns = str(table.name), [str(column.name) for column in table.columns]
+        _send(out, {"table": name, "columns": columns})
+        counts[name] = 0
         result = connection.execution_options(yield_per=PORTION).execute(select(table))
         for portion in result.partitions(PORTION):
             _send(out, {"rows": [list(row) for row in portion]})
-            counts[table.name] += len(portion)
+            counts[name] += len(portion)
     _send(out, {"counts": counts})
     return sum(counts.values())
 
@@ -75,18 +81,18 @@ def restore(engine: Engine, path: Path) -> int:
     All of it or nothing. Raises BackupError where the file is not whole, or the database is not empty.
     """
     try:
-        with path.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
-            messages = _receive(stream, path)
+        with path.open("rb") as raw:
+            messages = _receive(raw)
             head = next(messages, {})
             if head.get("holter_backup") != FORMAT:
                 raise BackupError(f"{path} is not a backup of this version or an earlier one")
             _prepare(engine, head["revision"], path)
             with writing(engine) as connection:
-                rows = _read(connection, messages, path)
+                rows = _read(connection, messages)
     except OSError as error:
         raise BackupError(f"cannot read {path}: {error.strerror}") from error
-    except (zstandard.ZstdError, msgspec.DecodeError) as error:
-        raise BackupError(f"{path} is damaged: {error}") from error
+    except _DAMAGE as error:
+        raise BackupError(f"{path} is damaged, nothing was restored: {error}") from error
     upgrade(engine)
     return rows
 
@@ -104,24 +110,24 @@ def _prepare(engine: Engine, revision: str, path: Path) -> None:
         raise BackupError(f"{path} comes from a newer Holter (tables {revision}): update first") from error
 
 
-def _read(connection: Connection, messages: Iterator[dict[str, Any]], path: Path) -> int:
-    tables = {table.name: table for table in _tables(connection)}
+def _read(connection: Connection, messages: Iterator[dict[str, Any]]) -> int:
+    tables = {str(table.name): table for table in _tables(connection)}
     counts = dict.fromkeys(tables, 0)
-    table, columns = next(iter(tables.values())), list[str]()
+    expected: dict[str, int] | None = None
+    name, columns = "", list[str]()
     for message in messages:
         if "table" in message:
-            table, columns = tables[message["table"]], message["columns"]
+            name, columns = message["table"], message["columns"]
         elif "rows" in message:
-            connection.execute(
-                table.insert(), [dict(zip(columns, row, strict=True)) for row in message["rows"]]
-            )
-            counts[table.name] += len(message["rows"])
+            rows = [dict(zip(columns, row, strict=True)) for row in message["rows"]]
+            connection.execute(tables[name].insert(), rows)
+            counts[name] += len(rows)
         else:
-            if message["counts"] != counts:
-                raise BackupError(f"{path} is damaged: its counts do not hold")
-            _continue_numbering(connection, tables.values())
-            return sum(counts.values())
-    raise BackupError(f"{path} is damaged: it ends too early")
+            expected = message["counts"]
+    if counts != expected:
+        raise EOFError("its counts do not hold")
+    _continue_numbering(connection, tables.values())
+    return sum(counts.values())
 
 
 def _continue_numbering(connection: Connection, tables: Any) -> None:
@@ -146,11 +152,13 @@ def _send(out: BinaryIO, message: dict[str, Any]) -> None:
     out.write(_LENGTH.pack(len(packed)) + packed)
 
 
-def _receive(stream: BinaryIO, path: Path) -> Iterator[dict[str, Any]]:
-    while length := stream.read(_LENGTH.size):
-        with suppress(struct.error):
-            (size,) = _LENGTH.unpack(length)
-            if len(packed := stream.read(size)) == size:
-                yield msgspec.msgpack.decode(packed, type=dict[str, Any])
-                continue
-        raise BackupError(f"{path} is damaged: it ends too early")
+def _receive(raw: BinaryIO) -> Iterator[dict[str, Any]]:
+    unzip = zstandard.ZstdDecompressor().decompressobj()
+    waiting = bytearray()
+    while piece := raw.read(READ_BYTES):
+        waiting += unzip.decompress(piece)
+        while len(waiting) >= 4 and len(waiting) >= (end := 4 + _LENGTH.unpack_from(waiting)[0]):
+            yield msgspec.msgpack.decode(waiting[4:end], type=dict[str, Any])
+            del waiting[:end]
+    if waiting or not unzip.eof:
+        raise EOFError("it ends too early")

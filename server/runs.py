@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from holter.metrics import Role
 from holter.server.analysis import Standing
-from holter.server.goodput import Goodput, goodput, lost_from
-from holter.server.models import Analysis, Incident, Project, Run
+from holter.server.facts import Facts, read_facts, spans_of, spent
+from holter.server.goodput import lost_from
+from holter.server.models import Analysis, Incident, Project, Run, SeriesRow
 from holter.server.store import Store
-from holter.server.strip import charts, relative_throughput, speakers
-from holter.timeline import Span
+from holter.server.store.state import key_of
+from holter.server.strip import charts
 from holter.types import SeriesKey
 
 REMEMBERED_RUNS = 512
 STRIP_INCIDENTS = 200
-STRIP_POINTS = 1000
 _WEIGHT = {"info": 1, "warning": 2, "critical": 3}
 
 
@@ -53,20 +52,6 @@ class RunRow:
         return self.seen_at >= self.updated_at and self.looked_at >= (self.finished_at or 0.0)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Facts:
-    """What a run's points say, as of one `updated_at`: worked out once, kept until points arrive."""
-
-    updated_at: float
-    points: int
-    series: int
-    first_time: float | None
-    last_time: float | None
-    last_step: int | None
-    latest: Mapping[str, Any]
-    strip: Mapping[str, Any]
-
-
 class Overview:
     """Reads runs as JSON (docs/rest.md). Remembers what the points of recent runs say until new ones come."""
 
@@ -74,6 +59,7 @@ class Overview:
         self._engine = engine
         self._store = store
         self._clock = clock
+        self._lock = threading.Lock()
         self._facts: OrderedDict[int, Facts] = OrderedDict()
 
     def runs(
@@ -88,15 +74,14 @@ class Overview:
 
     def run(self, public_id: str) -> dict[str, Any]:
         """One run with its configuration, charts, and what rollbacks cost. Raises UnknownRunError."""
+        run_id = self.run_id(public_id)
         with Session(self._engine) as session:
-            row = next(iter(_rows(session, public_id)), None)
-            if row is None:
-                raise UnknownRunError(f"There is no run {public_id}.")
+            (row,) = _rows(session, run_id)
             config = session.scalar(select(Run.config).where(Run.id == row.id))
             incidents = _incidents(session, [row.id]).get(row.id, [])
         series = self._store.series(row.id)
-        spans = self._spans(row.id)
-        cost = self._goodput(row.id, series, spans)
+        spans = spans_of(self._store.attempts(row.id))
+        cost = spent(self._store, row.id, series, spans)
         return {
             **self._summary(row, incidents),
             "config": config or {},
@@ -108,11 +93,21 @@ class Overview:
 
     def run_id(self, public_id: str) -> int:
         """The store's number of a run. Raises UnknownRunError."""
-        with Session(self._engine) as session:
-            found = session.scalar(select(Run.id).where(Run.public_id == public_id))
+        found = None
+        if public_id.isalnum():  # anything else is no id, and PostgreSQL has no room for a NUL
+            with Session(self._engine) as session:
+                found = session.scalar(select(Run.id).where(Run.public_id == public_id))
         if found is None:
             raise UnknownRunError(f"There is no run {public_id}.")
         return found
+
+    def keys(self, run_id: int, metrics: Iterable[str]) -> list[SeriesKey]:
+        """The series of a run that have these metrics, in the order of their keys."""
+        wanted = [metric for metric in set(metrics) if "\0" not in metric]  # PostgreSQL has no room for it
+        query = select(SeriesRow.metric, SeriesRow.labels)
+        with Session(self._engine) as session:
+            rows = session.execute(query.where(SeriesRow.run_id == run_id, SeriesRow.metric.in_(wanted)))
+            return sorted(key_of(metric, labels) for metric, labels in rows)
 
     def public_id(self, run_id: int) -> str | None:
         """The id that addresses show for a run of the store."""
@@ -174,75 +169,16 @@ class Overview:
     def _facts_of(self, row: RunRow) -> Facts:
         known = self._facts.get(row.id)
         if known is None or known.updated_at != row.updated_at:
-            known = self._read_facts(row)
+            known = read_facts(self._store, row.id, row.updated_at)
+        with self._lock:
             self._facts[row.id] = known
-        self._facts.move_to_end(row.id)
-        while len(self._facts) > REMEMBERED_RUNS:
-            self._facts.popitem(last=False)
+            self._facts.move_to_end(row.id)
+            while len(self._facts) > REMEMBERED_RUNS:
+                self._facts.popitem(last=False)
         return known
 
-    def _read_facts(self, row: RunRow) -> Facts:
-        series = self._store.series(row.id)
-        attempts = self._store.attempts(row.id)
-        spans = [Span(one.number, one.first_step, one.last_step) for one in attempts]
-        best = speakers(series)
-        newest = self._store.latest(row.id)
-        first_times = [one.first_time for one in attempts if one.first_time is not None]
-        last_times = [one.last_time for one in attempts if one.last_time is not None]
-        return Facts(
-            updated_at=row.updated_at,
-            points=sum(one.points for one in series),
-            series=len(series),
-            first_time=min(first_times, default=None),
-            last_time=max(last_times, default=None),
-            last_step=attempts[-1].last_step if attempts else None,
-            latest={role.value: _latest(best.get(role), newest) for role in _LATEST},
-            strip={
-                "first_step": min((span.first_step for span in spans), default=None),
-                "last_step": max((span.last_step for span in spans), default=None),
-                "attempts": [
-                    {
-                        "number": one.number,
-                        "first_step": one.first_step,
-                        "last_step": one.last_step,
-                        "first_time": one.first_time,
-                        "last_time": one.last_time,
-                        "lost_from_step": lost_from(span, spans)[0],
-                    }
-                    for one, span in zip(attempts, spans, strict=True)
-                ],
-                "throughput": self._throughput(row.id, best),
-            },
-        )
 
-    def _throughput(self, run_id: int, best: Mapping[Role, SeriesKey]) -> Mapping[str, Sequence[Any]]:
-        role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
-        if role not in best:
-            return {"step": [], "relative": []}
-        drawn = self._store.chart(run_id, [best[role]], points=STRIP_POINTS)
-        kept = [segment for one in drawn for segment in one.segments if not segment.ghost]
-        steps = [part.band.step if part.band is not None else part.step for part in kept]
-        values = [part.band.mean if part.band is not None else part.value for part in kept]
-        return relative_throughput(
-            np.concatenate([np.empty(0, np.int64), *steps]),
-            np.concatenate([np.empty(0), *values]),
-            slower_is_more=role is Role.STEP_TIME,
-        )
-
-    def _spans(self, run_id: int) -> list[Span]:
-        return [Span(one.number, one.first_step, one.last_step) for one in self._store.attempts(run_id)]
-
-    def _goodput(self, run_id: int, series: Sequence[Any], spans: Sequence[Span]) -> Goodput:
-        if not series:
-            return Goodput(lost_seconds=None, share=None)
-        clock = max(series, key=lambda one: one.points).key
-        return goodput(self._store.read(run_id, [clock])[clock], spans)
-
-
-_LATEST = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
-
-
-def _rows(session: Session, public_id: str | None = None) -> list[RunRow]:
+def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:
     columns = (Run.id, Run.public_id, Run.name, Project.name.label("project"))
     times = (Run.created_at, Run.updated_at, Run.finished_at, Analysis.seen_at, Analysis.looked_at)
     query = (
@@ -250,8 +186,8 @@ def _rows(session: Session, public_id: str | None = None) -> list[RunRow]:
         .join(Project, Project.id == Run.project_id)
         .outerjoin(Analysis, Analysis.run_id == Run.id)
     )
-    if public_id is not None:
-        query = query.where(Run.public_id == public_id)
+    if run_id is not None:
+        query = query.where(Run.id == run_id)
     rows = session.execute(query.order_by(Run.updated_at.desc(), Run.id.desc()))
     return [RunRow(**row._mapping) for row in rows]
 
@@ -280,12 +216,3 @@ def _marks(incidents: Sequence[Incident]) -> list[dict[str, Any]]:
     names = ("id", "kind", "severity", "state", "attempt", "start_step", "end_step")
     marks = [{name: getattr(one, name) for name in names} for one in gravest]
     return sorted(marks, key=lambda mark: (mark["start_step"], mark["id"]))
-
-
-def _latest(
-    key: SeriesKey | None, newest: Mapping[SeriesKey, tuple[int, int, float, float]]
-) -> dict[str, Any] | None:
-    if key is None or key not in newest:
-        return None
-    _, step, _, value = newest[key]
-    return {"metric": key.metric, "value": value, "step": step}

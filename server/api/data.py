@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
 
-from holter.server.api.answers import Answer, FieldProblems, Problem, number, refused_fields
+from holter.server.api.answers import Answer, Problem, number, refused_fields
 from holter.server.api.shapes import ChartData
 from holter.server.forms import STEP_LIMIT
 from holter.server.parts import OfServer
-from holter.server.store import ChartSeries, Segment, SeriesSummary
-from holter.types import Labels, SeriesKey, labels_of
+from holter.server.store import ChartSeries, Segment
+from holter.types import Labels, labels_of
 
 SERIES_LIMIT = 500
 POINTS_LIMIT = 100_000
@@ -27,7 +26,6 @@ router = APIRouter(tags=["runs"])
     responses={
         200: {"model": ChartData},
         404: {"model": Problem, "description": "There is no such run"},
-        422: {"model": FieldProblems},
     },
 )
 def chart_data(
@@ -49,7 +47,7 @@ def chart_data(
     if isinstance(wanted, str):
         return refused_fields([(("query", "labels"), wanted)])
     internal = parts.overview.run_id(run_id)
-    keys = _keys(parts.store.series(internal), set(metric), wanted)
+    keys = [key for key in parts.overview.keys(internal, metric) if wanted in (None, key.labels)]
     if len(keys) > SERIES_LIMIT:
         reason = (
             f"these are {len(keys)} series, expected at most {SERIES_LIMIT}: name labels, or fewer metrics"
@@ -77,16 +75,6 @@ def _labels(text: str | None) -> Labels | str | None:
         return labels_of(msgspec.json.decode(text, type=dict[str, str | int | float | bool]))
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         return f"expected a JSON object of names and values: {error}"
-
-
-def _keys(
-    series: Sequence[SeriesSummary], metrics: Collection[str], labels: Labels | None
-) -> list[SeriesKey]:
-    return sorted(
-        one.key
-        for one in series
-        if one.key.metric in metrics and (labels is None or one.key.labels == labels)
-    )
 
 
 def _series(one: ChartSeries) -> dict[str, Any]:

@@ -39,7 +39,10 @@ def ready(parts: OfServer) -> Answer:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        401: {"model": Problem, "description": "A login or a token is needed"},
+    },
 )
 def metrics(parts: OfServer) -> Response:
     """Counters and gauges for Prometheus."""

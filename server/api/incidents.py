@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from holter.server.api.answers import Answer, FieldProblems, Problem
+from holter.server.api.answers import Answer, Problem
 from holter.server.api.shapes import Incident as IncidentShape
 from holter.server.api.shapes import Incidents, IncidentState, Severity
 from holter.server.incidents.reading import read_incident, read_incidents
@@ -21,9 +21,10 @@ LIST_LIMIT = 1000
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "There is no such incident"}
 }
+NO_RUN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
 ONE: dict[int | str, dict[str, Any]] = {200: {"model": IncidentShape}, **NOT_FOUND}
 
-router = APIRouter(tags=["incidents"], responses={422: {"model": FieldProblems}})
+router = APIRouter(tags=["incidents"])
 
 
 class By(BaseModel):
@@ -45,7 +46,7 @@ class Comment(By):
     text: str = Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
 
 
-@router.get("/runs/{run_id}/incidents", responses={200: {"model": Incidents}, **NOT_FOUND})
+@router.get("/runs/{run_id}/incidents", responses={200: {"model": Incidents}, **NO_RUN})
 def incidents_of_run(run_id: str, parts: OfServer) -> Answer:
     """Every incident of a run, in the order of their steps."""
     internal = parts.overview.run_id(run_id)
@@ -54,7 +55,7 @@ def incidents_of_run(run_id: str, parts: OfServer) -> Answer:
         return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
 
 
-@router.get("/incidents", responses={200: {"model": Incidents}})
+@router.get("/incidents", responses={200: {"model": Incidents}, **NO_RUN})
 def list_incidents(
     parts: OfServer,
     state: IncidentState | Literal["all"] = "all",

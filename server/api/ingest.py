@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
 from holter.server import intake
-from holter.server.api.answers import Answer, FieldProblems, Problem, on_unreadable_body, refused
+from holter.server.api.answers import Answer, Problem, on_unreadable_body, refused
 from holter.server.api.schemas import INGEST_BODY
 from holter.server.api.shapes import Accepted
 from holter.server.forms import BodyError
@@ -46,10 +46,8 @@ class CompressionError(ValueError):
     openapi_extra={"requestBody": INGEST_BODY},
     responses={
         200: {"model": Accepted},
-        400: {"model": Problem, "description": "The body is not compressed as its header says"},
         413: {"model": Problem, "description": "The body is larger than max_batch_mb"},
         415: {"model": Problem, "description": "Neither JSON nor msgpack, or an unknown compression"},
-        422: {"model": FieldProblems, "description": "Refused whole, with a reason for each field"},
         503: {"model": Problem, "description": "Too busy: send the same batch_id again after Retry-After"},
     },
 )

@@ -7,11 +7,12 @@ from typing import Any
 from fastapi import APIRouter
 
 from holter.metrics import role_of
-from holter.server.api.answers import Answer, FieldProblems, Problem, number, time_or_none
+from holter.server.api.answers import Answer, Problem, number, time_or_none
 from holter.server.api.shapes import RunDetail, Runs, RunState, SeriesList
+from holter.server.news import run_news
 from holter.server.parts import OfServer
 
-router = APIRouter(tags=["runs"], responses={422: {"model": FieldProblems}})
+router = APIRouter(tags=["runs"])
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
 
 
@@ -34,6 +35,7 @@ def one_run(run_id: str, parts: OfServer) -> Answer:
 def finish_run(run_id: str, parts: OfServer) -> Answer:
     """Say that a run has ended: silence is no longer a stall. Points that come later open it again."""
     parts.analysis.look_soon(parts.overview.finish(run_id))
+    parts.live.tell(run_news(run_id))
     return Answer(_with_numbers(parts.overview.run(run_id)))
 
 

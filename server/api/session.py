@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from holter.server.access import COOKIE, SESSION_SECONDS
-from holter.server.api.answers import Answer, FieldProblems, Problem, refused
+from holter.server.api.answers import Answer, Problem, refused
 from holter.server.api.shapes import SessionState
 from holter.server.parts import OfServer, Parts
 
@@ -31,7 +31,6 @@ def session(parts: OfServer, request: Request) -> Answer:
     responses={
         200: {"model": SessionState},
         401: {"model": Problem, "description": "Neither the password nor a token"},
-        422: {"model": FieldProblems},
         429: {"model": Problem, "description": "Too many failed logins: wait for Retry-After seconds"},
     },
 )

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from holter.server.api.answers import FieldProblems, Problem
+from holter.server.api.answers import Problem
 from holter.server.parts import OfServer
 
 router = APIRouter(tags=["live"])
@@ -21,7 +21,6 @@ changed."""
     responses={
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": _DESCRIPTION},
         404: {"model": Problem, "description": "There is no such run"},
-        422: {"model": FieldProblems},
     },
 )
 async def stream(parts: OfServer, run: str | None = None) -> StreamingResponse:

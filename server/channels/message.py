@@ -106,7 +106,7 @@ def compose(
         link=f"{address}/incidents/{incident['id']}",
         sent_at=sent_at,
         facts=tuple(_facts(incident, sent_at, zone)),
-        advice="" if reason in {"recovered", "withdrawn", "closed"} else incident["advice"],
+        advice=incident["advice"] if incident["state"] == "open" else "",
         sketch=sketch,
         picture=picture,
     )
@@ -198,8 +198,8 @@ def _sentence(incident: Mapping[str, Any], reason: str) -> str:
         by = f" by {last['by']}" if last["by"] else ""
         said = f": {last['text']}" if last["text"] else "."
         return f"{NEWS[reason]}{by}{said} {incident['summary']}"
-    if reason == "recovered" and last and "attempt" in last["detail"]:
-        return f"{last['text']} {incident['summary']}"
+    if incident["state"] == "recovered" and last and "attempt" in last["detail"]:
+        return f"{incident['summary']} {last['text']}"
     return str(incident["summary"])
 
 

@@ -43,7 +43,7 @@ def served(settings: Settings) -> Iterator[tuple[Parts, str]]:
             parts.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serve() -> Serve:
     """Starts servers with settings of a test's own: `with serve(settings) as (parts, address):`."""
     return served

@@ -57,7 +57,7 @@ def a_rolled_back_run(parts: Parts, *, begin: float) -> int:
 def open_incident(parts: Parts, run_id: int, **changes: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "kind": Kind.SPIKE_SLOW, "metric": "loss", "attempt": 0, "start_step": 500, "detected_step": 503,
-        "severity": Severity.CRITICAL, "confidence": 0.9, "summary": "Loss rose.", "advice": "Look at the data.",
+        "severity": Severity.CRITICAL, "confidence": 0.9, "summary": "Loss rose.", "advice": "Look.",
         "evidence": {"peak": float("inf"), "baseline": 2.0},
     }  # fmt: skip
     finding = Finding(**fields | changes)

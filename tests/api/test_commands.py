@@ -1,0 +1,335 @@
+"""The commands as people run them: real processes, real files, real signals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import psutil
+import pytest
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from holter.__main__ import main
+from holter.server.database import connect
+from holter.server.models import Base, Run
+from holter.server.store import Store
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+Printed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def holter(capsys: pytest.CaptureFixture[str]) -> Printed:
+    """Runs a command in this process: its exit code, what it printed, what it complained of."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+@contextmanager
+def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
+    """A command in its own process that serves: the process, its address, seconds to its first answer."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holter", *map(str, arguments), "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | environment,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line + process.stdout.read()
+        while True:
+            try:
+                httpx.get(f"{found[0]}/readyz").raise_for_status()
+                break
+            except httpx.TransportError:
+                time.sleep(0.01)
+        yield process, found[0], time.monotonic() - began
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def stop(process: subprocess.Popen[str], how: signal.Signals) -> str:
+    """Send a signal, wait for the clean end, return the rest of what it printed."""
+    process.send_signal(how)
+    rest, _ = process.communicate(timeout=20)
+    assert process.returncode == 0, rest
+    return rest
+
+
+def some_run(engine: Engine, name: str = "a") -> str:
+    """A run with two attempts, a NaN, a ghost branch and a label."""
+    store = Store(engine)
+    store.start()
+    for attempt, steps, value in ((0, [1, 2, 3], [3.0, np.nan, 0.1]), (1, [3, 4], [2.5, np.inf])):
+        columns = (
+            Column(key=SeriesKey("loss"), values=np.array(value)),
+            Column(key=SeriesKey("t", (("rank", "3"),)), values=np.array(value)),
+        )
+        batch = Batch(
+            steps=np.array(steps), times=100.0 * attempt + np.array(steps, float), columns=columns,
+            attempt=str(attempt),
+        )  # fmt: skip
+        receipt = store.accept(
+            Delivery(project="llm", run=name, writer="w", batch_id=f"{name}{attempt}", batch=batch)
+        )
+    store.close()
+    return receipt.public_id
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_serve_says_where_it_is_and_ends_cleanly(how: signal.Signals, tmp_path: Path) -> None:
+    with started("serve", "--data-dir", tmp_path / "data") as (process, address, _):
+        assert httpx.get(address).status_code == 200
+        assert "stopped" in stop(process, how)
+    assert (tmp_path / "data" / "holter.db").exists()
+
+
+def test_the_server_starts_quickly_and_stays_small(tmp_path: Path) -> None:
+    with started("serve", "--data-dir", tmp_path / "data") as (process, address, seconds):
+        body = {"project": "p", "run": "r", "columns": {"step": [1, 2], "loss": [1, 2]}}
+        for step in range(20):
+            body["columns"] = {"step": [step], "loss": [1.0]}
+            httpx.post(f"{address}/api/v1/ingest", json=body).raise_for_status()
+        httpx.get(f"{address}/api/v1/runs").raise_for_status()
+        httpx.get(f"{address}/").raise_for_status()
+        megabytes = psutil.Process(process.pid).memory_info().rss / 2**20
+    assert seconds < 6, f"{seconds:.1f} s from start to first answer"  # 2 s when nothing else runs
+    assert megabytes < 150, f"{megabytes:.0f} MiB"
+
+
+def test_a_second_server_on_the_same_data_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    with started("serve", "--data-dir", tmp_path / "data"):
+        other = subprocess.run(
+            [sys.executable, "-m", "holter", "serve", "--port", "0", "--data-dir", tmp_path / "data"],
+            capture_output=True, text=True, timeout=30,
+        )  # fmt: skip
+    assert other.returncode == 1
+    assert "in use by another Holter server" in other.stderr
+    assert "Traceback" not in other.stderr
+
+
+def test_watch_follows_serves_and_tells_of_incidents(tmp_path: Path) -> None:
+    logs = tmp_path / "runs" / "a"
+    logs.mkdir(parents=True)
+    log = logs / "log.csv"
+    log.write_text("step,wall_time,loss\n")
+    with started("watch", tmp_path / "runs", "--data-dir", tmp_path / "data") as (process, address, _):
+        assert process.stdout is not None
+        assert f"following {tmp_path / 'runs'}" in process.stdout.readline()
+        now = time.time()
+        with log.open("a") as out:
+            for step in range(100):
+                out.write(f"{step},{now - 100 + step},{2.0 if step < 60 else 'nan'}\n")
+        began = time.monotonic()
+        line = process.stdout.readline()
+        took = time.monotonic() - began
+        assert "nonfinite" in line
+        assert "a, step 60" in line
+        assert f"{address}/incidents/1" in process.stdout.readline()
+        (run,) = httpx.get(f"{address}/api/v1/runs").json()["runs"]
+        assert (run["name"], run["points"]) == ("a", 100)
+        stop(process, signal.SIGINT)
+    assert took < 10, f"{took:.1f} s from line to incident"  # 2 s when nothing else runs
+
+
+def test_watch_refuses_a_path_that_is_not_there(holter: Printed, tmp_path: Path) -> None:
+    code, _, complaint = holter("watch", tmp_path / "typo")
+    assert code == 3
+    assert "typo: no such file or folder" in complaint
+
+
+def test_serve_refuses_an_open_door_and_says_how_to_close_it(holter: Printed, tmp_path: Path) -> None:
+    code, _, complaint = holter("serve", "--host", "0.0.0.0", "--port", 0, "--data-dir", tmp_path)
+    assert code == 1
+    assert "HOLTER_PASSWORD=" in complaint
+    assert "holter token create" in complaint
+
+
+def test_serve_says_which_port_is_taken(holter: Printed, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, _, complaint = holter("serve", "--port", port, "--data-dir", tmp_path)
+    assert code == 1
+    assert f"port {port}" in complaint
+    assert "--port" in complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--port", "70000"], "port"),
+        (["--database-url", "mysql://x/y"], "postgresql+psycopg"),
+        (["--database-url", "nonsense"], "sqlite:///FILE"),
+        (["--database-url", "postgresql+psycopg://127.0.0.1:1/x"], "cannot be used"),
+        (["--public-url", "holter.example.com"], "https://"),
+    ],
+)
+def test_what_cannot_start_says_why_in_a_sentence(holter: Printed, arguments: list[str], reason: str) -> None:
+    code, _, complaint = holter("serve", "--port", 0, *arguments)
+    assert code == 1
+    assert reason in complaint
+    assert "Traceback" not in complaint
+
+
+def test_tokens_are_made_listed_and_revoked(holter: Printed, tmp_path: Path) -> None:
+    where = ("--data-dir", tmp_path)
+    assert "holter token create" in holter("token", "list", *where)[1]
+    code, token, _ = holter("token", "create", "agents", *where)
+    assert code == 0
+    assert re.fullmatch(r"holter_[\w-]{43}\n", token)
+    code, _, complaint = holter("token", "create", "agents", *where)
+    assert code == 1
+    assert "already" in complaint
+    assert "agents\tmade" in holter("token", "list", *where)[1]
+    assert holter("token", "revoke", "agents", *where)[0] == 0
+    assert "revoked" in holter("token", "list", *where)[1]
+    code, _, complaint = holter("token", "revoke", "agents", *where)
+    assert code == 1
+    assert "no token called 'agents' in use" in complaint
+    assert holter("token", "create", " ", *where)[0] == 1
+
+
+def everything(engine: Engine) -> dict[str, list[Any]]:
+    with engine.connect() as connection:
+        return {
+            table.name: sorted(map(repr, connection.execute(select(table)).all()))
+            for table in Base.metadata.sorted_tables
+        }
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+def test_a_backup_restores_into_either_database_and_goes_on(
+    holter: Printed, engine: Engine, database_url: str, postgres_url: str, target: str, tmp_path: Path
+) -> None:
+    run_id = some_run(engine)
+    Store(engine).compact()
+    some_run(engine, "b")
+    file = tmp_path / "all.backup"
+    assert holter("db", "backup", file, "--database-url", database_url)[0] == 0
+    assert holter("db", "backup", file, "--database-url", database_url)[0] == 1
+    fresh = f"sqlite:///{tmp_path / 'fresh.db'}" if target == "sqlite" else postgres_url
+    if fresh == database_url:
+        pytest.skip("the same database")
+    code, printed, complaint = holter("db", "restore", file, "--database-url", fresh)
+    assert code == 0, complaint
+    assert "rows restored" in printed
+    other = connect(fresh)
+    assert everything(other) == everything(engine)
+    assert holter("db", "check", "--database-url", fresh)[:2] == (0, "every checksum and count holds\n")
+    some_run(other, "c")  # ids go on where they were
+    with Session(other) as session:
+        assert session.scalar(select(Run.name).where(Run.public_id == run_id)) == "a"
+    other.dispose()
+    code, _, complaint = holter("db", "restore", file, "--database-url", fresh)
+    assert code == 1
+    assert "not empty" in complaint
+
+
+def test_a_damaged_backup_restores_nothing(
+    holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path
+) -> None:
+    some_run(sqlite_engine)
+    file = tmp_path / "all.backup"
+    holter("db", "backup", file, "--database-url", sqlite_url)
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    for number, content in enumerate(
+        (whole[:-1], whole[:middle], whole[:middle] + b"\xff" + whole[middle + 1 :], b"", b"nonsense")
+    ):
+        file.write_bytes(content)
+        fresh = f"sqlite:///{tmp_path / f'fresh{number}.db'}"
+        code, _, complaint = holter("db", "restore", file, "--database-url", fresh)
+        assert code == 1, number
+        assert "all.backup" in complaint
+        if (tmp_path / f"fresh{number}.db").exists():
+            engine = connect(fresh)
+            with Session(engine) as session:
+                assert session.scalars(select(Run.id)).all() == []
+            engine.dispose()
+
+
+def test_check_names_what_is_damaged(holter: Printed, sqlite_engine: Engine, sqlite_url: str) -> None:
+    some_run(sqlite_engine)
+    with sqlite_engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE log SET payload = x'00' WHERE id = 1")
+    code, printed, _ = holter("db", "check", "--database-url", sqlite_url)
+    assert code == 1
+    assert "problems" in printed
+
+
+def test_export_writes_every_point_as_it_is_stored(
+    holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path
+) -> None:
+    run_id = some_run(sqlite_engine)
+    where = ("--database-url", sqlite_url)
+    code, printed, _ = holter("export", run_id, *where)
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    loss = [
+        (row["attempt"], row["step"], row["value"], row["superseded"])
+        for row in rows
+        if row["metric"] == "loss"
+    ]
+    assert loss == [
+        ("0", "1", "3.0", "0"), ("0", "2", "NaN", "0"), ("0", "3", "0.1", "1"),
+        ("1", "3", "2.5", "0"), ("1", "4", "Infinity", "0"),
+    ]  # fmt: skip
+    assert {row["labels"] for row in rows if row["metric"] == "t"} == {'{"rank": "3"}'}
+    file = tmp_path / "out.jsonl"
+    assert holter("export", "llm/a", "--format", "jsonl", "--metric", "lo*", "--output", file, *where)[0] == 0
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(lines) == 5
+    assert lines[0] == {
+        "metric": "loss", "labels": {}, "attempt": 0, "step": 1, "time": 1.0, "value": 3.0,
+        "superseded": False,
+    }  # fmt: skip
+    code, _, complaint = holter("export", "nothing", *where)
+    assert code == 1
+    assert "there is no run 'nothing'" in complaint
+
+
+def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.csv").write_text("step,loss\n1,2.0\n")
+    code, printed, _ = holter("doctor", tmp_path / "log.csv", "--port", 0, "--data-dir", tmp_path / "data")
+    assert code == 0, printed
+    assert "ok     database" in printed
+    assert "1 csv of 1 files" in printed
+    assert not (tmp_path / "data").exists(), "looking changes nothing"
+    monkeypatch.setenv("HOLTER_SLACK_WEBHOOK_URL", "not an address")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, printed, _ = holter("doctor", tmp_path / "typo", "--port", port, "--host", "127.0.0.1")
+    assert code == 1
+    for name in ("channels", "port", f"path {tmp_path / 'typo'}"):
+        assert f"wrong  {name}: " in printed
+    assert "not an address" not in printed, "a mistyped secret is not printed"
+    code, printed, _ = holter("doctor", "--port", 0, "--host", "0.0.0.0", "--data-dir", tmp_path)
+    assert code == 1
+    assert "wrong  access: set HOLTER_PASSWORD" in printed

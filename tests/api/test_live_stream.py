@@ -1,0 +1,167 @@
+"""Live news: quick, gathered, and no burden when a reader is slow."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from holter.server.live import WAITING_ALLOWED, Live, News
+from holter.server.parts import Parts
+from holter.settings import Settings
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+Post = Callable[..., dict[str, Any]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+
+
+def events(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Server-sent events as they come, comments left out."""
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))
+
+
+def test_a_point_posted_is_on_the_stream_within_a_second(server: tuple[Parts, str]) -> None:
+    body = {"project": "llm", "run": "a", "columns": {"step": [7], "loss": [1.0]}}
+    took = []
+    with (
+        httpx.Client(base_url=server[1], timeout=10) as sender,
+        httpx.Client(base_url=server[1], timeout=10) as reader,
+        reader.stream("GET", "/api/v1/stream") as answer,
+    ):
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        news = events(answer.iter_lines())
+        for step in range(5):
+            body["columns"] = {"step": [step], "loss": [1.0]}
+            began = time.monotonic()
+            run_id = sender.post("/api/v1/ingest", json=body).json()["run_id"]
+            while True:
+                name, data = next(news)
+                if name == "points" and data["last_step"] == step:
+                    break
+                assert name == "run"
+            took.append(time.monotonic() - began)
+            assert data == {"run_id": run_id, "last_step": step, "attempt": 0}
+    assert max(took) < 1.0, took
+
+
+def test_a_stream_of_one_run_is_silent_about_others(
+    client: httpx.Client, post: Post, server: tuple[Parts, str]
+) -> None:
+    mine = post({"step": [1], "loss": [1.0]}, run="mine")["run_id"]
+    with httpx.stream("GET", f"{server[1]}/api/v1/stream", params={"run": mine}, timeout=10) as answer:
+        lines = answer.iter_lines()
+        next(lines)
+        post({"step": [1], "loss": [1.0]}, run="other")
+        post({"step": [2], "loss": [1.0]}, run="mine")
+        told = []
+        for _, data in events(lines):
+            told.append(data["run_id"])
+            if data.get("last_step") == 2:
+                break
+    assert set(told) == {mine}
+
+
+def test_an_incident_is_on_the_stream_as_it_now_is(server: tuple[Parts, str]) -> None:
+    parts, address = server
+    steps = np.arange(100)
+    value = np.full(100, 2.0)
+    value[60:] = np.nan
+    batch = Batch(
+        steps=steps, times=time.time() - 100.0 + steps, columns=(Column(key=SeriesKey("loss"), values=value),)
+    )
+    with (
+        httpx.Client(base_url=address, timeout=10) as reader,
+        reader.stream("GET", "/api/v1/stream") as answer,
+    ):
+        lines = answer.iter_lines()
+        next(lines)
+        parts.store.accept(Delivery(project="llm", run="a", writer="w", batch_id="1", batch=batch))
+        incident = next(data for name, data in events(lines) if name == "incident")
+    assert incident["kind"] == "nonfinite"
+    assert incident["start_step"] == 60
+    assert incident == httpx.get(f"{address}/api/v1/incidents/{incident['id']}").json()
+
+
+def test_the_server_stops_although_streams_are_open(settings: Settings, serve: Serve) -> None:
+    ended = threading.Event()
+
+    def read(address: str) -> None:
+        with httpx.stream("GET", f"{address}/api/v1/stream", timeout=30) as answer:
+            for _ in answer.iter_lines():
+                pass
+        ended.set()
+
+    with serve(settings) as (parts, address):
+        thread = threading.Thread(target=read, args=(address,))
+        thread.start()
+        while not parts.live.listeners:
+            time.sleep(0.01)
+        began = time.monotonic()
+    thread.join(10)
+    assert ended.is_set()
+    assert time.monotonic() - began < 5
+
+
+async def _collect(live: Live, into: list[bytes], run: str | None = None) -> None:
+    async for piece in live.stream(run):
+        into.append(piece)
+
+
+def test_a_flood_of_points_is_gathered_to_the_newest() -> None:
+    async def flood() -> list[bytes]:
+        live, seen = Live(), list[bytes]()
+        live.start()
+        listening = asyncio.create_task(_collect(live, seen))
+        await asyncio.sleep(0.01)
+        for step in range(10_000):
+            live.tell(News("points", "a", {"run_id": "a", "last_step": step, "attempt": 0}))
+        await asyncio.sleep(0.3)
+        live.close()
+        await listening
+        return seen
+
+    seen = asyncio.run(flood())
+    assert len(seen) == 2
+    assert b'"last_step":9999' in seen[1]
+
+
+def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
+    async def ignore() -> Live:
+        live = Live()
+        live.start()
+        stream = live.stream()
+        await anext(stream)
+        for number in range(WAITING_ALLOWED + 10):
+            live.tell(News("incident", "a", {"id": number}))
+        await asyncio.sleep(0.3)
+        assert live.listeners == 0
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+        return live
+
+    assert asyncio.run(ignore()).dropped == 1
+
+
+def test_news_outside_of_start_and_close_end_quietly() -> None:
+    async def around() -> None:
+        live = Live()
+        live.tell(News("points", "a", {}))
+        live.start()
+        live.close()
+        live.tell(News("points", "a", {}))
+        assert [piece async for piece in live.stream()] == []
+
+    asyncio.run(around())

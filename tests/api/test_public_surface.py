@@ -1,0 +1,128 @@
+"""What others build on: routes, flags and settings are exactly these, and each has its heading in docs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from holter.server.app import create_app
+from holter.settings import Settings
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROUTES = {
+    "GET /api/v1/incidents",
+    "GET /api/v1/incidents/{incident_id}",
+    "POST /api/v1/incidents/{incident_id}/acknowledge",
+    "POST /api/v1/incidents/{incident_id}/unacknowledge",
+    "POST /api/v1/incidents/{incident_id}/close",
+    "POST /api/v1/incidents/{incident_id}/reopen",
+    "POST /api/v1/incidents/{incident_id}/comment",
+    "POST /api/v1/ingest",
+    "GET /api/v1/runs",
+    "GET /api/v1/runs/{run_id}",
+    "GET /api/v1/runs/{run_id}/data",
+    "POST /api/v1/runs/{run_id}/finish",
+    "GET /api/v1/runs/{run_id}/incidents",
+    "GET /api/v1/runs/{run_id}/series",
+    "GET /api/v1/session",
+    "POST /api/v1/session",
+    "DELETE /api/v1/session",
+    "GET /api/v1/stream",
+    "GET /healthz",
+    "GET /metrics",
+    "GET /readyz",
+}
+SERVER_FLAGS = {"--host", "--port", "--data-dir", "--database-url", "--public-url", "--verbose"}
+DATABASE_FLAGS = {"--data-dir", "--database-url"}
+FLAGS = {
+    "serve": SERVER_FLAGS,
+    "watch": SERVER_FLAGS | {"PATH", "--project", "--poll"},
+    "doctor": SERVER_FLAGS | {"PATH"},
+    "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric"},
+    "db upgrade": DATABASE_FLAGS,
+    "db backup": DATABASE_FLAGS | {"file"},
+    "db restore": DATABASE_FLAGS | {"file"},
+    "db check": DATABASE_FLAGS,
+    "token create": DATABASE_FLAGS | {"name"},
+    "token list": DATABASE_FLAGS,
+    "token revoke": DATABASE_FLAGS | {"name"},
+}
+SETTINGS = {
+    "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "channels",
+    "slack_webhook_url", "smtp_url", "email_to", "email_from",
+}  # fmt: skip
+
+
+def headings(name: str) -> set[str]:
+    return set(re.findall(r"^###? `(.+)`$", (DOCS / name).read_text(), re.MULTILINE))
+
+
+def flags(parser: argparse.ArgumentParser, name: str) -> dict[str, set[str]]:
+    """The flags of a command, or of each of its actions."""
+    found: set[str] = set()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            below = [flags(inner, f"{name} {word}") for word, inner in action.choices.items()]
+            return {key: value for part in below for key, value in part.items()}
+        if not isinstance(action, argparse._HelpAction):
+            found.add(
+                action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
+            )
+    return {name: found}
+
+
+def test_the_routes_are_these_and_all_are_documented(sqlite_url: str) -> None:
+    openapi: dict[str, Any] = create_app(Settings(database_url=sqlite_url)).openapi()
+    routes = {f"{method.upper()} {path}" for path, methods in openapi["paths"].items() for method in methods}
+    assert routes == ROUTES
+    assert routes <= headings("rest.md")
+
+
+def test_the_flags_are_these_and_every_command_is_documented() -> None:
+    found: dict[str, set[str]] = {}
+    for name in ("serve", "watch", "doctor", "export", "db", "token"):
+        parser = argparse.ArgumentParser()
+        import_module(f"holter.commands.{name}").add_arguments(parser)
+        found |= flags(parser, name)
+        assert f"holter {name}" in headings("team.md")
+    assert found == FLAGS
+
+
+def test_the_settings_are_these_and_all_are_documented() -> None:
+    assert set(Settings.model_fields) == SETTINGS == headings("settings.md")
+
+
+def test_every_field_of_a_run_is_in_the_description(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    assert {"Run", "RunDetail", "ChartData", "Incident", "Accepted", "Problem", "FieldProblems"} <= set(
+        schemas
+    )
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_is_open_and_short(client: httpx.Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    assert set(answer.json()) == {"status"}
+
+
+def test_prometheus_finds_counters_and_gauges(client: httpx.Client) -> None:
+    body = {"project": "p", "run": "r", "columns": {"step": [1, 2], "loss": [1, 2]}}
+    client.post("/api/v1/ingest", json=body)
+    client.post("/api/v1/ingest", json={})
+    text = client.get("/metrics").text
+    for line in (
+        "holter_points_total 2.0",
+        "holter_runs 1.0",
+        'holter_ingest_requests_total{status="200"} 1.0',
+        'holter_ingest_requests_total{status="422"} 1.0',
+        "holter_live_listeners 0.0",
+    ):
+        assert line in text
+    assert "process_resident_memory_bytes" in text
