@@ -1,0 +1,98 @@
+"""When a rank is slower than its peers: which, since when, how often, and what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.straggler import Straggler
+from holter.types import Finding, Series
+from tests.detectors.curves import rank_times, run, series
+
+
+def found(all_series: list[Series]) -> list[Finding]:
+    return list(Straggler().detect(run(*all_series)))
+
+
+def times(seed: int = 0, *, ranks: int = 16, rows: int = 150, slow: object = ()) -> list[Series]:
+    return rank_times(np.random.default_rng(seed), rows, ranks, slow=slow)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("factor", [1.04, 1.1, 1.5])
+@pytest.mark.parametrize("ranks", [4, 16, 128])
+def test_a_constant_straggler_is_named_with_its_first_slow_step(factor: float, ranks: int) -> None:
+    (finding,) = found(times(ranks=ranks, slow=[(3, 60, 149, factor)]))
+    assert finding.labels == (("rank", "3"),)
+    assert abs(finding.start_step - 60 * 20) <= 40
+    assert finding.end_step is None
+    assert finding.evidence["slower_by"] == pytest.approx(factor - 1, abs=0.015)
+    assert finding.evidence["duty"] > 0.9
+
+
+def test_the_others_wait_and_the_culprit_does_not() -> None:
+    (finding,) = found(times(slow=[(3, 60, 149, 1.3)]))
+    assert finding.evidence["own_wait"] < 0.5 * finding.evidence["others_wait"]
+    assert finding.evidence["share_of_step_lost"] == pytest.approx(0.3 / 1.4, abs=0.05)
+
+
+def test_an_intermittent_straggler_is_one_finding_with_its_duty() -> None:
+    bursts = [(5, begin, begin + 3, 1.2) for begin in range(50, 150, 12)]
+    (finding,) = found(times(slow=bursts))
+    assert finding.labels == (("rank", "5"),)
+    assert abs(finding.start_step - 50 * 20) <= 60
+    assert finding.evidence["duty"] == pytest.approx(4 / 12, abs=0.08)
+
+
+def test_bursts_of_a_row_or_two_add_up() -> None:
+    bursts = [(2, begin, begin + 1, 1.12) for begin in range(50, 150, 16)]
+    (finding,) = found(times(ranks=8, slow=bursts))
+    assert finding.labels == (("rank", "2"),)
+
+
+def test_two_stragglers_are_two_findings() -> None:
+    both = found(times(slow=[(3, 40, 149, 1.2), (9, 90, 149, 1.1)]))
+    assert [dict(one.labels)["rank"] for one in both] == ["3", "9"]
+
+
+def test_ranks_that_fall_behind_together_are_one_finding_that_lists_them() -> None:
+    (finding,) = found(times(slow=[(rank, 60, 149, 1.2) for rank in (4, 5, 6)]))
+    assert sorted(finding.evidence["ranks"]) == [4, 5, 6]
+
+
+def test_a_straggler_that_recovers_has_an_end() -> None:
+    (finding,) = found(times(slow=[(3, 60, 90, 1.2)]))
+    assert finding.end_step == pytest.approx(91 * 20, abs=40)
+
+
+def test_a_rank_that_is_slow_from_the_beginning_is_compared_with_its_peers() -> None:
+    (finding,) = found(times(slow=[(7, 0, 149, 1.25)]))
+    assert (finding.labels, finding.start_step) == ((("rank", "7"),), 0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_ranks_slower_together_and_single_hiccups_name_nobody(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slow = [(rank, 80, 149, 1.2) for rank in range(16)]
+    slow += [(int(rng.integers(16)), row, row, 1.5) for row in rng.choice(150, 6, replace=False).tolist()]
+    assert found(times(seed, slow=slow)) == []
+
+
+def test_step_times_of_ranks_serve_where_no_compute_times_are_logged() -> None:
+    renamed = [
+        series("step_time", one.value, step=one.step, **dict(one.key.labels))
+        for one in times(slow=[(3, 60, 149, 1.2)])
+        if one.key.metric == "compute_time"
+    ]
+    (finding,) = found(renamed)
+    assert (finding.metric, finding.labels) == ("step_time", (("rank", "3"),))
+
+
+def test_waits_alone_point_at_the_rank_that_waits_least() -> None:
+    rng = np.random.default_rng(0)
+    waits = np.exp(rng.normal(0, 0.05, (200, 8)))
+    waits[100:, 6] *= 0.4
+    only = [
+        series("collective_time", waits[:, rank], step=np.arange(200) * 20, rank=rank) for rank in range(8)
+    ]
+    (finding,) = found(only)
+    assert finding.labels == (("rank", "6"),)

@@ -1,0 +1,150 @@
+"""When a run is slower than it was: what counts, since when, and what does not count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from holter.detectors.throughput import Throughput
+from holter.types import Finding, RunData
+from tests.detectors.curves import run, series, speed_curve
+
+N, AT = 3000, 1200
+
+
+def slowed(drop: float, *, until: int = N, ramp: int = 0, seed: int = 0) -> np.ndarray:
+    """Speed that falls by a share at step AT, at once or over `ramp` steps, until it comes back."""
+    speed = speed_curve(np.random.default_rng(seed), N)
+    shape = np.minimum(np.arange(until - AT) / ramp, 1.0) if ramp else np.ones(until - AT)
+    speed[AT:until] *= 1 - drop * shape
+    return speed
+
+
+def timed(speed: np.ndarray, *, tokens: Any = 2e5, **where: Any) -> RunData:
+    """A run that logs this speed by a clock that agrees with it."""
+    return run(series("tokens_per_s", speed, time=1.7e9 + np.cumsum(tokens / speed), **where))
+
+
+def found(data: RunData) -> list[Finding]:
+    return list(Throughput().detect(data))
+
+
+@pytest.mark.parametrize("drop", [0.03, 0.05, 0.15, 0.4])
+def test_a_lasting_drop_is_found_at_its_step(drop: float) -> None:
+    (finding,) = found(timed(slowed(drop)))
+    assert abs(finding.start_step - AT) <= 3
+    assert finding.end_step is None
+    assert finding.detected_step - AT < 100
+    assert finding.evidence["lost"] == pytest.approx(drop, abs=0.01)
+    assert finding.severity == ("critical" if drop >= 0.1 else "warning")
+
+
+@pytest.mark.parametrize(("drop", "ramp"), [(0.07, 1000), (0.15, 500), (0.4, 800)])
+def test_a_gradual_decline_is_traced_back_to_where_it_began(drop: float, ramp: int) -> None:
+    (finding,) = found(timed(slowed(drop, ramp=ramp)))
+    assert abs(finding.start_step - AT) < 200
+    assert finding.evidence["gradual"]
+    assert finding.evidence["lost"] == pytest.approx(drop, abs=0.015)
+
+
+@pytest.mark.parametrize("length", [60, 200, 700])
+def test_a_transient_drop_ends_where_it_ends(length: int) -> None:
+    (finding,) = found(timed(slowed(0.1, until=AT + length)))
+    assert abs(finding.start_step - AT) <= 3
+    assert finding.end_step is not None
+    assert abs(finding.end_step - AT - length) <= 16
+
+
+def test_a_drop_with_a_resume_begins_at_the_attempts_first_step() -> None:
+    speed = slowed(0.1)
+    step = np.concatenate([np.arange(AT), np.arange(AT - 100, N - 100)])
+    attempt = np.repeat([0, 1], [AT, N - AT])
+    (finding,) = found(timed(speed, step=step, attempt=attempt))
+    assert (finding.attempt, finding.start_step) == (1, AT - 100)
+    assert finding.evidence["after_resume"]
+
+
+def test_step_time_and_flops_and_speed_tell_of_one_event_once() -> None:
+    speed = slowed(0.2)
+    clock: dict[str, Any] = {"time": 1.7e9 + np.cumsum(2e5 / speed)}
+    data = run(
+        series("tokens_per_s", speed, **clock),
+        series("step_time", 2e5 / speed, **clock),
+        series("mfu", speed / 3e5, **clock),
+        series("tflops", speed / 1e3, **clock),
+    )
+    (finding,) = found(data)
+    assert finding.kind == "throughput_regression"
+
+
+def test_slow_spells_that_return_again_and_again_are_one_event() -> None:
+    speed = slowed(0.0)
+    for begin in (1200, 1500, 1800, 2100):
+        speed[begin : begin + 60] *= 0.8
+    (finding,) = found(timed(speed))
+    assert abs(finding.start_step - 1200) <= 8
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pauses_stalls_and_warm_up_are_no_regression(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    speed = speed_curve(rng, N)
+    speed[::100] *= 0.2  # checkpoints
+    speed[500:503] *= 0.01  # a stall
+    speed[:40] *= np.linspace(0.2, 1.0, 40)  # compilation and caches
+    assert found(timed(speed)) == []
+
+
+def test_a_planned_change_of_the_batch_is_no_regression() -> None:
+    rng = np.random.default_rng(1)
+    tokens = np.where(np.arange(N) < AT, 2e5, 4e5)
+    # the step takes 2.6 times as long for twice the tokens: less speed, by plan
+    speed = speed_curve(rng, N) * np.where(np.arange(N) < AT, 1.0, 0.77)
+    assert found(timed(speed, tokens=tokens)) == []
+    batch = series("global_batch_size", tokens / 1000)
+    assert found(run(batch, series("step_time", tokens / speed, time=np.full(N, np.nan)))) == []
+
+
+def test_a_rollback_to_a_smaller_batch_is_compared_with_the_smaller_batch() -> None:
+    rng = np.random.default_rng(2)
+    step = np.concatenate([np.arange(1500), np.arange(900, 2400)])
+    attempt = np.repeat([0, 1], 1500)
+    large = step >= 1000
+    speed = speed_curve(rng, N) * np.where(large, 1.5, 1.0)
+    data = timed(speed, tokens=np.where(large, 4e5, 2e5), step=step, attempt=attempt)
+    assert found(data) == []
+
+
+def test_a_second_drop_from_a_level_that_settled_is_another_event() -> None:
+    speed = slowed(0.1)
+    speed[2400:] *= 0.8
+    first, second = found(timed(speed))
+    assert abs(first.start_step - AT) <= 3
+    assert abs(second.start_step - 2400) <= 8
+
+
+@pytest.mark.parametrize("interval", [10, 100])
+def test_thresholds_follow_the_log_interval(interval: int) -> None:
+    points = 400
+    speed = speed_curve(np.random.default_rng(3), points, noise=0.004)
+    speed[200:] *= 0.94
+    data = timed(speed, tokens=2e5 * interval, step=np.arange(points) * interval)
+    (finding,) = found(data)
+    assert abs(finding.start_step - 200 * interval) <= interval
+
+
+def test_correlated_noise_raises_no_more_alarms_than_promised() -> None:
+    """At most 0.1 per 10,000 points on noise that wanders by one percent."""
+    alarms, points = 0, 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        wander = np.empty(6000)
+        wander[0] = 0.0
+        kicks = rng.normal(0, 0.01 * np.sqrt(1 - 0.95**2), 6000)
+        for i in range(1, 6000):
+            wander[i] = 0.95 * wander[i - 1] + kicks[i]
+        alarms += len(found(timed(1e5 * np.exp(wander + rng.normal(0, 0.005, 6000)))))
+        points += 6000
+    assert alarms / points * 1e4 <= 0.1
