@@ -61,6 +61,14 @@ def test_a_recovered_incident_says_when_it_ended_and_asks_for_nothing() -> None:
     assert made.advice == ""
 
 
+def test_what_a_rollback_replaced_is_said_to_be_over() -> None:
+    text = "Attempt 1 went back behind it and has passed it."
+    replaced = {"at": 1.0, "type": "recovered", "by": None, "text": text, "detail": {"attempt": 1}}
+    made = message("opened", state="recovered", events=[replaced])
+    assert made.sentence.endswith(text)
+    assert made.advice == ""
+
+
 def test_it_says_who_closed_it_and_what_they_said() -> None:
     closed = {"at": 1.0, "type": "closed", "by": "ann", "text": "rolled back", "detail": {}}
     made = message("closed", state="closed", events=[closed])
