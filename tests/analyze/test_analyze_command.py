@@ -1,0 +1,190 @@
+"""`holter analyze` as a user has it: a process, its answer on stdout, its complaints on stderr."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.detectors.curves import loss_curve, speed_curve
+
+FIELDS = {
+    "kind", "metric", "labels", "attempt", "start_step", "peak_step", "end_step", "detected_step",
+    "classified_step", "severity", "confidence", "summary", "advice", "evidence",
+}  # fmt: skip
+
+
+def analyze(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "holter", "analyze", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "100", **environment},
+    )
+
+
+def write(path: Path, columns: dict[str, np.ndarray]) -> None:
+    """A CSV log; a name that ends with .gz is compressed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [",".join(columns)]
+    rows += [",".join(f"{value:.10g}" for value in row) for row in zip(*columns.values(), strict=True)]
+    text = "\n".join(rows) + "\n"
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs: `spiky` with two attempts, `slow` compressed and with ranks, `calm`."""
+    root = tmp_path_factory.mktemp("runs")
+    rng = np.random.default_rng(0)
+    loss = loss_curve(rng, 3000)
+    loss[1300:1330] += 4.0
+    first, second = np.arange(1500), np.arange(1400, 2900)
+    write(root / "spiky/attempt-0.csv", {"step": first, "wall_time": 1.7e9 + first, "loss": loss[:1500]})
+    write(
+        root / "spiky/attempt-1.csv",
+        {"step": second, "wall_time": 1.7e9 + 200 + second, "loss": loss[1400:2900]},
+    )
+    speed = speed_curve(rng, 2000)
+    speed[1000:] *= 0.8
+    clock = 1.7e9 + np.cumsum(2e5 / speed)
+    write(root / "slow/log.csv.gz", {"step": np.arange(2000), "wall_time": clock, "tokens_per_s": speed})
+    compute = np.exp(rng.normal(0, 0.006, (100, 8)))
+    compute[50:, 3] *= 1.3
+    ranks = np.stack(
+        [np.repeat(np.arange(100) * 20, 8), np.zeros(800), np.tile(np.arange(8), 100), compute.ravel()]
+    )
+    write(
+        root / "slow/ranks.csv.gz", dict(zip(("step", "attempt", "rank", "compute_time"), ranks, strict=True))
+    )
+    write(root / "calm/log.csv", {"step": first, "loss": loss_curve(rng, 1500)})
+    return root
+
+
+def test_a_line_per_path_in_the_order_given(runs: Path) -> None:
+    paths = [runs / "slow", runs / "calm/log.csv", runs / "spiky"]
+    done = analyze(*paths, "--format", "jsonl")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["path"] for line in lines] == [str(path) for path in paths]
+    assert [line["run"] for line in lines] == ["slow", "log.csv", "spiky"]
+    assert [line["attempts"] for line in lines] == [1, 1, 2]
+    assert [line["points"] for line in lines] == [2000 + 800, 1500, 3000]
+    assert set(lines[0]) == {"path", "run", "attempts", "points", "findings"}
+
+
+def test_findings_carry_the_fields_of_the_contract(runs: Path) -> None:
+    (spiky,) = map(json.loads, analyze(runs / "spiky", "--format", "jsonl").stdout.splitlines())
+    (spike,) = spiky["findings"]
+    assert set(spike) == FIELDS
+    assert (spike["kind"], spike["metric"], spike["labels"]) == ("spike_fast", "loss", {})
+    assert (spike["attempt"], spike["start_step"]) == (0, 1300)
+    assert 1300 <= spike["detected_step"] <= spike["classified_step"]
+
+
+def test_ranks_are_numbers_in_labels(runs: Path) -> None:
+    (slow,) = map(json.loads, analyze(runs / "slow", "--format", "jsonl").stdout.splitlines())
+    assert [(one["kind"], one["labels"]) for one in slow["findings"]] == [("straggler", {"rank": 3})]
+
+
+def test_until_step_looks_no_further(runs: Path) -> None:
+    (before,) = map(
+        json.loads, analyze(runs / "spiky", "--until-step", 1299, "--format", "jsonl").stdout.splitlines()
+    )
+    assert (before["findings"], before["points"]) == ([], 1300)
+    (during,) = map(
+        json.loads, analyze(runs / "spiky", "--until-step", 1310, "--format", "jsonl").stdout.splitlines()
+    )
+    assert [(one["start_step"], one["end_step"]) for one in during["findings"]] == [(1300, None)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kinds"), [("loss", []), ("compute*", ["straggler"]), ("*{rank=3}", ["straggler"])]
+)
+def test_metric_chooses_what_is_shown(runs: Path, pattern: str, kinds: list[str]) -> None:
+    (slow,) = map(
+        json.loads, analyze(runs / "slow", "--metric", pattern, "--format", "jsonl").stdout.splitlines()
+    )
+    assert [one["kind"] for one in slow["findings"]] == kinds
+
+
+def test_unreadable_places_are_told_on_stderr_and_in_json(runs: Path, tmp_path: Path) -> None:
+    good = (runs / "calm/log.csv").read_text().splitlines()
+    good[700] = "700,what"
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "log.csv").write_text("\n".join(good) + "\n")
+    done = analyze(broken, "--format", "json")
+    assert done.returncode == 0
+    assert "log.csv" in done.stderr
+    assert "701" in done.stderr
+    (report,) = json.loads(done.stdout)
+    (place,) = report["unreadable"]
+    assert place["file"].endswith("log.csv")
+    assert report["points"] == 1499
+
+
+def test_nothing_readable_is_exit_code_3_with_a_line_all_the_same(runs: Path, tmp_path: Path) -> None:
+    done = analyze(tmp_path, tmp_path / "absent", "--format", "jsonl")
+    assert done.returncode == 3
+    assert [json.loads(line)["points"] for line in done.stdout.splitlines()] == [0, 0]
+    assert "absent" in done.stderr
+    assert analyze(tmp_path, runs / "calm", "--format", "jsonl").returncode == 0, "one of them was readable"
+
+
+@pytest.mark.parametrize("words", [(), ("--format", "xml", "x"), ("x", "--until-step", "soon")])
+def test_wrong_usage_is_exit_code_2(words: tuple[str, ...]) -> None:
+    done = analyze(*words)
+    assert done.returncode == 2
+    assert "usage" in done.stderr
+
+
+def test_text_is_the_default_and_says_it_in_sentences(runs: Path) -> None:
+    done = analyze(runs / "slow", runs / "calm")
+    assert done.returncode == 0
+    assert "Rank 3 takes 30% longer than its peers" in re.sub(r"\s+", " ", done.stdout)
+    assert "nothing found" in done.stdout
+    assert "1 of 2 runs need a look." in done.stdout
+    assert any(block in done.stdout for block in "▁▂▃▄▅▆▇█")
+    assert "\x1b[" not in done.stdout, "no colours into a pipe"
+
+
+def test_html_is_one_page_that_needs_nothing_else(runs: Path) -> None:
+    done = analyze(runs / "slow", runs / "spiky", "--format", "html")
+    assert done.returncode == 0
+    page = Page()
+    page.feed(done.stdout)
+    assert page.outside == []
+    assert page.pictures >= 4
+    assert "straggler" in done.stdout
+    assert "spike fast" in done.stdout
+
+
+class Page(HTMLParser):
+    """Counts the pictures of a page, and lists what it would fetch from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[str] = []
+        self.pictures = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.pictures += tag == "svg"
+        self.outside += [
+            value or ""
+            for name, value in attrs
+            if name in {"src", "href"} and not (value or "").startswith("#")
+        ]
