@@ -29,6 +29,8 @@ _KEPT = MEMORY + 512
 _PULLED_IN = 4.0
 """Points count for at most so many sigma in a mean: one outlier alone never makes a level."""
 _NORMAL_MAD = 1.4826
+_TINY = 1e-30
+"""A sigma above nothing, whose inverse times any bounded loss is still finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +63,10 @@ class Noise:
         Beyond the 97.5 % quantile the tail is Weibull's: exact enough for normal noise (6 sigma where
         p = 1e-8 is 5.6) and heavy enough for Student's t3, whose far quantiles it reaches by one decade.
         """
-        ratio = np.maximum(excess / self.upper, 0.0)
-        below = _LN2 + (_LN40 - _LN2) * ratio**1.5
         with np.errstate(over="ignore"):
-            surprise: FloatArray = np.where(ratio > 1, _LN40 * ratio**self.tail, below)
+            ratio = np.clip(excess / self.upper, 0.0, 1e9)
+        below = _LN2 + (_LN40 - _LN2) * ratio**1.5
+        surprise: FloatArray = np.where(ratio > 1, _LN40 * ratio**self.tail, below)
         return surprise
 
 
@@ -87,7 +89,7 @@ def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: 
         spread=max(1.0, float(np.std(bounded))),
         wander8=_wander(pulled / sigma, 8, 32),
         wander32=_wander(pulled / sigma, 32, 96),
-        alike=min(max(0.0, float(np.mean(bounded[1:] * bounded[:-1]) / np.mean(bounded**2))), 1.0),
+        alike=float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + _TINY), 0, 1)),
     )
 
 
@@ -101,7 +103,7 @@ def _shaped(sigma: float, upper: float, far: float) -> Noise:
 
 def plain_noise(residual: FloatArray) -> Noise:
     """The noise of a few residuals [n >= 1], taken for normal."""
-    return _shaped(_NORMAL_MAD * float(np.median(np.abs(residual))) + np.finfo(float).tiny, 1.96, 2.576)
+    return _shaped(_NORMAL_MAD * float(np.median(np.abs(residual))) + _TINY, 1.96, 2.576)
 
 
 def _wander(value: FloatArray, width: int, before: int) -> float:
@@ -173,7 +175,7 @@ class History:
         elif not alike.all():
             scale = float(np.sqrt(np.median(self.spacing[-MEMORY:]) / max(spacing, 1)))
         # a thousandth of the level is nothing to speak of, however smooth the curve
-        floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + np.finfo(float).tiny
+        floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + _TINY
         return measure(residual * max(scale, 1.0), self.score[-MEMORY:], self.pulled[-MEMORY:], floor)
 
     def fall(self, noise: Noise) -> float:

@@ -82,7 +82,7 @@ def stretches_of(attempt: IntArray, step: IntArray, value: FloatArray) -> list[S
     """A series cut into its attempts, without what is not finite. Huge values are bounded, so that their
     sums stay finite."""
     finite = np.isfinite(value)
-    attempt, step, value = attempt[finite], step[finite], np.clip(value[finite], -1e100, 1e100)
+    attempt, step, value = attempt[finite], step[finite], np.clip(value[finite], -1e30, 1e30)
     edges = np.flatnonzero(np.diff(attempt)) + 1
     return [
         Stretch(attempt=int(a[0]), step=s, value=v)
@@ -145,8 +145,6 @@ class _Scan:
     def run(self) -> Iterator[Excursion]:
         at, end = 0, len(self.stretch.step)
         while at < end:
-            if at in self.stops:
-                self.snapshots[self.stops[at]] = self.history
             upto = self._next_cut(at, end)
             noise = self.history.noise(int(self.spacing[at]))
             values = self.stretch.value[at:upto]
@@ -156,6 +154,7 @@ class _Scan:
             if noise is not None and self.entry is not None and not self.is_low:
                 yield from self._low(at, upto, noise)
             alarm = None if noise is None else self._alarm(at, values, centres, noise)
+            self._snapshot(at, upto if alarm is None else alarm.at, values, centres, noise)
             if alarm is None:
                 self.history = self.history.accept(values, centres, self.spacing[at:upto], noise)
                 at = upto
@@ -188,9 +187,18 @@ class _Scan:
             grid = 8
         cut = min(at + grid - count % grid, end)
         finer = np.flatnonzero(self.spacing[at + 1 : cut] * 1.5 < self.spacing[at : cut - 1])
-        if len(finer):
-            cut = at + 1 + int(finer[0])
-        return min([cut, *(stop for stop in self.stops if stop > at)])
+        return at + 1 + int(finer[0]) if len(finer) else cut
+
+    def _snapshot(
+        self, at: int, upto: int, values: FloatArray, centres: FloatArray, noise: Noise | None
+    ) -> None:
+        """Note the history at the steps within a piece at which other attempts begin."""
+        for stop, step in self.stops.items():
+            if at <= stop < upto:
+                seen = stop - at
+                self.snapshots[step] = self.history.accept(
+                    values[:seen], centres[:seen], self.spacing[at:stop], noise
+                )
 
     def _alarm(self, at: int, values: FloatArray, centres: FloatArray, noise: Noise) -> Alarm | None:
         strength = np.zeros(len(values))
@@ -207,7 +215,7 @@ class _Scan:
         if not len(loud):
             return None
         first = int(loud[0])
-        return Alarm(at=at + first, width=int(width[first]), strength=float(strength[first]))
+        return Alarm(at=at + first, width=int(width[first]), strength=min(float(strength[first]), 1e6))
 
     def _low(self, at: int, upto: int, noise: Noise) -> Iterator[Excursion]:
         """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
@@ -227,7 +235,7 @@ class _Scan:
             width=detected + 1,
             baseline=float(np.mean(self.entry.history.pulled[-64:])),
             noise=noise,
-            strength=float(strength.max()),
+            strength=min(float(strength.max()), 1e6),
             resumed=True,
             down=True,
             returns=unfollowed(len(self.stretch.step)),
@@ -350,7 +358,7 @@ class _Scan:
         returns = excursion.returns
         upto = excursion.start + returns.resume
         for stop, step in self.stops.items():
-            if excursion.start < stop < upto:
+            if excursion.detected < stop < upto:
                 # who takes up the run amid an excursion takes it up at the level it had there
                 first = max(stop - _LOOK_BACK, excursion.start)
                 self.snapshots[step] = self._with(History.empty(), first, stop, excursion.noise)
@@ -367,7 +375,7 @@ class _Scan:
 
 _ASKED_OF_MEANS = 5.5
 """Standard errors; that is a chance of 1 in 5e7 where the noise is normal."""
-_TINY = 1e-300
+_TINY = 1e-30
 _RESUMED = 0
 """In place of a width: the evidence is held against the level before the restart."""
 _ASKED = {points: float(gammainccinv(points, 1e-8)) for points in SHORT}

@@ -44,7 +44,8 @@ class NonfiniteDetector:
         first, last = int(group[0]), int(group[-1])
         over = len(value) - last > _APART
         before = value[max(first - 20, 0) : first]
-        known = before[np.isfinite(before)]
+        # halved, so that the mean of the middle two stays finite too
+        known = before[np.isfinite(before)] / 2
         word = "NaN" if np.isnan(value[first]) else "infinite"
         after = f" and was finite again {_count(len(group))} later" if over else ""
         return Finding(
@@ -63,7 +64,7 @@ class NonfiniteDetector:
             advice="Look at loss scale, gradient norm and the batch of this step."
             if over
             else f"Stop the run; roll back to a checkpoint before step {step[first]:,}.",
-            evidence={"points": len(group), "before": float(np.median(known)) if len(known) else None},
+            evidence={"points": len(group), "before": 2 * float(np.median(known)) if len(known) else None},
         )
 
 

@@ -103,20 +103,43 @@ def _search(
 ) -> tuple[int | None, int | None, int]:
     """The point of the return, the point that confirms it, and where to look for the next excursion."""
     at, size = seen, 256
-    while at < len(excess):
-        found = _first_return(step, excess, slice(at, at + size), allowed, noise)
-        if found is None:
-            at, size = at + size, size * 2
-            continue
-        back, confirmed = found
-        again = np.flatnonzero(excess[back + 1 : confirmed + 1] > _AGAIN * noise.sigma)
-        if not len(again):
-            return back, confirmed, confirmed + 1
-        next_rise = back + 1 + int(again[0])
-        if excess[next_rise] >= 0.5 * excess[:back].max(initial=0.0):
-            return back, next_rise, next_rise
-        at, size = next_rise, 256
+    while at + _NEAR <= len(excess):
+        found = _first_return(step, excess, np.arange(at, min(at + size, len(excess))), allowed, noise)
+        if found is not None:
+            return found
+        at, size = at + size, size * 2
     return None, None, len(excess)
+
+
+def _first_return(
+    step: IntArray, excess: FloatArray, starts: IntArray, allowed: FloatArray, noise: Noise
+) -> tuple[int, int, int] | None:
+    """The first of some points from where on the series is back: on average over the next few points, and
+    over the next steps, unless another rise comes in between that is high enough to be another event."""
+    starts = starts[starts + _NEAR <= len(excess)]
+    far = np.maximum(np.searchsorted(step, step[starts] + _FAR), starts + _NEAR)
+    # a window that reaches beyond what was seen is undecided, and so are all after it
+    until = np.minimum(far, len(excess))
+    base = int(starts[0])
+    inside = excess[base : int(until[-1])]
+    total = np.concatenate(([0.0], np.cumsum(inside)))
+    near = (total[starts + _NEAR - base] - total[starts - base]) / _NEAR
+    mean = (total[until - base] - total[starts - base]) / (until - starts)
+    is_back = near <= allowed[starts] + 0.5 * noise.sigma / np.sqrt(_NEAR)
+    # the return begins with a point that is itself not far out
+    is_back &= excess[starts] <= allowed[starts] + 3 * noise.sigma
+    high = np.append(base + np.flatnonzero(inside > _AGAIN * noise.sigma), len(excess))
+    rise = high[np.searchsorted(high, starts + _NEAR)]
+    highest = np.maximum.accumulate(excess)[np.maximum(starts - 1, 0)]
+    again = (rise < until) & (excess[np.minimum(rise, len(excess) - 1)] >= 0.5 * highest)
+    calm = (rise >= until) & (far <= len(excess)) & (mean <= allowed[starts])
+    hits = np.flatnonzero(is_back & (again | calm))
+    if not len(hits):
+        return None
+    first = hits[0]
+    if again[first]:
+        return int(starts[first]), int(rise[first]), int(rise[first])
+    return int(starts[first]), int(far[first]) - 1, int(far[first])
 
 
 def _settled(elapsed: IntArray, excess: FloatArray, seen: int, noise: Noise, *, upto: int) -> tuple[int, int]:
@@ -154,29 +177,3 @@ def _next_rise(excess: FloatArray, seen: int, noise: Noise, *, upto: int) -> tup
         return len(excess), len(excess)
     first = int(hits[0]) + 1
     return first - 2 * CENTRE, first
-
-
-def _first_return(
-    step: IntArray, excess: FloatArray, piece: slice, allowed: FloatArray, noise: Noise
-) -> tuple[int, int] | None:
-    """The first point in a piece from where on the series is back, and where that is certain."""
-    starts = np.arange(piece.start, min(piece.stop, len(excess)))
-    far = np.maximum(np.searchsorted(step, step[starts] + _FAR), starts + _NEAR)
-    inside = far <= len(excess)
-    if not inside.any():
-        return None
-    starts, far = starts[inside], far[inside]
-    base = starts[0]
-    # one outlier alone does not make it stay away
-    total = np.concatenate(([0.0], np.cumsum(np.minimum(excess[base : far[-1]], _AGAIN * noise.sigma))))
-    near = (total[starts + _NEAR - base] - total[starts - base]) / _NEAR
-    count = far - starts
-    mean = (total[far - base] - total[starts - base]) / count
-    enough = allowed[starts]
-    is_back = (near <= enough + 0.5 * noise.sigma / np.sqrt(_NEAR)) & (mean <= enough)
-    # the return begins with a point that is itself not far out
-    is_back &= excess[starts] <= enough + 3 * noise.sigma
-    hits = np.flatnonzero(is_back)
-    if not len(hits):
-        return None
-    return int(starts[hits[0]]), int(far[hits[0]] - 1)

@@ -138,7 +138,7 @@ class SpikeDetector:
             end_step=story.end_step,
             classified_step=verdict.classified_step,
             severity=verdict.severity,
-            confidence=float(1 - 0.3 / max(sighting.excursion.strength, 1.0) ** 2),
+            confidence=float(1 - 0.3 / min(max(sighting.excursion.strength, 1.0), 1e6) ** 2),
             summary=summary_of(story),
             advice=advice_on(story),
             evidence=evidence,
