@@ -35,6 +35,31 @@ class Identity(NamedTuple):
         return bytes.fromhex(self.start).startswith(found[:_START])
 
 
+class Snapshot(NamedTuple):
+    """What a file held when reading began: its first bytes, and those before the offset."""
+
+    offset: int
+    head: bytes
+    tail: bytes
+
+    def still_holds(self, stream: BinaryIO) -> bool:
+        """Whether the file holds them yet; it may have grown. The stream is left elsewhere."""
+        return self == _snapshot(stream, self.offset, len(self.head))
+
+
+def take_snapshot(stream: BinaryIO, offset: int) -> Snapshot:
+    """What a file holds now, as far as a rewrite of it would show. The stream is left elsewhere."""
+    return _snapshot(stream, offset, _HEAD)
+
+
+def _snapshot(stream: BinaryIO, offset: int, length: int) -> Snapshot:
+    stream.seek(0)
+    head = stream.read(length)
+    start = max(0, offset - _TAIL)
+    stream.seek(start)
+    return Snapshot(offset, head, stream.read(offset - start))
+
+
 def identify(stream: BinaryIO, offset: int, *, inode: int) -> Identity:
     """The identity of a file read up to an offset. The stream is left elsewhere."""
     return Identity(inode, *_look(stream, offset, min(offset, _HEAD)))
@@ -51,11 +76,7 @@ def parse(text: str) -> Identity:
 
 
 def _look(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str, str]:
-    stream.seek(0)
-    head = stream.read(length)
-    start = max(0, offset - _TAIL)
-    stream.seek(start)
-    tail = stream.read(offset - start)
+    _, head, tail = _snapshot(stream, offset, length)
     return len(head), head[:_START].hex(), _digest(head), _digest(tail)
 
 

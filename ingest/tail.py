@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from holter.ingest.identity import identify, parse
+from holter.ingest.identity import identify, parse, take_snapshot
 from holter.ingest.names import keepable
 from holter.ingest.opening import Opened, open_log, plain_name
 from holter.ingest.placing import Place
@@ -90,12 +90,14 @@ class Tail:
             known = parse(before.identity)
             if known.holds(opened.stream, before.offset):
                 self._short_since = None
-                self._read(opened, stat.st_ino)
+                whole = self._read(opened, stat.st_ino)
             elif self._is_replaced(opened.stream):
                 self._finish_rotated(known.inode)
                 self._begin_anew()
-                self._read(opened, stat.st_ino)
-        self._seen = seen
+                whole = self._read(opened, stat.st_ino)
+            else:
+                whole = False
+        self._seen = seen if whole else None
         return self._cursor is not before
 
     def _is_replaced(self, stream: BinaryIO) -> bool:
@@ -135,21 +137,32 @@ class Tail:
         generation: int = self._cursor.state.get("generation", 0)
         return generation
 
-    def _read(self, opened: Opened, inode: int) -> None:
-        """Hand over everything complete from the cursor on. The reader starts from the cursor each time:
-        what the sink did not take is simply read again."""
+    def _read(self, opened: Opened, inode: int) -> bool:
+        """Hand over everything complete from the cursor on; False if the file was rewritten meanwhile.
+
+        The reader starts from the cursor each time: what the sink did not take is simply read again.
+        """
         stream, format_ = opened.stream, self._source.format
+        snapshot = take_snapshot(stream, self._cursor.offset)
         reader = format_.reader(plain_name(self._source.path), self._cursor.state.get("reader", {}))
         stream.seek(self._cursor.offset)
         for record in reader.read(stream):
-            self._hand_over(record, self._advanced(stream, reader.state(), inode))
+            cursor = self._advanced(stream, reader.state(), inode)
+            # a logger may have emptied the file between two reads: then the record is of neither content
+            if not snapshot.still_holds(stream):
+                return False
+            stream.seek(cursor.offset)
+            self._hand_over(record, cursor)
         cursor = self._advanced(stream, reader.state(), inode)
+        if not snapshot.still_holds(stream):
+            return False
         if opened.problem is not None and not cursor.state.get("packing"):
             cursor = _with(cursor, packing=True)
             self._hand_over(opened.problem, cursor)
         elif (cursor.offset, cursor.state) != (self._cursor.offset, self._cursor.state):
             _call(self._sink.save_cursor, cursor)
             self._cursor = cursor
+        return True
 
     def _advanced(self, stream: BinaryIO, state: Mapping[str, Any], inode: int) -> Cursor:
         """The cursor at the stream's position; the stream stays where it is."""

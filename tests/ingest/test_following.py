@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -296,3 +298,25 @@ def test_cursors_say_exactly_where_reading_stands(tmp_path: Path, memory: Any) -
     cursor: Cursor = memory.cursors[f"node7:{path}"]
     assert (cursor.offset, cursor.format) == (14, "csv")
     assert memory.deliveries[0].batch_id == f"node7:{path}:0:0-14"
+
+
+REWRITING = """
+import pathlib, random, sys, time
+path, chance, keys = pathlib.Path(sys.argv[1]), random.Random(1), ["step", "loss"]
+for size in range(1, 300):
+    if size % 5 == 0:
+        keys.append(f"key{size}")
+    rows = [f"{step},{step / 2}" + "," * (len(keys) - 2) for step in range(size)]
+    path.write_text("\\n".join([",".join(keys), *rows]) + "\\n")
+    time.sleep(0.003 * chance.random())
+"""
+
+
+def test_a_file_rewritten_while_it_is_being_read_tells_each_row_once(tmp_path: Path, memory: Any) -> None:
+    follower = Follower([tmp_path], memory)
+    with subprocess.Popen([sys.executable, "-c", REWRITING, str(tmp_path / "metrics.csv")]) as job:
+        while job.poll() is None:
+            follower.catch_up()
+    follower.catch_up()
+    assert memory.told(tmp_path.name).values("loss") == [(step, step / 2) for step in range(299)]
+    assert memory.unreadable == []
