@@ -10,6 +10,8 @@ from typing import Any
 from fastapi import Depends, FastAPI, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -28,6 +30,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The body is not what its headers say"},
     401: {"model": Problem, "description": "A login or a token is needed, or the token is not known"},
     403: {"model": Problem, "description": "Another site's page, or a name that is not this server's"},
+    503: {"model": Problem, "description": "The store is busy or the database away: see Retry-After"},
     422: {"model": FieldProblems, "description": "The request does not fit, with a reason for each field"},
 }
 _KNOWN = Depends(only_known)
@@ -72,5 +75,8 @@ def application(parts: Parts) -> FastAPI:
     app.add_exception_handler(RequestValidationError, answers.on_invalid_request)
     app.add_exception_handler(UnknownRunError, answers.on_unknown)
     app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
+    for away in (OperationalError, InterfaceError, PoolTimeoutError):
+        app.add_exception_handler(away, answers.on_database_away)
+    app.add_exception_handler(Exception, answers.on_failure)
     app.add_middleware(Door, access=parts.access)
     return app

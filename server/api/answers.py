@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from holter.server.forms import BodyError, Where
+
+_logger = logging.getLogger(__name__)
 
 
 class Answer(Response):
@@ -88,3 +91,14 @@ async def on_unreadable_body(_: Request, error: Exception) -> Answer:
 async def on_unknown(_: Request, error: Exception) -> Answer:
     """Something that was asked for by id and is not there."""
     return refused(404, str(error))
+
+
+async def on_database_away(_: Request, error: Exception) -> Answer:
+    """The database does not answer: nothing is lost, it is to be tried again."""
+    _logger.error("the database does not answer: %s", error)
+    return refused(503, "the database does not answer: try again later", {"Retry-After": "5"})
+
+
+async def on_failure(_: Request, error: Exception) -> Answer:
+    """A fault of ours; the server's log has all of it."""
+    return refused(500, f"the server failed ({type(error).__name__}): its log says more")

@@ -48,7 +48,6 @@ class CompressionError(ValueError):
         200: {"model": Accepted},
         413: {"model": Problem, "description": "The body is larger than max_batch_mb"},
         415: {"model": Problem, "description": "Neither JSON nor msgpack, or an unknown compression"},
-        503: {"model": Problem, "description": "Too busy: send the same batch_id again after Retry-After"},
     },
 )
 async def ingest(request: Request, parts: OfServer) -> Answer:

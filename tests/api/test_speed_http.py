@@ -47,7 +47,6 @@ def test_charts_of_20_series_with_10_000_points_answer_at_once(client: httpx.Cli
     compacted = median_ms(ask)
     assert as_logged < 150, f"{as_logged:.0f} ms as logged"  # 50 ms when nothing else runs
     assert compacted < 150, f"{compacted:.0f} ms compacted"
-    print(f"20 series x 10,000 points: {as_logged:.0f} ms as logged, {compacted:.0f} ms compacted")
 
 
 def test_ingest_in_the_binary_form_is_mostly_the_stores_work(client: httpx.Client) -> None:
@@ -64,4 +63,3 @@ def test_ingest_in_the_binary_form_is_mostly_the_stores_work(client: httpx.Clien
 
     took = median_ms(send)
     assert took < 500, f"{took:.0f} ms for 100,000 points"
-    print(f"100,000 points in one request: {took:.0f} ms until durable")

@@ -1,0 +1,43 @@
+"""While the database is away the server says so and asks to be tried again; it goes on when it is back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import httpx
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from holter.server.parts import Parts
+from holter.settings import Settings
+
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+BODY = {"project": "p", "run": "r", "columns": {"step": [1], "loss": [1.0]}}
+
+
+def test_senders_are_asked_to_come_back_until_the_database_is(
+    postgres_server: str, postgres_url: str, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    name = make_url(postgres_url).database
+    with (
+        serve(Settings(database_url=postgres_url)) as (_, address),
+        httpx.Client(base_url=address, timeout=30) as client,
+        psycopg.connect(postgres_server, autocommit=True) as admin,
+    ):
+        assert client.get("/readyz").status_code == 200
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+        for answer in (client.get("/api/v1/runs"), client.post("/api/v1/ingest", json=BODY)):
+            assert answer.status_code == 503
+            assert int(answer.headers["retry-after"]) >= 1
+            assert "detail" in answer.json()
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        assert client.get("/readyz").status_code == 200
+        assert client.post("/api/v1/ingest", json=BODY).json()["accepted"] == 1
+        assert client.get("/api/v1/runs").json()["runs"][0]["points"] == 1
