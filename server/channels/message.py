@@ -193,14 +193,22 @@ def _one_line(name: str) -> str:
 
 
 def _sentence(incident: Mapping[str, Any], reason: str) -> str:
-    last = incident["events"][-1] if incident["events"] else None
-    if reason in {"withdrawn", "closed", "reopened"} and last and last["type"] == reason:
-        by = f" by {last['by']}" if last["by"] else ""
-        said = f": {last['text']}" if last["text"] else "."
-        return f"{NEWS[reason]}{by}{said} {incident['summary']}"
-    if incident["state"] == "recovered" and last and "attempt" in last["detail"]:
-        return f"{incident['summary']} {last['text']}"
-    return str(incident["summary"])
+    """What the finding says, and who or what changed the incident where that says more."""
+    summary = str(incident["summary"])
+    recovered = _last(incident, "recovered") if incident["state"] == "recovered" else None
+    if recovered and "attempt" in recovered["detail"]:
+        return f"{summary} {recovered['text']}"
+    event = _last(incident, reason) if reason in {"withdrawn", "closed", "reopened"} else None
+    if event is None:
+        return summary
+    by = f" by {event['by']}" if event["by"] else ""
+    said = f": {event['text']}" if event["text"] and event["text"] != summary else "."
+    return f"{NEWS[reason]}{by}{said} {summary}"
+
+
+def _last(incident: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+    """The newest line of one kind in the history."""
+    return next((event for event in reversed(incident["events"]) if event["type"] == kind), None)
 
 
 def _facts(incident: Mapping[str, Any], now: float, zone: tzinfo | None) -> list[tuple[str, str]]:

@@ -35,6 +35,8 @@ class Event(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     UNACKNOWLEDGED = "unacknowledged"
     COMMENT = "comment"
+    NOTIFIED = "notified"
+    UNDELIVERED = "undelivered"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

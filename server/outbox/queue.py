@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from holter.server.channels import Delivered, GiveUp, Retry
 from holter.server.incidents import read_incidents
 from holter.server.incidents.changes import Event
-from holter.server.models.incidents import Incident
+from holter.server.models.incidents import Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.outbox.decide import GIVE_UP_AFTER, Pace, Send, Sent, Summary, Wait, Waiting, decide
 from holter.types import Severity
@@ -42,7 +42,7 @@ def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: floa
     """Decide what the channel sends next, and keep it from other servers for `lease` seconds."""
     query = select(Notification).where(Notification.channel == channel, Notification.state == WAITING)
     rows = session.scalars(query.order_by(Notification.id).with_for_update(skip_locked=True)).all()
-    waiting = {row.id: row for row in rows if not _expired(row, now)}
+    waiting = {row.id: row for row in rows if not _expired(session, row, now)}
     incidents = _incidents(session, {row.incident_id for row in waiting.values()})
     plan = decide(
         [_waiting(row, incidents[row.incident_id]) for row in waiting.values()],
@@ -85,6 +85,22 @@ def settle(
         else:
             row.state, row.error = FOLDED, None
             row.detail = {**row.detail, "within": claimed.plan.carrier}
+    if not isinstance(outcome, Retry):
+        why = claimed.plan.reason.value if isinstance(claimed.plan, Send) else "with others"
+        failure = outcome.reason if isinstance(outcome, GiveUp) else None
+        for incident in claimed.incidents:
+            session.add(_in_history(incident["id"], rows[0].channel, why, failure, now))
+
+
+def _in_history(incident_id: int, channel: str, why: str, failure: str | None, now: float) -> IncidentEvent:
+    """The line that says who was told and why, or was not told and why not."""
+    return IncidentEvent(
+        incident_id=incident_id,
+        at=now,
+        type=Event.NOTIFIED if failure is None else Event.UNDELIVERED,
+        text=f"{channel} ({why})" + (f": {failure}" if failure else ""),
+        detail={"channel": channel, "reason": why},
+    )
 
 
 def _delivered(row: Notification, plan: Send | Summary, outcome: Delivered, now: float) -> None:
@@ -99,8 +115,8 @@ def give_up_strays(session: Session, channels: Collection[str], *, now: float) -
     """Give up what has long waited for channels that are no longer set up."""
     query = select(Notification).where(Notification.state == WAITING, Notification.channel.not_in(channels))
     for row in session.scalars(query):
-        if _expired(row, now):
-            row.error = f"there is no channel {row.channel} any more"
+        row.error = f"there is no channel {row.channel} any more"
+        _expired(session, row, now)
 
 
 def next_wait(plan: Wait, now: float) -> float | None:
@@ -108,13 +124,14 @@ def next_wait(plan: Wait, now: float) -> float | None:
     return None if plan.until is None else max(0.001, plan.until - now)
 
 
-def _expired(row: Notification, now: float) -> bool:
+def _expired(session: Session, row: Notification, now: float) -> bool:
+    """Give a notification up if it is too old to help anybody."""
     if now - row.created_at <= GIVE_UP_AFTER:
         return False
+    reason = row.error or "it never was its turn"
     row.state = GIVEN_UP
-    row.error = (
-        f"not delivered within {GIVE_UP_AFTER / 3600:.0f} hours: {row.error or 'it never was its turn'}"
-    )
+    row.error = f"not delivered within {GIVE_UP_AFTER / 3600:.0f} hours: {reason}"
+    session.add(_in_history(row.incident_id, row.channel, row.reason, row.error, now))
     return True
 
 

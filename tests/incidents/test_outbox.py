@@ -23,7 +23,7 @@ from holter.server.models.notifications import Notification
 from holter.server.outbox import Outbox, routes
 from holter.types import Kind, Severity
 from tests.channels.receivers import SlackServer
-from tests.incidents.conftest import Clock, add_run, found
+from tests.incidents.conftest import SPIKE, Clock, add_run, found
 
 
 class NoCharts:
@@ -105,6 +105,25 @@ def test_an_incident_is_told_as_it_goes(
     assert house.rows()[1].detail == {"within": house.rows()[2].id}
 
 
+def test_the_history_says_who_was_told_and_why(
+    make_house: Callable[..., House], slack: SlackServer, run_id: int
+) -> None:
+    house = make_house(channels_at(slack, settle=0))
+    house.incidents.fold(run_id, [found()])
+    house.turns()
+    slack.answer(400, "invalid_blocks")
+    [ended] = house.incidents.fold(run_id, [found(end_step=1600)])
+    house.turns()
+    told = house.incidents.comment(ended["id"], "seen")["events"]
+    assert [(event["type"], event["text"]) for event in told] == [
+        ("opened", SPIKE.summary),
+        ("notified", "team (opened)"),
+        ("recovered", SPIKE.summary),
+        ("undelivered", "team (recovered): Slack answered 400 invalid_blocks"),
+        ("comment", "seen"),
+    ]
+
+
 def test_a_failure_is_tried_again_ever_later_with_its_reason(
     make_house: Callable[..., House], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
@@ -173,7 +192,7 @@ def test_what_waits_for_a_channel_that_is_gone_is_given_up_in_time(
         outbox.start()
         outbox.close()
         assert without.rows()[0].state == state
-    assert without.rows()[0].error == "there is no channel team any more"
+    assert without.rows()[0].error == "not delivered within 24 hours: there is no channel team any more"
 
 
 def test_a_burst_is_one_message_that_names_all(
