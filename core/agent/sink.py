@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from holter.types import Column, Cursor, Delivery, Unreadable
 
 MSGPACK = "application/msgpack"
 LONGEST_ID = 200
+TOLD_PLACES = 10
 
 
 class StoppedError(SinkError):
@@ -38,6 +40,7 @@ class HttpSink:
         self._folder = folder
         self._notices = notices
         self._pending = folder / "pending.msgpack"
+        self._unreadable: Counter[str] = Counter()
 
     def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
         """Send and wait for the acknowledgement, however long the server is away; then save the cursor.
@@ -90,10 +93,14 @@ class HttpSink:
         run: str | None = None,
         cursor: Cursor | None = None,
     ) -> None:
-        """Tell whoever runs the agent, who is closest to the file."""
-        self._notices.note(
-            f"{source} {unreadable.place}", f"{source}, {unreadable.place}: {unreadable.reason}"
-        )
+        """Tell whoever runs the agent, who is closest to the file; of each source the first few places."""
+        self._unreadable[source] += 1
+        if self._unreadable[source] <= TOLD_PLACES:
+            self._notices.note(
+                f"{source} {unreadable.place}", f"{source}, {unreadable.place}: {unreadable.reason}"
+            )
+        else:
+            self._notices.note(source, f"{source}: more places cannot be read; they are not told one by one")
         self._notices.say()
         if cursor is not None:
             self.save_cursor(cursor)

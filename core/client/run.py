@@ -221,7 +221,7 @@ def connect(
     kept = open_spool(places, f"{identity.host}-{identity.pid}-{identity.nonce}", header, limit, notices)
     stop = threading.Event()
     courier = Courier(access, notices, stop=stop, chance=random.Random(identity.nonce))
-    sender = Sender(kept, courier, header, stop=stop)
+    sender = Sender(kept, courier, header, notices, stop=stop)
     recorder = Recorder(kept, envelope, notices, written=sender.written)
     recorder.start()
     sender.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
@@ -98,13 +99,20 @@ class Sender(threading.Thread):
     """
 
     def __init__(
-        self, spool: Spool, courier: Courier, header: Mapping[str, str], *, stop: threading.Event
+        self,
+        spool: Spool,
+        courier: Courier,
+        header: Mapping[str, str],
+        notices: Notices,
+        *,
+        stop: threading.Event,
     ) -> None:
         super().__init__(name="holter-sender", daemon=True)
         self.written = threading.Event()  # set when there is something new in the spool
         self._spool = spool
         self._courier = courier
         self._header = header
+        self._notices = notices
         self._stop_waiting = stop
         self._done = False
 
@@ -114,12 +122,21 @@ class Sender(threading.Thread):
         while not last:
             last = self._done  # looked at before the last drain: what was written until then is sent
             self.written.clear()
-            drained = self._courier.drain(self._spool)
+            drained = self._drain()
             idle = drained and not last and not self.written.wait(IDLE_SECONDS)
             if idle and time.monotonic() - adopted > ADOPT_SECONDS:
                 self._adopt(("server", "host"))
                 adopted = time.monotonic()
         self._spool.close()
+
+    def _drain(self) -> bool:
+        try:
+            return self._courier.drain(self._spool)
+        except OSError as error:  # a full or broken disk: what is there stays there
+            self._notices.note("disk", f"the spool {self._spool.folder} cannot be used: {error}")
+            self._notices.say()
+            self._stop_waiting.wait(LONGEST_WAIT)
+            return False
 
     def close(self, timeout: float) -> bool:
         """Send the rest and end. Whether that was done within `timeout` seconds."""
@@ -133,9 +150,10 @@ class Sender(threading.Thread):
         """Send what is left behind by processes whose headers agree with ours in the fields `same`."""
         root = self._spool.folder.parent
         wanted = [self._header[field] for field in same]
-        for spool in left_behind(root, lambda header: [header.get(field) for field in same] == wanted):
-            try:
-                if not self._courier.drain(spool):
-                    return
-            finally:
-                spool.close()
+        with contextlib.suppress(OSError):  # what cannot be used now is still there the next time
+            for spool in left_behind(root, lambda header: [header.get(field) for field in same] == wanted):
+                try:
+                    if not self._courier.drain(spool):
+                        return
+                finally:
+                    spool.close()

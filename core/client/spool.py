@@ -14,6 +14,7 @@ batch_id, and the server takes each once.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -116,7 +117,8 @@ class Spool:
         self._remember()
 
     def _remember(self) -> None:
-        os.pwrite(self._sent, b"%020d %020d\n" % (self._read_number, self._offset), 0)
+        with contextlib.suppress(OSError):  # forgotten, it is sent once more, which changes nothing
+            os.pwrite(self._sent, b"%020d %020d\n" % (self._read_number, self._offset), 0)
 
     def put_aside(self, body: bytes, reason: str) -> Path:
         """Keep a refused body with its reason, and go on behind it; returns where it is kept."""

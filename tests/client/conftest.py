@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from msgspec import msgpack
 
 T = TypeVar("T")
 
@@ -90,6 +94,41 @@ class Server:
                 found += [(segment["attempt"], step, value) for step, value in pairs]
             found += [(point["attempt"], point["step"], point["value"]) for point in series["nonfinite"]]
         return sorted(found, key=lambda point: point[:2])
+
+
+class Moody(BaseHTTPRequestHandler):
+    """Answers as it is told to, one answer a request, then accepts; remembers what it was sent and when."""
+
+    answers: list[tuple[int, dict[str, str]]]
+    seen: list[tuple[float, str, dict[str, Any]]]
+    accepted = b'{"accepted": 1, "run_id": "r1", "attempt": 0}'
+
+    def do_POST(self) -> None:
+        raw = gzip.decompress(self.rfile.read(int(self.headers["Content-Length"])))
+        body = msgpack.decode(raw) if "msgpack" in self.headers["Content-Type"] else json.loads(raw)
+        self.seen.append((time.monotonic(), self.path, body))
+        status, headers = self.answers.pop(0) if self.answers else (200, {})
+        content = self.accepted if status == 200 else b'{"detail": "as told"}'
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def moody() -> Iterator[tuple[str, type[Moody]]]:
+    handler = type("Told", (Moody,), {"answers": [], "seen": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", handler
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
 
 @pytest.fixture

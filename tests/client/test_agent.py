@@ -19,7 +19,7 @@ from holter.server.intake import from_msgpack
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Server
+    from tests.client.conftest import Moody, Server
 
 Eventually = Callable[..., Any]
 
@@ -141,6 +141,41 @@ def test_what_it_cannot_do_is_said(arguments: list[str], code: int, word: str) -
     )
     assert refused.returncode == code
     assert word in refused.stderr
+
+
+def test_a_batch_that_is_refused_is_kept_and_said_and_the_rest_is_sent(
+    moody: tuple[str, type[Moody]], agents: Agents, eventually: Eventually
+) -> None:
+    url, server = moody
+    server.answers = [(422, {})]
+    agents.append("refused", 0, 10)
+    process = agents.start(url)
+    eventually(lambda: server.seen)
+    agents.append("refused", 10, 30)
+    eventually(lambda: len(server.seen) == 2)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert "as told" in said
+    [kept] = agents.state.glob("*/refused/*.msgpack")
+    assert str(kept) in said
+    sent = [np.frombuffer(body["steps"], "<i8").tolist() for _, _, body in server.seen]
+    assert sent == [list(range(10)), list(range(10, 30))]
+
+
+def test_lines_that_cannot_be_read_are_told_but_not_without_end(
+    server: Server, agents: Agents, eventually: Eventually
+) -> None:
+    agents.append("noisy", 0, 10)
+    with (agents.logs / "noisy" / "metrics.jsonl").open("a") as file:
+        file.writelines(f'{{"step": {number}, "loss": oops}}\n' for number in range(100))
+    agents.append("noisy", 10, 20)
+    process = agents.start(server.url)
+    eventually(lambda: len(server.points("noisy", "loss")) == 20)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert "line 11" in said
+    assert "more places cannot be read" in said
+    assert len(said.splitlines()) < 20
 
 
 def test_a_delivery_crosses_the_wire_unchanged() -> None:

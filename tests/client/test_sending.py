@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import logging
 import math
+import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ import pytest
 import holter
 
 if TYPE_CHECKING:
-    from tests.client.conftest import Server
+    from tests.client.conftest import Moody, Server
 
 Start = Callable[..., "subprocess.Popen[str]"]
 Eventually = Callable[..., Any]
@@ -160,6 +158,18 @@ def test_the_agent_sends_a_spool_that_was_left(server: Server, python: Start, tm
     assert list((tmp_path / "spool").iterdir()) == []
 
 
+def test_a_spool_that_is_sent_twice_is_stored_once(server: Server, python: Start, tmp_path: Path) -> None:
+    assert python(training("twice", "http://127.0.0.1:9")).wait(30) == 0
+    shutil.copytree(tmp_path / "spool", tmp_path / "copy")
+    for folder in ("spool", "copy"):
+        subprocess.run(
+            [sys.executable, "-m", "holter", "agent", "--spool", tmp_path / folder, "--server", server.url],
+            capture_output=True,
+            check=True,
+        )
+    assert server.points("twice", "loss") == curve(0, 200)
+
+
 def test_ranks_log_side_by_side_in_one_attempt(server: Server, python: Start) -> None:
     slurm = {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0", "SLURM_NTASKS": "3"}
     ranks = [python(training("ranks", server.url), **slurm, SLURM_PROCID=str(rank)) for rank in range(3)]
@@ -180,40 +190,6 @@ def test_a_requeued_job_is_the_next_attempt_of_all_its_ranks(server: Server, pyt
         ]
         assert [process.wait(60) for process in ranks] == [0, 0]
     assert server.points("requeued", "loss") == sorted(2 * (curve(0, 300) + curve(200, 400, attempt=1)))
-
-
-class Moody(BaseHTTPRequestHandler):
-    """Answers as it is told to, one answer a request, then accepts; remembers what it was sent and when."""
-
-    answers: list[tuple[int, dict[str, str]]]
-    seen: list[tuple[float, str, dict[str, Any]]]
-    accepted = b'{"accepted": 1, "run_id": "r1", "attempt": 0}'
-
-    def do_POST(self) -> None:
-        body = json.loads(gzip.decompress(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.seen.append((time.monotonic(), self.path, body))
-        status, headers = self.answers.pop(0) if self.answers else (200, {})
-        content = self.accepted if status == 200 else b'{"detail": "as told"}'
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def moody() -> Iterator[tuple[str, type[Moody]]]:
-    handler = type("Told", (Moody,), {"answers": [], "seen": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 def test_a_busy_server_is_left_alone_as_long_as_it_asks(
