@@ -39,7 +39,7 @@ def _of_run(connection: Connection, run_id: int) -> Iterator[str]:
 
 def _of_log(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
     query = select(*LogEntry.__table__.columns).where(LogEntry.run_id == run_id).order_by(LogEntry.id)
-    for row in connection.execute(query):
+    for row in _streamed(connection, query):
         place = f"log entry {row.id} (attempt {row.attempt}, steps {row.step_min} to {row.step_max})"
         yield from _attempted(place, partial(_check_entry, row, names))
 
@@ -55,19 +55,28 @@ def _check_entry(row: Any, names: dict[int, str]) -> None:
 
 
 def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
-    timelines: dict[int, Any] = {}
-    for row in connection.execute(select(Timeline.id, Timeline.payload).where(Timeline.run_id == run_id)):
-        try:
-            timelines[row.id] = decode_timeline(row.payload)
-        except CorruptDataError as error:
-            yield f"timeline {row.id}: {error}"
-    query = select(*Chunk.__table__.columns).join(SeriesRow).where(SeriesRow.run_id == run_id)
-    for row in connection.execute(query.order_by(Chunk.id)):
+    query = (
+        select(*Chunk.__table__.columns, Timeline.payload.label("timeline")).join(Timeline).join(SeriesRow)
+    )
+    # by timeline: many chunks share one, and not all of them fit into memory
+    query = query.where(SeriesRow.run_id == run_id).order_by(Chunk.timeline_id, Chunk.id)
+    current, steps, times = None, None, None
+    for row in _streamed(connection, query):
+        if row.timeline_id != current:
+            current, steps = row.timeline_id, None
+            try:
+                steps, times = decode_timeline(row.timeline)
+            except CorruptDataError as error:
+                yield f"timeline {row.timeline_id}: {error}"
         place = f"series {names[row.series_id]}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
-        if row.timeline_id in timelines:
-            yield from _attempted(place, partial(_check_chunk, row, *timelines[row.timeline_id]))
-        else:
+        if steps is None:
             yield f"{place}: its timeline {row.timeline_id} is not readable"
+        else:
+            yield from _attempted(place, partial(_check_chunk, row, steps, times))
+
+
+def _streamed(connection: Connection, query: Any) -> Iterator[Any]:
+    yield from connection.execution_options(yield_per=100).execute(query)
 
 
 def _check_chunk(row: Any, steps: Any, times: Any) -> None:

@@ -7,21 +7,21 @@ import threading
 from dataclasses import dataclass
 from time import monotonic
 
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select
 
-from holter.server.database import reading, writing
+from holter.server.database import reading
 from holter.server.models import LogEntry
 from holter.server.store.compaction import compact
+from holter.server.store.space import give_back
 from holter.server.store.values import Commit
 
 _log = logging.getLogger(__name__)
 
 _POINTS = 262_144
-_COMMITS = 1024
+_COMMITS = 512
 _QUIET = 15.0
 _LOOK_EVERY = 0.5
 _RETRY = 60.0
-_FREE_PAGES = 1000
 
 
 @dataclass(slots=True)
@@ -65,11 +65,11 @@ class Compactor:
 
     def compact(self, run_id: int | None = None) -> int:
         """Compact a run, or every run with a log, now; how many chunks were written."""
-        if run_id is not None:
-            return self._compact(run_id)
         with reading(self._engine) as connection:
             runs = connection.scalars(select(LogEntry.run_id).distinct().order_by(LogEntry.run_id)).all()
-        return sum(self._compact(run) for run in runs)
+        written = sum(self._compact(run) for run in runs if run_id in (None, run))
+        give_back(self._engine)
+        return written
 
     def _compact(self, run_id: int) -> int:
         with self._turn:
@@ -81,7 +81,7 @@ class Compactor:
                 try:
                     self._compact(run_id)
                     if quiet:
-                        self._give_back()
+                        give_back(self._engine)
                 except Exception:
                     # the points are safe in the log; one run must not keep the others waiting
                     _log.exception("run %d was not compacted; trying again in %.0f s", run_id, _RETRY)
@@ -102,14 +102,3 @@ class Compactor:
             for run_id, _ in due:
                 del self._news[run_id]
         return due
-
-    def _give_back(self) -> None:
-        """Let SQLite's file shrink by what compaction has freed; PostgreSQL sees to that by itself."""
-        if self._engine.dialect.name != "sqlite":
-            return
-        with reading(self._engine) as connection:
-            free = connection.scalar(text("PRAGMA freelist_count")) or 0
-        if free > _FREE_PAGES:
-            with writing(self._engine) as connection:
-                # each row fetched frees a page
-                connection.execute(text(f"PRAGMA incremental_vacuum({free})")).all()

@@ -29,7 +29,7 @@ from holter.server.store.values import Commit, Receipt
 from holter.types import Batch, Cursor
 
 _LIVE_WITHIN = 300.0
-_REMEMBERED_RUNS = 1000
+_REMEMBERED_SERIES = 200_000  # of all remembered runs together
 _LEAST_TICK = 1e-6  # news must be later than what was news before, even where the clock stands still
 
 # made once: composing a statement costs as much as running it
@@ -78,7 +78,10 @@ class Ledger:
         if run is None:
             run = load(connection, project, name) or _create(connection, project, name, self._clock())
         self._runs[project, name] = run
-        while len(self._runs) > _REMEMBERED_RUNS:
+        while (
+            sum(1 + len(held.ids) for held in self._runs.values()) > _REMEMBERED_SERIES
+            and len(self._runs) > 1
+        ):
             self._runs.popitem(last=False)
         return run
 

@@ -44,13 +44,20 @@ class Store:
         """Begin to accept and to compact. Raises StoreLockedError if another server has the file."""
         if self._engine.dialect.name == "sqlite":
             self._lock = FileLock(Path(str(self._engine.url.database)))
-        self._compactor.start()
+        try:
+            self._compactor.start()
+        except BaseException:
+            self._release()
+            raise
         self._writer.start()
 
     def close(self) -> None:
         """Write what waits, end the threads, let go of the file."""
         if self._writer.close():
             self._compactor.close()
+        self._release()
+
+    def _release(self) -> None:
         if self._lock is not None:
             self._lock.release()
             self._lock = None

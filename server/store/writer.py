@@ -20,9 +20,9 @@ from holter.server.store.values import Commit, Receipt
 _log = logging.getLogger(__name__)
 
 _WAITING = 1000  # deliveries
-_WAITING_POINTS = 20_000_000
+_WAITING_POINTS = 5_000_000
 _GROUP = 256
-_GROUP_POINTS = 4_000_000
+_GROUP_POINTS = 1_000_000
 
 Waiting = tuple[Parcel, "Future[Receipt]"]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
+from holter.server.database import connect
 from holter.server.store import Commit, Receipt, Store, StoreClosedError, StoreLockedError
 from holter.types import Batch, Column, Cursor, Delivery, Series, SeriesKey, Unreadable, labels_of
 
@@ -289,3 +292,24 @@ def test_many_writers_at_once(store: Store) -> None:
     assert {key.metric: series.step.tolist() for key, series in found.items()} == {
         f"m{number}": list(range(20)) for number in range(8)
     }
+
+
+def test_the_file_shrinks_when_the_log_is_compacted(sqlite_engine: Engine) -> None:
+    store = Store(sqlite_engine)
+    store.start()
+    noise = np.random.default_rng(0).normal(0, 1, 3_000_000)
+    store.accept(delivery(range(len(noise)), noise, batch_id="a"))
+    store.compact()
+    with sqlite_engine.connect() as connection:
+        free = connection.exec_driver_sql("PRAGMA freelist_count").scalar()
+    assert free is not None
+    assert free <= 1000
+    store.close()
+
+
+def test_a_store_that_could_not_start_lets_go_of_the_file(tmp_path: Path) -> None:
+    engine = connect(f"sqlite:///{tmp_path / 'empty.db'}")
+    for _ in range(2):
+        with pytest.raises(OperationalError, match="no such table"):
+            Store(engine).start()
+    engine.dispose()
