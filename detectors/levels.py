@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.onset import Onset, onset_of
 from holter.types import FloatArray, IntArray
@@ -70,6 +71,21 @@ def blocks_of(values: FloatArray, stretch: IntArray, group: IntArray) -> Blocks:
     first = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.int64)
     median = np.median(values[first[:, None] + np.arange(BLOCK)], axis=1) if len(first) else np.empty(0)
     return Blocks(first=first, last=first + BLOCK - 1, median=median, group=group[first])
+
+
+def _trailing(blocks: Blocks, scale: int) -> FloatArray:
+    """What the last `scale` blocks of each block's group show: their median, of two the lower one.
+
+    Both of two: one slow block is no new level. NaN where there are fewer.
+    """
+    shown = np.full(len(blocks.median), np.nan)
+    for group in np.unique(blocks.group).tolist():
+        mine = np.flatnonzero(blocks.group == group)
+        if len(mine) >= scale:
+            windows = sliding_window_view(blocks.median[mine], scale)
+            place = 0 if scale == _SHORT else scale // 2
+            shown[mine[scale - 1 :]] = np.partition(windows, place, axis=1)[:, place]
+    return shown
 
 
 class _Spread:
@@ -129,10 +145,12 @@ class Watch:
     departures: list[Departure] = field(default_factory=list)
     _levels: dict[int, list[_Level]] = field(default_factory=dict)
     _median: list[float] = field(default_factory=list)
+    _scaled: dict[int, list[float]] = field(default_factory=dict)
 
     def look_at_all(self) -> list[Departure]:
         """Every departure, in the order of their detection."""
         self._median = self.blocks.median.tolist()
+        self._scaled = {scale: _trailing(self.blocks, scale).tolist() for scale in _RISE}
         for index, group in enumerate(self.blocks.group.tolist()):
             levels = self._levels.setdefault(group, [_Level()])
             levels[-1].blocks.append(index)
@@ -176,19 +194,19 @@ class Watch:
         wait = min(max(_LONG, len(level.spreads[1]) // 2), _SLOWEST)
         while level.learnt < len(level.blocks) - wait:
             level.learnt += 1
-            old = level.blocks[max(level.learnt - _LONG, 0) : level.learnt]
-            level.spreads[1].add(self._median[old[-1]])
+            level.spreads[1].add(self._median[level.blocks[level.learnt - 1]])
             for scale in _RISE:
-                level.spreads[scale].add(self._at_scale(old, scale))
+                level.spreads[scale].add(self._at_scale(level, level.learnt, scale))
 
     def _established(self, level: _Level) -> bool:
         steps = self.step[self.blocks.last[level.blocks[-1]]] - self.step[self.blocks.first[level.blocks[0]]]
         return len(level.spreads[1]) >= _ESTABLISHED_BLOCKS and steps >= _ESTABLISHED_STEPS
 
-    def _at_scale(self, recent: Sequence[int], scale: int) -> float:
-        if scale == _SHORT:  # both of two: one slow block is no new level
-            return min(self._median[recent[-1]], self._median[recent[-2 if len(recent) > 1 else -1]])
-        return self._median_of(recent[-scale:])
+    def _at_scale(self, level: _Level, count: int, scale: int) -> float:
+        """What the first `count` blocks of the level show of late, at one scale."""
+        if count >= scale:
+            return self._scaled[scale][level.blocks[count - 1]]
+        return self._median_of(level.blocks[:count])
 
     def _median_of(self, blocks: Sequence[int]) -> float:
         ordered = sorted([self._median[index] for index in blocks])
@@ -197,7 +215,7 @@ class Watch:
     def _departs(self, level: _Level) -> bool:
         reference = level.reference
         for scale, asked in _RISE.items():
-            rise = (self._at_scale(level.blocks, scale) - reference) * self.sensitivity
+            rise = (self._at_scale(level, len(level.blocks), scale) - reference) * self.sensitivity
             if rise > self.smallest:
                 spread = level.spreads[scale]
                 if rise > max(asked * spread.noise(), spread.quantile(0.97) - reference):
@@ -212,7 +230,7 @@ class Watch:
             if gap <= max(_SLOWEST * BLOCK, length):
                 latest.end, level.departure = None, latest
                 return
-        height = self._at_scale(level.blocks, _SHORT) - level.reference
+        height = self._at_scale(level, len(level.blocks), _SHORT) - level.reference
         level.departure = Departure(
             start=onset.point,
             detected=int(self.blocks.last[now]),
@@ -232,7 +250,7 @@ class Watch:
         level = levels[-1]
         # the longer a level has been the usual one, the longer a new one must stay
         long_enough = min(max(_SETTLED, len(level.spreads[1]) // 4), _REMEMBERED // 8)
-        if len(level.blocks) < long_enough or len(level.blocks) % _LONG or not level.learnt:
+        if len(level.blocks) < long_enough or len(level.blocks) % _SETTLED or not level.learnt:
             return
         late = level.blocks[-long_enough:]
         ordered = sorted(self._median[index] for index in late)

@@ -33,13 +33,15 @@ _SECOND = 0.5
 class Trace:
     """Residuals [n] of one attempt on a regular grid: point i was logged at step `first + i * interval`.
 
-    A channel each row [channels, n]; zero where nothing was logged.
+    A channel each row [channels, n]; zero where nothing was logged. `persistence` [channels] is each
+    channel's correlation with its own last point.
     """
 
     attempt: int
     first: int
     interval: int
     residual: FloatArray
+    persistence: FloatArray
 
     @property
     def last(self) -> int:
@@ -76,7 +78,12 @@ def trace_of(channels: list[Series], attempt: int, *, points: int | None = None)
         return None
     first, last = int(step[on_grid][0]), int(step[on_grid][-1])
     rows = [_on_grid(series, attempt, first, last, interval) for series in channels]
-    return Trace(attempt=attempt, first=first, interval=interval, residual=np.stack(rows))
+    return _trace(attempt, first, interval, np.stack(rows))
+
+
+def _trace(attempt: int, first: int, interval: int, residual: FloatArray) -> Trace:
+    persistence = np.array([_autocorrelation(row) for row in residual])
+    return Trace(attempt=attempt, first=first, interval=interval, residual=residual, persistence=persistence)
 
 
 def _on_grid(series: Series, attempt: int, first: int, last: int, interval: int) -> FloatArray:
@@ -187,7 +194,7 @@ def _parts(new: Trace) -> list[Trace]:
     if half < _FEWEST:
         return [new]
     first, later = new.first + half * new.interval, new.residual[:, half:]
-    return [new, Trace(attempt=new.attempt, first=first, interval=new.interval, residual=later)]
+    return [new, _trace(new.attempt, first, new.interval, later)]
 
 
 def _limit(chance: float) -> float:
@@ -202,9 +209,12 @@ def _slide(new: Trace, old: Trace) -> _Slide | None:
     shares = _shares(new.interval)
     overlap = np.minimum(n, m - np.arange(m - fewest + 1))
     scores, correlations = [], []
-    for q, h in zip(new.residual, old.residual[:, -m:], strict=True):
+    # both correlated with their own past: fewer points count (Bartlett)
+    product = np.maximum(new.persistence, 0.0) * np.maximum(old.persistence, 0.0)
+    independent = (1 - product) / (1 + product)
+    for q, h, part in zip(new.residual, old.residual[:, -m:], independent, strict=True):
         correlation = _correlations(q, h, overlap, shares)
-        count = np.maximum(overlap * np.mean(q != 0) * _independent(q, h) - 3, 1e-9)
+        count = np.maximum(overlap * np.mean(q != 0) * part - 3, 1e-9)
         correlations.append(correlation)
         scores.append(np.arctanh(np.clip(correlation, -0.999999, 0.999999)) * np.sqrt(count))
     weights = np.array([1.0, _SECOND])[: len(scores)]
@@ -226,12 +236,6 @@ def _slide(new: Trace, old: Trace) -> _Slide | None:
 def _shares(interval: int) -> FloatArray:
     """Shares of the way from one old point to the next, whole steps each, ten at most."""
     return np.unique(np.arange(min(interval, 10)) * interval // min(interval, 10)) / interval
-
-
-def _independent(q: FloatArray, h: FloatArray) -> float:
-    """Share of the points that count when both are correlated with their own past (Bartlett)."""
-    product = max(_autocorrelation(q), 0.0) * max(_autocorrelation(h), 0.0)
-    return (1 - product) / (1 + product)
 
 
 def _autocorrelation(x: FloatArray) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
@@ -68,9 +67,11 @@ def _regimes(work: FloatArray) -> IntArray:
     regime = np.zeros(len(work), dtype=np.int64)
     if len(logged) < _AGREE:
         return regime
-    windows = sliding_window_view(size[logged], _AGREE)
-    agreed = windows.max(axis=1) - windows.min(axis=1) < _SAME
-    places, levels = logged[_AGREE - 1 :][agreed], np.median(windows[agreed], axis=1)
+    known_size, many = size[logged], len(logged) - _AGREE + 1
+    shifted = [known_size[begin : begin + many] for begin in range(_AGREE)]
+    low, high = np.minimum.reduce(shifted), np.maximum.reduce(shifted)
+    agreed = high - low < _SAME
+    places, levels = logged[_AGREE - 1 :][agreed], 0.5 * (low + high)[agreed]
     known: list[float] = []
     at = 0
     while at < len(places):
