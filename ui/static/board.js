@@ -96,7 +96,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
 
   /** Redraw what is in view with the points at hand. */
   function redraw() {
-    for (const panel of panels.values()) if (panel.visible && !panel.stale) void panel.draw();
+    for (const panel of panels.values()) if (panel.visible && !panel.stale) panel.draw();
   }
 
   /** Fetch what is in view and out of date, in one request. */
@@ -124,7 +124,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     for (const panel of due) {
       panel.stale = false;
       const focus = shared.selected;
-      void panel.show(
+      panel.show(
         series.filter(
           (one) =>
             panel.plan.series.some((wanted) => sameSeries(one, wanted)) ||
@@ -155,7 +155,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
       panels.forEach((panel) => (panel.stale = true));
       if (live) return follow();
       generation++;
-      for (const panel of panels.values()) if (panel.visible) void panel.draw();
+      for (const panel of panels.values()) if (panel.visible) panel.draw();
       await load();
     },
     /** @param {Plan[]} plans in the order they are shown */

@@ -43,24 +43,54 @@ export function scale(range, width) {
 /** A bound of a range as the library reports it (dates by the local clock), as a number. @param {unknown} bound */
 const asNumber = (bound) => (typeof bound === "string" ? Date.parse(bound.replace(" ", "T")) : Number(bound));
 
+/** @type {Map<object, () => Promise<void>>} */
+const waiting = new Map();
+let painting = false;
+
 /**
- * @param {HTMLElement} node @param {{ onZoom: (range: [number, number]) => void, onReset: () => void }} reader
+ * Paint one chart a frame: twenty charts that change at once do not hold up the page. A picture that a
+ * newer one of the same chart overtakes is never painted.
+ * @param {object} chart @param {() => Promise<void>} paint
  */
-export function createChart(node, { onZoom, onReset }) {
+function enqueue(chart, paint) {
+  waiting.set(chart, paint);
+  if (painting) return;
+  painting = true;
+  requestAnimationFrame(paintNext);
+}
+
+async function paintNext() {
+  const [next] = waiting;
+  if (!next) {
+    painting = false;
+    return;
+  }
+  waiting.delete(next[0]);
+  await next[1]();
+  requestAnimationFrame(paintNext);
+}
+
+/**
+ * @param {HTMLElement} node
+ * @param {{ onZoom: (range: [number, number]) => void, onReset: () => void, onFail: (reason: string) => void }} reader
+ */
+export function createChart(node, { onZoom, onReset, onFail }) {
   /** @type {any} */
   let plotly = null;
-  let drawing = Promise.resolve();
+  let listening = false;
 
   /** @param {Picture} picture */
   async function paint(picture) {
-    const first = plotly === null;
     plotly ??= await library();
-    if (!node.isConnected) return;
     const size = { width: node.clientWidth, height: node.clientHeight };
-    if (size.width < 20) return;
+    if (!node.isConnected || size.width < 20) return;
     const config = { displayModeBar: false, doubleClick: false, responsive: false, showTips: false };
     await plotly.react(node, traces(picture), { ...layout(picture), ...size }, config);
-    if (!first) return;
+    if (!listening) listen();
+  }
+
+  function listen() {
+    listening = true;
     const events = /** @type {any} */ (node);
     events.on("plotly_relayout", (/** @type {Record<string, unknown>} */ change) => {
       const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
@@ -70,12 +100,11 @@ export function createChart(node, { onZoom, onReset }) {
   }
 
   return {
-    /** Draw, one after the other. @param {Picture} picture */
-    draw(picture) {
-      drawing = drawing.then(() => paint(picture));
-      return drawing;
-    },
+    /** @param {Picture} picture */
+    draw: (picture) =>
+      enqueue(node, () => paint(picture).catch((/** @type {Error} */ error) => onFail(error.message))),
     destroy() {
+      waiting.delete(node);
       if (plotly) plotly.purge(node);
     },
   };

@@ -140,14 +140,15 @@ export function yRange(series, { log, whole }) {
   };
 }
 
+const MARK = 20; // pixels: a label that gave up its text
+
 /**
- * Share the width among labels: each keeps its place, and those that would touch one to their left give
- * up their text and become a mark. Heavier ones are served first.
+ * Share the width among labels: heavier ones are served first and keep their place and text; one that
+ * would touch another gives up its text, and as a mark stands at its place or right beside who stands there.
  * @param {{ x: number, width: number, weight: number }[]} labels @param {number} width of the lane
  * @returns {{ left: number, full: boolean }[]} in the order given
  */
 export function placeLabels(labels, width) {
-  const MARK = 18;
   const order = labels
     .map((_, i) => i)
     .sort((a, b) => labels[a].weight - labels[b].weight || labels[a].x - labels[b].x);
@@ -155,12 +156,20 @@ export function placeLabels(labels, width) {
   const placed = new Array(labels.length);
   /** @type {[number, number][]} */
   const taken = [];
+  const inside = (/** @type {number} */ left, /** @type {number} */ size) =>
+    Math.max(0, Math.min(left, width - size));
+  const blocking = (/** @type {number} */ left, /** @type {number} */ size) =>
+    taken.find(([from, to]) => left + size > from && left < to);
   for (const i of order) {
-    const left = Math.max(0, Math.min(labels[i].x, width - labels[i].width));
-    const free = taken.every(([from, to]) => left + labels[i].width < from || left > to);
-    const kept = free ? left : Math.max(0, Math.min(labels[i].x, width - MARK));
-    placed[i] = { left: kept, full: free };
-    taken.push([kept, kept + (free ? labels[i].width : MARK)]);
+    const wanted = inside(labels[i].x, labels[i].width);
+    const full = !blocking(wanted, labels[i].width);
+    let left = full ? wanted : inside(labels[i].x, MARK);
+    if (!full) {
+      for (let other = blocking(left, MARK); other && other[1] + MARK <= width; other = blocking(left, MARK))
+        left = other[1];
+    }
+    placed[i] = { left, full };
+    taken.push([left, left + (full ? labels[i].width : MARK)]);
   }
   return placed;
 }

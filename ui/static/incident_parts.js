@@ -143,8 +143,8 @@ function eventDetail({ detail }) {
 }
 
 /** Where it was, in steps; a pause may end at an earlier step than it began, for it ends with a rollback. Pure. @param {Incident} incident */
-export function stepsText({ start_step: start, end_step: end }) {
-  if (end === null) return `since step ${stepText(start)}`;
+export function stepsText({ start_step: start, end_step: end, state }) {
+  if (end === null) return `${state === "open" ? "since" : "from"} step ${stepText(start)}`;
   if (end <= start) return `after step ${stepText(start)}`;
   return `steps ${stepText(start)} to ${stepText(end)}`;
 }

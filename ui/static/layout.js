@@ -37,7 +37,7 @@ export function extentOf(picture, incident) {
   const own = picture.attempts.find((attempt) => attempt.number === incident.attempt);
   const over = own && own !== picture.attempts.at(-1); // what a dead attempt had did not last beyond it
   const end = over ? placeOf(picture, own.last_step, own.number) : (picture.range?.[1] ?? from);
-  return [from, incident.state === "open" ? Math.max(from, end) : from];
+  return [from, over || incident.state === "open" ? Math.max(from, end) : from];
 }
 
 /** @param {Picture} picture */

@@ -106,7 +106,7 @@ export function createPanel(plan, shared, reader) {
     h("div", { class: "plot-frame" }, plot, hair),
     note,
   );
-  const chart = createChart(plot, { onZoom: reader.onZoom, onReset: reader.onReset });
+  const chart = createChart(plot, { onZoom: reader.onZoom, onReset: reader.onReset, onFail: fail });
 
   plot.addEventListener("pointermove", (event) => {
     if (!picture?.range) return;
@@ -116,6 +116,12 @@ export function createPanel(plan, shared, reader) {
     reader.onHover(inside ? scale(picture.range, box.width).toPlace(event.clientX - box.left) : null);
   });
   plot.addEventListener("pointerleave", () => reader.onHover(null));
+
+  /** Say why there is nothing new here. @param {string} reason */
+  function fail(reason) {
+    note.hidden = false;
+    refill(note, icon("warning"), h("span", {}, reason));
+  }
 
   function toggleLog() {
     log = !log;
@@ -161,7 +167,7 @@ export function createPanel(plan, shared, reader) {
     showLane(mine);
     showNote();
     hover(null);
-    return chart.draw(picture);
+    chart.draw(picture);
   }
 
   /** @param {ReturnType<typeof yRange>} y */
@@ -243,7 +249,7 @@ export function createPanel(plan, shared, reader) {
     lane.hidden = false;
     const wanted = seen.map((incident) => ({
       x: Math.max(MARGIN.l, toPixel(extentOf(now, incident)[0])),
-      width: 28 + 6.6 * kindTitle(incident.kind).length,
+      width: 32 + 6.6 * kindTitle(incident.kind).length,
       weight:
         (incident.id === shared.selected?.id ? -10 : 0) +
         severityRank(incident.severity) +
@@ -324,13 +330,9 @@ export function createPanel(plan, shared, reader) {
     /** @param {ChartSeries[]} fresh */
     show(fresh) {
       series = fresh;
-      return draw();
+      draw();
     },
-    /** Say why there is nothing new here. @param {string} reason */
-    fail(reason) {
-      note.hidden = false;
-      refill(note, icon("warning"), h("span", {}, reason));
-    },
+    fail,
     destroy: () => chart.destroy(),
     toggleLog,
   };

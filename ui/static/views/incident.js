@@ -5,7 +5,7 @@ import * as api from "../api.js";
 import { createBoard, palette } from "../board.js";
 import { milliseconds } from "../curves.js";
 import { h, link, refill } from "../dom.js";
-import { ago, clock, duration, step as stepText } from "../format.js";
+import { ago, clock, count, step as stepText } from "../format.js";
 import { icon } from "../icons.js";
 import { actOn, actions, commentForm, evidenceTable, history } from "../incident_parts.js";
 import * as keys from "../keys.js";
@@ -106,10 +106,8 @@ export async function show(root, { params, signal, search, title }) {
 
   function draw() {
     title(`${kindTitle(incident.kind)} in ${incident.run}`);
-    const lasted =
-      incident.start_time !== null && incident.recovered_at !== null
-        ? `, lasted ${duration(incident.recovered_at - incident.start_time)}`
-        : "";
+    const steps = incident.end_step === null ? 0 : incident.end_step - incident.start_step;
+    const lasted = steps > 0 ? `, lasted ${count(steps, "step")}` : "";
     refill(
       head,
       h(
