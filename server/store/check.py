@@ -55,11 +55,10 @@ def _check_entry(row: Any, names: dict[int, str]) -> None:
 
 
 def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
-    query = (
-        select(*Chunk.__table__.columns, Timeline.payload.label("timeline")).join(Timeline).join(SeriesRow)
-    )
+    query = select(*Chunk.__table__.columns, Timeline.payload.label("timeline"))
+    query = query.join(Timeline).join(SeriesRow).where(SeriesRow.run_id == run_id)
     # by timeline: many chunks share one, and not all of them fit into memory
-    query = query.where(SeriesRow.run_id == run_id).order_by(Chunk.timeline_id, Chunk.id)
+    query = query.order_by(Chunk.timeline_id, Chunk.id)
     current, steps, times = None, None, None
     for row in _streamed(connection, query):
         if row.timeline_id != current:
@@ -76,7 +75,7 @@ def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> It
 
 
 def _streamed(connection: Connection, query: Any) -> Iterator[Any]:
-    yield from connection.execution_options(yield_per=100).execute(query)
+    yield from connection.execute(query.execution_options(yield_per=100))
 
 
 def _check_chunk(row: Any, steps: Any, times: Any) -> None:

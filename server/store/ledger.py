@@ -77,13 +77,16 @@ class Ledger:
             run = None  # another server has written
         if run is None:
             run = load(connection, project, name) or _create(connection, project, name, self._clock())
+            self._make_room(1 + len(run.ids))
         self._runs[project, name] = run
-        while (
-            sum(1 + len(held.ids) for held in self._runs.values()) > _REMEMBERED_SERIES
-            and len(self._runs) > 1
-        ):
-            self._runs.popitem(last=False)
         return run
+
+    def _make_room(self, size: int) -> None:
+        """Forget the runs that were not written for the longest time, where there are too many series."""
+        held = size + sum(1 + len(run.ids) for run in self._runs.values())
+        while self._runs and held > _REMEMBERED_SERIES:
+            _, run = self._runs.popitem(last=False)
+            held -= 1 + len(run.ids)
 
 
 class _Turn:

@@ -62,11 +62,16 @@ def compact(store: Store) -> None:
 def main(url: str, notes: str, kills: str, seed: str) -> None:
     chance = random.Random(int(seed))
     opened = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for _ in range(int(kills)):
+    for turn in range(int(kills)):
+        before = os.fstat(opened).st_size
         pid = os.fork()
         if pid == 0:
             child(url, opened)
-        time.sleep(0.03 + chance.expovariate(1 / 0.15))
+        # every other child has got to work first, however busy the machine is
+        end = time.monotonic() + 20 * (turn % 2)
+        while os.fstat(opened).st_size == before and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(chance.expovariate(1 / 0.15))
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         if os.WTERMSIG(status) != signal.SIGKILL:
