@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tensorboardX import SummaryWriter
@@ -76,6 +76,12 @@ def eventually(check: object, seconds: float = 20) -> None:
         time.sleep(0.1)
 
 
+def offsets(database: Path) -> dict[str, int]:
+    """How far each log has been read, as the store has it."""
+    with closing(sqlite3.connect(database)) as db:
+        return dict(db.execute('SELECT source, "offset" FROM source_cursor'))
+
+
 def test_killed_at_random_moments_nothing_is_lost_and_nothing_repeated(tmp_path: Path) -> None:
     root, database = tmp_path / "logs", tmp_path / "points.db"
     root.mkdir()
@@ -88,10 +94,9 @@ def test_killed_at_random_moments_nothing_is_lost_and_nothing_repeated(tmp_path:
     wanted = [(step, step / 2) for step in range(STEPS)]
 
     def found(run: str) -> list[tuple[int, float]]:
-        with sqlite3.connect(database) as db:
+        with closing(sqlite3.connect(database)) as db:
             query = "SELECT step, value FROM point WHERE run = ? AND metric = 'loss' ORDER BY rowid"
             rows: list[tuple[int, float]] = db.execute(query, (run,)).fetchall()
-        db.close()
         return rows
 
     with following("table", database, root):
@@ -114,7 +119,7 @@ def test_killed_in_front_of_the_real_store_every_step_is_there_once_in_one_attem
             time.sleep(chance.uniform(0.1, 0.8))
     writer.join()
     with following("store", database, root):
-        time.sleep(2)
+        eventually(lambda: offsets(database) == {str(path): path.stat().st_size for path in root.glob("*/*")})
     engine = connect(f"sqlite:///{database}")
     store = Store(engine)
     try:
