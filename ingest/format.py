@@ -36,5 +36,9 @@ class Format(Protocol):
         ...
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> Reader:
-        """A reader for one source; `state` is empty at the first look, else what `state()` gave."""
+        """A reader for one source; `state` is empty at the first look, else what `state()` gave.
+
+        Where another content has taken the file's place, `state` is `{"rewritten": <the old state>}` and
+        reading begins at 0; a format that has no use for it ignores it.
+        """
         ...
