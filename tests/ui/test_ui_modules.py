@@ -149,6 +149,9 @@ def test_labels_keep_their_place_and_the_lighter_one_gives_up_its_text(call: Cal
     assert [one["full"] for one in placed] == [False, True, True]
     assert placed[1]["left"] == 40
     assert placed[2]["left"] == 260  # pushed back inside
+    assert placed[0]["left"] == 10  # a mark is small enough for its place
+    crowded = [{"x": 50, "width": 200, "weight": 0}, {"x": 80, "width": 90, "weight": 1}]
+    assert call("curves.js", "placeLabels", crowded, 340)[1] == {"left": 30, "full": False}
 
 
 def test_nan_after_nan_is_one_stretch(call: Call) -> None:

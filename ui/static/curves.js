@@ -144,7 +144,7 @@ const MARK = 20; // pixels: a label that gave up its text
 
 /**
  * Share the width among labels: heavier ones are served first and keep their place and text; one that
- * would touch another gives up its text, and as a mark stands at its place or right beside who stands there.
+ * would touch another gives up its text, and as a mark stands as near to its place as there is room.
  * @param {{ x: number, width: number, weight: number }[]} labels @param {number} width of the lane
  * @returns {{ left: number, full: boolean }[]} in the order given
  */
@@ -160,16 +160,18 @@ export function placeLabels(labels, width) {
     Math.max(0, Math.min(left, width - size));
   const blocking = (/** @type {number} */ left, /** @type {number} */ size) =>
     taken.find(([from, to]) => left + size > from && left < to);
+  const nearestFree = (/** @type {number} */ x) => {
+    const places = [x, ...taken.flatMap(([from, to]) => [to, from - MARK])];
+    const free = places.filter((left) => left >= 0 && left + MARK <= width && !blocking(left, MARK));
+    return free.sort((a, b) => Math.abs(a - x) - Math.abs(b - x))[0] ?? x;
+  };
   for (const i of order) {
     const wanted = inside(labels[i].x, labels[i].width);
     const full = !blocking(wanted, labels[i].width);
-    let left = full ? wanted : inside(labels[i].x, MARK);
-    if (!full) {
-      for (let other = blocking(left, MARK); other && other[1] + MARK <= width; other = blocking(left, MARK))
-        left = other[1];
-    }
+    const size = full ? labels[i].width : MARK;
+    const left = full ? wanted : nearestFree(inside(labels[i].x, MARK));
     placed[i] = { left, full };
-    taken.push([left, left + (full ? labels[i].width : MARK)]);
+    taken.push([left, left + size]);
   }
   return placed;
 }
