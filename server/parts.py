@@ -83,7 +83,8 @@ def make_folder(settings: Settings) -> None:
         settings.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
-def _of_request(request: Request) -> Parts:
+# async, like every dependency here: a plain function would cost a change of threads for each request
+async def _of_request(request: Request) -> Parts:
     parts: Parts = request.app.state.parts
     return parts
 

@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 
-def only_known(request: Request) -> None:
+async def only_known(request: Request) -> None:
     """A dependency. Raises RequestValidationError naming the parameter and those that there are."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)

@@ -222,12 +222,19 @@ def test_the_inbox_is_filtered(client: httpx.Client, parts: Parts) -> None:
     assert [one["id"] for one in listed] == [incident["id"]]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/runs/nowhere", "/runs/nowhere/series", "/runs/nowhere/data?metric=a", "/runs/nowhere/incidents",
-     "/incidents/999", "/incidents?run=nowhere", "/stream?run=nowhere"],
-)  # fmt: skip
-def test_what_is_not_there_is_404_with_a_sentence(client: httpx.Client, path: str) -> None:
-    answer = client.get(f"/api/v1{path}")
-    assert answer.status_code == 404
-    assert answer.json()["detail"].startswith("There is no ")
+def test_what_is_not_there_is_404_with_a_sentence(client: httpx.Client) -> None:
+    for path in (
+        "/runs/nowhere", "/runs/%00", "/runs/nowhere/series", "/runs/nowhere/data?metric=a",
+        "/runs/nowhere/incidents", "/incidents/999", "/incidents?run=nowhere", "/stream?run=nowhere",
+    ):  # fmt: skip
+        answer = client.get(f"/api/v1{path}")
+        assert answer.status_code == 404, path
+        assert answer.json()["detail"].startswith("There is no ")
+
+
+def test_a_parameter_that_is_not_there_is_named_beside_those_that_are(client: httpx.Client) -> None:
+    answer = client.get("/api/v1/runs", params={"stat": "running"})
+    assert answer.status_code == 422
+    (problem,) = answer.json()["detail"]
+    assert problem["loc"] == ["query", "stat"]
+    assert "project, state, q" in problem["msg"]
