@@ -21,7 +21,7 @@ FEWEST = 32
 """Points before which nothing is said: the error of a MAD is then still 20 %."""
 _RECENT = 128
 """Points that its size is measured on: a loss's noise shrinks with its level, most of all early on."""
-_TREND = 512
+_TREND = 384
 """Points that the slope of the level is measured on."""
 _SHAPED = 160
 """Points before which the noise is taken for normal."""
@@ -118,6 +118,19 @@ def _wander(value: FloatArray, width: int, before: int) -> float:
     return max(1.0, spread / float(np.sqrt(1 / width + 1 / before)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fall:
+    """A trend downwards: by `slope` <= 0 a step at first, dying out over `span` steps."""
+
+    slope: float = 0.0
+    span: float = 1.0
+
+    def after(self, steps: IntArray) -> FloatArray:
+        """How far the level has fallen after so many steps [n]."""
+        fallen: FloatArray = self.slope * self.span * -np.expm1(-steps / self.span)
+        return fallen
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class History:
     """The latest points of a series that are not part of any event; arrays share the length [n].
@@ -178,15 +191,21 @@ class History:
         floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + _TINY
         return measure(residual * max(scale, 1.0), self.score[-MEMORY:], self.pulled[-MEMORY:], floor)
 
-    def fall(self, noise: Noise) -> float:
-        """The slope of the level per step, where it surely falls: the half of the latest points against the
-        half before, less one standard error of that; zero where it does not."""
+    def fall(self, noise: Noise) -> Fall:
+        """How the level surely falls: the slope of the latest third of points against the third before,
+        less a standard error; losses fall ever more slowly, so it is damped as it was from third to third."""
         last = self.pulled[-_TREND:]
-        half = len(last) // 2
-        if half < FEWEST:
-            return 0.0
-        drop = float(np.mean(last[half:]) - np.mean(last[:half])) + noise.error(32) * np.sqrt(2 / half)
-        return min(float(drop) / max(int(np.sum(self.spacing[-half:])), 1), 0.0)
+        third = len(last) // 3
+        if third < FEWEST:
+            return Fall()
+        means = last[-3 * third :].reshape(3, third).mean(axis=1)
+        earlier, later = np.diff(means) + noise.error(32) * np.sqrt(2 / third) * np.array((0.0, 1.0))
+        if later >= 0:
+            return Fall()
+        steps = max(int(np.sum(self.spacing[-third:])), 1)
+        kept = float(np.clip(later / earlier, 0.5, 0.9)) if earlier < 0 else 0.9
+        # the slope measured is that of a third ago
+        return Fall(slope=float(later) * kept / steps, span=-steps / float(np.log(kept)))
 
     def centres(self, values: FloatArray) -> FloatArray:
         """For each of the next values [n] the median of the points before it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import median_filter
 
-from holter.detectors.baseline import CENTRE, Noise
+from holter.detectors.baseline import CENTRE, Fall, Noise
 from holter.types import FloatArray, IntArray
 
 _NEAR, _FAR = 8, 60
@@ -55,22 +55,36 @@ def tolerance(baseline: float, noise: Noise) -> float:
 
 
 def follow(
-    step: IntArray, value: FloatArray, *, seen: int, baseline: float, fall: float, noise: Noise
+    step: IntArray, value: FloatArray, *, seen: int, baseline: float, fall: Fall, noise: Noise
 ) -> Return:
-    """Follow an excursion from its first point through the points [n] of its attempt.
+    """Follow an excursion from its first point through the points [n] of its attempt; see `_follow`."""
+    size = 4096
+    while True:
+        # most are over soon: the rest of a long attempt is looked at only for those that last
+        found = _follow(step[:size], value[:size], seen, baseline, fall, noise)
+        if size >= len(step) or found.confirmed is not None:
+            return found
+        size *= 4
 
-    Back is who is back on the trend, which falls from `baseline` by `fall` a step; or, later on, on the
+
+def _follow(
+    step: IntArray, value: FloatArray, seen: int, baseline: float, fall: Fall, noise: Noise
+) -> Return:
+    """How an excursion went on, as far as these points [n] tell.
+
+    Back is who is back on the trend, which falls from `baseline` as `fall` says; or, later on, on the
     level from before: how far a trend would have fallen in the meantime nobody knows.
 
     A rise while the return is not certain yet is the same excursion going on, unless it reaches half of
     the height again: then it is another one, and its beginning makes the return before it certain.
     """
     elapsed = step - step[0]
-    excess = value - baseline - np.where(elapsed < _ON_TREND, fall * elapsed, 0.0)
+    excess = value - baseline - np.where(elapsed < _ON_TREND, fall.after(elapsed), 0.0)
     # on the trend is who cannot be told from it by eye; on the old level, who is no higher
     allowed = np.where(elapsed < _ON_TREND, tolerance(baseline, noise), 0.05 * noise.sigma)
     back, confirmed, resume = _search(step, excess, seen, allowed, noise)
-    peak = int(np.argmax(excess[: len(excess) if back is None else max(back, 1)]))
+    over = len(excess) if back is None else max(back, 1)
+    peak = int(np.argmax(excess[:over]))
     upto = len(excess) if confirmed is None else confirmed
     level_from, resume = min(
         (back, resume) if back is not None else (len(excess), len(excess)),
@@ -80,7 +94,7 @@ def follow(
     )
     return Return(
         peak=peak,
-        half=_half(step, excess[: len(excess) if back is None else max(back, 1)]),
+        half=_half(step, excess[:over]),
         back=back,
         confirmed=confirmed,
         level_from=level_from,

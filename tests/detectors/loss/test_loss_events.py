@@ -1,0 +1,259 @@
+"""What is said of a loss that does something, told by events planted into healthy curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.nonfinite import NonfiniteDetector
+from holter.detectors.spike import SpikeDetector
+from holter.types import Finding, Kind, RunData, Severity
+from tests.detectors.loss.curves import curve, decay, falling, prefix, run_of
+
+POINTS = 3000
+
+
+def found_in(run: RunData) -> list[Finding]:
+    found = [*SpikeDetector().detect(run), *NonfiniteDetector().detect(run)]
+    return sorted(found, key=lambda finding: (finding.attempt, finding.detected_step))
+
+
+def the_one_in(run: RunData) -> Finding:
+    findings = found_in(run)
+    assert len(findings) == 1, [(one.kind.value, one.attempt, one.start_step) for one in findings]
+    return findings[0]
+
+
+def plateau(at: int, height: float, points: int = POINTS) -> np.ndarray:
+    return np.where(np.arange(points) >= at, height, 0.0)
+
+
+def ramp(at: int, slope: float, points: int = POINTS) -> np.ndarray:
+    return np.maximum(np.arange(points) - at, 0) * slope
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_spike_that_is_over_within_a_hundred_steps_is_fast(seed: int) -> None:
+    one = the_one_in(run_of(curve(seed=seed) + decay(POINTS, 2000, 1.5, 6)))
+    assert one.kind is Kind.SPIKE_FAST
+    assert one.start_step == one.detected_step == 2000
+    assert one.severity is Severity.INFO
+    assert one.end_step is not None
+    assert one.end_step - 2000 < 60
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_spike_that_needs_longer_is_slow(seed: int) -> None:
+    one = the_one_in(run_of(curve(seed=seed) + decay(POINTS, 1500, 2.0, 90)))
+    assert one.kind is Kind.SPIKE_SLOW
+    assert one.severity is Severity.WARNING
+    assert 1500 <= one.start_step <= 1501
+    assert one.end_step is not None
+    assert 200 < one.end_step - 1500 < 600
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_spike_that_settles_higher_is_unrecovered(seed: int) -> None:
+    value = curve(seed=seed) + decay(POINTS, 1500, 2.0, 40) + plateau(1500, 0.4)
+    one = the_one_in(run_of(value))
+    assert one.kind is Kind.SPIKE_UNRECOVERED
+    assert one.severity is Severity.CRITICAL
+    assert one.end_step is None
+    assert "Roll back to a checkpoint before step 1,500" in one.advice
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.03, 0.1])
+def test_a_slow_drift_upwards_is_divergence(noise: float) -> None:
+    one = the_one_in(run_of(curve(noise=noise, seed=4) + ramp(1500, 0.002)))
+    assert one.kind is Kind.DIVERGENCE
+    assert 1450 <= one.start_step <= 1750
+    assert one.detected_step < 1800
+
+
+def test_a_spike_is_spoken_of_at_once_and_named_as_it_develops() -> None:
+    run = run_of(curve(seed=3) + decay(POINTS, 1500, 2.0, 40) + plateau(1500, 0.4))
+    kinds = [the_one_in(prefix(run, attempt=0, step=1500 + later)).kind for later in (0, 50, 200, 900)]
+    assert kinds == [Kind.SPIKE_FAST, Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED]
+
+
+def test_a_level_that_comes_back_at_last_was_a_slow_spike() -> None:
+    run = run_of(curve(seed=3) + plateau(1000, 0.5) - plateau(2200, 0.5))
+    assert the_one_in(prefix(run, attempt=0, step=2000)).kind is Kind.SPIKE_UNRECOVERED
+    assert the_one_in(run).kind is Kind.SPIKE_SLOW
+
+
+def test_two_spikes_are_two_findings_even_close_together() -> None:
+    value = curve(seed=1)
+    value[[1500, 1528]] += 1.5
+    first, second = found_in(run_of(value))
+    assert (first.start_step, second.start_step) == (1500, 1528)
+    assert first.kind is second.kind is Kind.SPIKE_FAST
+
+
+def test_an_aftershock_is_part_of_its_spike() -> None:
+    value = curve(seed=1) + decay(POINTS, 1500, 3.0, 5)
+    value[1530] += 0.6
+    assert the_one_in(run_of(value)).start_step == 1500
+
+
+def test_a_spike_while_the_last_one_is_not_back_is_told_apart() -> None:
+    value = curve(seed=2) + plateau(1000, 0.5) + decay(POINTS, 2200, 3.0, 5)
+    first, second = found_in(run_of(value))
+    assert first.kind is Kind.SPIKE_UNRECOVERED
+    assert (second.kind, second.start_step) == (Kind.SPIKE_FAST, 2200)
+
+
+@pytest.mark.parametrize("interval", [1, 5, 10, 50, 100])
+def test_recovery_counts_steps_whatever_the_interval_of_the_log(interval: int) -> None:
+    steps = np.arange(1, 1201) * interval
+    excess = np.where(steps >= 600 * interval, 2.0 * np.exp(-(steps - 600.0 * interval) / (20 * interval)), 0)
+    one = the_one_in(run_of(curve(1200, seed=7) + excess, step=steps))
+    assert one.start_step == 601 * interval or one.start_step == 600 * interval
+    assert one.end_step is not None
+    lasted = one.end_step - one.start_step
+    assert one.kind is (Kind.SPIKE_FAST if lasted < 100 else Kind.SPIKE_SLOW)
+    assert 30 * interval < lasted < 130 * interval
+
+
+def test_losses_near_zero_and_below_have_spikes_too() -> None:
+    random = np.random.default_rng(5)
+    value = -0.5 + 0.02 * random.standard_normal(POINTS)
+    value[2000:2010] += 0.5
+    assert the_one_in(run_of(value)).kind is Kind.SPIKE_FAST
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_loss_that_is_no_number_is_told_at_once(bad: float) -> None:
+    value = curve(seed=1)
+    value[1800:] = bad
+    one = the_one_in(run_of(value))
+    assert (one.kind, one.start_step, one.detected_step) == (Kind.NONFINITE, 1800, 1800)
+    assert one.severity is Severity.CRITICAL
+    assert one.end_step is None
+
+
+def test_skipped_steps_are_one_finding_each_and_over_soon() -> None:
+    value = curve(seed=1)
+    value[[1000, 1001, 1040]] = np.nan
+    first, second = found_in(run_of(value))
+    assert (first.start_step, first.end_step, second.start_step) == (1000, 1002, 1040)
+    assert first.severity is Severity.WARNING
+
+
+class TestDatasets:
+    """Several datasets logged apart."""
+
+    def run(self, *, rise: tuple[float, float], seed: int = 0) -> RunData:
+        events = decay(POINTS, 1800, 1.0, 12)
+        parts = [curve(seed=seed + n, noise=0.03) + height * events for n, height in enumerate(rise)]
+        return run_of(0.6 * parts[0] + 0.4 * parts[1], loss__web=parts[0], loss__code=parts[1])
+
+    def test_a_spike_on_one_alone_names_it(self) -> None:
+        one = the_one_in(self.run(rise=(0.0, 3.0)))
+        assert one.metric == "loss/code"
+        assert dict(one.labels) == {"dataset": "code"}
+        assert "code alone" in one.summary
+
+    def test_a_spike_on_all_names_the_total(self) -> None:
+        one = the_one_in(self.run(rise=(2.0, 2.5)))
+        assert (one.metric, one.labels) == ("loss", ())
+
+    def test_a_rise_too_small_for_the_total_is_seen_on_its_dataset(self) -> None:
+        web = curve(seed=3, noise=0.03)
+        code = curve(seed=4, noise=0.03) + decay(POINTS, 1800, 1.5, 30)
+        one = the_one_in(run_of(0.98 * web + 0.02 * code, loss__web=web, loss__code=code))
+        assert one.metric == "loss/code"
+
+
+class TestResumes:
+    """An attempt that ends at step 1999, and the one that takes the run up."""
+
+    def run(
+        self, second: np.ndarray, *, rate: np.ndarray | None = None, at: int = 1900, seed: int = 0
+    ) -> RunData:
+        first = curve(2000, seed=seed)
+        step = np.concatenate((np.arange(2000), np.arange(at, at + len(second))))
+        attempt = np.repeat([0, 1], [2000, len(second)])
+        others = {} if rate is None else {"lr": rate}
+        return run_of(np.concatenate((first, second)), step=step, attempt=attempt, **others)
+
+    def healthy(self, seed: int = 50) -> np.ndarray:
+        return curve(3000, seed=seed)[1900:]
+
+    @pytest.mark.parametrize("seed", range(10))
+    def test_a_resume_with_other_batches_is_quiet(self, seed: int) -> None:
+        assert found_in(self.run(self.healthy(seed + 50), seed=seed)) == []
+
+    def test_a_resume_that_repeats_every_value_is_quiet(self) -> None:
+        assert found_in(self.run(curve(2000, seed=0)[1900:], seed=0)) == []
+
+    def test_a_spike_with_the_first_points_belongs_to_the_resume(self) -> None:
+        one = the_one_in(self.run(self.healthy() + decay(1100, 5, 0.8, 40)))
+        assert (one.kind, one.attempt, one.start_step) == (Kind.RESUME_ARTIFACT, 1, 1900)
+        assert one.end_step is not None
+
+    def test_a_level_that_is_higher_from_the_resume_on_belongs_to_it(self) -> None:
+        one = the_one_in(self.run(self.healthy() + 0.06))
+        assert (one.kind, one.start_step) == (Kind.RESUME_ARTIFACT, 1900)
+        assert one.detected_step < 1960
+
+    def test_a_level_that_is_lower_from_the_resume_on_belongs_to_it(self) -> None:
+        one = the_one_in(self.run(self.healthy() - 0.12))
+        assert (one.kind, one.start_step) == (Kind.RESUME_ARTIFACT, 1900)
+        assert "lower" in one.summary
+
+    def test_a_spike_long_after_the_resume_is_a_spike(self) -> None:
+        one = the_one_in(self.run(self.healthy() + decay(1100, 400, 1.5, 5)))
+        assert (one.kind, one.start_step) == (Kind.SPIKE_FAST, 2300)
+
+    def test_a_learning_rate_that_was_not_taken_up_is_told_before_the_loss_shows_it(self) -> None:
+        rate = np.concatenate((np.full(2000, 3e-4), np.linspace(1e-6, 3e-4, 1100)))
+        one = the_one_in(self.run(self.healthy(), rate=rate))
+        assert (one.kind, one.start_step, one.detected_step) == (Kind.RESUME_ARTIFACT, 1900, 1901)
+        assert "learning rate" in one.summary
+
+    def test_a_learning_rate_that_goes_on_is_quiet(self) -> None:
+        schedule = np.linspace(3e-4, 1e-5, 3000)
+        rate = np.concatenate((schedule[:2000], schedule[1900:]))
+        assert found_in(self.run(self.healthy(), rate=rate)) == []
+
+
+class TestHardNegatives:
+    """Things that look like faults and are none."""
+
+    def test_warm_up(self) -> None:
+        level = falling(POINTS)
+        level[:60] = np.linspace(11.0, level[60], 60)
+        assert found_in(run_of(curve(level=level, seed=1))) == []
+
+    def test_a_kink_where_the_learning_rate_begins_to_decay(self) -> None:
+        level = falling(POINTS) - ramp(1500, 0.0003)
+        assert found_in(run_of(curve(level=level, seed=2))) == []
+
+    def test_a_sudden_legitimate_drop(self) -> None:
+        level = falling(POINTS) - 0.6 / (1 + np.exp(-(np.arange(POINTS) - 1500) / 20.0))
+        assert found_in(run_of(curve(level=level, seed=3))) == []
+
+    @pytest.mark.parametrize("interval", [(1, 10), (10, 1)])
+    def test_a_change_of_the_log_interval_with_its_noise(self, interval: tuple[int, int]) -> None:
+        for seed in range(5):
+            random = np.random.default_rng(seed)
+            apart = np.repeat(interval, 1500)
+            value = 2.5 * (1 + 0.06 * random.standard_normal(POINTS) / np.sqrt(apart))
+            assert found_in(run_of(value, step=np.cumsum(apart))) == []
+
+    def test_a_batch_that_grows_with_its_noise_shrinking(self) -> None:
+        noise = 0.1 / np.sqrt(np.repeat([1, 2, 4], 1000))
+        random = np.random.default_rng(3)
+        assert found_in(run_of(falling(POINTS) * (1 + noise * random.standard_normal(POINTS)))) == []
+
+    def test_a_planned_warm_restart_of_the_learning_rate(self) -> None:
+        rate = np.tile(np.linspace(3e-4, 1e-5, 1000), 3)
+        value = curve(seed=4, noise=0.03)
+        for start in (1000, 2000):
+            value += decay(POINTS, start, 0.1, 200)
+        assert found_in(run_of(value, lr=rate)) == []
+
+    def test_high_noise(self) -> None:
+        for seed in range(5):
+            assert found_in(run_of(curve(noise=0.3, seed=seed))) == []
