@@ -73,7 +73,7 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     (
         Role.LOSS,
         (
-            r"(lm|train|training|reduced_train|ce|cross_entropy|global_avg|nll|total|policy)_(loss|nll)(_step)?",
+            r"(lm|train|training|epoch|batch|reduced_train|ce|cross_entropy|global_avg|nll|total|policy)_(loss|nll)(_step)?",
             r"loss/train(/total)?",
             r"(loss|nll|trl|cross_?entropy)(loss)?(_step)?",
         ),

@@ -25,6 +25,7 @@ NAMES = {
         "loss_metrics/global_avg_loss",
         "learning/loss",
         "train/nll",
+        "train/epoch_loss",
     ],
     Role.EVAL_LOSS: [
         "eval/loss",
@@ -37,6 +38,7 @@ NAMES = {
         "valid/loss",
         "test_loss",
         "loss/val",
+        "validation/epoch_loss",
     ],
     Role.DATASET_LOSS: ["loss/cm4", "train/loss/books"],
     Role.THROUGHPUT: [
