@@ -161,17 +161,18 @@ def _values(kind: int, steps: int, random: np.random.Generator) -> FloatArray:
 
 def _size(engine: Engine) -> int:
     """Bytes in use, without free pages."""
-    with engine.connect() as connection:
-        if engine.dialect.name == "sqlite":
-            count, free, size = (
-                connection.scalar(text(f"PRAGMA {name}"))
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            pages, free, size = (
+                int(connection.scalar(text(f"PRAGMA {name}")) or 0)
                 for name in ("page_count", "freelist_count", "page_size")
             )
-            return int((count - free) * size)
-        tables = ("log", "chunk", "timeline", "series", "accepted_batch", "latest")
-        return sum(
-            int(connection.scalar(text(f"SELECT pg_total_relation_size('{table}')")) or 0) for table in tables
-        )
+        return (pages - free) * size
+    tables = ("log", "chunk", "timeline", "series", "accepted_batch", "latest", "writer")
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM"))
+        sizes = [connection.scalar(text(f"SELECT pg_total_relation_size('{table}')")) for table in tables]
+    return sum(int(size or 0) for size in sizes)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from holter.server.store.snapshot import ChunkRow, Snapshot
 from holter.types import IntArray
 
 _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
-_LEFT = 700_000  # points that may stay in the log because their series are short
+_LEFT = 1_000_000  # points that may stay in the log because their series are short
 _LEAST = (256, 32, 1)  # points that make a chunk worth its overhead; smaller if too many would be left
 _TAIL = CHUNK // 2  # an attempt's newest chunk is made anew, larger, until it has this many points
 
