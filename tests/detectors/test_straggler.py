@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,22 @@ def test_waits_alone_point_at_the_rank_that_waits_least() -> None:
     ]
     (finding,) = found(only)
     assert finding.labels == (("rank", "6"),)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        lambda rng, shape: 0.005 * rng.standard_t(3, shape),
+        lambda rng, shape: 0.01 * rng.gamma(1.0, 1.0, shape),
+        lambda rng, shape: 0.006 * rng.normal(0, 1, shape) + 0.3 * (rng.random(shape) < 0.003),
+    ],
+    ids=["heavy tails", "leaning to the slow side", "hiccups of all ranks"],
+)
+def test_false_alarms_stay_below_a_tenth_per_ten_thousand_points(noise: Callable[..., np.ndarray]) -> None:
+    alarms, points = 0, 0
+    for seed in range(4):
+        compute = np.exp(noise(np.random.default_rng(seed), (2000, 16)))
+        ranks = [series("compute_time", compute[:, rank], rank=rank) for rank in range(16)]
+        alarms += len(found(ranks))
+        points += compute.size
+    assert alarms / points * 1e4 <= 0.1
