@@ -71,7 +71,7 @@ def application(parts: Parts) -> FastAPI:
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)
     app.include_router(pages.router)
-    app.add_exception_handler(HTTPException, answers.on_http_error)
+    app.add_exception_handler(HTTPException, pages.on_http_error)
     app.add_exception_handler(RequestValidationError, answers.on_invalid_request)
     app.add_exception_handler(UnknownRunError, answers.on_unknown)
     app.add_exception_handler(UnknownIncidentError, answers.on_unknown)

@@ -7,7 +7,9 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
 from jinja2 import Environment, select_autoescape
+from starlette.exceptions import HTTPException
 
+from holter.server.api import answers
 from holter.server.api.answers import refused
 from holter.server.pages import PLOTLY_PATH, PageFile, Pages, plotly
 
@@ -41,6 +43,15 @@ def static(hash: str, path: str, request: Request) -> Response:
 def plotting_library(request: Request) -> Response:
     """Plotly, from the installed package."""
     return _file(request, plotly(), ALWAYS)
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """A browser that asks for a page there is not gets the one that says so; all else gets a sentence."""
+    assert isinstance(error, HTTPException)
+    wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if error.status_code == 404 and wants_page and not request.url.path.startswith("/api/"):
+        return Response(_pages.index(), 404, {"Cache-Control": "no-cache"}, "text/html")
+    return await answers.on_http_error(request, error)
 
 
 @router.get("/docs")

@@ -101,6 +101,16 @@ def test_an_unknown_run_says_so_and_offers_the_way_back(open_page: Opener, serve
     open_page.allow("404")
 
 
+def test_an_address_that_leads_nowhere_says_so_and_offers_the_way_on(
+    open_page: Opener, server: Server
+) -> None:
+    page = open_page(f"{server.address}/no/such/page")
+    expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Incidents").click()
+    expect(page).to_have_url(f"{server.address}/incidents")
+    open_page.allow("404")
+
+
 def test_an_overview_without_runs_says_what_to_do_next(open_page: Opener, tmp_path: Path) -> None:
     empty = Server(tmp_path)
     try:
