@@ -17,9 +17,10 @@ from holter.server.facts import Facts, read_facts, spans_of, spent
 from holter.server.goodput import lost_from
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow
 from holter.server.store import Store
+from holter.server.store.intake import labels_text
 from holter.server.store.state import key_of
 from holter.server.strip import charts
-from holter.types import SeriesKey
+from holter.types import Labels, SeriesKey
 
 REMEMBERED_RUNS = 512
 STRIP_INCIDENTS = 200
@@ -101,13 +102,15 @@ class Overview:
             raise UnknownRunError(f"There is no run {public_id}.")
         return found
 
-    def keys(self, run_id: int, metrics: Iterable[str]) -> list[SeriesKey]:
-        """The series of a run that have these metrics, in the order of their keys."""
+    def keys(self, run_id: int, metrics: Iterable[str], labels: Labels | None = None) -> list[SeriesKey]:
+        """A run's series of these metrics, and with these labels if given, in the order of their keys."""
         wanted = [metric for metric in set(metrics) if "\0" not in metric]  # PostgreSQL has no room for it
         query = select(SeriesRow.metric, SeriesRow.labels)
+        query = query.where(SeriesRow.run_id == run_id, SeriesRow.metric.in_(wanted))
+        if labels is not None:
+            query = query.where(SeriesRow.labels == labels_text(labels))
         with Session(self._engine) as session:
-            rows = session.execute(query.where(SeriesRow.run_id == run_id, SeriesRow.metric.in_(wanted)))
-            return sorted(key_of(metric, labels) for metric, labels in rows)
+            return sorted(key_of(metric, text) for metric, text in session.execute(query))
 
     def public_id(self, run_id: int) -> str | None:
         """The id that addresses show for a run of the store."""

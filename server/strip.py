@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, SeriesKey
 
+_role = lru_cache(maxsize=100_000)(role_of)  # thousands of ranks, asked for with each look at a run
 BINS = 120
 CHART_SERIES = 50
 SPEAKING = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
@@ -46,7 +48,7 @@ def speakers(series: Iterable[Counted]) -> dict[Role, SeriesKey]:
     ranked = sorted(series, key=lambda one: (len(one.key.labels), -one.points, len(one.key.metric), one.key))
     best: dict[Role, SeriesKey] = {}
     for one in ranked:
-        best.setdefault(role_of(one.key), one.key)
+        best.setdefault(_role(one.key), one.key)
     return {role: best[role] for role in SPEAKING if role in best}
 
 
@@ -57,7 +59,7 @@ def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
     """
     groups: dict[tuple[Role, str], list[SeriesKey]] = {}
     for one in series:
-        role = role_of(one.key)
+        role = _role(one.key)
         if role is not Role.OTHER:
             groups.setdefault((role, "" if role in _TOGETHER else one.key.metric), []).append(one.key)
     order = list(_TITLES)

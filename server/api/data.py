@@ -47,7 +47,7 @@ def chart_data(
     if isinstance(wanted, str):
         return refused_fields([(("query", "labels"), wanted)])
     internal = parts.overview.run_id(run_id)
-    keys = [key for key in parts.overview.keys(internal, metric) if wanted in (None, key.labels)]
+    keys = parts.overview.keys(internal, metric, wanted)
     if len(keys) > SERIES_LIMIT:
         reason = (
             f"these are {len(keys)} series, expected at most {SERIES_LIMIT}: name labels, or fewer metrics"
@@ -72,9 +72,12 @@ def _labels(text: str | None) -> Labels | str | None:
     if text is None:
         return None
     try:
-        return labels_of(msgspec.json.decode(text, type=dict[str, str | int | float | bool]))
+        found = labels_of(msgspec.json.decode(text, type=dict[str, str | int | float | bool]))
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         return f"expected a JSON object of names and values: {error}"
+    if any("\0" in name + value for name, value in found):
+        return "expected text without NUL"
+    return found
 
 
 def _series(one: ChartSeries) -> dict[str, Any]:
