@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, tuple_
 
 from holter.server.models import Attempt, Chunk, LogEntry, SeriesRow, Timeline
 from holter.server.store.block import Block, Points, decode_entry
@@ -82,10 +82,9 @@ class Snapshot:
         if keys is None:
             rows = self._connection.execute(query).all()
         else:
-            texts = {(key.metric, labels_text(key.labels)) for key in keys}
-            metrics = sorted({metric for metric, _ in texts})
-            found = self._in_parts(query, SeriesRow.metric, metrics)
-            rows = [row for row in found if (row.metric, row.labels) in texts]
+            # no series has a name with NUL, and PostgreSQL refuses to look for one
+            texts = sorted((key.metric, labels_text(key.labels)) for key in keys if "\0" not in key.metric)
+            rows = list(self._in_parts(query, tuple_(SeriesRow.metric, SeriesRow.labels), texts))
         named = sorted((key_of(row.metric, row.labels), row.id) for row in rows)
         self._names |= {number: key for key, number in named}
         return {number: key for key, number in named}

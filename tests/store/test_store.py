@@ -164,7 +164,7 @@ def test_sparse_columns_labels_and_ranges(store: Store) -> None:
     assert np.isnan(found[rank].time).all()
     assert store.read(run, [LOSS], from_step=3, to_step=5)[LOSS].step.tolist() == [3, 4, 5]
     assert len(store.read(run, [rank], from_step=3, to_step=5)[rank]) == 0
-    assert store.read(run, [SeriesKey("absent")]) == {}
+    assert store.read(run, [SeriesKey("absent"), SeriesKey("a\0b"), SeriesKey("step_time")]) == {}
     assert [str(one.key) for one in store.series(run)] == ["loss", 'step_time{host=a"b,é,rank=3}']
 
 
