@@ -23,11 +23,13 @@ SHORT = (1, 2, 3, 5)
 _WINDOWS = ((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128), (256, 0), (256, 256))
 """Points whose mean is held against the mean before them, and the points left out between: a slow rise
 would raise its own reference."""
+DRIFT = 64
+"""A spike is seen by its first points; what takes as many as this to be seen is a drift."""
 _SLOW = 32
 _LOOK_BACK = 512
 """The level before a rise seen by that many points or more is the lowest within so many points."""
-_GRID, _COARSE_GRID, _COARSE_FROM = 64, 512, 4096
-"""The noise is measured anew after so many points; later in a long series more rarely."""
+_GRIDS = ((64, 8), (4096, 64), (65536, 512), (np.inf, 2048))
+"""Up to so many points, the noise is measured anew after so many: more rarely later in a long series."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +169,8 @@ class _Scan:
                 at = self._close(excursion)
 
     def _goes_on(self, excursion: Excursion) -> bool:
-        """Whether it belongs to one that has not come back: a rise by less than half of what that rose."""
+        """Whether it belongs to one that has not come back: a rise by less than half of what that rose, or
+        one that leads a drift no higher than it was."""
         earlier = self.lasting
         if earlier is None:
             return False
@@ -176,15 +179,15 @@ class _Scan:
             return False
         values = self.stretch.value
         highest = float(values[earlier.start : excursion.start].max(initial=earlier.baseline))
-        last = values[excursion.start : excursion.detected + 1]
-        return float(last.mean()) - excursion.baseline < 0.5 * (highest - earlier.baseline)
+        now = float(values[excursion.start : excursion.detected + 1].mean())
+        if earlier.width >= DRIFT:
+            return now < highest
+        return now - excursion.baseline < 0.5 * (highest - earlier.baseline)
 
     def _next_cut(self, at: int, end: int) -> int:
         """Where this piece ends: the noise is constant within it, and so is the spacing, or it grows."""
         count = self.history.count
-        grid = _GRID if count < _COARSE_FROM else _COARSE_GRID
-        if count < 2 * FEWEST:
-            grid = 8
+        grid = next(apart for upto, apart in _GRIDS if count < upto)
         cut = min(at + grid - count % grid, end)
         finer = np.flatnonzero(self.spacing[at + 1 : cut] * 1.5 < self.spacing[at : cut - 1])
         return at + 1 + int(finer[0]) if len(finer) else cut
@@ -316,6 +319,7 @@ class _Scan:
                 self.stretch.step[start:],
                 self.stretch.value[start:],
                 seen=alarm.at - start,
+                width=alarm.width,
                 baseline=baseline,
                 fall=self.history.fall(noise),
                 noise=noise,

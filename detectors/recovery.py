@@ -55,20 +55,23 @@ def tolerance(baseline: float, noise: Noise) -> float:
 
 
 def follow(
-    step: IntArray, value: FloatArray, *, seen: int, baseline: float, fall: Fall, noise: Noise
+    step: IntArray, value: FloatArray, *, seen: int, width: int, baseline: float, fall: Fall, noise: Noise
 ) -> Return:
-    """Follow an excursion from its first point through the points [n] of its attempt; see `_follow`."""
+    """Follow an excursion from its first point through the points [n] of its attempt; see `_follow`.
+
+    It was seen at point `seen`, by `width` points: as many must be back.
+    """
     size = 4096
     while True:
         # most are over soon: the rest of a long attempt is looked at only for those that last
-        found = _follow(step[:size], value[:size], seen, baseline, fall, noise)
+        found = _follow(step[:size], value[:size], seen, width, baseline, fall, noise)
         if size >= len(step) or found.confirmed is not None:
             return found
         size *= 4
 
 
 def _follow(
-    step: IntArray, value: FloatArray, seen: int, baseline: float, fall: Fall, noise: Noise
+    step: IntArray, value: FloatArray, seen: int, width: int, baseline: float, fall: Fall, noise: Noise
 ) -> Return:
     """How an excursion went on, as far as these points [n] tell.
 
@@ -82,7 +85,7 @@ def _follow(
     excess = value - baseline - np.where(elapsed < _ON_TREND, fall.after(elapsed), 0.0)
     # on the trend is who cannot be told from it by eye; on the old level, who is no higher
     allowed = np.where(elapsed < _ON_TREND, tolerance(baseline, noise), 0.05 * noise.sigma)
-    back, confirmed, resume = _search(step, excess, seen, allowed, noise)
+    back, confirmed, resume = _search(step, excess, seen, max(width, _NEAR), allowed, noise)
     over = len(excess) if back is None else max(back, 1)
     peak = int(np.argmax(excess[:over]))
     upto = len(excess) if confirmed is None else confirmed
@@ -113,12 +116,14 @@ def _half(step: IntArray, excess: FloatArray) -> int:
 
 
 def _search(
-    step: IntArray, excess: FloatArray, seen: int, allowed: FloatArray, noise: Noise
+    step: IntArray, excess: FloatArray, seen: int, fewest: int, allowed: FloatArray, noise: Noise
 ) -> tuple[int | None, int | None, int]:
     """The point of the return, the point that confirms it, and where to look for the next excursion."""
     at, size = seen, 256
     while at + _NEAR <= len(excess):
-        found = _first_return(step, excess, np.arange(at, min(at + size, len(excess))), allowed, noise)
+        found = _first_return(
+            step, excess, np.arange(at, min(at + size, len(excess))), fewest, allowed, noise
+        )
         if found is not None:
             return found
         at, size = at + size, size * 2
@@ -126,12 +131,12 @@ def _search(
 
 
 def _first_return(
-    step: IntArray, excess: FloatArray, starts: IntArray, allowed: FloatArray, noise: Noise
+    step: IntArray, excess: FloatArray, starts: IntArray, fewest: int, allowed: FloatArray, noise: Noise
 ) -> tuple[int, int, int] | None:
     """The first of some points from where on the series is back: on average over the next few points, and
     over the next steps, unless another rise comes in between that is high enough to be another event."""
     starts = starts[starts + _NEAR <= len(excess)]
-    far = np.maximum(np.searchsorted(step, step[starts] + _FAR), starts + _NEAR)
+    far = np.maximum(np.searchsorted(step, step[starts] + _FAR), starts + fewest)
     # a window that reaches beyond what was seen is undecided, and so are all after it
     until = np.minimum(far, len(excess))
     base = int(starts[0])

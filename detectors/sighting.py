@@ -44,6 +44,8 @@ def is_same(earlier: Sighting, later: Sighting) -> bool:
     """Whether a sighting in another series is the event that was already spoken of."""
     if earlier.excursion.attempt != later.excursion.attempt or earlier.series is later.series:
         return False
+    if earlier.detected_step > later.detected_step:
+        return False
     if earlier.is_open_at(later.detected_step):
         return True
     back = earlier.step(earlier.excursion.returns.back)

@@ -87,6 +87,7 @@ class SpikeDetector:
                 continue
             # its own curve tells best how it went on
             own = next((s for s in sightings if s.series is scope.alone and is_same(sighting, s)), None)
+            spoken += [own] if own is not None else []
             key = SeriesKey(scope.alone.key.metric, dataset_labels(scope.alone))
             yield self._finding(sighting, key, scope.seen, rates, development=own)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.detectors.excursion import Excursion, Stretch
+from holter.detectors.excursion import DRIFT, Excursion, Stretch
 from holter.detectors.recovery import SETTLED_STEPS
 from holter.detectors.tuning import Tuning
 from holter.types import Kind, Severity
@@ -19,8 +19,6 @@ _SEVERITY = {
 KINDS = frozenset(_SEVERITY)
 _SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 8
 """A spike is at half of its height sooner; what takes longer is a drift."""
-_SLOW_WIDTH = 64
-"""A spike is seen by its first points; what takes as many as this to be seen is a drift."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +53,7 @@ def _provisional(excursion: Excursion, stretch: Stretch, tuning: Tuning, elapsed
     step = stretch.step[excursion.start :]
     half = excursion.returns.half
     is_slow = half >= _SLOW_RISE_POINTS and step[half] - step[0] >= _SLOW_RISE_STEPS
-    if is_slow or excursion.width >= _SLOW_WIDTH:
+    if is_slow or excursion.width >= DRIFT:
         return Kind.DIVERGENCE
     if elapsed < tuning.fast_recovery_steps:
         return Kind.SPIKE_FAST
