@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holter.server.access import Access
-from holter.server.api.answers import refused
+from holter.server.api.answers import on_database_away, refused
 
 # the pages' files hold nothing secret: they must load before anyone can log in
 OPEN_TO_ALL = re.compile(
@@ -40,15 +43,22 @@ class Door:
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
         open_to_all = OPEN_TO_ALL.fullmatch(scope["path"]) is not None
-        knows_people = self._access.login_required or "authorization" in headers
-        if knows_people and self._access.stale and not scope["path"].startswith(("/healthz", "/static/")):
-            await run_in_threadpool(self._access.refresh)
+        api = scope["path"].startswith("/api/")
+        guarded = _guarded(send, api=api)
+        if api or not open_to_all or "authorization" in headers:
+            try:
+                await self._refresh(headers)
+            except SQLAlchemyError as error:
+                return await (await on_database_away(Request(scope), error))(scope, receive, guarded)
         refusal = self._access.refuse(scope["method"], headers, open_to_all=open_to_all)
-        guarded = _guarded(send, api=scope["path"].startswith("/api/"))
         if refusal is None:
             return await self._app(scope, receive, guarded)
         challenge = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
         await refused(refusal.status, refusal.reason, challenge)(scope, receive, guarded)
+
+    async def _refresh(self, headers: Mapping[str, str]) -> None:
+        if (self._access.login_required or "authorization" in headers) and self._access.stale:
+            await run_in_threadpool(self._access.refresh)
 
 
 def _guarded(send: Send, *, api: bool) -> Send:

@@ -42,6 +42,7 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=75,
                 timeout_graceful_shutdown=10,
                 server_header=False,
+                ws="none",
             )
         )
         self._parts = parts

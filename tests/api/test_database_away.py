@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from holter.server import access
 from holter.server.parts import Parts
 from holter.settings import Settings
 
@@ -41,3 +42,30 @@ def test_senders_are_asked_to_come_back_until_the_database_is(
         assert client.get("/readyz").status_code == 200
         assert client.post("/api/v1/ingest", json=BODY).json()["accepted"] == 1
         assert client.get("/api/v1/runs").json()["runs"][0]["points"] == 1
+
+
+def test_who_is_known_is_not_guessed_while_tokens_cannot_be_read(
+    postgres_server: str,
+    postgres_url: str,
+    serve: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    monkeypatch.setattr(access, "TOKENS_TRUSTED_SECONDS", 0.0)
+    name = make_url(postgres_url).database
+    settings = Settings(database_url=postgres_url, password="correct horse")  # type: ignore[arg-type]
+    with (
+        serve(settings) as (_, address),
+        httpx.Client(base_url=address, timeout=30) as client,
+        psycopg.connect(postgres_server, autocommit=True) as admin,
+    ):
+        assert client.get("/api/v1/runs").status_code == 401
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+        for path in ("/api/v1/runs", "/api/v1/session", "/metrics"):
+            assert client.get(path, headers={"Authorization": "Bearer x"}).status_code == 503
+        for path in ("/healthz", "/login"):
+            assert client.get(path).status_code == 200
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        assert client.get("/api/v1/runs").status_code == 401
