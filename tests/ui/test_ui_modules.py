@@ -240,6 +240,15 @@ def test_nan_stands_on_the_axis_and_infinity_is_an_arrow_at_the_edge(call: Call)
     assert marks["marker"]["symbol"] == ["x-thin", "triangle-up"]
 
 
+def test_no_line_is_drawn_through_a_value_that_is_no_number(call: Call) -> None:
+    one = rolled_back()
+    one["nonfinite"] = [{"attempt": 1, "step": 4, "value": "NaN"}]
+    resumed = next(
+        drawn for drawn in call("chart.js", "traces", picture([one])) if "attempt 1" in drawn["name"]
+    )
+    assert resumed["y"] == [3.0, 2.9, None, 2.8]
+
+
 def incident(**more: Any) -> dict[str, Any]:
     return {
         "id": 1,

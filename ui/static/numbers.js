@@ -11,7 +11,7 @@ import { stateMark } from "./words.js";
 
 /**
  * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
- * 1,000 steps (least squares). Null with fewer than 8 points. Pure.
+ * 1,000 steps (least squares). Null with fewer than 8 points or 100 steps. Pure.
  * @param {ChartSeries | undefined} series
  */
 export function slope(series) {
@@ -22,8 +22,8 @@ export function slope(series) {
         ? one.band.step.map((step, i) => [step, /** @type {any} */ (one.band).mean[i]])
         : one.step.map((step, i) => [step, one.value[i]]),
     );
-  if (points.length < 8) return null;
   const steps = points.map(([step]) => step);
+  if (points.length < 8 || steps[steps.length - 1] - steps[0] < 100) return null;
   const from = lowerBound(steps, steps[steps.length - 1] - 0.1 * (steps[steps.length - 1] - steps[0]));
   const tail = points.slice(Math.min(from, points.length - 8));
   const meanX = tail.reduce((sum, [x]) => sum + x, 0) / tail.length;

@@ -1,7 +1,7 @@
 // @ts-check
 /** Curves, marks, bands and ticks as the plotting library wants them. Pure: data in, plain objects out. */
 
-import { along, bandPlaces, milliseconds, placesOf, smooth } from "./curves.js";
+import { along, bandPlaces, lowerBound, milliseconds, placesOf, smooth } from "./curves.js";
 import { numeric } from "./format.js";
 
 /** @typedef {import("./types.js").ChartSeries} ChartSeries */
@@ -68,25 +68,43 @@ function curveTraces(picture, one, segment, colour, faint) {
   const name = `${labelText(one)} attempt ${segment.attempt}`;
   const width = faint ? 0.8 : 1.6;
   const parts = [];
+  const gaps = reduced ? [] : gapsOf(one, segment);
+  /** @param {number[]} y @param {Parameters<typeof line>[2]} look */
+  const drawn = (y, look) => line(...broken(xs, y, gaps), look);
   if (reduced && !faint) parts.push(bandTrace(segment, axis, colour, name));
   if (smoothing > 0 && !faint) {
-    parts.push(line(xs, values, { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` }));
-    parts.push(line(xs, smooth(values, smoothing), { colour, width: 1.8, name: `${name} smoothed` }));
+    parts.push(drawn(values, { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` }));
+    parts.push(drawn(smooth(values, smoothing), { colour, width: 1.8, name: `${name} smoothed` }));
   } else {
-    parts.push(
-      line(xs, values, {
-        colour,
-        width: reduced || few ? width : Math.min(width, 1.2),
-        opacity: faint ? 0.55 : 1,
-        name,
-        dots: few,
-      }),
-    );
+    const thickness = reduced || few ? width : Math.min(width, 1.2);
+    parts.push(drawn(values, { colour, width: thickness, opacity: faint ? 0.55 : 1, name, dots: few }));
   }
   return parts;
 }
 
-/** @param {number[]} x @param {number[]} y @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} look */
+/** After which of its points a segment was interrupted by values that are no numbers. @param {ChartSeries} one @param {Segment} segment */
+function gapsOf(one, segment) {
+  const own = one.nonfinite.filter((mark) => mark.attempt === segment.attempt);
+  const after = own.map((mark) => lowerBound(segment.step, mark.step) - 1);
+  return [...new Set(after)].filter((k) => k >= 0 && k < segment.step.length - 1).sort((a, b) => b - a);
+}
+
+/**
+ * A line is broken where a value is no number: nothing is drawn through it.
+ * @param {number[]} x @param {number[]} y @param {number[]} gaps after which points, the last first
+ * @returns {[(number | null)[], (number | null)[]]}
+ */
+function broken(x, y, gaps) {
+  /** @type {[(number | null)[], (number | null)[]]} */
+  const [xs, ys] = [[...x], [...y]];
+  for (const k of gaps) {
+    xs.splice(k + 1, 0, xs[k]);
+    ys.splice(k + 1, 0, null);
+  }
+  return [xs, ys];
+}
+
+/** @param {(number | null)[]} x @param {(number | null)[]} y @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} look */
 function line(x, y, { colour, width, opacity = 1, name, dash = "solid", dots = false }) {
   return {
     type: "scatter",
