@@ -64,12 +64,17 @@ def labels_text(labels: Labels) -> str:
     return json.dumps(labels, ensure_ascii=False, separators=(",", ":"))
 
 
+def as_text(text: str) -> str:
+    """The text as both databases can keep it: what is no character becomes a question mark."""
+    return text.replace("\0", "?").encode(errors="replace").decode()
+
+
 def check_name(what: str, text: str) -> None:
     """Raise ValueError unless both databases can keep the text as a `what`."""
     limit = _LIMITS[what]
     if len(text) > limit:
         raise ValueError(f"{what} {text[:40]!r}… has {len(text)} characters, expected at most {limit}")
-    if "\0" in text or (not text.isascii() and text != text.encode(errors="replace").decode()):
+    if as_text(text) != text:
         raise ValueError(f"{what} {text!r} contains a character that is no text")
 
 

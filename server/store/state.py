@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,8 +16,11 @@ from sqlalchemy import Connection, func, select
 from holter.attempts import Attempts, Writer
 from holter.server.models import Attempt, Chunk, LogEntry, Project, Run, SeriesRow, WriterRow
 from holter.server.store.block import Block, decode_entry
+from holter.server.store.errors import CorruptDataError
 from holter.server.store.progress import Progress, ranges
 from holter.types import FloatArray, Labels, SeriesKey
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -126,9 +130,14 @@ def _load_progress(connection: Connection, run: RunState) -> None:
     for row in connection.execute(grouped):
         columns = ([place[row.series_id]], [int(row.points)], [row.first], [row.last])
         run.progress.setdefault(row.attempt, Progress()).add(*(np.array(c, dtype=np.int64) for c in columns))
-    log = select(LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == run.id)
-    for attempt, payload in connection.execute(log):
-        block = decode_entry(payload)
+    log = select(LogEntry.id, LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == run.id)
+    for entry, attempt, payload in connection.execute(log):
+        try:
+            block = decode_entry(payload)
+        except CorruptDataError as error:
+            # a reader must be told, but the run goes on: new points are not to be refused for it
+            _log.error("run %d, log entry %d: %s", run.id, entry, error)
+            continue
         places = np.array([place[number] for number in block.ids.tolist()], dtype=np.int64)
         take_in(run, attempt, places, block)
 

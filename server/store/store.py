@@ -16,7 +16,7 @@ from holter.server.store import summaries
 from holter.server.store.chart import chart
 from holter.server.store.check import problems
 from holter.server.store.compactor import Compactor
-from holter.server.store.intake import check_name, parcel
+from holter.server.store.intake import as_text, check_name, parcel
 from holter.server.store.ledger import save_cursors
 from holter.server.store.lock import FileLock
 from holter.server.store.snapshot import Snapshot, Steps
@@ -88,8 +88,11 @@ class Store:
     ) -> None:
         """Remember a place in a source that could not be read, once, and how far the source has been read."""
         check_name("source", source)
-        place = unreadable.place.replace("\0", "\ufffd")[:200]
-        row = {"source": source, "place": place, "reason": unreadable.reason.replace("\0", "\ufffd")}
+        row = {
+            "source": source,
+            "place": as_text(unreadable.place)[:200],
+            "reason": as_text(unreadable.reason),
+        }
         same = select(UnreadableRow.id).where(*(getattr(UnreadableRow, name) == row[name] for name in row))
         whose = select(Run.id).join(Project).where(Project.name == project, Run.name == run)
         with writing(self._engine) as connection:

@@ -116,6 +116,19 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
             look()
 
 
+def test_a_run_with_a_damaged_entry_goes_on(engine: Engine) -> None:
+    with running(engine) as store:
+        store.accept(delivery(0, 10))
+        with writing(engine) as connection:
+            damage(connection, "log", "payload")
+    with running(engine) as store:
+        receipt = store.accept(delivery(10, 10))
+        assert not receipt.duplicate
+        with pytest.raises(CorruptDataError):
+            store.compact()
+        assert len(store.check()) == 1
+
+
 def test_wrong_counts_are_found(engine: Engine) -> None:
     with running(engine) as store:
         store.accept(delivery(0, 1000))
