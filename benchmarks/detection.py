@@ -179,7 +179,8 @@ def million_points() -> RunData:
     for rank in range(64):
         times = np.exp(rng.normal(0, 0.01, rows))
         labels = (("rank", str(rank)),)
-        series.append(one_series("compute_time", step[:rows] * 20, np.zeros(rows), times, labels))
+        for metric in ("compute_time", "collective_time"):
+            series.append(one_series(metric, step[:rows] * 20, np.zeros(rows), times, labels))
     return RunData(series={one.key: one for one in series})
 
 

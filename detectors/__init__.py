@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
+from holter.detectors.comm import CommSlowdown
 from holter.detectors.consequences import without_consequences
 from holter.detectors.detector import Detector
 from holter.detectors.nonfinite import NonfiniteDetector
@@ -30,6 +31,7 @@ BUILTIN: tuple[Detector, ...] = (
     RepeatedData(),
     Throughput(),
     Straggler(),
+    CommSlowdown(),
     Stall(),
 )
 

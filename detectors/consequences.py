@@ -25,38 +25,37 @@ _NEAR = 8
 def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     """The findings that stand for an event of their own."""
     all_of_them = list(findings)
-    slow_ranks = [one for one in all_of_them if one.kind is Kind.STRAGGLER]
+    causes = [one for one in all_of_them if one.kind in (Kind.STRAGGLER, Kind.COMM_SLOWDOWN)]
     replays = [one for one in all_of_them if one.kind is Kind.REPEATED_DATA]
     timings = next(iter([*by_rank(run, Role.COMPUTE_TIME), *by_rank(run, Role.STEP_TIME)]), None)
     kept: list[Finding | None] = []
     for finding in all_of_them:
         if finding.kind is Kind.THROUGHPUT_REGRESSION and timings is not None:
-            kept.append(_beside_slow_ranks(finding, slow_ranks, timings, run))
+            kept.append(_beside_causes(finding, causes, timings, run))
         elif not any(_follows(finding, replay) for replay in replays):
             kept.append(finding)
     return [finding for finding in kept if finding is not None]
 
 
-def _beside_slow_ranks(
-    finding: Finding, slow_ranks: list[Finding], timings: Ranks, run: RunData
-) -> Finding | None:
-    """A slow-down of the run waits until the ranks can tell; it is theirs if one was slow by then."""
+def _beside_causes(finding: Finding, causes: list[Finding], timings: Ranks, run: RunData) -> Finding | None:
+    """A slow-down of the run waits until the ranks can tell; it is theirs if they were slow by then."""
     spacing = _spacing(timings, finding)
     spoken = _step_from(run, finding, max(finding.detected_step, finding.start_step + _ROWS * spacing))
     if spoken is None:
         return None
-    causes = [one for one in slow_ranks if _began_with(one, finding, _NEAR * spacing)]
-    if any(one.detected_step <= spoken for one in causes):
+    own = [one for one in causes if _began_with(one, finding, _NEAR * spacing)]
+    if any(one.detected_step <= spoken for one in own):
         return None
     finding = replace(finding, detected_step=spoken, classified_step=spoken)
-    if not causes:
+    if not own:
         return finding
-    rank = dict(causes[0].labels)["rank"]
+    rank = dict(own[0].labels).get("rank")
+    why = "Collectives take longer for all ranks." if rank is None else f"The others wait for rank {rank}."
     return replace(
         finding,
         severity=Severity.INFO,
-        summary=f"{finding.summary} The others wait for rank {rank}.",
-        evidence={**finding.evidence, "because_of_rank": rank},
+        summary=f"{finding.summary} {why}",
+        evidence={**finding.evidence, "because_of": str(own[0].kind) if rank is None else f"rank {rank}"},
     )
 
 
