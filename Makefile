@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test dev lint types check-imports format build clean serve bench
+# the files of core/ are linked one by one (setup.py): a new one there needs installing again
+UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
+
+.PHONY: always demo test dev lint types check-imports format build clean serve bench
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -18,7 +21,7 @@ dev: .venv/test.done  ## an environment for development
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Holter needs Python 3.11 or newer; say which: make PYTHON=python3.12 ...")'
 	@$(PYTHON) -m venv .venv
 
-.venv/server.done: pyproject.toml setup.py constraints.txt | .venv/bin/python
+.venv/server.done: pyproject.toml setup.py constraints.txt $(if $(UNLINKED),always) | .venv/bin/python
 	@echo "Installing Holter into .venv ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[server]'
 	@touch $@
@@ -37,7 +40,7 @@ types: .venv/test.done
 	@$(BIN)/mypy
 
 check-imports: .venv/test.done
-	@$(BIN)/lint-imports --no-logo || $(BIN)/lint-imports
+	@$(BIN)/lint-imports
 
 format: .venv/test.done
 	@$(BIN)/ruff check --fix .
