@@ -44,6 +44,12 @@ def _by_number(key: SeriesKey) -> tuple[str, int, SeriesKey]:
 
 def _matrix(run: RunData, keys: tuple[SeriesKey, ...]) -> Ranks:
     series = [run.series[key] for key in keys]
+    first = series[0]
+    if all(
+        np.array_equal(one.step, first.step) and np.array_equal(one.attempt, first.attempt) for one in series
+    ):
+        value = np.stack([one.value for one in series], axis=1)
+        return Ranks(keys=keys, attempt=first.attempt, step=first.step, value=value)
     attempts = np.concatenate([one.attempt for one in series])
     steps = np.concatenate([one.step for one in series])
     places, row = np.unique(np.stack([attempts, steps]), axis=1, return_inverse=True)

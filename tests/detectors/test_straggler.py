@@ -89,6 +89,16 @@ def test_step_times_of_ranks_serve_where_no_compute_times_are_logged() -> None:
     assert (finding.metric, finding.labels) == ("step_time", (("rank", "3"),))
 
 
+def test_ranks_that_log_at_different_steps_are_compared_where_they_meet() -> None:
+    uneven = []
+    for one in times(slow=[(3, 60, 149, 1.2)]):
+        kept = np.ones(len(one), dtype=bool)
+        kept[int(one.key.labels[0][1]) % 7 :: 7] = False
+        uneven.append(series(one.key.metric, one.value[kept], step=one.step[kept], **dict(one.key.labels)))
+    (finding,) = found(uneven)
+    assert finding.labels == (("rank", "3"),)
+
+
 def test_waits_alone_point_at_the_rank_that_waits_least() -> None:
     rng = np.random.default_rng(0)
     waits = np.exp(rng.normal(0, 0.05, (200, 8)))
