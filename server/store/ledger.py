@@ -67,9 +67,15 @@ class Ledger:
             for index, receipt in zip(indexes, turn.write([parcels[at] for at in indexes]), strict=True):
                 receipts[index] = receipt
             commits += turn.commits
-        cursors = [one.delivery.cursor for one in parcels if one.delivery.cursor is not None]
+        written = [receipt for receipt in receipts if receipt is not None]
+        # a batch that comes again must not take its source's cursor back with it
+        cursors = [
+            one.delivery.cursor
+            for one, receipt in zip(parcels, written, strict=True)
+            if one.delivery.cursor is not None and not receipt.duplicate
+        ]
         save_cursors(connection, cursors, self._clock())
-        return [receipt for receipt in receipts if receipt is not None], commits
+        return written, commits
 
     def _run(self, connection: Connection, project: str, name: str) -> RunState:
         run = self._runs.pop((project, name), None)

@@ -48,7 +48,7 @@ def child(url: str, notes: int) -> None:
     for again in range(max(0, number - 3), number):
         assert store.accept(delivery(again)).duplicate
     while True:
-        store.accept(delivery(number))
+        assert not store.accept(delivery(number)).duplicate
         os.write(notes, f"{number}\n".encode())
         number += 1
 

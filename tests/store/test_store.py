@@ -199,6 +199,8 @@ def test_cursors_are_stored_with_their_points_and_alone(store: Store) -> None:
     later = Cursor(source="f", format="csv", offset=9, identity="i")
     store.save_cursor(later)
     assert store.cursor("f") == later
+    assert store.accept(delivery([1], [1.0], batch_id="a", cursor=at)).duplicate
+    assert store.cursor("f") == later
 
 
 def test_an_unreadable_place_is_remembered_once(store: Store, engine: Engine) -> None:
