@@ -16,13 +16,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 import holter
+from holter.server.access.door import Door
 from holter.server.api import answers, data, health, incidents, ingest, pages, runs, session, stream
 from holter.server.api.answers import FieldProblems, Problem
 from holter.server.api.parameters import only_known
-from holter.server.door import Door
 from holter.server.incidents import UnknownIncidentError
+from holter.server.overview.runs import UnknownRunError
 from holter.server.parts import Parts
-from holter.server.runs import UnknownRunError
 from holter.settings import Settings
 
 API = "/api/v1"

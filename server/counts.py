@@ -16,7 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from holter.server.live import Live
+from holter.server.live.listeners import Live
 from holter.server.models import Incident, Notification, Run, UnreadableRow
 
 

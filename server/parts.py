@@ -10,17 +10,17 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy.engine import make_url
 
-from holter.server.access import Access, refusal_to_start
+from holter.server.access.checks import Access, refusal_to_start
 from holter.server.analysis import AnalysisLoop
 from holter.server.channels import open_channels
 from holter.server.counts import Counts
 from holter.server.database import connect
 from holter.server.incidents import Incidents
-from holter.server.live import Live
+from holter.server.live.listeners import Live
+from holter.server.live.news import tell_commits, tell_incidents
 from holter.server.migrate import upgrade
-from holter.server.news import tell_commits, tell_incidents
 from holter.server.outbox import Outbox, routes
-from holter.server.runs import Overview
+from holter.server.overview.runs import Overview
 from holter.server.store import Store
 from holter.settings import Settings
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from holter.server.channels import ChannelError, Delivered, OpenChannel, open_channels
 from holter.server.channels.message import example
-from holter.server.picture import draw
+from holter.server.pictures.picture import draw
 from holter.settings import Settings, SettingsError, load
 
 _NONE = "No channels are set up. docs/alerts.md says how, in three steps each."

@@ -17,7 +17,7 @@ import holter
 from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
 from holter.ingest import formats
-from holter.server.access import refusal_to_start
+from holter.server.access.checks import refusal_to_start
 from holter.server.channels import ChannelError, open_channels
 from holter.server.database import connect
 from holter.server.listen import PortTakenError, bind

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from holter.commands.db import add_database_flags, on_database
 from holter.commands.serve import refuse
-from holter.server import tokens
+from holter.server.access import tokens
 from holter.server.models import Token
 
 

@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from holter.server.forms import BodyError, Where
+from holter.server.intake.forms import BodyError, Where
 
 _logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from holter.server.api.answers import Answer, Problem, number, refused_fields
 from holter.server.api.shapes import ChartData
-from holter.server.forms import STEP_LIMIT
+from holter.server.intake.forms import STEP_LIMIT
 from holter.server.parts import OfServer
 from holter.server.store import ChartSeries, Segment
 from holter.types import Labels, labels_of

@@ -11,11 +11,11 @@ import zstandard
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from holter.server import intake
 from holter.server.api.answers import Answer, Problem, on_unreadable_body, refused
 from holter.server.api.schemas import INGEST_BODY
 from holter.server.api.shapes import Accepted
-from holter.server.forms import BodyError
+from holter.server.intake import deliveries
+from holter.server.intake.forms import BodyError
 from holter.server.parts import OfServer
 from holter.server.store import Receipt, StoreBusyError, StoreClosedError
 
@@ -23,11 +23,11 @@ DURABLE_SECONDS = 30.0
 RETRY_SECONDS = "1"
 LARGE_BODY = 256 * 1024
 ZSTD_WINDOW = 2**27
-Form = Callable[[bytes], intake.Intake]
+Form = Callable[[bytes], deliveries.Intake]
 _FORMS: dict[str, Form] = {
-    "application/json": intake.from_json,
-    "application/msgpack": intake.from_msgpack,
-    "application/x-msgpack": intake.from_msgpack,
+    "application/json": deliveries.from_json,
+    "application/msgpack": deliveries.from_msgpack,
+    "application/x-msgpack": deliveries.from_msgpack,
 }
 
 router = APIRouter(tags=["ingest"])
@@ -83,7 +83,7 @@ async def ingest(request: Request, parts: OfServer) -> Answer:
     return _told(parts, _acknowledged(parts, taken, receipt))
 
 
-def _submit(parts: OfServer, form: Form, body: bytes) -> tuple[intake.Intake, Future[Receipt]]:
+def _submit(parts: OfServer, form: Form, body: bytes) -> tuple[deliveries.Intake, Future[Receipt]]:
     taken = form(body)
     try:
         return taken, parts.store.submit(taken.delivery)
@@ -91,7 +91,7 @@ def _submit(parts: OfServer, form: Form, body: bytes) -> tuple[intake.Intake, Fu
         raise BodyError([((), str(error))]) from error
 
 
-def _acknowledged(parts: OfServer, taken: intake.Intake, receipt: Receipt) -> Answer:
+def _acknowledged(parts: OfServer, taken: deliveries.Intake, receipt: Receipt) -> Answer:
     if not receipt.duplicate:
         parts.counts.points.inc(receipt.accepted)
     return Answer(

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from holter.server.api import answers
 from holter.server.api.answers import refused
-from holter.server.pages import PLOTLY_PATH, PageFile, Pages, plotly
+from holter.server.api.page_files import PLOTLY_PATH, PageFile, Pages, plotly
 
 ALWAYS = "public, max-age=31536000, immutable"
 
@@ -57,7 +57,7 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 @router.get("/docs")
 def reference(request: Request) -> Response:
     """The REST interface for readers, from its OpenAPI description; nothing comes from elsewhere."""
-    source = (files("holter.server") / "reference.html").read_text()
+    source = (files("holter.server.api") / "reference.html").read_text()
     template = Environment(autoescape=select_autoescape(default=True)).from_string(source)
     return Response(template.render(api=request.app.openapi()), media_type="text/html")
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from holter.metrics import role_of
 from holter.server.api.answers import Answer, Problem, number, time_or_none
 from holter.server.api.shapes import RunDetail, Runs, RunState, SeriesList
-from holter.server.news import run_news
+from holter.server.live.news import run_news
 from holter.server.parts import OfServer
 
 router = APIRouter(tags=["runs"])

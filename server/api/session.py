@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from holter.server.access import COOKIE, SESSION_SECONDS
+from holter.server.access.checks import COOKIE, SESSION_SECONDS
 from holter.server.api.answers import Answer, Problem, refused
 from holter.server.api.shapes import SessionState
 from holter.server.parts import OfServer, Parts

@@ -17,7 +17,7 @@ from holter.server.channels.message import compose, summarise
 from holter.server.incidents import Route
 from holter.server.outbox.decide import Pace, Summary, Wait, pause
 from holter.server.outbox.queue import Claim, claim, give_up_strays, next_wait, settle
-from holter.server.picture import Charts, Pictures
+from holter.server.pictures.picture import Charts, Pictures
 
 _logger = logging.getLogger(__name__)
 _LOOK = 5.0

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server import tokens
-from holter.server.access import COOKIE, LOGINS_ALLOWED, SESSION_SECONDS, Access, refusal_to_start
+from holter.server.access import tokens
+from holter.server.access.checks import COOKIE, LOGINS_ALLOWED, SESSION_SECONDS, Access, refusal_to_start
 from holter.server.models import Token
 from holter.server.parts import OpenDoorError, Parts
 from holter.settings import Settings

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.server.forms import BodyError
-from holter.server.intake import from_json, from_msgpack
+from holter.server.intake.deliveries import from_json, from_msgpack
+from holter.server.intake.forms import BodyError
 from holter.types import Batch, SeriesKey
 
 VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "-Infinity"]))

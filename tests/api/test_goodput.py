@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from holter.metrics import Role
-from holter.server.goodput import goodput, lost_from
-from holter.server.strip import BINS, CHART_SERIES, charts, relative_throughput, speakers
+from holter.server.overview.goodput import goodput, lost_from
+from holter.server.overview.strip import BINS, CHART_SERIES, charts, relative_throughput, speakers
 from holter.timeline import Span, superseded
 from holter.types import Series, SeriesKey
 

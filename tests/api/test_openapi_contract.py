@@ -15,7 +15,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from sqlalchemy.orm import Session
 
-from holter.server import tokens
+from holter.server.access import tokens
 from holter.server.parts import Parts
 from holter.settings import Settings
 

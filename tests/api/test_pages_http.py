@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holter.server.pages import FOLDER, PLOTLY_PATH, Pages
+from holter.server.api.page_files import FOLDER, PLOTLY_PATH, Pages
 from holter.server.parts import Parts
 from holter.settings import Settings
 

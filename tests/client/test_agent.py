@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from holter.agent.sink import body_of
-from holter.server.intake import from_msgpack
+from holter.server.intake.deliveries import from_msgpack
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holter.server.live import Live, News
-from holter.server.runs import Overview
+from holter.server.live.listeners import Live, News
+from holter.server.overview.runs import Overview
 from holter.server.store import Commit
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from holter.server.forms import BodyError, Header, Problem, Where, parse_json, parse_msgpack
+from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json, parse_msgpack
 from holter.types import Batch, Delivery, SeriesKey, labels_of
 
 NAME_LIMIT = 200

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holter.server.access import Access
+from holter.server.access.checks import Access
 from holter.server.api.answers import on_database_away, refused
 
 # the pages' files hold nothing secret: they must load before anyone can log in

@@ -13,13 +13,13 @@ from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.analysis import Standing
-from holter.server.facts import Facts, read_facts, spans_of, spent
-from holter.server.goodput import lost_from
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow
+from holter.server.overview.facts import Facts, read_facts, spans_of, spent
+from holter.server.overview.goodput import lost_from
+from holter.server.overview.strip import charts
 from holter.server.store import Store
 from holter.server.store.intake import labels_text
 from holter.server.store.state import key_of
-from holter.server.strip import charts
 from holter.types import Labels, SeriesKey
 
 REMEMBERED_RUNS = 512

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server import tokens
+from holter.server.access import tokens
 from holter.settings import Settings, is_loopback
 
 COOKIE = "holter_session"

@@ -161,12 +161,12 @@ def _asked(chart: Chart, incident: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def draw(asked: Mapping[str, Any], *, timeout: float = 30.0) -> bytes:
-    """A PNG of what holter.server.drawing is asked for.
+    """A PNG of what holter.server.pictures.drawing is asked for.
 
     Raises subprocess.SubprocessError when the process fails or takes longer than `timeout` seconds.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "holter.server.drawing"],
+        [sys.executable, "-m", "holter.server.pictures.drawing"],
         input=json.dumps(asked).encode(),
         capture_output=True,
         timeout=timeout,

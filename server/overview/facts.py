@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from holter.metrics import Role
-from holter.server.goodput import Goodput, goodput, lost_from
+from holter.server.overview.goodput import Goodput, goodput, lost_from
+from holter.server.overview.strip import SPEAKING, relative_throughput, speakers
 from holter.server.store import AttemptSummary, SeriesSummary, Store
-from holter.server.strip import SPEAKING, relative_throughput, speakers
 from holter.timeline import Span
 from holter.types import SeriesKey
 

@@ -1,0 +1,1 @@
+"""Who may come in: the door that every request passes, tokens, sessions."""

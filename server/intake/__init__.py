@@ -1,0 +1,1 @@
+"""Points that arrive over HTTP: their forms, and how they become deliveries."""

@@ -1,0 +1,1 @@
+"""What incidents look like: curves drawn for messages."""
