@@ -17,6 +17,7 @@ from typing import Any
 
 from holter.client import spool as spools
 from holter.client.body import Envelope, Row
+from holter.client.ending import Ending
 from holter.client.identity import Identity, default_name, detect
 from holter.client.notices import Notices
 from holter.client.recorder import Recorder
@@ -158,6 +159,7 @@ class Run:
 
 
 OPEN: set[Run] = set()
+ENDING = Ending()
 
 
 def init(
@@ -205,6 +207,7 @@ def init(
         return Run(None, notices)
     opened = Run(pipe, notices)
     OPEN.add(opened)
+    ENDING.watch()
     return opened
 
 
@@ -253,9 +256,13 @@ def bound(environ: Mapping[str, str]) -> int:
 
 
 def close_all() -> None:
-    """At exit: write and send what is left, without holding up the exit for long."""
+    """At exit: write and send what is left, and that the runs are over unless something went wrong.
+
+    Holds up the exit for `EXIT_SECONDS` at most, however many runs are open.
+    """
+    ended, deadline = ENDING.in_order(), time.monotonic() + EXIT_SECONDS
     for run in list(OPEN):
-        run.close(EXIT_SECONDS)
+        run.close(max(0.0, deadline - time.monotonic()), ended=ended)
 
 
 def abandon_all() -> None:

@@ -78,16 +78,53 @@ def test_configuration_labels_and_nonfinite_values_arrive(server: Server, tmp_pa
     assert [(one["metric"], one["labels"]) for one in series] == [("loss", {"rank": "3"})]
 
 
-def test_a_script_that_simply_ends_has_sent_everything(server: Server, python: Start) -> None:
-    process = python(training("ends", server.url, then=""))
+@pytest.mark.parametrize("then", ["", "sys.exit()", "sys.exit(0)"])
+def test_a_script_that_comes_to_its_end_has_sent_everything_and_is_finished(
+    server: Server, python: Start, then: str
+) -> None:
+    name = f"ends {then}"
+    process = python(training(name, server.url, then=then))
     assert process.wait(30) == 0
-    assert server.points("ends", "loss") == curve(0, 200)
+    assert server.points(name, "loss") == curve(0, 200)
+    run = server.run(name)
+    assert run is not None
+    assert run["state"] == "finished"
 
 
-def test_a_script_that_fails_has_sent_everything_up_to_there(server: Server, python: Start) -> None:
-    process = python(training("fails", server.url, then="raise SystemExit(3)"))
-    assert process.wait(30) == 3
-    assert server.points("fails", "loss") == curve(0, 200)
+@pytest.mark.parametrize("then", ["1 / 0", "sys.exit(3)", "sys.exit('no such checkpoint')", "raise KeyError"])
+def test_a_script_that_fails_has_sent_everything_up_to_there_and_is_not_finished(
+    server: Server, python: Start, then: str
+) -> None:
+    name = f"fails {then}"
+    process = python(training(name, server.url, then=then))
+    assert process.wait(30) in (1, 3)
+    assert server.points(name, "loss") == curve(0, 200)
+    run = server.run(name)
+    assert run is not None
+    assert run["state"] == "running"
+
+
+def test_a_thread_that_exits_does_not_make_a_script_fail(server: Server, python: Start) -> None:
+    then = "import threading; thread = threading.Thread(target=sys.exit, args=(1,)); thread.start()"
+    assert python(training("threads", server.url, then=f"{then}; thread.join()")).wait(30) == 0
+    run = server.run("threads")
+    assert run is not None
+    assert run["state"] == "finished"
+
+
+def test_many_open_runs_hold_up_the_exit_no_longer_than_one(
+    moody: tuple[str, type[Moody]], python: Start
+) -> None:
+    url, server = moody
+    server.answers = [(503, {"Retry-After": "60"})] * 100
+    more = f"more = [holter.init('tests', str(n), server={url!r}) for n in range(4)]"
+    more += "\nfor one in more:\n    one.log({'loss': 1})"
+    process = python(training("many", url, then=more))
+    assert process.stdout is not None
+    process.stdout.readline()
+    began = time.monotonic()
+    assert process.wait(30) == 0
+    assert time.monotonic() - began < 10
 
 
 def test_a_killed_process_loses_at_most_the_last_second(
