@@ -10,12 +10,19 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
 
+WAL_BYTES = 8 * 2**20
+"""Bytes of SQLite's write-ahead log from which on its pages are moved into the file."""
+
 _PRAGMAS = (
     "PRAGMA page_size = 8192",  # both must come before the first table
     "PRAGMA auto_vacuum = INCREMENTAL",
     "PRAGMA busy_timeout = 30000",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # what was acknowledged survives a power failure
+    # before 3.51.3, SQLite can lose pages when somebody writes at a certain moment of a checkpoint:
+    # the store makes them while nobody writes (server/store/space.py), and closing the last connection
+    "PRAGMA wal_autocheckpoint = 0",
+    f"PRAGMA journal_size_limit = {WAL_BYTES}",
     "PRAGMA foreign_keys = ON",
 )
 

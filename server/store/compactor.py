@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select
 from holter.server.database import reading
 from holter.server.models import LogEntry
 from holter.server.store.compaction import compact
-from holter.server.store.space import give_back
+from holter.server.store.space import checkpoint, give_back
 from holter.server.store.values import Commit
 
 _log = logging.getLogger(__name__)
@@ -77,6 +77,7 @@ class Compactor:
 
     def _work(self) -> None:
         while not self._stop.wait(_LOOK_EVERY):
+            self._checkpoint()
             for run_id, quiet in self._due():
                 try:
                     self._compact(run_id)
@@ -89,6 +90,12 @@ class Compactor:
                         self._news.setdefault(run_id, _News(0, 0, monotonic() + _RETRY - _QUIET))
                 if self._stop.is_set():
                     return
+
+    def _checkpoint(self) -> None:
+        try:
+            checkpoint(self._engine)
+        except Exception:
+            _log.exception("the write-ahead log was not moved into the file; it grows until it is")
 
     def _due(self) -> list[tuple[int, bool]]:
         """The runs to be compacted now, with whether it is because they are quiet."""

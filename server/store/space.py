@@ -1,13 +1,29 @@
-"""Gives back what compaction has freed in a SQLite file; PostgreSQL sees to that by itself."""
+"""The size of a SQLite file and of the log beside it; PostgreSQL sees to such things by itself."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sqlalchemy import Engine, text
 
-from holter.server.database import reading
+from holter.server.database import WAL_BYTES, reading, writing
 
 _KEPT = 1000  # free pages that the log will soon use again
 _AT_ONCE = 1000  # pages: others want to write meanwhile
+
+
+def checkpoint(engine: Engine) -> None:
+    """Move the pages of a grown write-ahead log into the file, while nobody else writes."""
+    if engine.dialect.name != "sqlite":
+        return
+    log = Path(f"{engine.url.database}-wal")
+    if log.is_file() and log.stat().st_size > WAL_BYTES:
+        pool = engine.raw_connection()
+        try:
+            with writing(engine):
+                pool.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            pool.close()
 
 
 def give_back(engine: Engine) -> None:

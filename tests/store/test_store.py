@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
-from holter.server.database import connect
+from holter.server.database import WAL_BYTES, connect
 from holter.server.store import Commit, Receipt, Store, StoreClosedError, StoreLockedError
 from holter.types import Batch, Column, Cursor, Delivery, Series, SeriesKey, Unreadable, labels_of
 
@@ -306,6 +307,24 @@ def test_the_file_shrinks_when_the_log_is_compacted(sqlite_engine: Engine) -> No
         free = connection.exec_driver_sql("PRAGMA freelist_count").scalar()
     assert free is not None
     assert free <= 1000
+    store.close()
+
+
+def test_the_write_ahead_log_is_moved_into_the_file(sqlite_engine: Engine) -> None:
+    file = Path(str(sqlite_engine.url.database))
+    log = file.with_name(file.name + "-wal")
+    noise = np.random.default_rng(0).normal(0, 1, 1_000_000)
+    store = Store(sqlite_engine)
+    store.start()
+    for turn in range(1, 3):
+        first = turn * len(noise)
+        store.accept(delivery(range(first, first + len(noise)), noise, batch_id=str(turn)))
+        end = time.monotonic() + 20
+        while file.stat().st_size < turn * 6_000_000 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert file.stat().st_size >= turn * 6_000_000
+    store.accept(delivery([1], [1.0], batch_id="small"))
+    assert log.stat().st_size < 5 * WAL_BYTES
     store.close()
 
 
