@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from types import MappingProxyType
 
 from holter.ingest.names import as_label, as_text
 from holter.ingest.opening import plain_name
@@ -41,12 +42,18 @@ class Place:
         return Column(key=key, values=column.values, rows=column.rows)
 
 
-def place_tree(root: Path, files: Collection[Path], *, one_run: bool = False) -> dict[Path, Place]:
+def place_tree(
+    root: Path,
+    files: Collection[Path],
+    *,
+    one_run: bool = False,
+    continued: Mapping[Path, Path] = MappingProxyType({}),
+) -> dict[Path, Place]:
     """The place of every log file of a watched folder; of a single run's folder with `one_run`.
 
     A folder that holds logs is a run, and what lies below it belongs to it. The watched folder itself
     keeps apart the folders below it, unless they are parts of one run: Keras' `train` and `validation`,
-    or sub-writers of the same process.
+    or sub-writers of the same process. `continued` maps folders to those whose runs go on in them.
     """
     held: dict[Path, list[Path]] = {}
     for file in files:
@@ -55,7 +62,8 @@ def place_tree(root: Path, files: Collection[Path], *, one_run: bool = False) ->
     for folder, inside in held.items():
         run = _shared(held) if one_run else _run_folder(root, folder, held)
         prefix, labels = _within(run, folder, launches=one_run)
-        name = root.resolve().name if one_run or run == root else run.relative_to(root).as_posix()
+        begun = continued.get(run, run)
+        name = root.resolve().name if one_run or run == root else begun.relative_to(root).as_posix()
         for file in inside:
             writer = _process(file) or file.relative_to(run).as_posix()
             places[file] = Place(run=as_text(name), writer=as_text(writer), prefix=prefix, labels=labels)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holter.ingest.format import Format
+from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.opening import HEAD, plain_name, read_head
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
 
@@ -49,6 +50,7 @@ class Tree:
         self._formats = formats
         self._one_run = one_run
         self._seen: dict[Path, Seen] = {}
+        self._launches: dict[Path, Launch | bool] = {}
 
     def scan(self) -> list[Source]:
         """Every log there is now, in the order in which those of a run should be read."""
@@ -60,10 +62,11 @@ class Tree:
             if looked.format is not None:
                 found[path] = looked.format
         self._seen = seen
+        launches = {} if self._one_run else self._find_launches(found)
         if self.root in found and self.root.is_file():
             places = {self.root: place_file(self.root)}
         else:
-            places = place_tree(self.root, found, one_run=self._one_run)
+            places = place_tree(self.root, found, one_run=self._one_run, continued=continued(launches))
         return [
             Source(path=path, format=found[path], place=places[path])
             for path in sorted(found, key=lambda path: (places[path].run, reading_order(path)))
@@ -82,6 +85,20 @@ class Tree:
             self._seen[path] = looked
         return looked.format is not None
 
+    def _find_launches(self, found: dict[Path, Format]) -> dict[Path, Launch]:
+        """The Trainer's launches, by folder. Those whose first step is not written yet leave `found`."""
+        known: dict[Path, Launch | bool] = {}
+        for path in filter(may_be_launch, list(found)):
+            said = self._launches.get(path, True)
+            if said is True:
+                said = _launch(path, found[path])
+            known[path] = said
+            if said is True:  # until then nobody can tell whose points they will be
+                del found[path]
+        self._launches = known
+        in_order = sorted(known, reverse=True)  # of several files of a folder the first one says it
+        return {path.parent: said for path in in_order if isinstance(said := known[path], Launch)}
+
     def _look(self, path: Path, stat: os.stat_result) -> Seen:
         before = self._seen.get(path)
         if before is not None and before.inode == stat.st_ino:
@@ -89,6 +106,13 @@ class Tree:
             if settled or (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns):
                 return before
         return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns, recognise(path, self._formats))
+
+
+def _launch(path: Path, format_: Format) -> Launch | bool:
+    try:
+        return read_launch(path, format_)
+    except OSError:  # whoever follows the file will say why
+        return False
 
 
 def recognise(path: Path, formats: Mapping[str, Format]) -> Format | None:
