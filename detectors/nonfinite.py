@@ -1,71 +1,189 @@
-"""NaN and infinite losses: exact, spoken at the first one."""
+"""NaN and infinities in the loss or the gradient norm, and rows without a loss: exact, told at the first.
+
+What happens at one place is one event, and who spoke first names it: a gradient norm that overflows and
+the loss that is NaN from the next step on are one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.absent import LASTING, absences
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
 
 _APART = 5
-"""Non-finite points with fewer finite ones between them are one event."""
+"""Bad points with fewer good ones between them are one event."""
+_SCALE_FOUND, _HALVINGS = 100, 33
+"""Points after which a loss scale has been found; from 2^32, as high as they begin, it is halved as often."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Trace:
+    """Bad points of one series that belong together, in steps.
+
+    `word` says what they are, None: missing. `spoken` is where they suffice to speak, None while they do
+    not; `good` the first good point after them and `over` the fifth, None while not logged.
+    """
+
+    series: Series
+    word: str | None
+    points: int
+    first: int
+    spoken: int | None
+    good: int | None
+    over: int | None
+
+    @property
+    def is_loss(self) -> bool:
+        return role_of(self.series.key) is Role.LOSS
 
 
 @dataclass(frozen=True, kw_only=True)
 class NonfiniteDetector:
-    """Finds where a training loss is NaN or infinite."""
+    """Finds where a training loss or a gradient norm is NaN or infinite, or the loss is missing."""
 
     tuning: Tuning = Tuning()
     name: ClassVar[str] = "nonfinite"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.NONFINITE})
 
     def detect(self, run: RunData) -> Iterator[Finding]:
-        """Findings on every training loss of the run."""
-        for series in run.series.values():
-            if role_of(series.key) is Role.LOSS:
-                for attempt in np.unique(series.attempt):
-                    mine = series.attempt == attempt
-                    yield from self._in(series, int(attempt), series.step[mine], series.value[mine])
+        """Findings on the run's training losses and gradient norms, attempt by attempt."""
+        losses = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS]
+        for attempt in sorted({number for one in losses for number in np.unique(one.attempt).tolist()}):
+            for event in _events(_traces(run, losses, attempt)):
+                finding = _told(event, attempt)
+                if finding is not None:
+                    yield finding
 
-    def _in(self, series: Series, attempt: int, step: IntArray, value: FloatArray) -> Iterator[Finding]:
-        bad = np.flatnonzero(~np.isfinite(value))
-        for group in np.split(bad, np.flatnonzero(np.diff(bad) > _APART) + 1):
-            if len(group):
-                yield self._speak(series, attempt, step, value, group)
 
-    def _speak(
-        self, series: Series, attempt: int, step: IntArray, value: FloatArray, group: IntArray
-    ) -> Finding:
-        first, last = int(group[0]), int(group[-1])
-        over = len(value) - last > _APART
-        before = value[max(first - 20, 0) : first]
-        # halved, so that the mean of the middle two stays finite too
-        known = before[np.isfinite(before)] / 2
-        word = "NaN" if np.isnan(value[first]) else "infinite"
-        after = f" and was finite again {_count(len(group))} later" if over else ""
-        return Finding(
-            kind=Kind.NONFINITE,
-            metric=series.key.metric,
-            labels=series.key.labels,
-            attempt=attempt,
-            start_step=int(step[first]),
-            detected_step=int(step[first]),
-            peak_step=int(step[first]),
-            end_step=int(step[last + 1]) if over else None,
-            classified_step=int(step[first]),
-            severity=Severity.WARNING if over else Severity.CRITICAL,
-            confidence=1.0,
-            summary=f"Loss became {word} at step {step[first]:,}{after}.",
-            advice="Look at loss scale, gradient norm and the batch of this step."
-            if over
-            else f"Stop the run; roll back to a checkpoint before step {step[first]:,}.",
-            evidence={"points": len(group), "before": 2 * float(np.median(known)) if len(known) else None},
+def _traces(run: RunData, losses: list[Series], attempt: int) -> Iterator[_Trace]:
+    """Every trace of an attempt; those of the loss first."""
+    for series in losses:
+        for step, bad, word in _groups(series, attempt):
+            yield _trace(series, step, bad, word, enough=1)
+    for rows, missing, enough in absences(run, attempt):
+        yield _trace(losses[0], rows, missing, None, enough=enough)
+    scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
+    for key in sorted(run.series):
+        if role_of(key) is Role.GRAD_NORM:
+            for step, bad, word in _groups(run.series[key], attempt):
+                enough = _overflows(scales, attempt, int(step[bad[0]]), known=int(bad[0]))
+                yield _trace(run.series[key], step, bad, word, enough=enough)
+
+
+def _groups(series: Series, attempt: int) -> Iterator[tuple[IntArray, IntArray, str]]:
+    """The steps [n] of an attempt's points, with the indices of bad ones that belong together, and what
+    the first of those is."""
+    mine = slice(*np.searchsorted(series.attempt, (attempt, attempt + 1)))
+    value = series.value[mine]
+    bad = np.flatnonzero(~np.isfinite(value))
+    for group in np.split(bad, np.flatnonzero(np.diff(bad) > _APART) + 1):
+        if len(group):
+            yield series.step[mine], group, "NaN" if np.isnan(value[group[0]]) else "infinite"
+
+
+def _overflows(scales: list[Series], attempt: int, step: int, *, known: int) -> int:
+    """How many gradients that are no numbers it takes to speak, with `known` points before them.
+
+    A scaled loss looks for its scale by letting gradients overflow: halving by halving at first, now and
+    then for a step or two later on.
+    """
+    for scale in scales:
+        upto = int(np.searchsorted(scale.attempt, attempt + 1))
+        own = int(np.searchsorted(scale.attempt, attempt))
+        at = own + int(np.searchsorted(scale.step[own:upto], step, side="right")) - 1
+        if at >= own and scale.value[at] > 1:
+            return LASTING if known >= _SCALE_FOUND else _HALVINGS
+    return 1
+
+
+def _trace(series: Series, step: IntArray, bad: IntArray, word: str | None, *, enough: int) -> _Trace:
+    last = int(bad[-1])
+    return _Trace(
+        series=series,
+        word=word,
+        points=len(bad),
+        first=int(step[bad[0]]),
+        spoken=int(step[bad[enough - 1]]) if len(bad) >= enough else None,
+        good=int(step[last + 1]) if last + 1 < len(step) else None,
+        over=int(step[last + _APART]) if last + _APART < len(step) else None,
+    )
+
+
+def _events(traces: Iterable[_Trace]) -> Iterator[list[_Trace]]:
+    """Traces, each with those that begin before it is over."""
+    event: list[_Trace] = []
+    for trace in sorted(traces, key=lambda one: one.first):
+        if event and all(one.over is not None and one.over < trace.first for one in event):
+            yield event
+            event = []
+        event.append(trace)
+    if event:
+        yield event
+
+
+def _told(event: list[_Trace], attempt: int) -> Finding | None:
+    """The finding of an event, by the trace that sufficed first; None if none does."""
+    loud = [one for one in event if one.spoken is not None]
+    if not loud:
+        return None
+    told = min(loud, key=lambda one: (one.spoken, not one.is_loss))
+    assert told.spoken is not None
+    is_over = all(one.over is not None for one in event)
+    end = max(one.good or one.first for one in event) if is_over else None
+    reached = next((one for one in loud if one.is_loss), None)
+    severity = Severity.WARNING if is_over else Severity.CRITICAL
+    if reached is None and told.points < LASTING:
+        severity = Severity.INFO
+    return Finding(
+        kind=Kind.NONFINITE,
+        metric=told.series.key.metric,
+        labels=told.series.key.labels,
+        attempt=attempt,
+        start_step=told.first,
+        detected_step=told.spoken,
+        peak_step=told.first,
+        end_step=end,
+        classified_step=told.spoken,
+        severity=severity,
+        confidence=1.0 if told.word is not None else 0.9,
+        summary=_summary(told, reached, is_over=is_over),
+        advice="Look at loss scale, gradient norm and the batch of this step."
+        if severity is not Severity.CRITICAL
+        else f"Stop the run; roll back to a checkpoint before step {told.first:,}.",
+        evidence={"points": told.points, "before": _before(told.series, attempt, told.first)},
+    )
+
+
+def _summary(told: _Trace, reached: _Trace | None, *, is_over: bool) -> str:
+    first = f"{told.first:,}"
+    if told.word is None:
+        so_far = "" if is_over else " so far"
+        return (
+            f"Loss is missing from step {first} on, at {_count(told.points)}{so_far}, while the rest of the "
+            "log went on: every step was skipped, it seems."
         )
+    what = "Loss" if told.is_loss else "Gradient norm"
+    after = f" and was finite again {_count(told.points)} later" if is_over else ""
+    if told.is_loss or reached is None:
+        return f"{what} became {told.word} at step {first}{after}."
+    how = "was missing" if reached.word is None else f"became {reached.word}"
+    return f"{what} became {told.word} at step {first}, and the loss {how} at step {reached.first:,}{after}."
+
+
+def _before(series: Series, attempt: int, step: int) -> float | None:
+    """The median of the last points before a step, if there are any."""
+    mine = slice(*np.searchsorted(series.attempt, (attempt, attempt + 1)))
+    earlier = series.value[mine][: np.searchsorted(series.step[mine], step)][-20:]
+    # halved, so that the mean of the middle two stays finite too
+    known = earlier[np.isfinite(earlier)] / 2
+    return 2 * float(np.median(known)) if len(known) else None
 
 
 def _count(points: int) -> str:
