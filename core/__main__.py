@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -35,11 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = commands.add_parser(name, help=description, description=description.capitalize() + ".")
         if name == named:  # only the command asked for is imported: start-up stays quick
             if find_spec("numpy") is None or find_spec("fastapi") is None:
-                print("holter: the command line needs the server's packages: pip install 'holter[server]'")
+                needed = "holter: the command line needs the server's packages: pip install 'holter[server]'"
+                print(needed, file=sys.stderr)
                 return 2
             import_module(f"holter.commands.{name}").add_arguments(command)
     chosen = parser.parse_args(arguments)
-    code: int = import_module(f"holter.commands.{chosen.command}").run(chosen)
+    try:
+        code: int = import_module(f"holter.commands.{chosen.command}").run(chosen)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as in `holter export a | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     return code
 
 

@@ -71,6 +71,10 @@ class Follower:
         for root in self._trees:
             self._sweep(root)
 
+    def found(self) -> list[str]:
+        """A line for each root: what has been found there so far."""
+        return [_in_words(root, self._sources.get(root, {})) for root in self._trees]
+
     def _sweep(self, root: Path) -> None:
         """Look for new logs below a root, and at every one that is known there."""
         elsewhere = {path for other, held in self._sources.items() if other != root for path in held}
@@ -132,3 +136,14 @@ class Follower:
             tail = Tail(source, self._sink, project=self._project, name=name, clock=self._clock)
             self._tails[source.path] = tail
         return tail
+
+
+def _in_words(root: Path, sources: Mapping[Path, Source]) -> str:
+    if not sources:
+        return f"{root}: no logs of a known format yet; they are followed as they appear"
+    runs = len({source.place.run for source in sources.values()})
+    return f"{root}: {_count(len(sources), 'log')} of {_count(runs, 'run')}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

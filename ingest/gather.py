@@ -46,12 +46,14 @@ def gather(
     the formats to recognise, by default all there are.
     """
     unreadable: list[tuple[str, Unreadable]] = []
-    if not path.exists():
+    sources: list[Source] = []
+    if path.exists():
+        sources = Tree(path, known or formats(), one_run=True).scan()
+    else:
         unreadable.append(
             (str(path), Unreadable(place="path", reason="expected a file or folder, found none"))
         )
     attempts, parts = Attempts(), dict[SeriesKey, _Parts]()
-    sources = Tree(path, known or formats(), one_run=True).scan()
     for source in sources:
         for record in read_whole(source):
             if isinstance(record, Unreadable):

@@ -18,7 +18,7 @@ from holter.metrics import Role, role_of
 from holter.server.incidents import Found, Incidents
 from holter.server.incidents.places import replaced_by, time_of
 from holter.server.models.incidents import Analysis
-from holter.server.models.points import Attempt, Run
+from holter.server.models.points import Attempt, Project, Run
 from holter.types import RunData, Series, SeriesKey
 
 _logger = logging.getLogger(__name__)
@@ -94,11 +94,24 @@ class Standing:
         return self.last_time + max(0.0, now - self.updated_at)
 
 
+def failing(engine: Engine) -> dict[str, str]:
+    """The runs (PROJECT/NAME) whose newest look failed, and why."""
+    query = (
+        select(Project.name, Run.name, Analysis.error)
+        .join(Run, Run.project_id == Project.id)
+        .join(Analysis, Analysis.run_id == Run.id)
+        .where(Analysis.error.is_not(None))
+        .order_by(Run.id)
+    )
+    with Session(engine) as session:
+        return {f"{project}/{run}": str(error) for project, run, error in session.execute(query)}
+
+
 class AnalysisLoop:
     """Looks at each run with news, at most every max(1 s, 5 x what the last look cost), in one thread.
 
     What was looked at stands in the database: after a restart the first look covers what came since.
-    A run whose look fails is logged and recorded (`failures`), and does not stop the others.
+    A run whose look fails is logged and recorded (`failing`), and does not stop the others.
     """
 
     def __init__(
@@ -137,12 +150,6 @@ class AnalysisLoop:
             now = time.monotonic()
             self._due[run_id] = min(now, self._due.get(run_id, now))
             self._wake.notify_all()
-
-    def failures(self) -> dict[int, str]:
-        """The runs whose newest look failed, and why."""
-        with Session(self._engine) as session:
-            query = select(Analysis.run_id, Analysis.error).where(Analysis.error.is_not(None))
-            return {run_id: str(error) for run_id, error in session.execute(query)}
 
     def analyze(self, run_id: int) -> list[dict[str, Any]]:
         """Look at a run now; returns the incidents that changed, as JSON. Raises what a detector raises."""

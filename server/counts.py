@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
+from holter.server.analysis import failing
 from holter.server.live.listeners import Live
 from holter.server.models import Incident, Notification, Run, UnreadableRow
 
@@ -63,6 +64,11 @@ class _Standing:
             )
             unreadable.add_metric([], session.scalar(select(func.count()).select_from(UnreadableRow)) or 0)
             yield unreadable
+            analyses = GaugeMetricFamily(
+                "holter_analyses_failing", "Runs that the detectors could not look at the last time."
+            )
+            analyses.add_metric([], len(failing(self._engine)))
+            yield analyses
             incidents = GaugeMetricFamily("holter_incidents", "Incidents.", labels=["state", "severity"])
             states = (Incident.state, Incident.severity)
             for state, severity, count in session.execute(select(*states, func.count()).group_by(*states)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import signal
 import socket
@@ -24,9 +25,10 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        reason = error.strerror or str(error)
+        flag = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        reason = (error.strerror or str(error)).split(" (while attempting")[0]
         raise PortTakenError(
-            f"cannot listen on {host} port {port} ({reason}): choose another with --port"
+            f"cannot listen on {host} port {port} ({reason}): choose another with {flag}"
         ) from error
 
 

@@ -87,6 +87,8 @@ def follow(arguments: argparse.Namespace, access: Access, folder: Path) -> int:
         print(f"  following {path}", flush=True)
     with contextlib.suppress(StoppedError):  # said already, and kept for the next start
         sink.settle()
+        follower.catch_up()
+        print("\n".join(f"  {line}" for line in follower.found()), flush=True)
         follower.run()
     print("Holter: the agent has stopped; the next start goes on where it was.")
     return 0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.request import urlopen
 
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -18,6 +21,7 @@ from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
 from holter.ingest import formats
 from holter.server.access.checks import refusal_to_start
+from holter.server.analysis import failing
 from holter.server.channels import ChannelError, open_channels
 from holter.server.database import connect
 from holter.server.listen import PortTakenError, bind
@@ -25,6 +29,9 @@ from holter.server.migrate import migrations
 from holter.settings import FILE, Settings, SettingsError, load
 
 HEAD_BYTES = 64 * 1024
+ASK_SECONDS = 5.0
+OF_CLIENTS = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES"}
+VARIABLES = {f"HOLTER_{name.upper()}" for name in OF_CLIENTS | set(Settings.model_fields)}
 
 
 class Unwell(Exception):
@@ -43,12 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         settings = load(given_flags(arguments))
     except SettingsError as error:
-        print(f"wrong  settings: {error}")
+        print(f"wrong  {error}")
         return 1
     looks: dict[str, Callable[[], str]] = {
         "settings": _settings,
         "data": partial(_data_dir, settings),
         "database": partial(_database, settings),
+        "analysis": partial(_analysis, settings),
         "access": partial(_access, settings),
         "port": partial(_port, settings),
         "channels": partial(_channels, settings),
@@ -68,7 +76,10 @@ def _look(name: str, look: Callable[[], str]) -> int:
 
 def _settings() -> str:
     sources = [str(FILE.absolute())] if FILE.exists() else []
-    sources += sorted(name for name in os.environ if name.startswith("HOLTER_"))
+    variables = sorted(name for name in os.environ if name.startswith("HOLTER_"))
+    if unknown := [name for name in variables if name not in VARIABLES]:
+        raise Unwell(f"{', '.join(unknown)}: no such setting, so it does nothing (docs/settings.md)")
+    sources += variables
     return f"from {', '.join(sources)}" if sources else "all defaults"
 
 
@@ -80,17 +91,25 @@ def _data_dir(settings: Settings) -> str:
     return str(folder) if standing == folder else f"{folder}, made when first needed"
 
 
+@contextmanager
+def _stored(settings: Settings) -> Iterator[Engine | None]:
+    """The database; None where its file is not there yet, for looking must not make it."""
+    address = make_url(settings.database)
+    if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+        yield None
+        return
+    engine = connect(settings.database)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def _database(settings: Settings) -> str:
     try:
-        address = make_url(settings.database)
-        shown = address.render_as_string(hide_password=True)
-        if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
-            return f"{shown}, made when first needed"
-        engine = connect(settings.database)
-        try:
-            return f"{shown}, {_tables(engine)}"
-        finally:
-            engine.dispose()
+        shown = make_url(settings.database).render_as_string(hide_password=True)
+        with _stored(settings) as engine:
+            return f"{shown}, {'made when first needed' if engine is None else _tables(engine)}"
     except SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise Unwell(f"cannot be used: {said}") from error
@@ -111,19 +130,35 @@ def _tables(engine: Engine) -> str:
     raise Unwell(f"tables {current} come from a newer Holter: update this one")
 
 
+def _analysis(settings: Settings) -> str:
+    try:
+        with _stored(settings) as engine:
+            if engine is None or not inspect(engine).has_table("analysis"):
+                return "no runs yet"
+            reasons = failing(engine)
+    except (SQLAlchemyError, ValueError) as error:
+        raise Unwell("runs cannot be read: see database") from error
+    if not reasons:
+        return "the detectors could look at every run"
+    run, reason = next(iter(reasons.items()))
+    raise Unwell(
+        f"the detectors could not look at {len(reasons)} run(s), {run} for one ({reason}); they try again "
+        "by themselves. Is what is stored whole? Ask: holter db check"
+    )
+
+
 def _access(settings: Settings) -> str:
     if not settings.login_required:
         return "this machine only, without login"
     if settings.password is None:
-        engine = connect(settings.database)
         try:
-            refusal = (
-                refusal_to_start(settings, engine) if inspect(engine).has_table("token") else "no token yet"
-            )
-        except SQLAlchemyError as error:
+            with _stored(settings) as engine:
+                known = engine is not None and inspect(engine).has_table("token")
+                refusal = (
+                    "no token yet" if engine is None or not known else refusal_to_start(settings, engine)
+                )
+        except (SQLAlchemyError, ValueError) as error:
             raise Unwell("tokens cannot be read: see database") from error
-        finally:
-            engine.dispose()
         if refusal:
             raise Unwell("set HOLTER_PASSWORD, or make a token: holter token create NAME")
     return "login required"
@@ -133,8 +168,20 @@ def _port(settings: Settings) -> str:
     try:
         bind(settings.host, settings.port).close()
     except PortTakenError as error:
-        raise Unwell(f"{error} (is Holter running already?)") from error
+        if _is_holter(settings):
+            return f"{settings.host} port {settings.port}: Holter is running there"
+        raise Unwell(str(error)) from error
     return f"{settings.host} port {settings.port} is free"
+
+
+def _is_holter(settings: Settings) -> bool:
+    host = "127.0.0.1" if settings.host == "0.0.0.0" else settings.host
+    at = settings.model_copy(update={"host": host, "public_url": ""}).address
+    try:
+        with urlopen(f"{at}/healthz", timeout=ASK_SECONDS) as answer:
+            return bool(json.load(answer) == {"status": "alive"})
+    except (OSError, ValueError):
+        return False
 
 
 def _channels(settings: Settings) -> str:

@@ -42,10 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     def before(parts: Parts) -> None:
         parts.incidents.on_change(teller(parts.settings.address))
-        parts.attach(following(parts, roots, project=arguments.project, poll=arguments.poll))
         print(serve.greeting(parts.settings))
         for path in arguments.paths:
             print(f"  following {path}", flush=True)
+        parts.attach(following(parts, roots, project=arguments.project, poll=arguments.poll))
 
     return serve.serve(arguments, before)
 
@@ -58,6 +58,8 @@ def following(parts: Parts, roots: Sequence[Path], *, project: str, poll: float 
 
     def follow() -> None:
         try:
+            follower.catch_up()
+            print("\n".join(f"  {line}" for line in follower.found()), flush=True)
             follower.run()
         except Exception:
             _logger.exception("following has stopped; the server goes on with what it has")

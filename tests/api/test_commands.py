@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session
 from holter.__main__ import main
 from holter.server.database import connect
 from holter.server.models import Base, Run
+from holter.server.models.incidents import Analysis
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 
@@ -143,6 +144,7 @@ def test_watch_follows_serves_and_tells_of_incidents(tmp_path: Path) -> None:
     with started("watch", tmp_path / "runs", "--data-dir", tmp_path / "data") as (process, address, _):
         assert process.stdout is not None
         assert f"following {tmp_path / 'runs'}" in process.stdout.readline()
+        assert f"{tmp_path / 'runs'}: 1 log of 1 run" in process.stdout.readline()
         now = time.time()
         with log.open("a") as out:
             for step in range(100):
@@ -157,6 +159,14 @@ def test_watch_follows_serves_and_tells_of_incidents(tmp_path: Path) -> None:
         assert (run["name"], run["points"]) == ("a", 100)
         stop(process, signal.SIGINT)
     assert took < 10, f"{took:.1f} s from line to incident"  # 2 s when nothing else runs
+
+
+def test_watch_says_so_where_there_is_nothing_to_follow_yet(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no log")
+    with started("watch", tmp_path, "--data-dir", tmp_path / "data") as (process, _, _):
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert f"{tmp_path}: no logs of a known format yet" in process.stdout.readline()
 
 
 def test_watch_refuses_a_path_that_is_not_there(holter: Printed, tmp_path: Path) -> None:
@@ -179,6 +189,15 @@ def test_serve_says_which_port_is_taken(holter: Printed, tmp_path: Path) -> None
     assert code == 1
     assert f"port {port}" in complaint
     assert "--port" in complaint
+    code, _, complaint = holter("serve", "--host", "999.1.1.1", "--data-dir", tmp_path)
+    assert code == 1
+    assert "not known): choose another with --host" in complaint
+
+
+def test_a_reader_that_has_seen_enough_gets_no_complaint(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m holter doctor --data-dir {tmp_path} | true; echo ${{PIPESTATUS[0]}}"
+    said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=True)
+    assert (said.stdout, said.stderr) == ("141\n", "")
 
 
 @pytest.mark.parametrize(
@@ -336,3 +355,36 @@ def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch
     code, printed, _ = holter("doctor", "--port", 0, "--host", "0.0.0.0", "--data-dir", tmp_path)
     assert code == 1
     assert "wrong  access: set HOLTER_PASSWORD" in printed
+    assert not (tmp_path / "holter.db").exists(), "looking changes nothing"
+
+
+def test_doctor_knows_a_misspelt_variable(holter: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLTER_TOKEN", "of a client")
+    assert holter("doctor", "--port", 0)[0] == 0
+    monkeypatch.setenv("HOLTER_PASWORD", "long enough")
+    code, printed, _ = holter("doctor", "--port", 0)
+    assert code == 1
+    assert "wrong  settings: HOLTER_PASWORD" in printed
+
+
+def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
+    holter: Printed, engine: Engine, tmp_path: Path
+) -> None:
+    some_run(engine)
+    where = ("--port", 0, "--data-dir", tmp_path, "--database-url", engine.url.render_as_string(False))
+    assert "ok     analysis" in holter("doctor", *where)[1]
+    with Session(engine) as session, session.begin():
+        run_id = session.scalars(select(Run.id)).one()
+        session.add(
+            Analysis(run_id=run_id, seen_at=1, looked_at=1, cost=1, error="CorruptDataError: entry 1")
+        )
+    code, printed, _ = holter("doctor", *where)
+    assert code == 1
+    assert "wrong  analysis: the detectors could not look at 1 run(s), llm/a for one (CorruptData" in printed
+
+
+def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:
+    with started("serve", "--data-dir", tmp_path / "data") as (_, address, _):
+        code, printed, _ = holter("doctor", "--port", address.rpartition(":")[2])
+    assert code == 0
+    assert "Holter is running there" in printed

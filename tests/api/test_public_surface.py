@@ -123,6 +123,7 @@ def test_prometheus_finds_counters_and_gauges(client: httpx.Client) -> None:
         'holter_ingest_requests_total{status="200"} 1.0',
         'holter_ingest_requests_total{status="422"} 1.0',
         "holter_live_listeners 0.0",
+        "holter_analyses_failing 0.0",
     ):
         assert line in text
     assert "process_resident_memory_bytes" in text

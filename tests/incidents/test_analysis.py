@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, delete, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.analysis import LATE, STALE, AnalysisLoop, Standing
+from holter.server.analysis import LATE, STALE, AnalysisLoop, Standing, failing
 from holter.server.incidents import Incidents, Route
 from holter.server.models.incidents import Analysis, Incident
 from holter.server.models.notifications import Notification
@@ -312,11 +312,13 @@ def test_a_run_whose_points_are_damaged_is_told_and_stops_no_other(
         entry = session.scalar(select(LogEntry).where(LogEntry.run_id == damaged))
         assert entry is not None
         entry.payload = entry.payload[:-3] + b"xyz"
-    loop = start(store)
+    start(store)
     deliver(store, clock, 0, 900, run="sound")
     wait_for(lambda: len(incidents_of(engine)) == 1)
-    wait_for(lambda: damaged in loop.failures())
-    assert "CorruptDataError" in loop.failures()[damaged]
+    wait_for(lambda: failing(engine))
+    ((run, reason),) = failing(engine).items()
+    assert run.endswith("/damaged")
+    assert "CorruptDataError" in reason
     assert f"the analysis of run {damaged} failed" in caplog.text
 
 
