@@ -107,7 +107,9 @@ def send_spool(root: Path, access: Access) -> int:
             spool.close()
         sent, left = sent + whole, left + (not whole)
     notices.say()
-    print(f"Holter: {sent} spools below {root} sent to {access.server}, {left} left.")
+    print(
+        f"Holter: {sent} spool{'' if sent == 1 else 's'} below {root} sent to {access.server}, {left} left."
+    )
     return 0 if not left else 1
 
 

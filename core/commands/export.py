@@ -6,7 +6,7 @@ import argparse
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +21,7 @@ from holter.server.api.answers import number, time_or_none
 from holter.server.models import Project, Run
 from holter.server.store import Store
 from holter.timeline import Span, superseded
+from holter.types import SeriesKey
 
 FIELDS = ("metric", "labels", "attempt", "step", "time", "value", "superseded")
 Point = tuple[str, dict[str, str], int, int, float | None, float | str | None, bool]
@@ -42,13 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
             found = _find(session, arguments.run)
         if len(found) != 1:
             return refuse(_which(arguments.run, found))
-        points = _points(Store(engine), next(iter(found)), arguments.metric)
+        store, run_id = Store(engine), next(iter(found))
+        keys = sorted(
+            one.key for one in store.series(run_id) if fnmatchcase(one.key.metric, arguments.metric)
+        )
+        if not keys and arguments.metric != "*":
+            return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
+        points = _points(store, run_id, keys)
         write = _write_csv if arguments.format == "csv" else _write_lines
         try:
             with (
                 arguments.output.open("w", newline="") if arguments.output else nullcontext(sys.stdout) as out
             ):
                 write(out, points)
+        except BrokenPipeError:
+            raise  # the reader has seen enough
         except OSError as error:
             return refuse(f"{arguments.output or 'standard output'}: {error.strerror}")
     return 0
@@ -70,9 +79,9 @@ def _which(wanted: str, found: dict[int, str]) -> str:
     return "\n  ".join([f"{wanted!r} names {len(found)} runs, say which by its id:", *found.values()])
 
 
-def _points(store: Store, run_id: int, pattern: str) -> Iterator[Point]:
+def _points(store: Store, run_id: int, keys: Sequence[SeriesKey]) -> Iterator[Point]:
     spans = [Span(one.number, one.first_step, one.last_step) for one in store.attempts(run_id)]
-    for key in sorted(one.key for one in store.series(run_id) if fnmatchcase(one.key.metric, pattern)):
+    for key in keys:
         series = store.read(run_id, [key])[key]
         ghost = superseded(series.attempt, series.step, spans)
         columns = (series.attempt, series.step, series.time, series.value, ghost)

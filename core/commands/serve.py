@@ -57,8 +57,9 @@ def serve(arguments: argparse.Namespace, before: Callable[[Parts], None]) -> int
 
 
 def greeting(settings: Settings) -> str:
-    """Where the dashboard is."""
-    return f"Holter: {settings.address}   (Ctrl-C stops)"
+    """Where the dashboard is, and where the server listens if people come in elsewhere."""
+    where = f", listening on {settings.host} port {settings.port}" if settings.public_url else ""
+    return f"Holter: {settings.address}{where}   (Ctrl-C stops)"
 
 
 def refuse(reason: str, code: int = 1) -> int:

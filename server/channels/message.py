@@ -161,7 +161,7 @@ def example(channel: str, *, key: str, sent_at: float, address: str, picture: by
             ("How sure", "almost certain (97%)"),
         ),
         advice="Here it says what to do: where to roll back to, which batches to skip, which node to drain.",
-        sketch="2.05 ▁▁▁▁▁▁▁█▅▃▂▁▁▁▁▁▁▁▁▁ 3.97",
+        sketch="▁▁▁▁▁▁▁█▅▃▂▁▁▁▁▁▁▁▁▁  2.05 to 3.97",
         picture=picture,
     )
 

@@ -108,7 +108,10 @@ def surroundings(incident: Mapping[str, Any]) -> tuple[int, int | None]:
 
 
 def sketch(chart: Chart) -> str:
-    """The newest attempts' points as bars, the point farthest from the middle standing for its cell."""
+    """The newest attempts' points as bars, and their range.
+
+    The point farthest from the middle stands for its cell.
+    """
     step, value = _current(chart)
     if len(step) < 2:
         return ""
@@ -127,7 +130,7 @@ def sketch(chart: Chart) -> str:
             bars.append(_BARS[round((farthest - low) / (high - low or 1.0) * (len(_BARS) - 1))])
         else:
             bars.append(" ")  # nothing was logged there
-    return f"{_number(low)} {''.join(bars)} {_number(high)}"
+    return f"{''.join(bars)}  {_number(low)} to {_number(high)}"
 
 
 def _current(chart: Chart) -> tuple[IntArray, FloatArray]:

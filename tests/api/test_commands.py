@@ -335,6 +335,9 @@ def test_export_writes_every_point_as_it_is_stored(
     code, _, complaint = holter("export", "nothing", *where)
     assert code == 1
     assert "there is no run 'nothing'" in complaint
+    code, _, complaint = holter("export", "a", "--metric", "los", *where)
+    assert code == 1
+    assert "a has no metric like 'los'" in complaint
 
 
 def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def message(key: str = "17.0.mail", reason: str = "opened", **changes: Any) -> M
         reason=reason,
         sent_at=1_700_000_240.0,
         address="https://holter.example.com",
-        sketch="2.1 ▁▁█▃▁ 4.0",
+        sketch="▁▁█▃▁  2.1 to 4.0",
         picture=b"\x89PNG picture",
     )
 

@@ -27,7 +27,7 @@ def message(reason: str = "opened", picture: bytes | None = None, **changes: Any
         reason=reason,
         sent_at=1_700_000_240.0,
         address="http://127.0.0.1:8765",
-        sketch="2.1 ▁▁█▃▁ 4.0",
+        sketch="▁▁█▃▁  2.1 to 4.0",
         picture=picture,
     )
 

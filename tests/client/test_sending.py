@@ -187,7 +187,7 @@ def test_the_agent_sends_a_spool_that_was_left(server: Server, python: Start, tm
         text=True,
         check=True,
     )
-    assert "1 spools" in sent.stdout
+    assert "1 spool " in sent.stdout
     assert server.points("left", "loss") == curve(0, 200)
     run = server.run("left")
     assert run is not None
