@@ -71,6 +71,7 @@ class RawBody(Header, kw_only=True, forbid_unknown_fields=True):
     times: bytes | None = None
 
 
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _JSON = msgspec.json.Decoder(JsonBody)
 _RAW = msgspec.msgpack.Decoder(RawBody)
 
@@ -79,7 +80,7 @@ def parse_json(body: bytes) -> tuple[Header, Batch, Where]:
     """Header, batch, and where in the body the batch's columns stand. Raises BodyError."""
     try:
         parsed = _JSON.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise BodyError([_problem(error, body)]) from error
     labels = labels_of(parsed.labels)
     if parsed.columns is not None and parsed.points is None:
@@ -93,7 +94,7 @@ def parse_msgpack(body: bytes) -> tuple[Header, Batch, Where]:
     """As `parse_json`, for the form with raw buffers."""
     try:
         parsed = _RAW.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         raise BodyError([_problem(error)]) from error
     steps = _integers(parsed.steps, ("steps",))
     times = _no_clock(len(steps)) if parsed.times is None else _doubles(parsed.times, ("times",))
@@ -105,6 +106,8 @@ def parse_msgpack(body: bytes) -> tuple[Header, Batch, Where]:
 
 
 def _problem(error: Exception, body: bytes | None = None) -> Problem:
+    if isinstance(error, UnicodeDecodeError):
+        return (), f"expected text in UTF-8: {error}"
     reason, _, path = str(error).partition(" - at `")
     if not isinstance(error, msgspec.ValidationError):
         return (), f"{reason}; {NONFINITE_WORDS}"
@@ -115,7 +118,7 @@ def _problem(error: Exception, body: bytes | None = None) -> Problem:
         return place, reason
     try:
         loose = msgspec.json.decode(body)
-    except msgspec.ValidationError:  # a number that no float holds: its column cannot be told
+    except _UNREADABLE:  # something else is wrong further on: its column cannot be told
         return place, reason
     return _named(place, loose)
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holter.server.intake.deliveries import from_json, from_msgpack
@@ -148,6 +148,11 @@ def test_raw_buffers_that_do_not_fit_are_refused(change: dict[str, Any], place: 
 
 
 @given(st.binary(max_size=200))
+@example(b'{"project": "p", "run": "r", "columns": {"step": ["x"]},,')
+@example(b'{"project": "p", "run": "r", "columns": {"step": ["x"]}, "\xff": 1}')
+@example(b'{"project": "p", "run": "r", "columns": {"step": ' + b"[" * 100_000)
+@example(b'{"project": "\xff"}')
+@example(b"\x81\xa1\xff\x00")
 def test_any_bytes_are_understood_or_refused(content: bytes) -> None:
     for read in (from_json, from_msgpack):
         with pytest.raises(BodyError):
