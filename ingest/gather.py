@@ -12,19 +12,24 @@ from holter.attempts import Attempts
 from holter.ingest import formats
 from holter.ingest.format import Format
 from holter.ingest.opening import open_log, plain_name
+from holter.ingest.placing import place_tree
 from holter.ingest.sources import Source, Tree
 from holter.types import Batch, FloatArray, IntArray, RunData, Series, SeriesKey, Unreadable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gathered:
-    """A run's data, and how it was come by. `points` counts what stands in `data`; files are relative."""
+    """A run's data, and how it was come by. `points` counts what stands in `data`; files are relative.
+
+    `runs` are the folders that watching would tell apart, by their names.
+    """
 
     data: RunData
     attempts: int
     points: int
     unreadable: list[tuple[str, Unreadable]]
     files: dict[str, str]
+    runs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,7 +73,14 @@ def gather(
         points=sum(len(one) for one in series.values()),
         unreadable=unreadable,
         files={_name(source.path, path): source.format.name for source in sources},
+        runs=_runs(path, sources),
     )
+
+
+def _runs(path: Path, sources: list[Source]) -> tuple[str, ...]:
+    if not path.is_dir():
+        return ()
+    return tuple(sorted({place.run for place in place_tree(path, [one.path for one in sources]).values()}))
 
 
 def read_whole(source: Source) -> Iterator[Batch | Unreadable]:

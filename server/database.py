@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
@@ -25,6 +26,12 @@ _PRAGMAS = (
     f"PRAGMA journal_size_limit = {WAL_BYTES}",
     "PRAGMA foreign_keys = ON",
 )
+
+
+def is_missing(url: str) -> bool:
+    """Whether a URL names a SQLite file that is not there yet."""
+    address = make_url(url)
+    return address.get_backend_name() == "sqlite" and not Path(address.database or "").exists()
 
 
 def connect(url: str | URL) -> Engine:

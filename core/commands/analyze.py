@@ -60,6 +60,13 @@ def _reports(
 ) -> Iterator[Report]:
     for path in paths:
         gathered = gather(path, until_step=until_step)
+        if len(gathered.runs) > 1:
+            told = ", ".join([*gathered.runs[:3], *(["..."] if len(gathered.runs) > 3 else [])])
+            print(
+                f"{path}: the logs of {len(gathered.runs)} folders ({told}) are taken for one run; "
+                "are they several? Give each as a PATH of its own",
+                file=sys.stderr,
+            )
         yield Report(
             path=str(path),
             run=path.resolve().name,

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from holter.commands.serve import refuse
 from holter.server.backup import BackupError, back_up, restore
-from holter.server.database import connect
+from holter.server.database import connect, is_missing
 from holter.server.migrate import upgrade
 from holter.server.parts import make_folder
 from holter.server.store import Store
@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1: it could not be done, or the check found something."""
     migrate = arguments.action in {"upgrade", "check"}
-    with on_database(arguments, migrate=migrate) as (engine, settings):
+    make = arguments.action in {"upgrade", "restore"}
+    with on_database(arguments, migrate=migrate, make=make) as (engine, settings):
         try:
             if arguments.action == "backup":
                 rows = back_up(engine, arguments.file)
@@ -69,10 +70,17 @@ def _check(engine: Engine) -> int:
 
 
 @contextmanager
-def on_database(arguments: argparse.Namespace, *, migrate: bool = True) -> Iterator[tuple[Engine, Settings]]:
-    """The database that flags and settings mean. Exits with code 1 and a sentence where it cannot be used."""
+def on_database(
+    arguments: argparse.Namespace, *, migrate: bool = True, make: bool = False
+) -> Iterator[tuple[Engine, Settings]]:
+    """The database that flags and settings mean. Exits with code 1 and a sentence where it cannot be used.
+
+    `make`: a file that is not there is made, where it would otherwise be a mistyped folder.
+    """
     try:
         settings = load({"data_dir": arguments.data_dir, "database_url": arguments.database_url})
+        if not make and is_missing(settings.database):
+            sys.exit(refuse(f"{_shown(settings)} is not there: say where with --data-dir or --database-url"))
         make_folder(settings)
         engine = connect(settings.database)
     except (SettingsError, ValueError) as error:

@@ -23,7 +23,7 @@ from holter.ingest import formats
 from holter.server.access.checks import refusal_to_start
 from holter.server.analysis import failing
 from holter.server.channels import ChannelError, open_channels
-from holter.server.database import connect
+from holter.server.database import connect, is_missing
 from holter.server.listen import PortTakenError, bind
 from holter.server.migrate import migrations
 from holter.settings import FILE, Settings, SettingsError, load
@@ -94,8 +94,7 @@ def _data_dir(settings: Settings) -> str:
 @contextmanager
 def _stored(settings: Settings) -> Iterator[Engine | None]:
     """The database; None where its file is not there yet, for looking must not make it."""
-    address = make_url(settings.database)
-    if address.get_backend_name() == "sqlite" and not Path(address.database or "").exists():
+    if is_missing(settings.database):
         yield None
         return
     engine = connect(settings.database)

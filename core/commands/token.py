@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1: the token cannot be made or found."""
-    with on_database(arguments) as (engine, _), Session(engine) as session, session.begin():
+    make = arguments.action == "create"
+    with on_database(arguments, make=make) as (engine, _), Session(engine) as session, session.begin():
         try:
             _act(session, arguments)
         except tokens.TokenError as error:

@@ -188,3 +188,10 @@ class Page(HTMLParser):
             for name, value in attrs
             if name in {"src", "href"} and not (value or "").startswith("#")
         ]
+
+
+def test_a_folder_of_several_runs_is_pointed_out(runs: Path) -> None:
+    done = analyze(runs)
+    assert done.returncode == 0
+    assert f"{runs}: the logs of 3 folders (calm, slow, spiky) are taken for one run" in done.stderr
+    assert "taken for one run" not in analyze(runs / "spiky").stderr

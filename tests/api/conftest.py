@@ -11,9 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from holter.__main__ import main
 from holter.server.listen import Server, bind
 from holter.server.parts import Parts
 from holter.settings import Settings
+from tests.api.running import Printed
 
 Post = Callable[..., dict[str, Any]]
 Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
@@ -87,3 +89,18 @@ def post(client: httpx.Client) -> Post:
         return reply
 
     return send
+
+
+@pytest.fixture
+def holter(capsys: pytest.CaptureFixture[str]) -> Printed:
+    """Runs a command in this process: its exit code, what it printed, what it complained of."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run

@@ -5,103 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import psutil
 import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.__main__ import main
 from holter.server.database import connect
 from holter.server.models import Base, Run
-from holter.server.models.incidents import Analysis
 from holter.server.store import Store
-from holter.types import Batch, Column, Delivery, SeriesKey
-
-Printed = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def holter(capsys: pytest.CaptureFixture[str]) -> Printed:
-    """Runs a command in this process: its exit code, what it printed, what it complained of."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
-
-
-@contextmanager
-def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
-    """A command in its own process that serves: the process, its address, seconds to its first answer."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "holter", *map(str, arguments), "--port", "0"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | environment,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line + process.stdout.read()
-        while True:
-            try:
-                httpx.get(f"{found[0]}/readyz").raise_for_status()
-                break
-            except httpx.TransportError:
-                time.sleep(0.01)
-        yield process, found[0], time.monotonic() - began
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
-
-
-def stop(process: subprocess.Popen[str], how: signal.Signals) -> str:
-    """Send a signal, wait for the clean end, return the rest of what it printed."""
-    process.send_signal(how)
-    rest, _ = process.communicate(timeout=20)
-    assert process.returncode == 0, rest
-    return rest
-
-
-def some_run(engine: Engine, name: str = "a") -> str:
-    """A run with two attempts, a NaN, a ghost branch and a label."""
-    store = Store(engine)
-    store.start()
-    for attempt, steps, value in ((0, [1, 2, 3], [3.0, np.nan, 0.1]), (1, [3, 4], [2.5, np.inf])):
-        columns = (
-            Column(key=SeriesKey("loss"), values=np.array(value)),
-            Column(key=SeriesKey("t", (("rank", "3"),)), values=np.array(value)),
-        )
-        batch = Batch(
-            steps=np.array(steps), times=100.0 * attempt + np.array(steps, float), columns=columns,
-            attempt=str(attempt),
-        )  # fmt: skip
-        receipt = store.accept(
-            Delivery(project="llm", run=name, writer="w", batch_id=f"{name}{attempt}", batch=batch)
-        )
-    store.close()
-    return receipt.public_id
+from tests.api.running import Printed, some_run, started, stop
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -219,6 +141,7 @@ def test_what_cannot_start_says_why_in_a_sentence(holter: Printed, arguments: li
 
 def test_tokens_are_made_listed_and_revoked(holter: Printed, tmp_path: Path) -> None:
     where = ("--data-dir", tmp_path)
+    assert holter("db", "upgrade", *where)[0] == 0
     assert "holter token create" in holter("token", "list", *where)[1]
     code, token, _ = holter("token", "create", "agents", *where)
     assert code == 0
@@ -340,54 +263,14 @@ def test_export_writes_every_point_as_it_is_stored(
     assert "a has no metric like 'los'" in complaint
 
 
-def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "log.csv").write_text("step,loss\n1,2.0\n")
-    code, printed, _ = holter("doctor", tmp_path / "log.csv", "--port", 0, "--data-dir", tmp_path / "data")
-    assert code == 0, printed
-    assert "ok     database" in printed
-    assert "1 csv of 1 files" in printed
-    assert not (tmp_path / "data").exists(), "looking changes nothing"
-    monkeypatch.setenv("HOLTER_SLACK_WEBHOOK_URL", "not an address")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        code, printed, _ = holter("doctor", tmp_path / "typo", "--port", port, "--host", "127.0.0.1")
-    assert code == 1
-    for name in ("channels", "port", f"path {tmp_path / 'typo'}"):
-        assert f"wrong  {name}: " in printed
-    assert "not an address" not in printed, "a mistyped secret is not printed"
-    code, printed, _ = holter("doctor", "--port", 0, "--host", "0.0.0.0", "--data-dir", tmp_path)
-    assert code == 1
-    assert "wrong  access: set HOLTER_PASSWORD" in printed
-    assert not (tmp_path / "holter.db").exists(), "looking changes nothing"
-
-
-def test_doctor_knows_a_misspelt_variable(holter: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOLTER_TOKEN", "of a client")
-    assert holter("doctor", "--port", 0)[0] == 0
-    monkeypatch.setenv("HOLTER_PASWORD", "long enough")
-    code, printed, _ = holter("doctor", "--port", 0)
-    assert code == 1
-    assert "wrong  settings: HOLTER_PASWORD" in printed
-
-
-def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
-    holter: Printed, engine: Engine, tmp_path: Path
+@pytest.mark.parametrize(
+    "command",
+    [("db", "check"), ("db", "backup", "b"), ("export", "a"), ("token", "list"), ("token", "revoke", "a")],
+)
+def test_a_mistyped_folder_is_no_empty_database(
+    holter: Printed, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    some_run(engine)
-    where = ("--port", 0, "--data-dir", tmp_path, "--database-url", engine.url.render_as_string(False))
-    assert "ok     analysis" in holter("doctor", *where)[1]
-    with Session(engine) as session, session.begin():
-        run_id = session.scalars(select(Run.id)).one()
-        session.add(
-            Analysis(run_id=run_id, seen_at=1, looked_at=1, cost=1, error="CorruptDataError: entry 1")
-        )
-    code, printed, _ = holter("doctor", *where)
+    code, _, complaint = holter(*command, "--data-dir", tmp_path / "typo")
     assert code == 1
-    assert "wrong  analysis: the detectors could not look at 1 run(s), llm/a for one (CorruptData" in printed
-
-
-def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:
-    with started("serve", "--data-dir", tmp_path / "data") as (_, address, _):
-        code, printed, _ = holter("doctor", "--port", address.rpartition(":")[2])
-    assert code == 0
-    assert "Holter is running there" in printed
+    assert "typo/holter.db is not there: say where with --data-dir" in complaint
+    assert not (tmp_path / "typo").exists()

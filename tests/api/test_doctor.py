@@ -1,0 +1,67 @@
+"""`holter doctor`: what it looks at, and what it says of it."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from holter.server.models import Run
+from holter.server.models.incidents import Analysis
+from tests.api.running import Printed, some_run, started
+
+
+def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.csv").write_text("step,loss\n1,2.0\n")
+    code, printed, _ = holter("doctor", tmp_path / "log.csv", "--port", 0, "--data-dir", tmp_path / "data")
+    assert code == 0, printed
+    assert "ok     database" in printed
+    assert "1 csv of 1 files" in printed
+    assert not (tmp_path / "data").exists(), "looking changes nothing"
+    monkeypatch.setenv("HOLTER_SLACK_WEBHOOK_URL", "not an address")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, printed, _ = holter("doctor", tmp_path / "typo", "--port", port, "--host", "127.0.0.1")
+    assert code == 1
+    for name in ("channels", "port", f"path {tmp_path / 'typo'}"):
+        assert f"wrong  {name}: " in printed
+    assert "not an address" not in printed, "a mistyped secret is not printed"
+    code, printed, _ = holter("doctor", "--port", 0, "--host", "0.0.0.0", "--data-dir", tmp_path)
+    assert code == 1
+    assert "wrong  access: set HOLTER_PASSWORD" in printed
+    assert not (tmp_path / "holter.db").exists(), "looking changes nothing"
+
+
+def test_doctor_knows_a_misspelt_variable(holter: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOLTER_TOKEN", "of a client")
+    assert holter("doctor", "--port", 0)[0] == 0
+    monkeypatch.setenv("HOLTER_PASWORD", "long enough")
+    code, printed, _ = holter("doctor", "--port", 0)
+    assert code == 1
+    assert "wrong  settings: HOLTER_PASWORD" in printed
+
+
+def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
+    holter: Printed, engine: Engine, tmp_path: Path
+) -> None:
+    some_run(engine)
+    where = ("--port", 0, "--data-dir", tmp_path, "--database-url", engine.url.render_as_string(False))
+    assert "ok     analysis" in holter("doctor", *where)[1]
+    with Session(engine) as session, session.begin():
+        run_id = session.scalars(select(Run.id)).one()
+        session.add(
+            Analysis(run_id=run_id, seen_at=1, looked_at=1, cost=1, error="CorruptDataError: entry 1")
+        )
+    code, printed, _ = holter("doctor", *where)
+    assert code == 1
+    assert "wrong  analysis: the detectors could not look at 1 run(s), llm/a for one (CorruptData" in printed
+
+
+def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:
+    with started("serve", "--data-dir", tmp_path / "data") as (_, address, _):
+        code, printed, _ = holter("doctor", "--port", address.rpartition(":")[2])
+    assert code == 0
+    assert "Holter is running there" in printed
