@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -194,37 +195,65 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
         "focus": None,
         "role": "loss",
         "fontSize": 11,
+        "width": 400,
         **more,
     }
 
 
-def test_each_segment_is_a_trace_of_its_own_and_the_superseded_one_is_thin_and_dashed(call: Call) -> None:
-    drawn = call("chart.js", "traces", picture([rolled_back()]))
-    names = [one["name"] for one in drawn]
-    assert names == ["loss {} attempt 0", "loss {} attempt 0 superseded", "loss {} attempt 1"]
-    solid, ghost, resumed = drawn
+def drawn(call: Call, given: dict[str, Any]) -> dict[str, Any]:
+    """The traces of a chart by their names."""
+    return {one["name"]: one for one in call("chart.js", "traces", given)}
+
+
+def test_attempts_are_broken_apart_and_the_superseded_branch_is_thin_and_dashed(call: Call) -> None:
+    found = drawn(call, picture([rolled_back()]))
+    curve, ghost = found["loss {}"], found["loss {} superseded"]
+    assert curve["x"] == [0, 1, None, 2, 3, 5]  # nothing leads from attempt 0 to attempt 1
     assert ghost["line"]["dash"] != "solid"
-    assert ghost["line"]["width"] < solid["line"]["width"]
+    assert ghost["line"]["width"] < curve["line"]["width"]
     assert ghost["x"] == [1, 2, 3, 4]  # it leaves its own attempt where the timeline left it
-    assert resumed["x"] == [2, 3, 5]
-    assert solid["x"] == [0, 1]  # and nothing leads from attempt 0 to attempt 1
+
+
+def test_hundreds_of_attempts_cost_as_many_traces_as_one(call: Call) -> None:
+    many = rolled_back()
+    many["segments"] = [segment(i, [10 * i, 10 * i + 5], [2.0, 1.0]) for i in range(300)]
+    assert len(call("chart.js", "traces", picture([many], attempts=[]))) == 1
+
+
+def test_an_attempt_of_a_single_point_is_seen(call: Call) -> None:
+    one = rolled_back()
+    one["count"] = 1000
+    one["segments"].append(segment(2, [7], [2.5]))
+    lone = drawn(call, picture([one]))["loss {} alone"]
+    assert (lone["x"], lone["y"], lone["mode"]) == ([7], [2.5], "markers")
+
+
+def test_of_more_series_than_colours_the_one_in_question_stands_out(call: Call) -> None:
+    ranks = [
+        {**curve([0.4, 0.4]), "metric": "step_time", "labels": {"rank": rank}, "nonfinite_count": 0}
+        for rank in range(64)
+    ]
+    found = drawn(call, picture(ranks, focus='step_time {"rank":17}', attempts=[]))
+    assert set(found) == {"the others", 'step_time {"rank":17}'}
+    assert found["the others"]["x"].count(None) == 62
 
 
 def test_a_reduced_curve_is_its_mean_over_the_envelope_of_its_extremes(call: Call) -> None:
     one = rolled_back()
     band = {"step": [0, 2], "minimum": [1.0, 1.5], "maximum": [9.0, 8.0], "mean": [4.0, 3.0]}
     one["segments"] = [{**segment(0, [0, 1, 2, 3], [1.0, 9.0, 1.5, 8.0]), "band": band}]
-    envelope, mean = call("chart.js", "traces", picture([one]))
+    found = drawn(call, picture([one], attempts=[]))
+    envelope, mean = found["loss {} band"], found["loss {}"]
     assert envelope["fill"] == "toself"
     assert envelope["y"] == [9.0, 8.0, 1.5, 1.0]
     assert mean["y"] == [4.0, 3.0]
 
 
 def test_smoothing_leaves_the_raw_curve_on_the_page_and_never_crosses_a_rollback(call: Call) -> None:
-    drawn = call("chart.js", "traces", picture([rolled_back()], smoothing=0.9))
-    resumed = next(one for one in drawn if one["name"] == "loss {} attempt 1 smoothed")
-    assert resumed["y"][0] == 3.0  # it starts anew, without the memory of attempt 0
-    assert any(one["name"] == "loss {} attempt 1 raw" for one in drawn)
+    found = drawn(call, picture([rolled_back()], smoothing=0.9))
+    smoothed = found["loss {} smoothed"]["y"]
+    assert smoothed[smoothed.index(None) + 1] == 3.0  # it starts anew, without the memory of attempt 0
+    assert found["loss {} raw"]["y"] == [5.0, 4.0, None, 3.0, 2.9, 2.8]
 
 
 def test_nan_stands_on_the_axis_and_infinity_is_an_arrow_at_the_edge(call: Call) -> None:
@@ -233,7 +262,7 @@ def test_nan_stands_on_the_axis_and_infinity_is_an_arrow_at_the_edge(call: Call)
         {"attempt": 1, "step": 4, "value": "NaN"},
         {"attempt": 1, "step": 6, "value": "Infinity"},
     ]
-    marks = call("chart.js", "traces", picture([one]))[-1]
+    marks = drawn(call, picture([one]))["not finite"]
     assert marks["yaxis"] == "y2"
     assert marks["x"] == [4, 6]
     assert marks["y"] == [0, 1]
@@ -243,10 +272,7 @@ def test_nan_stands_on_the_axis_and_infinity_is_an_arrow_at_the_edge(call: Call)
 def test_no_line_is_drawn_through_a_value_that_is_no_number(call: Call) -> None:
     one = rolled_back()
     one["nonfinite"] = [{"attempt": 1, "step": 4, "value": "NaN"}]
-    resumed = next(
-        drawn for drawn in call("chart.js", "traces", picture([one])) if "attempt 1" in drawn["name"]
-    )
-    assert resumed["y"] == [3.0, 2.9, None, 2.8]
+    assert drawn(call, picture([one]))["loss {}"]["y"] == [5.0, 4.0, None, 3.0, 2.9, None, 2.8]
 
 
 def incident(**more: Any) -> dict[str, Any]:
@@ -268,7 +294,7 @@ def incident(**more: Any) -> dict[str, Any]:
 def test_an_incident_begins_with_a_solid_line_peaks_in_a_dot_and_ends_with_a_dotted_line(call: Call) -> None:
     one = incident(end_step=8)
     full = picture([rolled_back()], incidents=[one])
-    dot = call("chart.js", "traces", full)[-1]
+    dot = drawn(call, full)["peaks"]
     assert (dot["x"], dot["y"]) == ([5], [2.8])
     shapes = call("layout.js", "layout", full)["shapes"]
     band, onset, recovery = shapes[:3]
@@ -283,22 +309,43 @@ def test_what_lasts_reaches_the_end_of_the_axis_but_not_beyond_a_dead_attempt(ca
 
 
 def test_a_resume_is_a_small_tick_with_the_number_of_its_attempt(call: Call) -> None:
-    drawn = call("layout.js", "layout", picture([rolled_back()]))
-    assert [(one["x"], one["text"]) for one in drawn["annotations"]] == [(2, "1")]
-    assert [one["x0"] for one in drawn["shapes"]] == [2]
-    assert drawn["shapes"][0]["y1"] < 0.1
+    found = drawn(call, picture([rolled_back()]))
+    tick, number = found["resumes"], found["attempts"]
+    assert tick["x"] == [2, 2, None]
+    assert max(y for y in tick["y"] if y is not None) < 0.1
+    assert (number["x"], number["text"]) == ([2], [" 1"])
 
 
-def test_a_thousand_ranks_are_asked_for_piecemeal_the_one_in_question_among_them(call: Call) -> None:
-    ranks = [{"metric": "step_time", "labels": {"rank": rank}} for rank in range(50)]
-    plans = [
-        {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]},
-        {"title": "Step time", "role": "step_time", "series": ranks, "series_count": 1024},
-    ]
-    asked = call("board.js", "requests", plans, incident(metric="step_time", labels={"rank": 777}))
-    assert asked[0] == {"metrics": ["loss"]}
-    assert asked[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
-    assert len(asked) == 10
+def test_crowded_resumes_are_thinned_until_their_numbers_can_be_read(call: Call) -> None:
+    attempts = [{"number": i, "first_step": 10 * i, "last_step": 10 * i + 9} for i in range(200)]
+    marks = call("resumes.js", "resumeMarks", picture([], attempts=attempts, range=[0, 2000], width=400))
+    places = [one["x"] for one in marks["labels"]]
+    gaps = [(b - a) / 5 for a, b in itertools.pairwise(places)]  # 5 steps a pixel
+    assert len(places) > 5
+    assert min(gaps) >= 18
+    assert len(marks["ticks"]) < 120
+
+
+def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call: Call) -> None:
+    def step_times(count: int) -> dict[str, Any]:
+        ranks = [{"metric": "step_time", "labels": {"rank": rank}} for rank in range(min(count, 50))]
+        return {"title": "Step time", "role": "step_time", "series": ranks, "series_count": count}
+
+    loss = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
+    few = call("board.js", "requests", [loss, step_times(64)], [])
+    assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 240}]
+    spoken = [incident(metric="step_time", labels={"rank": 777})]
+    crowd = call("board.js", "requests", [loss, step_times(1024)], spoken)
+    assert crowd[0] == {"metrics": ["loss"]}
+    assert crowd[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
+    assert len(crowd) == 10
+
+
+def test_a_spike_that_may_still_turn_out_slow_is_not_called_fast(call: Call) -> None:
+    spike = {"kind": "spike_fast", "state": "open", "classified_step": None}
+    assert call("words.js", "incidentTitle", spike) == "Spike, so far fast"
+    assert call("words.js", "incidentTitle", {**spike, "state": "recovered"}) == "Fast spike"
+    assert call("words.js", "incidentTitle", {**spike, "classified_step": 90}) == "Fast spike"
 
 
 def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.conftest import Opener, Runs, Server, healthy, until
+from tests.ui.conftest import Opener, Runs, Server, healthy, until, wave
 
 
 def panel(page: Page, title: str) -> Locator:
@@ -82,12 +82,17 @@ def test_a_rollback_is_drawn_as_two_attempts_with_a_dashed_branch_and_a_tick(
     page = open_page(f"{server.address}/runs/{runs.rolled_back}?from=600&to=1000")
     loss = panel(page, "Loss")
     expect(loss.locator(".plot .main-svg").first).to_be_visible()
-    drawn = loss.locator(".plot").evaluate("node => node.data.map((one) => [one.name, one.line.dash, one.x])")
+    drawn = loss.locator(".plot").evaluate(
+        "node => node.data.map((one) => [one.name, one.line?.dash, one.x])"
+    )
     by_name = {name: (dash, x) for name, dash, x in drawn}
-    ghost = by_name["loss {} attempt 0 superseded"]
-    assert ghost[0] not in (None, "solid")
-    assert max(by_name["loss {} attempt 0"][1]) < 700 <= min(by_name["loss {} attempt 1"][1])
-    expect(loss.locator(".annotation-text")).to_have_text("1")
+    assert by_name["loss {} superseded"][0] not in (None, "solid")
+    steps = by_name["loss {}"][1]
+    assert (
+        steps[steps.index(None) - 1] == 699
+    )  # attempt 0 ends where attempt 1 begins, and nothing joins them
+    assert steps[steps.index(None) + 1] == 700
+    expect(loss.locator(".textpoint")).to_have_text("1")
     expect(page.locator(".strip-labels")).to_contain_text("1")
     expect(page.locator(".tiles")).to_contain_text("200 steps")
 
@@ -164,19 +169,53 @@ def test_any_metric_can_be_found_added_and_taken_away_and_the_address_keeps_it(
     expect(page.locator(".series-table tbody tr")).to_have_count(31)
 
 
-def test_log_scale_is_remembered_per_metric_and_smoothing_says_its_strength(
+def log_button(page: Page, title: str) -> Locator:
+    return panel(page, title).get_by_role("button", name="log")
+
+
+def test_a_colleague_who_is_sent_the_address_sees_the_same_picture(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
-    page = open_page(f"{server.address}/runs/{runs.steady}?smooth=0.9")
+    page = open_page(f"{server.address}/runs/{runs.steady}?smooth=0.9&from=100&to=900")
     expect(panel(page, "Loss")).to_contain_text("smoothed 0.90")
-    panel(page, "Loss").get_by_role("button", name="log").click()
-    page.reload()
-    expect(panel(page, "Loss").get_by_role("button", name="log")).to_have_attribute("aria-pressed", "true")
-    expect(panel(page, "Throughput").get_by_role("button", name="log")).to_have_attribute(
-        "aria-pressed", "false"
-    )
-    expect(panel(page, "Loss").locator(".plot .main-svg").first).to_be_visible()
-    assert panel(page, "Loss").locator(".plot").evaluate("node => node.layout.yaxis.type") == "log"
+    log_button(page, "Loss").click()
+    panel(page, "Throughput").get_by_role("button", name="Wide").click()
+    expect(page).to_have_url(re.compile("log=loss.*wide=tokens_per_second"))
+    theirs = open_page(page.url)
+    expect(log_button(theirs, "Loss")).to_have_attribute("aria-pressed", "true")
+    expect(log_button(theirs, "Throughput")).to_have_attribute("aria-pressed", "false")
+    expect(panel(theirs, "Throughput")).to_have_class(re.compile("panel-wide"))
+    expect(panel(theirs, "Loss")).to_contain_text("smoothed 0.90")
+    expect(panel(theirs, "Loss").locator(".plot .main-svg").first).to_be_visible()
+    assert panel(theirs, "Loss").locator(".plot").evaluate("node => node.layout.yaxis.type") == "log"
+
+
+def test_a_bare_address_opens_as_this_browser_left_it_and_then_says_so(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page(f"{server.address}/runs/{runs.steady}")
+    log_button(page, "Gradient norm").click()
+    page.goto(f"{server.address}/runs/{runs.rolled_back}")
+    expect(log_button(page, "Gradient norm")).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile("log=grad_norm"))
+
+
+def test_the_rank_that_an_incident_speaks_of_stands_out_among_its_peers(
+    open_page: Opener, server: Server
+) -> None:
+    now = time.time()
+    steps = list(range(600))
+    for rank in range(64):
+        seconds = [
+            0.4 * (1.7 if rank == 37 and step >= 300 else 1) + 0.01 * wave(step + rank) for step in steps
+        ]
+        columns = {"step": steps, "time": [now - 600 + step for step in steps], "step_time": seconds}
+        run_id = server.post("ranks", columns, writer=f"rank{rank}", labels={"rank": rank})
+    server.wait_for_incident(run_id, "straggler")
+    page = open_page(f"{server.address}/runs/{run_id}")
+    legend = panel(page, "Step time").locator(".legend")
+    expect(legend).to_contain_text("rank 37")
+    expect(legend).to_contain_text("63 others in grey")
 
 
 def test_values_that_are_no_numbers_are_marked_and_listed(

@@ -4,7 +4,7 @@
 import * as api from "./api.js";
 import { h, refill } from "./dom.js";
 import { throttled } from "./live.js";
-import { createPanel } from "./panel.js";
+import { createPanel, spokenOf } from "./panel.js";
 import { COLOURED, belongs, sameSeries } from "./traces.js";
 
 /** @typedef {import("./panel.js").Shared} Shared */
@@ -13,29 +13,46 @@ import { COLOURED, belongs, sameSeries } from "./traces.js";
 
 const REFRESH = 500; // ms between refetches while news comes in
 const POINTS_PER_PIXEL = 1;
-const TOGETHER = 50; // series of one chart that are asked for in one go
+const BUNDLE = 128; // series of one chart that are drawn together, more coarsely
+const COARSE = 240; // points of each of them
+const SPOKEN = 8; // series of a larger chart that are shown because an incident speaks of them
+
+/** @typedef {{ metrics: string[], labels?: object, points?: number }} Request */
 
 /**
- * What to ask for: metrics of few series together in one request; of a metric with very many series (a
- * thousand ranks) only the first, and the one that the chosen incident speaks of. Pure.
- * @param {Plan[]} plans @param {import("./types.js").Incident | null} selected
- * @returns {{ metrics: string[], labels?: object }[]}
+ * What to ask for: metrics of few series together in one request; a metric of many ranks in a coarser one;
+ * of very many (a thousand ranks) only the first, and those that incidents speak of. Pure.
+ * @param {Plan[]} plans @param {import("./types.js").Incident[]} spoken @returns {Request[]}
  */
-export function requests(plans, selected) {
-  const large = plans.filter((plan) => (plan.series_count ?? plan.series.length) > TOGETHER);
-  const together = [
-    ...new Set(
-      plans.filter((plan) => !large.includes(plan)).flatMap((plan) => plan.series.map((one) => one.metric)),
-    ),
+export function requests(plans, spoken) {
+  const size = (/** @type {Plan} */ plan) => plan.series_count ?? plan.series.length;
+  const metrics = (/** @type {Plan[]} */ some) => [
+    ...new Set(some.flatMap((plan) => plan.series.map((one) => one.metric))),
   ];
-  const apart = large.flatMap((plan) => {
-    const first = plan.series.slice(0, COLOURED).map(({ metric, labels }) => ({ metrics: [metric], labels }));
-    const spoken =
-      selected && plan.series[0].metric === selected.metric && Object.keys(selected.labels).length > 0;
-    const known = spoken && plan.series.slice(0, COLOURED).some((one) => belongs(selected, one));
-    return spoken && !known ? [...first, { metrics: [selected.metric], labels: selected.labels }] : first;
-  });
-  return [...(together.length ? [{ metrics: together }] : []), ...apart];
+  const together = metrics(plans.filter((plan) => size(plan) <= COLOURED));
+  const bundles = plans.filter((plan) => size(plan) > COLOURED && size(plan) <= BUNDLE);
+  const crowds = plans.filter((plan) => size(plan) > BUNDLE);
+  return [
+    ...(together.length ? [{ metrics: together }] : []),
+    ...bundles.map((plan) => ({ metrics: metrics([plan]), points: COARSE })),
+    ...crowds.flatMap((plan) => singly(plan, spoken)),
+  ];
+}
+
+/** The first series of a crowd and those that incidents speak of, each by itself. @param {Plan} plan @param {import("./types.js").Incident[]} spoken @returns {Request[]} */
+function singly({ series }, spoken) {
+  const first = series.slice(0, COLOURED);
+  const asked = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
+  const more = spoken
+    .filter((one) => one.metric === series[0].metric && !first.some((known) => belongs(one, known)))
+    .slice(0, SPOKEN);
+  return [...asked, ...more.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
+}
+
+/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("./types.js").ChartSeries} one */
+export function holds(plan, one) {
+  const partial = (plan.series_count ?? 0) > plan.series.length;
+  return plan.series.some((wanted) => (partial ? wanted.metric === one.metric : sameSeries(wanted, one)));
 }
 
 /** The colours of tokens.css as they stand now. @returns {Record<string, string>} */
@@ -60,10 +77,11 @@ export function palette() {
 
 /**
  * @param {{ runId: string, signal: AbortSignal, shared: Shared, steps: () => { from: number | null, to: number | null },
- *   onZoom: (range: [number, number]) => void, onReset: () => void, onRemove?: (plan: Plan) => void }} options
+ *   onZoom: (range: [number, number]) => void, onReset: () => void,
+ *   onMode: import("./panel.js").Reader["onMode"], onRemove?: (plan: Plan) => void }} options
  *   `steps` says which steps the shared range covers
  */
-export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onRemove }) {
+export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onMode, onRemove }) {
   /** @type {Map<string, Panel>} */
   const panels = new Map();
   const element = h("div", { class: "board" });
@@ -82,8 +100,10 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     },
     { rootMargin: "200px" },
   );
-  const sizes = new ResizeObserver(() => redraw());
-  sizes.observe(element);
+  const sizes = new ResizeObserver((entries) => {
+    const plots = new Set(entries.map((entry) => entry.target));
+    for (const panel of panels.values()) if (plots.has(panel.plot) && drawable(panel)) panel.draw();
+  });
   signal.addEventListener(
     "abort",
     () => {
@@ -96,7 +116,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
 
   /** Redraw what is in view with the points at hand. */
   function redraw() {
-    for (const panel of panels.values()) if (panel.visible && !panel.stale) panel.draw();
+    for (const panel of panels.values()) if (drawable(panel)) panel.draw();
   }
 
   /** Fetch what is in view and out of date, in one request. */
@@ -110,9 +130,9 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     /** @type {import("./types.js").ChartData[]} */
     let answers = [];
     try {
-      const asked = requests(plans, shared.selected);
+      const asked = requests(plans, spokenOf(shared));
       answers = await Promise.all(
-        asked.map((one) => api.data(runId, one.metrics, { ...range, labels: one.labels }, signal)),
+        asked.map((one) => api.data(runId, one.metrics, { ...range, ...one }, signal)),
       );
     } catch (error) {
       if (!signal.aborted) due.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
@@ -123,14 +143,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     heard(series);
     for (const panel of due) {
       panel.stale = false;
-      const focus = shared.selected;
-      panel.show(
-        series.filter(
-          (one) =>
-            panel.plan.series.some((wanted) => sameSeries(one, wanted)) ||
-            (focus && panel.plan.series[0]?.metric === one.metric && belongs(focus, one)),
-        ),
-      );
+      panel.show(series.filter((one) => holds(panel.plan, one)));
     }
   }
 
@@ -164,15 +177,23 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
       for (const [key, panel] of panels) {
         if (wanted.has(key)) continue;
         observer.unobserve(panel.element);
+        sizes.unobserve(panel.plot);
         panel.destroy();
         panels.delete(key);
       }
       for (const [key, plan] of wanted) {
         if (panels.has(key)) continue;
         const remove = plan.added && onRemove ? () => onRemove(plan) : undefined;
-        const panel = createPanel(plan, shared, { onZoom, onReset, onHover: hover, onRemove: remove });
+        const panel = createPanel(plan, shared, {
+          onZoom,
+          onReset,
+          onMode,
+          onHover: hover,
+          onRemove: remove,
+        });
         panels.set(key, panel);
         observer.observe(panel.element);
+        sizes.observe(panel.plot);
       }
       const ordered = [...wanted.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
       if (ordered.some((one, i) => element.children[i] !== one) || element.children.length !== ordered.length)
@@ -180,6 +201,9 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onR
     },
   };
 }
+
+/** @param {Panel} panel */
+const drawable = (panel) => panel.visible && !panel.stale;
 
 /** @param {Plan} plan */
 export const planKey = (plan) => `${plan.title} ${JSON.stringify(plan.series)}`;

@@ -110,12 +110,17 @@ const quantile = (sorted, share) =>
   sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
 
 /**
+ * @typedef {{ low: number, high: number, above: number, below: number, hidden: number }} YRange
+ *   `above`, `below`: values outside; `hidden`: not above zero, on a logarithmic axis
+ */
+
+/**
  * A y range that shows what matters. A few values far outside the rest are left out and counted, so that
  * the page can say so; everything is shown when nothing lies far outside, or when asked.
- * @param {ChartSeries[]} series @param {{ log: boolean, whole: boolean }} options
- * @returns {{ low: number, high: number, above: number, below: number, hidden: number } | null} `hidden`: not above zero, on a logarithmic axis
+ * @param {ChartSeries[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: room for the numbers of attempts below the curves
+ * @returns {YRange | null}
  */
-export function yRange(series, { log, whole }) {
+export function yRange(series, { log, whole, foot = false }) {
   const all = series.flatMap((one) => one.segments.flatMap((segment) => segment.value));
   const usable = all.filter((value) => Number.isFinite(value) && (!log || value > 0));
   if (usable.length === 0) return null;
@@ -129,7 +134,7 @@ export function yRange(series, { log, whole }) {
   let low = cutBottom ? q1 - 0.15 * spread : least;
   let high = cutTop ? q99 + 0.15 * spread : most;
   const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
-  low -= room;
+  low -= foot ? 2 * room : room;
   high += room;
   return {
     low,

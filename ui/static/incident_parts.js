@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { ago, clock, duration, number, percent, step as stepText } from "./format.js";
 import * as prefs from "./prefs.js";
 import { toast } from "./toasts.js";
-import { kindTitle, sentence, severityMark } from "./words.js";
+import { incidentTitle, kindTitle, sentence, severityMark } from "./words.js";
 
 /** @typedef {import("./types.js").Incident} Incident */
 
@@ -136,7 +136,7 @@ function eventDetail({ detail }) {
     .filter(([, value]) => value !== null && typeof value !== "object")
     .map(([name, value]) =>
       name === "kind"
-        ? kindTitle(String(value))
+        ? incidentTitle({ kind: String(value), state: "open" })
         : `${sentence(name).toLowerCase()} ${evidenceText(name, value)}`,
     )
     .join(", ");
@@ -156,7 +156,7 @@ export function placeLine(incident) {
   return h(
     "p",
     { class: "place-line" },
-    severityMark(incident.severity, kindTitle(incident.kind)),
+    severityMark(incident.severity, incidentTitle(incident)),
     h("span", { class: "quiet number" }, [incident.metric, ...labels, steps].join(" · ")),
   );
 }
@@ -177,7 +177,7 @@ export async function actOn(incident, verb, show, { undo = true } = {}) {
   }
   const back = BACK[verb];
   const run = () => void actOn(incident, back, show, { undo: false });
-  if (undo) toast(`${DONE[verb]}: ${kindTitle(incident.kind)} in ${incident.run}`, { action: "Undo", run });
+  if (undo) toast(`${DONE[verb]}: ${incidentTitle(incident)} in ${incident.run}`, { action: "Undo", run });
 }
 
 /** @type {Record<string, (now: number) => Partial<Incident>>} */

@@ -1,28 +1,11 @@
 // @ts-check
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
-import { along, milliseconds } from "./curves.js";
-import { numeric } from "./format.js";
+import { placeOf } from "./resumes.js";
 import { MARGIN, fade } from "./traces.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
 /** @typedef {import("./types.js").Incident} Incident */
-
-/**
- * Where a step of an attempt lies on the axis: itself, or its time read off the curves. Pure.
- * @param {Picture} picture @param {number} step @param {number} [attempt]
- */
-export function placeOf({ axis, series }, step, attempt) {
-  if (axis === "step") return step;
-  const segments = series.flatMap((one) => one.segments).filter((one) => one.step.length > 0);
-  const own = segments.filter((segment) => attempt === undefined || segment.attempt === attempt);
-  const holding =
-    own.find((one) => one.step[0] <= step && step <= one.step[one.step.length - 1]) ??
-    own.at(-1) ??
-    segments.at(-1);
-  if (!holding) return NaN;
-  return milliseconds(along(holding.step, holding.time.map(numeric), step));
-}
 
 /**
  * From onset to recovery on the axis; what lasts reaches the end of the axis, or of its attempt.
@@ -88,10 +71,8 @@ export function layout(picture) {
     shapes: [
       ...picture.quietIncidents.map((one) => quietShape(picture, one)),
       ...picture.incidents.flatMap((one) => incidentShapes(picture, one)),
-      ...resumeShapes(picture),
       ...evidenceShapes(picture),
     ],
-    annotations: resumeLabels(picture),
   };
 }
 
@@ -176,42 +157,4 @@ function evidenceShapes(picture) {
     );
   }
   return shapes;
-}
-
-/** @param {Picture} picture */
-const resumes = ({ attempts }) => attempts.slice(1);
-
-/** @param {Picture} picture */
-function resumeShapes(picture) {
-  return resumes(picture).map((attempt) => {
-    const x = placeOf(picture, attempt.first_step, attempt.number);
-    return {
-      type: "line",
-      xref: "x",
-      yref: "paper",
-      x0: x,
-      x1: x,
-      y0: 0,
-      y1: 0.07,
-      line: { color: picture.palette["ink-quiet"], width: 1.4 },
-    };
-  });
-}
-
-/** @param {Picture} picture */
-function resumeLabels(picture) {
-  return resumes(picture).map((attempt) => ({
-    x: placeOf(picture, attempt.first_step, attempt.number),
-    y: 0.07,
-    xref: "x",
-    yref: "paper",
-    text: String(attempt.number),
-    showarrow: false,
-    xanchor: "left",
-    yanchor: "middle",
-    xshift: 1,
-    font: { family: "inherit", size: picture.fontSize - 1, color: picture.palette["ink-quiet"] },
-    bgcolor: fade(picture.palette["paper-raised"], 0.75),
-    borderpad: 1,
-  }));
 }

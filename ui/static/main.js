@@ -16,7 +16,7 @@ import { show as login } from "./views/login.js";
 import { show as missing } from "./views/missing.js";
 import { show as overview } from "./views/overview.js";
 import { show as run } from "./views/run.js";
-import { kindTitle } from "./words.js";
+import { incidentTitle } from "./words.js";
 
 const THEMES = ["auto", "light", "dark"];
 const always = new AbortController().signal;
@@ -142,7 +142,7 @@ function hear(item) {
   const fresh = item.state === "open" && !known.has(item.id) && Date.now() / 1000 - item.opened_at < 60;
   known.add(item.id);
   if (!fresh) return;
-  const text = `${kindTitle(item.kind)} in ${item.run}: ${item.summary}`;
+  const text = `${incidentTitle(item)} in ${item.run}: ${item.summary}`;
   const here = location.pathname === `/incidents/${item.id}` || location.pathname === "/incidents";
   if (here) announce(text);
   else toast(text, { action: "Show", run: () => router.go(`/incidents/${item.id}`), tone: item.severity });

@@ -138,10 +138,11 @@ function slopeText(perThousand) {
   return `${arrow} ${number(Math.abs(perThousand), 2)} per 1,000 steps`;
 }
 
-/** @param {RunDetail} run */
-function nextMilestone(run) {
+/** @param {RunDetail} run @param {number} [now] Unix seconds */
+function nextMilestone(run, now = Date.now() / 1000) {
   const each = pace(run);
   if (run.state !== "running" || each === null || run.last_step === null) return null;
   const next = milestone(run.last_step);
-  return `${stepText(next)} in ${duration((next - run.last_step) * each)}`;
+  const rest = (run.last_time ?? 0) + (next - run.last_step) * each - now;
+  return rest > 0 ? `${stepText(next)} in ${duration(rest)}` : null; // it is late: who knows when
 }

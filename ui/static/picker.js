@@ -8,6 +8,7 @@ import { count, number, reading, seriesName, step as stepText } from "./format.j
 /** @typedef {{ metric: string, role: string, series: SeriesSummary[] }} MetricGroup all series of one metric */
 
 const LISTED = 40;
+const ROWS = 300; // of the table: more are found by name
 
 /** Series by metric: a metric of many ranks is one chart. Pure. @param {SeriesSummary[]} series @returns {MetricGroup[]} */
 export function byMetric(series) {
@@ -103,7 +104,7 @@ export function seriesTable(series, onPick, isShown) {
   const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) =>
     h("th", { scope: "col", class: i ? "right" : "" }, text),
   );
-  const rows = series.map((one) => {
+  const rows = series.slice(0, ROWS).map((one) => {
     const group = /** @type {MetricGroup} */ (groups.get(one.metric));
     const add = isShown(one.metric)
       ? h("span", { class: "quiet" }, "shown")
@@ -132,6 +133,12 @@ export function seriesTable(series, onPick, isShown) {
     "div",
     { class: "table-frame" },
     h("table", { class: "series-table" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
+    series.length > ROWS &&
+      h(
+        "p",
+        { class: "quiet" },
+        `and ${count(series.length - ROWS, "more", "more")}: press / and type part of a name to find one`,
+      ),
   );
 }
 

@@ -35,3 +35,18 @@ export function applyTheme() {
   document.documentElement.dataset.theme = theme();
   document.dispatchEvent(new CustomEvent("holter:theme"));
 }
+
+/** @param {string} metric @param {boolean} on */
+export const rememberLog = (metric, on) => set(`log.${metric}`, on ? "log" : "linear");
+
+/**
+ * How this browser looked at such charts before, as an address says it.
+ * @param {string[]} metrics of the charts @returns {{ smooth: string | null, log: string[] }}
+ */
+export function rememberedLook(metrics) {
+  const smooth = get("smoothing", "0");
+  return {
+    smooth: Number(smooth) > 0 ? smooth : null,
+    log: metrics.filter((metric) => get(`log.${metric}`, "") === "log"),
+  };
+}

@@ -46,3 +46,13 @@ export function stepsOf(strip, axis, range) {
   const slack = Math.ceil(0.02 * (steps[1] - steps[0])) + 1; // the clock does not run evenly with the steps
   return { from: steps[0] - slack, to: steps[1] + slack };
 }
+
+/** Where steps lie on an axis; on the clock roughly, for it does not run evenly with them. @param {Strip} strip @param {Axis} axis @param {[number, number]} steps @returns {[number, number]} */
+export function onAxis(strip, axis, steps) {
+  const ends = fullRange(strip, axis);
+  const whole = fullRange(strip, "step");
+  if (axis === "step" || ends === null || whole === null) return steps;
+  const share = (/** @type {number} */ step) => (step - whole[0]) / (whole[1] - whole[0] || 1);
+  const [from, to] = steps.map((step) => ends[0] + share(step) * (ends[1] - ends[0]));
+  return [from, to];
+}

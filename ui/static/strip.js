@@ -6,7 +6,7 @@
 
 import { h, svg } from "./dom.js";
 import { count, step as stepText } from "./format.js";
-import { kindTitle, severityRank } from "./words.js";
+import { incidentTitle, severityRank } from "./words.js";
 
 /** @typedef {import("./types.js").Strip} Strip */
 /** @typedef {import("./types.js").AttemptSpan} AttemptSpan */
@@ -14,6 +14,8 @@ import { kindTitle, severityRank } from "./words.js";
 
 const WIDTH = 1000;
 const LEAST = 0.0015; // of the width: an attempt that crashed at once is still seen
+const LETTER = 6.6; // pixels, of a label
+const LABELS_APART = 14;
 let patterns = 0;
 
 /**
@@ -138,7 +140,7 @@ function incidentMarks(incident, along) {
   const title = svg(
     "title",
     {},
-    `${kindTitle(incident.kind)} at step ${stepText(incident.start_step)}, ${incident.state}`,
+    `${incidentTitle(incident)} at step ${stepText(incident.start_step)}, ${incident.state}`,
   );
   const tone = `strip-${incident.severity}${incident.state === "closed" ? " strip-closed" : ""}`;
   const line = svg(
@@ -162,26 +164,35 @@ function rect(name, from, to, y, height) {
 }
 
 /** One closed path per attempt: nothing joins across a restart. @param {Strip} strip @param {Stretch[]} along */
-function throughputAreas(strip, along) {
-  const { step = [], relative = [] } = strip.throughput ?? {};
-  return along
-    .map((one, i) => {
-      const newer = along.slice(i + 1).map(({ attempt }) => attempt.first_step);
-      const end = Math.min(one.attempt.last_step + 1, ...newer); // bins follow the timeline
-      const points = step
-        .map((at, k) => ({ at, share: relative[k] }))
-        .filter(({ at, share }) => at >= one.attempt.first_step && at < end && share !== null)
-        .map(
-          ({ at, share }) =>
-            `${round(placeOf(along, at, one.attempt.number) * WIDTH)} ${round(94 - 82 * /** @type {number} */ (share))}`,
-        );
-      if (points.length < 2) return "";
-      const level = (/** @type {string} */ point) => point.split(" ")[1];
-      points.unshift(`${round(one.from * WIDTH)} ${level(points[0])}`);
-      points.push(`${round(one.lost * WIDTH)} ${level(points[points.length - 1])}`);
-      return `M${points[0].split(" ")[0]} 94L${points.join("L")}L${points[points.length - 1].split(" ")[0]} 94Z`;
-    })
-    .filter(Boolean);
+function throughputAreas({ throughput }, along) {
+  const bins = (throughput?.step ?? []).flatMap((at, k) => {
+    const share = throughput?.relative[k];
+    return share === null || share === undefined ? [] : [{ at, share }];
+  });
+  if (bins.length === 0) return [];
+  return along.flatMap((one, i) => {
+    const newer = along.slice(i + 1).map(({ attempt }) => attempt.first_step);
+    const end = Math.min(one.attempt.last_step + 1, ...newer); // bins follow the timeline
+    const own = bins.filter(({ at }) => at >= one.attempt.first_step && at < end);
+    return end > one.attempt.first_step ? [areaPath(one, own.length ? own : [nearestBin(bins, one)])] : [];
+  });
+}
+
+/** A short attempt has no bin of its own: its neighbour's says about as much. @param {{ at: number, share: number }[]} bins @param {Stretch} one */
+const nearestBin = (bins, { attempt }) =>
+  bins.reduce((best, bin) =>
+    Math.abs(bin.at - attempt.first_step) < Math.abs(best.at - attempt.first_step) ? bin : best,
+  );
+
+/** @param {Stretch} one @param {{ at: number, share: number }[]} bins */
+function areaPath(one, bins) {
+  const level = (/** @type {number} */ share) => round(94 - 82 * share);
+  const points = bins.map(
+    ({ at, share }) => `${round(placeOf([one], at, one.attempt.number) * WIDTH)} ${level(share)}`,
+  );
+  const first = `${round(one.from * WIDTH)} ${level(bins[0].share)}`;
+  const last = `${round(one.lost * WIDTH)} ${level(bins[bins.length - 1].share)}`;
+  return `M${round(one.from * WIDTH)} 94L${[first, ...points, last].join("L")}L${round(one.lost * WIDTH)} 94Z`;
 }
 
 /** @param {number} x */
@@ -242,7 +253,7 @@ export function stripControl({ onPick }) {
     show(strip, range) {
       along = stretches(strip);
       pane.replaceChildren(drawStrip(strip));
-      labels.replaceChildren(...attemptLabels(along));
+      labels.replaceChildren(...attemptLabels(along, pane.clientWidth || WIDTH));
       pick.hidden = range === null;
       if (range)
         mark(placeOf(along, range[0]), Math.max(placeOf(along, range[0]) + 0.002, placeOf(along, range[1])));
@@ -250,20 +261,16 @@ export function stripControl({ onPick }) {
   };
 }
 
-/** Attempt numbers over their beginnings, left out where they would touch. @param {Stretch[]} along */
-function attemptLabels(along) {
-  let free = -1;
-  return along
-    .filter(({ from }) => {
-      if (along.length < 2 || from < free) return false;
-      free = from + 0.035;
-      return true;
-    })
-    .map(({ attempt, from }) =>
-      h(
-        "span",
-        { style: { left: `${100 * from}%` } },
-        attempt.number === 0 ? "attempt 0" : String(attempt.number),
-      ),
-    );
+/** Attempt numbers over their beginnings, left out where they would touch. @param {Stretch[]} along @param {number} width in pixels */
+function attemptLabels(along, width) {
+  if (along.length < 2) return [];
+  let free = 0;
+  return along.flatMap(({ attempt, from }, i) => {
+    const text = i === 0 ? `attempt ${attempt.number}` : String(attempt.number);
+    const size = LETTER * text.length;
+    const left = from * width;
+    if (left < free || left + size > width) return [];
+    free = left + size + LABELS_APART;
+    return [h("span", { style: { left: `${100 * from}%` } }, text)];
+  });
 }

@@ -3,6 +3,7 @@
 
 import { along, bandPlaces, lowerBound, milliseconds, placesOf, smooth } from "./curves.js";
 import { numeric } from "./format.js";
+import { resumeTraces } from "./resumes.js";
 
 /** @typedef {import("./types.js").ChartSeries} ChartSeries */
 /** @typedef {import("./types.js").Segment} Segment */
@@ -12,10 +13,10 @@ import { numeric } from "./format.js";
 
 /**
  * @typedef {{ series: ChartSeries[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
- *   range: [number, number] | null, y: { low: number, high: number } | null,
- *   attempts: { number: number, first_step: number, last_step: number }[],
+ *   range: [number, number] | null, width: number, y: { low: number, high: number } | null,
+ *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
  *   incidents: Incident[], quietIncidents: Incident[], selected: Incident | null,
- *   focus: string | null, role: string, fontSize: number }} Picture
+ *   focus: string | null, role: string, fontSize: number }} Picture `width`: of the plot, in pixels
  */
 
 export const MARGIN = { l: 58, r: 14, t: 6, b: 26 };
@@ -35,55 +36,83 @@ export function colours({ series, palette, focus }) {
 export const labelText = (series) => `${series.metric} ${JSON.stringify(series.labels ?? {})}`;
 
 /**
- * The traces of a chart: one per attempt's segment, so that no line joins across a rollback.
+ * The traces of a chart. Attempts that look alike share a trace, broken between them: no line joins across
+ * a rollback, and hundreds of attempts cost no more than one. Pure.
  * @param {Picture} picture @returns {Record<string, any>[]}
  */
 export function traces(picture) {
   const paint = colours(picture);
   const many = picture.series.length > COLOURED;
-  const order = picture.series
-    .map((_, i) => i)
-    .sort((a, b) => Number(isFocus(picture, a)) - Number(isFocus(picture, b)));
-  const curves = order.flatMap((i) => {
-    const one = picture.series[i];
-    const colour = paint[i];
-    return one.segments.flatMap((segment, k) => {
-      if (segment.ghost) return [ghostTrace(picture, one, k)];
-      return curveTraces(picture, one, segment, colour, many && !isFocus(picture, i));
-    });
-  });
-  return [...curves, ...nonfiniteTraces(picture), ...peakTraces(picture)];
+  const clear = picture.series.filter((one) => !many || isFocus(picture, one));
+  const faint = picture.series.filter((one) => !clear.includes(one));
+  return [
+    ...faintTraces(picture, faint),
+    ...clear.flatMap((one) => seriesTraces(picture, one, paint[picture.series.indexOf(one)])),
+    ...nonfiniteTraces(picture),
+    ...peakTraces(picture),
+    ...resumeTraces(picture),
+  ];
 }
 
-/** @param {Picture} picture @param {number} i */
-const isFocus = (picture, i) => picture.focus !== null && labelText(picture.series[i]) === picture.focus;
+/** @param {Picture} picture @param {ChartSeries} one */
+const isFocus = ({ focus }, one) => focus !== null && labelText(one) === focus;
 
-/** @param {Picture} picture @param {ChartSeries} one @param {Segment} segment @param {string} colour @param {boolean} faint */
-function curveTraces(picture, one, segment, colour, faint) {
-  const { axis, smoothing } = picture;
-  const reduced = segment.band !== null && segment.band.step.length > 1;
-  const xs = reduced ? bandPlaces(segment, axis) : placesOf(segment, axis);
-  const values = reduced ? /** @type {import("./types.js").Band} */ (segment.band).mean : segment.value;
+/**
+ * A stretch of a curve.
+ * @typedef {{ x: (number | null)[], y: (number | null)[] }} Stretch
+ */
+
+/** One after the other with a break between. Pure. @param {Stretch[]} stretches @returns {Stretch} */
+export function joined(stretches) {
+  const gap = (/** @type {(number | null)[][]} */ parts) =>
+    parts.flatMap((part, i) => (i === 0 ? part : [null, ...part]));
+  return { x: gap(stretches.map((one) => one.x)), y: gap(stretches.map((one) => one.y)) };
+}
+
+/** @param {Segment} segment */
+const isReduced = (segment) => segment.band !== null && segment.band.step.length > 1;
+
+/** The line of a segment: its points, or the means of its buckets. @param {Segment} segment @param {Axis} axis @returns {{ x: number[], y: number[] }} */
+function lineOf(segment, axis) {
+  const { band } = segment;
+  if (band !== null && band.step.length > 1) return { x: bandPlaces(segment, axis), y: band.mean };
+  return { x: placesOf(segment, axis), y: segment.value };
+}
+
+/** @param {Picture} picture @param {ChartSeries} one @param {string} colour @returns {Record<string, any>[]} */
+function seriesTraces({ axis, smoothing, palette }, one, colour) {
+  const name = labelText(one);
+  const live = one.segments.filter((segment) => !segment.ghost && segment.step.length > 0);
+  const reduced = live.some(isReduced);
   const few = !reduced && one.count <= FEW;
-  const name = `${labelText(one)} attempt ${segment.attempt}`;
-  const width = faint ? 0.8 : 1.6;
-  const parts = [];
-  const gaps = reduced ? [] : gapsOf(one, segment);
-  /** @param {number[]} y @param {Parameters<typeof line>[2]} look */
-  const drawn = (y, look) => line(...broken(xs, y, gaps), look);
-  if (reduced && !faint) parts.push(bandTrace(segment, axis, colour, name));
-  if (smoothing > 0 && !faint) {
-    parts.push(drawn(values, { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` }));
-    parts.push(drawn(smooth(values, smoothing), { colour, width: 1.8, name: `${name} smoothed` }));
-  } else {
-    const thickness = reduced || few ? width : Math.min(width, 1.2);
-    parts.push(drawn(values, { colour, width: thickness, opacity: faint ? 0.55 : 1, name, dots: few }));
-  }
-  return parts;
+  const raw = live.map((segment) => broken(lineOf(segment, axis), gapsOf(one, segment)));
+  const smoothed = live.map((segment) => {
+    const { x, y } = lineOf(segment, axis);
+    return broken({ x, y: smooth(y, smoothing) }, gapsOf(one, segment));
+  });
+  const quiet = { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` };
+  const plain = { colour, width: reduced || few ? 1.6 : 1.2, name, dots: few };
+  const drawn = [
+    bandTrace(live.filter(isReduced), axis, colour, `${name} band`),
+    ghostTrace(one, axis, palette.ghost, `${name} superseded`),
+    line(joined(raw), smoothing > 0 ? quiet : plain),
+    smoothing > 0 && line(joined(smoothed), { colour, width: 1.8, name: `${name} smoothed` }),
+    !few && lonePoints(live, axis, colour, `${name} alone`),
+  ];
+  return drawn.flatMap((trace) => (trace ? [trace] : []));
+}
+
+/** Curves in the background, all of one look: a thousand ranks are one trace. @param {Picture} picture @param {ChartSeries[]} faint */
+function faintTraces({ axis, palette }, faint) {
+  const live = faint.flatMap((one) => one.segments.filter((segment) => !segment.ghost));
+  if (live.length === 0) return [];
+  const look = { colour: palette["series-rest"], width: 0.8, opacity: 0.55, name: "the others" };
+  return [line(joined(live.map((segment) => lineOf(segment, axis))), look)];
 }
 
 /** After which of its points a segment was interrupted by values that are no numbers. @param {ChartSeries} one @param {Segment} segment */
 function gapsOf(one, segment) {
+  if (isReduced(segment)) return [];
   const own = one.nonfinite.filter((mark) => mark.attempt === segment.attempt);
   const after = own.map((mark) => lowerBound(segment.step, mark.step) - 1);
   return [...new Set(after)].filter((k) => k >= 0 && k < segment.step.length - 1).sort((a, b) => b - a);
@@ -91,21 +120,21 @@ function gapsOf(one, segment) {
 
 /**
  * A line is broken where a value is no number: nothing is drawn through it.
- * @param {number[]} x @param {number[]} y @param {number[]} gaps after which points, the last first
- * @returns {[(number | null)[], (number | null)[]]}
+ * @param {{ x: number[], y: number[] }} stretch @param {number[]} gaps after which points, the last first
+ * @returns {Stretch}
  */
-function broken(x, y, gaps) {
-  /** @type {[(number | null)[], (number | null)[]]} */
-  const [xs, ys] = [[...x], [...y]];
+function broken({ x, y }, gaps) {
+  /** @type {Stretch} */
+  const cut = { x: [...x], y: [...y] };
   for (const k of gaps) {
-    xs.splice(k + 1, 0, xs[k]);
-    ys.splice(k + 1, 0, null);
+    cut.x.splice(k + 1, 0, null);
+    cut.y.splice(k + 1, 0, null);
   }
-  return [xs, ys];
+  return cut;
 }
 
-/** @param {(number | null)[]} x @param {(number | null)[]} y @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} look */
-function line(x, y, { colour, width, opacity = 1, name, dash = "solid", dots = false }) {
+/** @param {Stretch} stretch @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} look */
+function line({ x, y }, { colour, width, opacity = 1, name, dash = "solid", dots = false }) {
   return {
     type: "scatter",
     mode: dots ? "lines+markers" : "lines",
@@ -120,40 +149,60 @@ function line(x, y, { colour, width, opacity = 1, name, dash = "solid", dots = f
   };
 }
 
-/** The envelope of a reduced curve: no extreme is out of sight. @param {Segment} segment @param {Axis} axis @param {string} colour @param {string} name */
-function bandTrace(segment, axis, colour, name) {
-  const { minimum, maximum } = /** @type {import("./types.js").Band} */ (segment.band);
-  const xs = bandPlaces(segment, axis);
+/** The envelopes of reduced curves: no extreme is out of sight. @param {Segment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
+function bandTrace(segments, axis, colour, name) {
+  if (segments.length === 0) return null;
+  const outlines = segments.map((segment) => {
+    const { minimum, maximum } = /** @type {import("./types.js").Band} */ (segment.band);
+    const xs = bandPlaces(segment, axis);
+    return { x: [...xs, ...[...xs].reverse()], y: [...maximum, ...[...minimum].reverse()] };
+  });
   return {
     type: "scatter",
     mode: "lines",
-    x: [...xs, ...[...xs].reverse()],
-    y: [...maximum, ...[...minimum].reverse()],
+    ...joined(outlines),
     fill: "toself",
     fillcolor: fade(colour, 0.2),
     line: { color: fade(colour, 0.45), width: 0.7, simplify: false },
     hoverinfo: "skip",
     showlegend: false,
-    name: `${name} band`,
+    name,
   };
 }
 
+/** An attempt that logged a single point has no line to be seen by. @param {Segment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
+function lonePoints(segments, axis, colour, name) {
+  const alone = segments.filter((segment) => segment.step.length === 1);
+  if (alone.length === 0) return null;
+  return {
+    ...dots(
+      alone.flatMap((one) => placesOf(one, axis)),
+      alone.flatMap((one) => one.value),
+    ),
+    name,
+    marker: { color: colour, size: 4 },
+  };
+}
+
+/** Marks without a line. @param {number[]} x @param {number[]} y */
+const dots = (x, y) => ({ type: "scatter", mode: "markers", x, y, hoverinfo: "skip", showlegend: false });
+
 /**
- * A superseded branch: thin, dashed, quiet. It begins at the last point it shares with its own attempt.
- * @param {Picture} picture @param {ChartSeries} one @param {number} k which segment
+ * Superseded branches: thin, dashed, quiet. Each begins at the last point it shares with its own attempt.
+ * @param {ChartSeries} one @param {Axis} axis @param {string} colour @param {string} name
  */
-function ghostTrace({ axis, palette }, one, k) {
-  const segment = one.segments[k];
-  const before = one.segments[k - 1];
-  const reduced = segment.band !== null && segment.band.step.length > 1;
-  let x = reduced ? bandPlaces(segment, axis) : placesOf(segment, axis);
-  let y = reduced ? /** @type {import("./types.js").Band} */ (segment.band).mean : segment.value;
-  if (before && !before.ghost && before.attempt === segment.attempt && before.step.length > 0) {
-    x = [/** @type {number} */ (placesOf(before, axis).at(-1)), ...x];
-    y = [/** @type {number} */ (before.band?.mean.at(-1) ?? before.value.at(-1)), ...y];
-  }
-  const name = `${labelText(one)} attempt ${segment.attempt} superseded`;
-  return line(x, y, { colour: palette.ghost, width: 1, dash: "3px,2px", opacity: 0.85, name });
+function ghostTrace({ segments }, axis, colour, name) {
+  const branches = segments.flatMap((segment, k) => {
+    if (!segment.ghost) return [];
+    const { x, y } = lineOf(segment, axis);
+    const before = segments[k - 1];
+    if (!before || before.ghost || before.attempt !== segment.attempt || before.step.length === 0)
+      return [{ x, y }];
+    const shared = lineOf(before, axis);
+    return [{ x: [shared.x[shared.x.length - 1], ...x], y: [shared.y[shared.y.length - 1], ...y] }];
+  });
+  if (branches.length === 0) return null;
+  return line(joined(branches), { colour, width: 1, dash: "3px,2px", opacity: 0.85, name });
 }
 
 /** Values that are no numbers, at their step: NaN on the axis, infinities as arrows at the edge. @param {Picture} picture */
@@ -167,15 +216,13 @@ function nonfiniteTraces({ series, axis, palette }) {
   const symbols = { up: "triangle-up", down: "triangle-down", nan: "x-thin" };
   return [
     {
-      type: "scatter",
-      mode: "markers",
+      ...dots(
+        marks.map((mark) => mark.x),
+        marks.map((mark) => (kind(mark.value) === "up" ? 1 : 0)),
+      ),
       yaxis: "y2",
-      hoverinfo: "skip",
-      showlegend: false,
       cliponaxis: false,
       name: "not finite",
-      x: marks.map((mark) => mark.x),
-      y: marks.map((mark) => (kind(mark.value) === "up" ? 1 : 0)),
       marker: {
         symbol: marks.map((mark) => symbols[kind(mark.value)]),
         size: marks.map((mark) => (kind(mark.value) === "nan" ? 6 : 9)),
@@ -199,7 +246,7 @@ function placeOfStep(one, axis, { attempt, step }) {
 
 /** A dot where an incident was at its worst. @param {Picture} picture */
 function peakTraces({ series, incidents, axis, palette }) {
-  const dots = incidents.flatMap((incident) => {
+  const peaks = incidents.flatMap((incident) => {
     const one = series.find((candidate) => belongs(incident, candidate));
     const peak = incident.peak_step;
     if (!one || peak === null) return [];
@@ -217,19 +264,17 @@ function peakTraces({ series, incidents, axis, palette }) {
       return [{ x: along(holding.step, placesOf(holding, axis), peak), y: said, colour }];
     return [];
   });
-  if (dots.length === 0) return [];
+  if (peaks.length === 0) return [];
   return [
     {
-      type: "scatter",
-      mode: "markers",
-      x: dots.map((dot) => dot.x),
-      y: dots.map((dot) => dot.y),
-      hoverinfo: "skip",
-      showlegend: false,
+      ...dots(
+        peaks.map((peak) => peak.x),
+        peaks.map((peak) => peak.y),
+      ),
       name: "peaks",
       marker: {
         size: 8,
-        color: dots.map((dot) => dot.colour),
+        color: peaks.map((peak) => peak.colour),
         line: { width: 1.5, color: palette["paper-raised"] },
       },
     },

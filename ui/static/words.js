@@ -34,6 +34,19 @@ const RANK = ["critical", "warning", "info", "ok"];
 /** @param {string} kind */
 export const kindTitle = (kind) => KINDS[kind] ?? sentence(kind);
 
+const SO_FAR = /** @type {Record<string, string>} */ ({
+  spike_fast: "Spike, so far fast",
+  spike_slow: "Spike, so far slow",
+});
+
+/**
+ * The name of an incident. While it lasts and may still turn out to be another kind, the name says so.
+ * @param {{ kind: string, state: string, classified_step?: number | null }} incident
+ */
+export function incidentTitle({ kind, state, classified_step: settled = null }) {
+  return (state === "open" && settled === null && SO_FAR[kind]) || kindTitle(kind);
+}
+
 /** `recovery_steps` as people write it. @param {string} name */
 export function sentence(name) {
   const words = name.replaceAll("_", " ").trim();

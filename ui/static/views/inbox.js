@@ -41,9 +41,13 @@ export function matches(incident, { q, severity, run }) {
   );
 }
 
-/** The worst first, then the newest. Pure. @param {Incident} a @param {Incident} b */
+const STATES = ["open", "recovered", "closed"];
+
+/** Open ones first, the worst of them first, then the newest. Pure. @param {Incident} a @param {Incident} b */
 export const inOrder = (a, b) =>
-  severityRank(a.severity) - severityRank(b.severity) || b.opened_at - a.opened_at;
+  STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
+  severityRank(a.severity) - severityRank(b.severity) ||
+  b.opened_at - a.opened_at;
 
 /** @type {import("../router.js").View} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {

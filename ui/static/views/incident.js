@@ -10,9 +10,10 @@ import { icon } from "../icons.js";
 import { actOn, actions, commentForm, evidenceTable, history } from "../incident_parts.js";
 import * as keys from "../keys.js";
 import { listen, throttled } from "../live.js";
+import { readModes, toggled } from "../look.js";
 import { fullRange, stepsOf } from "../range.js";
 import { go } from "../router.js";
-import { kindTitle, lifeWord, severityMark } from "../words.js";
+import { incidentTitle, lifeWord, severityMark } from "../words.js";
 
 /** @typedef {import("../types.js").Incident} Incident */
 /** @typedef {import("../types.js").RunDetail} RunDetail */
@@ -59,7 +60,7 @@ export function picturePlans(incident, run) {
 }
 
 /** @type {import("../router.js").View} */
-export async function show(root, { params, signal, search, title }) {
+export async function show(root, { params, signal, query, setQuery, onQuery, search, title }) {
   let incident = await api.incident(params[0], signal);
   let run = await api.run(incident.run_id, signal);
   /** @type {[number, number] | null} */
@@ -69,6 +70,7 @@ export async function show(root, { params, signal, search, title }) {
     axis: silence(incident) ? "time" : "step",
     range: null,
     smoothing: 0,
+    modes: readModes(query()),
     palette: palette(),
     attempts: run.strip.attempts,
     incidents: [incident],
@@ -81,6 +83,10 @@ export async function show(root, { params, signal, search, title }) {
     steps: () => stepsOf(run.strip, shared.axis, shared.range),
     onZoom: (range) => look(range),
     onReset: () => look(null),
+    onMode(mode, metric) {
+      setQuery({ [mode]: toggled(shared.modes, mode, metric) });
+      follow();
+    },
   });
   const head = h("header", { class: "incident-head" });
   const evidence = h("section", { class: "card" });
@@ -95,6 +101,13 @@ export async function show(root, { params, signal, search, title }) {
     void board.refresh();
   }
 
+  /** How the charts are drawn stands in the address. */
+  function follow() {
+    shared.modes = readModes(query());
+    board.redraw();
+  }
+  onQuery(follow);
+
   /** @param {Incident} fresh */
   function changed(fresh) {
     incident = fresh;
@@ -105,7 +118,7 @@ export async function show(root, { params, signal, search, title }) {
   }
 
   function draw() {
-    title(`${kindTitle(incident.kind)} in ${incident.run}`);
+    title(`${incidentTitle(incident)} in ${incident.run}`);
     const steps = incident.end_step === null ? 0 : incident.end_step - incident.start_step;
     const lasted = steps > 0 ? `, lasted ${count(steps, "step")}` : "";
     refill(
@@ -119,9 +132,9 @@ export async function show(root, { params, signal, search, title }) {
       ),
       h(
         "p",
-        { class: "row" },
+        { class: `row incident-${incident.state}` },
         severityMark(incident.severity),
-        h("b", {}, kindTitle(incident.kind)),
+        h(incident.state === "open" ? "b" : "span", {}, incidentTitle(incident)),
         h(
           "span",
           { class: "quiet" },

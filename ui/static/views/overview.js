@@ -18,11 +18,16 @@ const STATES = ["", "running", "stalled", "finished"];
 /** @type {Record<string, (a: Run, b: Run) => number>} */
 const ORDERS = {
   trouble: (a, b) =>
-    group(a) - group(b) || severityRank(a.health) - severityRank(b.health) || b.updated_at - a.updated_at,
-  updated: (a, b) => b.updated_at - a.updated_at,
+    group(a) - group(b) ||
+    severityRank(a.health) - severityRank(b.health) ||
+    Number(a.state === "finished") - Number(b.state === "finished") ||
+    newest(b) - newest(a),
+  updated: (a, b) => newest(b) - newest(a),
   name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
 };
+/** When a run was last heard of. @param {Run} run */
+const newest = (run) => run.last_time ?? run.updated_at;
 const GROUPS = ["Needs attention", "Running", "Finished"];
 
 /** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {Run} run */
@@ -91,7 +96,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const [severity, text] = verdict(runs);
     title(severity === "ok" ? "" : `! ${text}`);
     refill(heading, severityMark(severity, text));
-    if (runs.length === 0) return refill(root, nothingYet());
+    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), nothingYet());
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
     drawControls(wanted);
     const shown = runs.filter((run) => matches(run, wanted)).sort(ORDERS[wanted.sort] ?? ORDERS.trouble);
@@ -294,11 +299,7 @@ function runRow(run) {
     h(
       "div",
       { class: "run-value number quiet", data: { name: "Updated" } },
-      h(
-        "time",
-        { data: { ago: String(run.last_time ?? run.updated_at) } },
-        ago(run.last_time ?? run.updated_at),
-      ),
+      h("time", { data: { ago: String(newest(run)) } }, ago(newest(run))),
     ),
     run.worst &&
       h(

@@ -1,0 +1,73 @@
+// @ts-check
+/** What a reader can do on a run's page. All of it changes the address, and the page follows the address. */
+
+import { toggled } from "../look.js";
+import * as prefs from "../prefs.js";
+import { onAxis } from "../range.js";
+
+/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("./state.js").RunState} RunState */
+
+const LEAST_ROOM = 60; // steps shown before and after an incident
+const ROOM = 0.6; // of its length
+
+/**
+ * The steps around an incident. Pure.
+ * @param {Incident} incident @param {number | null} last the run's last step @returns {[number, number]}
+ */
+export function stepsAround({ start_step: start, end_step: end }, last) {
+  const until = end ?? last ?? start;
+  const room = Math.max(LEAST_ROOM, ROOM * (until - start));
+  return [Math.max(0, Math.floor(start - room)), Math.ceil(until + room)];
+}
+
+/** @param {RunState} state @param {import("../router.js").Context} context @param {() => void} follow the address has changed */
+export function createActions(state, { setQuery }, follow) {
+  /** @param {Parameters<typeof setQuery>[0]} changes */
+  function change(changes) {
+    setQuery(changes, { push: true });
+    follow();
+  }
+
+  /** @param {[number, number] | null} range on the axis; null: everything */
+  function zoom(range) {
+    if (range && !(range[1] > range[0])) return;
+    change(range ? written(range, state.shared.axis) : { from: null, to: null });
+  }
+
+  return {
+    zoom,
+    /** @param {[number, number] | null} steps */
+    zoomToSteps: (steps) => zoom(steps && onAxis(state.run.strip, state.shared.axis, steps)),
+    /** @param {import("../curves.js").Axis} axis */
+    setAxis: (axis) => change({ axis: axis === "time" ? "time" : null, from: null, to: null }),
+    /** Select an incident: its evidence is drawn, the charts go there. @param {Incident | null} incident */
+    select(incident) {
+      if (!incident) return change({ incident: null });
+      const around = stepsAround(incident, state.run.last_step);
+      change({ incident: String(incident.id), axis: null, ...written(around, "step") });
+    },
+    /** @param {string} metric */
+    addChart: (metric) => change({ chart: [metric, ...state.look.charts] }),
+    /** @param {string} metric */
+    removeChart: (metric) => change({ chart: state.look.charts.filter((one) => one !== metric) }),
+    /** @param {number} strength */
+    smooth(strength) {
+      prefs.set("smoothing", String(strength));
+      setQuery({ smooth: strength ? String(strength) : null });
+    },
+    /** @param {import("../look.js").Mode} mode @param {string} metric */
+    toggle(mode, metric) {
+      const now = toggled(state.look.modes, mode, metric);
+      if (mode === "log") prefs.rememberLog(metric, now.includes(metric));
+      setQuery({ [mode]: now });
+      follow();
+    },
+  };
+}
+
+/** A range as the address has it: steps, or Unix seconds. @param {[number, number]} range @param {import("../curves.js").Axis} axis */
+function written(range, axis) {
+  const [from, to] = range.map((x) => String(Math.round(axis === "time" ? x / 1000 : x)));
+  return { from, to };
+}

@@ -1,0 +1,75 @@
+// @ts-check
+/** What a run's page knows, and what follows from it and the address for the charts. */
+
+import { palette } from "../board.js";
+import { milliseconds } from "../curves.js";
+import { readLook } from "../look.js";
+import { fullRange, stepsOf } from "../range.js";
+
+/** @typedef {import("../types.js").RunDetail} RunDetail */
+/** @typedef {import("../types.js").Incident} Incident */
+
+/** The run, its incidents and how they are looked at; one a page, changed in place. */
+export class RunState {
+  /** @param {RunDetail} run @param {Incident[]} incidents @param {URLSearchParams} query */
+  constructor(run, incidents, query) {
+    this.run = run;
+    this.incidents = incidents;
+    /** @type {import("../types.js").ChartSeries | undefined} the loss over the whole run, for its slope */
+    this.loss = undefined;
+    /** @type {number | null} the strength of smoothing while its slider is moved */
+    this.sliding = null;
+    this.look = readLook(query);
+    /** @type {import("../panel.js").Shared} */
+    this.shared = {
+      axis: "step",
+      range: null,
+      smoothing: 0,
+      modes: this.look.modes,
+      palette: palette(),
+      attempts: run.strip.attempts,
+      incidents,
+      selected: null,
+    };
+    this.follow(query);
+  }
+
+  /** The address or what is known has changed. @param {URLSearchParams} query */
+  follow(query) {
+    const { shared, run, incidents } = this;
+    this.look = readLook(query);
+    shared.axis = this.look.axis === "time" && this.clocked ? "time" : "step";
+    shared.smoothing = this.sliding ?? this.look.smoothing;
+    shared.modes = this.look.modes;
+    shared.attempts = run.strip.attempts;
+    shared.incidents = incidents;
+    shared.selected = incidents.find((one) => String(one.id) === this.look.incident) ?? null;
+    shared.range = this.stretch ?? fullRange(run.strip, shared.axis);
+  }
+
+  /** Does the log have times? */
+  get clocked() {
+    const { attempts } = this.run.strip;
+    return attempts.length > 0 && attempts.every((one) => one.first_time !== null);
+  }
+
+  /** The stretch of the address on the axis; null: everything. @returns {[number, number] | null} */
+  get stretch() {
+    const { stretch } = this.look;
+    if (stretch === null || this.shared.axis === "step") return stretch;
+    return [milliseconds(stretch[0]), milliseconds(stretch[1])];
+  }
+
+  /** The steps that the charts show; nulls: all of them. */
+  get steps() {
+    return stepsOf(this.run.strip, this.shared.axis, this.stretch);
+  }
+
+  /** Keep what is known of an incident up to date. @param {Incident} fresh */
+  learn(fresh) {
+    const known = this.incidents.some((one) => one.id === fresh.id);
+    this.incidents = known
+      ? this.incidents.map((one) => (one.id === fresh.id ? fresh : one))
+      : [...this.incidents, fresh];
+  }
+}
