@@ -62,6 +62,7 @@ class Parts:
             for part in (self.store, self.analysis, self.outbox):
                 part.start()
                 undo.callback(part.close)
+            self.store.on_commit(lambda commit: self.counts.points.inc(commit.points))
             self.store.on_commit(tell_commits(self.live, self.overview))
             self.incidents.on_change(tell_incidents(self.live))
             self.incidents.on_change(self.outbox.wake)

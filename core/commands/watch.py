@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +16,11 @@ from typing import Any
 from holter.commands import serve
 from holter.ingest.follow import Follower
 from holter.server.parts import Parts
+from holter.server.store import Store
+from holter.types import Cursor, Unreadable
 
 NOTHING_READABLE = 3
+TOLD_PLACES = 5
 TOLD = frozenset({"opened", "reopened", "escalated", "recovered"})
 _logger = logging.getLogger(__name__)
 
@@ -54,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 def following(parts: Parts, roots: Sequence[Path], *, project: str, poll: float | None) -> Iterator[None]:
     """Follow `roots` into the store, in a thread, until the end."""
     stop = threading.Event()
-    follower = Follower(roots, parts.store, project=project, poll=poll, stop=stop)
+    follower = Follower(roots, Aloud(parts.store), project=project, poll=poll, stop=stop)
 
     def follow() -> None:
         try:
@@ -71,6 +76,33 @@ def following(parts: Parts, roots: Sequence[Path], *, project: str, poll: float 
     finally:
         stop.set()
         thread.join()
+
+
+class Aloud:
+    """The store as a sink that also tells which places cannot be read: of each source the first few."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._told: Counter[str] = Counter()
+        self.accept, self.cursor, self.save_cursor = store.accept, store.cursor, store.save_cursor
+
+    def report_unreadable(
+        self,
+        *,
+        source: str,
+        unreadable: Unreadable,
+        project: str | None = None,
+        run: str | None = None,
+        cursor: Cursor | None = None,
+    ) -> None:
+        """Keep the place, then tell it."""
+        self._store.report_unreadable(
+            source=source, unreadable=unreadable, project=project, run=run, cursor=cursor
+        )
+        self._told[source] += 1
+        if self._told[source] <= TOLD_PLACES:
+            last = "; more are kept, and not told" if self._told[source] == TOLD_PLACES else ""
+            print(f"holter: {source}, {unreadable.place}: {unreadable.reason}{last}", file=sys.stderr)
 
 
 def teller(address: str) -> Callable[[dict[str, Any]], None]:

@@ -92,8 +92,6 @@ def _submit(parts: OfServer, form: Form, body: bytes) -> tuple[deliveries.Intake
 
 
 def _acknowledged(parts: OfServer, taken: deliveries.Intake, receipt: Receipt) -> Answer:
-    if not receipt.duplicate:
-        parts.counts.points.inc(receipt.accepted)
     return Answer(
         {
             "accepted": receipt.accepted,

@@ -133,14 +133,28 @@ class Chart(Shape):
     series_count: int
 
 
+class UnreadablePlace(Shape):
+    """A place in a log that could not be understood. `seen_at` in Unix seconds."""
+
+    source: str
+    place: str
+    reason: str
+    seen_at: float
+
+
 class RunDetail(Run):
-    """A run with its configuration, its charts, and what rollbacks cost."""
+    """A run with its configuration, its charts, what rollbacks cost, and what could not be read.
+
+    `unreadable` holds the newest 20 of `unreadable_count` places.
+    """
 
     config: dict[str, Any]
     lost_steps: int
     lost_seconds: float | None
     goodput: float | None
     charts: list[Chart]
+    unreadable: list[UnreadablePlace]
+    unreadable_count: int
 
 
 class SeriesFacts(SeriesName):

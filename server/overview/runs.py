@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.analysis import Standing
-from holter.server.models import Analysis, Incident, Project, Run, SeriesRow
+from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, UnreadableRow
 from holter.server.overview.facts import Facts, read_facts, spans_of, spent
 from holter.server.overview.goodput import lost_from
 from holter.server.overview.strip import charts
@@ -23,6 +23,7 @@ from holter.server.store.state import key_of
 from holter.types import Labels, SeriesKey
 
 REMEMBERED_RUNS = 512
+SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
 _WEIGHT = {"info": 1, "warning": 2, "critical": 3}
 
@@ -80,6 +81,7 @@ class Overview:
             (row,) = _rows(session, run_id)
             config = session.scalar(select(Run.config).where(Run.id == row.id))
             incidents = _incidents(session, [row.id]).get(row.id, [])
+            unreadable = _unreadable(session, row.id)
         series = self._store.series(row.id)
         spans = spans_of(self._store.attempts(row.id))
         cost = spent(self._store, row.id, series, spans)
@@ -90,6 +92,7 @@ class Overview:
             "lost_seconds": cost.lost_seconds,
             "goodput": cost.share,
             "charts": charts(series),
+            **unreadable,
         }
 
     def run_id(self, public_id: str) -> int:
@@ -179,6 +182,18 @@ class Overview:
             while len(self._facts) > REMEMBERED_RUNS:
                 self._facts.popitem(last=False)
         return known
+
+
+def _unreadable(session: Session, run_id: int) -> dict[str, Any]:
+    mine = select(UnreadableRow).where(UnreadableRow.run_id == run_id)
+    newest = session.scalars(mine.order_by(UnreadableRow.id.desc()).limit(SHOWN_UNREADABLE)).all()
+    return {
+        "unreadable": [
+            {"source": one.source, "place": one.place, "reason": one.reason, "seen_at": one.seen_at}
+            for one in newest
+        ],
+        "unreadable_count": session.scalar(select(func.count()).select_from(mine.subquery())) or 0,
+    }
 
 
 def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:

@@ -91,6 +91,27 @@ def test_watch_says_so_where_there_is_nothing_to_follow_yet(tmp_path: Path) -> N
         assert f"{tmp_path}: no logs of a known format yet" in process.stdout.readline()
 
 
+def test_watch_tells_which_places_it_cannot_read(tmp_path: Path) -> None:
+    log = tmp_path / "runs" / "log.csv"
+    log.parent.mkdir()
+    log.write_text("step,loss\n1,2.0\n")
+    with started("watch", log, "--data-dir", tmp_path / "data") as (process, address, _):
+        assert process.stdout is not None
+        for _ in range(2):
+            process.stdout.readline()
+        with log.open("a") as out:
+            out.write("two,2.0\n3,2.0\n")
+        assert f"holter: {log}, line 3: column step: expected a whole number" in process.stdout.readline()
+        (run,) = httpx.get(f"{address}/api/v1/runs").json()["runs"]
+        detail = httpx.get(f"{address}/api/v1/runs/{run['id']}").json()
+        assert detail["unreadable_count"] == 1
+        assert detail["unreadable"][0]["source"] == str(log)
+        deadline = time.monotonic() + 10
+        while "holter_points_total 2.0" not in httpx.get(f"{address}/metrics").text:
+            assert time.monotonic() < deadline, "points that were followed are counted too"
+            time.sleep(0.05)
+
+
 def test_watch_refuses_a_path_that_is_not_there(holter: Printed, tmp_path: Path) -> None:
     code, _, complaint = holter("watch", tmp_path / "typo")
     assert code == 3
