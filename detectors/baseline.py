@@ -25,7 +25,9 @@ _TREND = 384
 """Points that the slope of the level is measured on."""
 _SHAPED = 160
 """Points before which the noise is taken for normal."""
-_KEPT = MEMORY + 512
+_KEPT = 4096 + 512
+_DEEPEST = 3
+"""Lone points whose mean depth says how far noise reaches: one may be chance, more need a longer memory."""
 _PULLED_IN = 4.0
 """Points count for at most so many sigma in a mean: one outlier alone never makes a level."""
 _NORMAL_MAD = 1.4826
@@ -41,7 +43,8 @@ class Noise:
     `spread` >= 1 is the standard deviation of scores pulled in to a few sigma, by which heavy tails
     widen the standard error of means; `wander8`, `wander32` >= 1 are what it is multiplied by for 8 and
     for 32 points, which neighbours that resemble each other make larger still. `alike` is how much they
-    do: the correlation of neighbours, from 0 to 1.
+    do: the correlation of neighbours, from 0 to 1. `reach` is how many sigmas lone points have lain below
+    their neighbours: no bad batch lowers a loss, so that is how far the noise alone goes.
     """
 
     sigma: float
@@ -51,6 +54,7 @@ class Noise:
     wander8: float = 1.0
     wander32: float = 1.0
     alike: float = 0.0
+    reach: float = 0.0
 
     def error(self, points: int) -> float:
         """The standard error of a mean of so many pulled-in points times the root of their number."""
@@ -78,9 +82,10 @@ def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: 
     sigma of their time, and in `pulled` [m], the values themselves; `floor` is the least sigma believed."""
     recent = residual[-min(max(len(residual) // 2, FEWEST // 2), _RECENT) :]
     sigma = max(_NORMAL_MAD * float(np.median(np.abs(recent - np.median(recent)))), floor)
-    known = score[~np.isnan(score)]
-    if len(known) < _SHAPED:
+    all_known = score[~np.isnan(score)]
+    if len(all_known) < _SHAPED:
         return _shaped(sigma, 1.96, 2.83)
+    known = all_known[-MEMORY:]
     known = known - np.median(known)
     upper, far = np.quantile(known, (0.975, 0.995))
     bounded = np.clip(known, -_PULLED_IN, _PULLED_IN)
@@ -90,7 +95,16 @@ def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: 
         wander8=_wander(pulled / sigma, 8, 32),
         wander32=_wander(pulled / sigma, 32, 96),
         alike=float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + _TINY), 0, 1)),
+        reach=_reach(all_known),
     )
+
+
+def _reach(score: FloatArray) -> float:
+    """How far below both their neighbours the deepest of the points [n >= 3] lie; a fall, whose points all
+    lie low, does not count."""
+    beside = np.minimum(np.minimum(score[:-2], score[2:]), 0.0)
+    depth = beside - score[1:-1]
+    return max(0.0, float(np.mean(np.partition(depth, -_DEEPEST)[-_DEEPEST:])))
 
 
 def _shaped(sigma: float, upper: float, far: float) -> Noise:
@@ -189,7 +203,7 @@ class History:
             scale = float(np.sqrt(np.median(self.spacing[-MEMORY:]) / max(spacing, 1)))
         # a thousandth of the level is nothing to speak of, however smooth the curve
         floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + _TINY
-        return measure(residual * max(scale, 1.0), self.score[-MEMORY:], self.pulled[-MEMORY:], floor)
+        return measure(residual * max(scale, 1.0), self.score, self.pulled[-MEMORY:], floor)
 
     def fall(self, noise: Noise) -> Fall:
         """How the level surely falls: the slope of the latest third of points against the third before,

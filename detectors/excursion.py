@@ -248,7 +248,8 @@ class _Scan:
         self, values: FloatArray, centres: FloatArray, noise: Noise
     ) -> Iterator[tuple[int, FloatArray]]:
         residual = np.concatenate((self.history.residual[-SHORT[-1] :], values - centres))
-        total = np.concatenate(([0.0], np.cumsum(np.minimum(noise.surprise(residual), 1e6))))
+        surprise = np.minimum(noise.surprise(residual), 1e6)
+        lone = residual < self._reach(noise)
         sums = np.concatenate(([0.0], np.cumsum(residual)))
         known = len(residual) - len(values)
         for points in SHORT:
@@ -257,18 +258,22 @@ class _Scan:
                 rise = (sums[ends] - sums[ends - points]) / points
                 # points that follow each other repeat the same surprise
                 asked = (1 - noise.alike) * _ASKED[points] + noise.alike * points * _ASKED[1]
+                # what noise may do to a lone point is not enough
+                counted = np.where(lone, np.minimum(surprise, _LONE * asked), surprise)
+                total = np.concatenate(([0.0], np.cumsum(counted)))
                 found = (total[ends] - total[ends - points]) / asked
                 yield points, np.minimum(found, rise / worth_a_word(centres, points))
         excess = values - centres
-        # one batch that is a fifth above the level is an event, whatever the tail says
-        yield (
-            1,
-            np.minimum(excess / (0.2 * np.abs(centres) + _TINY), excess / self._far_out(noise)),
-        )
+        # one batch that is a fifth above the level is an event, whatever the tail above says
+        yield 1, np.minimum(excess / (0.2 * np.abs(centres) + _TINY), excess / self._far_out(noise))
 
     def _far_out(self, noise: Noise) -> float:
         """How far out a point is that no tail explains: further while few points are known."""
-        return 8 * noise.sigma * (1 + 128 / max(self.history.count, 1))
+        return max(8 * noise.sigma * (1 + 128 / max(self.history.count, 1)), self._reach(noise))
+
+    def _reach(self, noise: Noise) -> float:
+        """How far out the noise may place a lone point: further than it was seen to, on the other side."""
+        return _BEYOND * noise.reach * noise.sigma * (1 + _UNSEEN / max(self.history.count, 1))
 
     def _long(
         self, values: FloatArray, centres: FloatArray, noise: Noise
@@ -379,6 +384,11 @@ class _Scan:
 
 _ASKED_OF_MEANS = 5.5
 """Standard errors; that is a chance of 1 in 5e7 where the noise is normal."""
+_BEYOND, _UNSEEN = 1.7, 300
+"""Times as far as noise has reached below, where Student's t4 places one of 20,000 points; and the points
+known for which that is doubled."""
+_LONE = 0.7
+"""Share of the evidence asked for that a point within the reach of the noise may give at most."""
 _TINY = 1e-30
 _RESUMED = 0
 """In place of a width: the evidence is held against the level before the restart."""

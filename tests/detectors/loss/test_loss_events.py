@@ -254,6 +254,16 @@ class TestHardNegatives:
             value += decay(POINTS, start, 0.1, 200)
         assert found_in(run_of(value, lr=rate)) == []
 
+    def test_lone_points_no_further_above_than_others_are_below(self) -> None:
+        random = np.random.default_rng(8)
+        value = curve(8000, seed=8, noise=0.03)
+        struck = 300 + 97 * np.arange(70)
+        value[struck] *= 1 + random.choice([-1, 1], 70) * random.uniform(0.15, 0.4, 70)
+        assert [one.start_step for one in found_in(run_of(value)) if one.start_step > 1000] == []
+        quiet = curve(8000, seed=8, noise=0.03)
+        quiet[5000] *= 1.4
+        assert the_one_in(run_of(quiet)).start_step == 5000
+
     def test_high_noise(self) -> None:
         for seed in range(5):
             assert found_in(run_of(curve(noise=0.3, seed=seed))) == []
