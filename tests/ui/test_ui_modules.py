@@ -133,6 +133,14 @@ def test_every_value_is_in_range_when_none_is_far_outside_or_when_asked(call: Ca
     assert call("curves.js", "yRange", [curve(spoilt)], {"log": False, "whole": True})["high"] > 900
 
 
+def test_a_straggling_rank_is_in_range_among_a_thousand_steady_values(call: Call) -> None:
+    steady = [curve([0.4 + 0.001 * (i % 10) for i in range(100)]) for _ in range(30)]
+    straggler = curve([0.4 + 0.001 * (i % 10) for i in range(50)] + [0.7] * 50)
+    y = call("curves.js", "yRange", [*steady, straggler], {"log": False, "whole": False})
+    assert y["high"] > 0.7
+    assert y["above"] == 0
+
+
 def test_a_logarithmic_axis_says_how_many_values_it_cannot_draw(call: Call) -> None:
     y = call("curves.js", "yRange", [curve([1.0, 10.0, 0.0, -3.0])], {"log": True, "whole": False})
     assert y["hidden"] == 2

@@ -139,7 +139,7 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
         ("pause_seconds", 130, "2\u202fmin 10\u202fs"),
         ("drop", 0.127, "12.7\u202f%"),
         ("peak", "NaN", "NaN"),
-        ("ranks", [3, 7], "3.000, 7.000"),
+        ("ranks", [3, 7], "3, 7"),
         ("recovered", True, "yes"),
         ("checked", None, "not known"),
         ("node", "gpu-17", "gpu-17"),

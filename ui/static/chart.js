@@ -27,6 +27,11 @@ function library() {
   return loading;
 }
 
+/** Fetch the library while the points are still on their way. */
+export function prepare() {
+  library().catch(() => {}); // the first chart tries again, and says so
+}
+
 /**
  * Where a place on the x axis is in a chart that is `width` pixels wide, and back. Pure.
  * @param {[number, number]} range @param {number} width

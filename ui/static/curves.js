@@ -105,7 +105,7 @@ function nearestIn(segment, axis, x) {
   };
 }
 
-/** @param {number[]} sorted @param {number} share */
+/** @param {Float64Array} sorted @param {number} share */
 const quantile = (sorted, share) =>
   sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
 
@@ -115,34 +115,47 @@ const quantile = (sorted, share) =>
  */
 
 /**
- * A y range that shows what matters. A few values far outside the rest are left out and counted, so that
- * the page can say so; everything is shown when nothing lies far outside, or when asked.
+ * A y range that shows what matters. A few values far outside the rest of their own series are left out and
+ * counted, so that the page can say so; everything is shown when nothing lies far outside, or when asked.
  * @param {ChartSeries[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: room for the numbers of attempts below the curves
  * @returns {YRange | null}
  */
 export function yRange(series, { log, whole, foot = false }) {
-  const all = series.flatMap((one) => one.segments.flatMap((segment) => segment.value));
-  const usable = all.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  const values = series.map((one) => one.segments.flatMap((segment) => segment.value));
+  const usable = values.map((some) => drawnValues(some, log)).filter((some) => some.length > 0);
   if (usable.length === 0) return null;
-  const sorted = usable.map((value) => (log ? Math.log10(value) : value)).sort((a, b) => a - b);
+  const spans = usable.map((sorted) => (whole ? [sorted[0], sorted[sorted.length - 1]] : mostOf(sorted)));
+  let low = Math.min(...spans.map(([from]) => from));
+  let high = Math.max(...spans.map(([, to]) => to));
+  const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
+  low -= foot ? 2 * room : room;
+  high += room;
+  const total = (/** @type {ArrayLike<number>[]} */ lists) => lists.reduce((sum, list) => sum + list.length, 0);
+  return {
+    low,
+    high,
+    hidden: total(values) - total(usable),
+    above: usable.reduce((sum, sorted) => sum + sorted.length - lowerBound(sorted, high), 0),
+    below: usable.reduce((sum, sorted) => sum + lowerBound(sorted, low), 0),
+  };
+}
+
+/** The values that an axis can show, as it places them, ascending. @param {number[]} values @param {boolean} log */
+function drawnValues(values, log) {
+  const usable = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  return Float64Array.from(usable, (value) => (log ? Math.log10(value) : value)).sort();
+}
+
+/** From least to most, without what lies far outside. @param {Float64Array} sorted @returns {number[]} */
+function mostOf(sorted) {
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
   const [q1, q99] = [quantile(sorted, 0.01), quantile(sorted, 0.99)];
   const spread = q99 - q1;
   const far = 3 * spread;
-  const cutTop = !whole && spread > 0 && most - q99 > far;
-  const cutBottom = !whole && spread > 0 && q1 - least > far;
-  let low = cutBottom ? q1 - 0.15 * spread : least;
-  let high = cutTop ? q99 + 0.15 * spread : most;
-  const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
-  low -= foot ? 2 * room : room;
-  high += room;
-  return {
-    low,
-    high,
-    hidden: all.length - usable.length,
-    above: cutTop ? sorted.length - lowerBound(sorted, high) : 0,
-    below: cutBottom ? lowerBound(sorted, low) : 0,
-  };
+  return [
+    spread > 0 && q1 - least > far ? q1 - 0.15 * spread : least,
+    spread > 0 && most - q99 > far ? q99 + 0.15 * spread : most,
+  ];
 }
 
 const MARK = 20; // pixels: a label that gave up its text

@@ -30,7 +30,7 @@ export function evidenceText(name, value) {
     /^(drop|change|share|fraction|goodput)$|_(drop|share|fraction)$/.test(name)
   )
     return percent(value, 1);
-  return number(value);
+  return Number.isInteger(value) ? stepText(/** @type {number} */ (value)) : number(value);
 }
 
 /** Evidence as a table for people: where, then the numbers it rests on. @param {Incident} incident */

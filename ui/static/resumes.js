@@ -8,7 +8,8 @@ import { numeric } from "./format.js";
 
 const TICK = 0.055; // of the plot's height
 const TICKS_APART = 4; // pixels: closer ticks would be a bar
-const LABELS_APART = 12; // pixels between the numbers of two attempts
+const LABELS_APART = 20; // pixels between the numbers of two attempts
+const BESIDE = 6; // pixels between a tick and its number, and after the number
 const DIGIT = 6.2; // pixels
 
 /**
@@ -39,18 +40,21 @@ export function resumeMarks(picture) {
   const ticks = [];
   /** @type {{ x: number, text: string }[]} */
   const labels = [];
-  let free = -Infinity;
+  let labelFrom = -Infinity;
+  let tickFrom = -Infinity;
   for (const { number, first_step: step, first_time: time } of attempts.slice(1)) {
     const clocked = axis === "time" && time !== null && time !== undefined;
     const x = clocked ? milliseconds(time) : placeOf(picture, step, number);
     if (!(x >= range[0] && x <= range[1])) continue;
     const text = String(number);
-    const labelled = x >= free;
-    if (labelled) {
-      labels.push({ x, text });
-      free = x + (LABELS_APART + DIGIT * text.length) * perPixel;
-    }
-    if (labelled || x - ticks[ticks.length - 1] >= TICKS_APART * perPixel) ticks.push(x);
+    const end = x + (BESIDE + DIGIT * text.length) * perPixel;
+    const labelled = x >= labelFrom && end <= range[1];
+    if (!labelled && x < tickFrom) continue;
+    ticks.push(x);
+    tickFrom = labelled ? end : x + TICKS_APART * perPixel;
+    if (!labelled) continue;
+    labels.push({ x, text });
+    labelFrom = end + LABELS_APART * perPixel;
   }
   return { ticks, labels };
 }

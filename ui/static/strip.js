@@ -215,6 +215,8 @@ export function stripControl({ onPick }) {
   /** @type {Stretch[]} */
   let along = [];
   let began = NaN;
+  const label = () => labels.replaceChildren(...attemptLabels(along, pane.clientWidth));
+  new ResizeObserver(label).observe(pane);
 
   const place = (/** @type {PointerEvent} */ event) => {
     const box = pane.getBoundingClientRect();
@@ -253,7 +255,7 @@ export function stripControl({ onPick }) {
     show(strip, range) {
       along = stretches(strip);
       pane.replaceChildren(drawStrip(strip));
-      labels.replaceChildren(...attemptLabels(along, pane.clientWidth || WIDTH));
+      label();
       pick.hidden = range === null;
       if (range)
         mark(placeOf(along, range[0]), Math.max(placeOf(along, range[0]) + 0.002, placeOf(along, range[1])));
