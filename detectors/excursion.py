@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from holter.detectors.baseline import FEWEST, MEMORY, History, Noise
-from holter.detectors.recovery import Return, follow, unfollowed
+from holter.detectors.recovery import DRIFT, Return, follow, unfollowed
 from holter.detectors.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
@@ -23,8 +23,6 @@ SHORT = (1, 2, 3, 5)
 _WINDOWS = ((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128), (256, 0), (256, 256))
 """Points whose mean is held against the mean before them, and the points left out between: a slow rise
 would raise its own reference."""
-DRIFT = 64
-"""A spike is seen by its first points; what takes as many as this to be seen is a drift."""
 _SLOW = 32
 _LOOK_BACK = 512
 """The level before a rise seen by that many points or more is the lowest within so many points."""

@@ -22,6 +22,8 @@ SETTLED_STEPS, _LEVEL = 500, 64
 """Steps after which what is not back is not expected back; points that show its new level, twice."""
 _ANEW = 8.0
 """Sigmas above the level of a series that is not back yet, from which on it rises anew."""
+DRIFT = 64
+"""A spike is seen by its first points; what takes as many as this to be seen is a drift."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +91,11 @@ def _follow(
     over = len(excess) if back is None else max(back, 1)
     peak = int(np.argmax(excess[:over]))
     upto = len(excess) if confirmed is None else confirmed
+    anew = seen if width < DRIFT else max(seen, int(np.searchsorted(elapsed, SETTLED_STEPS)))
     level_from, resume = min(
         (back, resume) if back is not None else (len(excess), len(excess)),
-        _next_rise(excess, seen, noise, upto=upto),
+        # what drifts away does so in leaps and bounds
+        _next_rise(excess, anew, noise, upto=upto),
         _settled(elapsed, excess, seen, noise, upto=upto),
         key=lambda found: found[1],
     )

@@ -70,6 +70,14 @@ def test_a_slow_drift_upwards_is_divergence(noise: float) -> None:
     assert one.detected_step < 1800
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_divergence_that_leaps_is_one_event(seed: int) -> None:
+    leaps = sum(decay(POINTS, at, 4.0, 8) for at in (1760, 1850, 1930))
+    one = the_one_in(run_of(curve(noise=0.03, seed=seed) + ramp(1500, 0.002) + leaps))
+    assert one.kind is Kind.DIVERGENCE
+    assert one.start_step < 1750
+
+
 def test_a_spike_is_spoken_of_at_once_and_named_as_it_develops() -> None:
     run = run_of(curve(seed=3) + decay(POINTS, 1500, 2.0, 40) + plateau(1500, 0.4))
     kinds = [the_one_in(prefix(run, attempt=0, step=1500 + later)).kind for later in (0, 50, 200, 900)]
