@@ -2,6 +2,7 @@
 /** The charts of a run: one range, one crosshair, one request for whatever is in view. */
 
 import * as api from "./api.js";
+import { prepare } from "./chart.js";
 import { h, refill } from "./dom.js";
 import { throttled } from "./live.js";
 import { createPanel, spokenOf } from "./panel.js";
@@ -130,10 +131,11 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     /** @type {import("./types.js").ChartData[]} */
     let answers = [];
     try {
-      const asked = requests(plans, spokenOf(shared));
-      answers = await Promise.all(
-        asked.map((one) => api.data(runId, one.metrics, { ...range, ...one }, signal)),
+      const asking = requests(plans, spokenOf(shared)).map((one) =>
+        api.data(runId, one.metrics, { ...range, ...one }, signal),
       );
+      prepare(); // while the points are on their way
+      answers = await Promise.all(asking);
     } catch (error) {
       if (!signal.aborted) due.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
       return;

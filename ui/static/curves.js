@@ -130,7 +130,8 @@ export function yRange(series, { log, whole, foot = false }) {
   const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
   low -= foot ? 2 * room : room;
   high += room;
-  const total = (/** @type {ArrayLike<number>[]} */ lists) => lists.reduce((sum, list) => sum + list.length, 0);
+  const total = (/** @type {ArrayLike<number>[]} */ lists) =>
+    lists.reduce((sum, list) => sum + list.length, 0);
   return {
     low,
     high,

@@ -90,12 +90,17 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
         ? `${count(waiting, "incident waits", "incidents wait")} for someone`
         : "Nothing waits for anyone",
     );
-    drawControls(wanted);
+    refill(controls, filters(incidents, wanted, change));
     const focused = Number(
       /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-incident]") ?? null)
         ?.dataset.incident,
     );
-    refill(list, items.length ? items.map(item) : nothing(wanted));
+    refill(
+      list,
+      items.length
+        ? items.map((one) => row(one, changed))
+        : h("li", {}, nothing(incidents.length > 0, wanted, change)),
+    );
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
     if (focused)
       list
@@ -103,110 +108,6 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
         ?.querySelector("button")
         ?.focus({ preventScroll: true });
     mark();
-  }
-
-  /** @param {ReturnType<typeof filter>} wanted */
-  function drawControls(wanted) {
-    const runName = wanted.run ? (incidents.find((one) => one.run_id === wanted.run)?.run ?? wanted.run) : "";
-    refill(
-      controls,
-      h(
-        "div",
-        { class: "segmented", role: "group", "aria-label": "State" },
-        TABS.map(([key, text, belongs]) =>
-          h(
-            "button",
-            {
-              type: "button",
-              "aria-pressed": String(key === wanted.state),
-              on: { click: () => change({ state: key === "waiting" ? "" : key }) },
-            },
-            text,
-            h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
-          ),
-        ),
-      ),
-      h(
-        "div",
-        { class: "segmented", role: "group", "aria-label": "Severity" },
-        ["", "critical", "warning", "info"].map((one) =>
-          h(
-            "button",
-            {
-              type: "button",
-              "aria-pressed": String(one === wanted.severity),
-              on: { click: () => change({ severity: one }) },
-            },
-            one ? severityMark(one) : "Any",
-          ),
-        ),
-      ),
-      runName &&
-        h(
-          "button",
-          {
-            type: "button",
-            class: "chip",
-            "aria-label": `Only ${runName}. Show all runs`,
-            on: { click: () => change({ run: "" }) },
-          },
-          runName,
-          icon("close"),
-        ),
-    );
-  }
-
-  /** @param {Incident} incident */
-  function item(incident) {
-    const waits = incident.state === "open" && incident.acknowledged_at === null;
-    const verb = incident.acknowledged_at === null ? "acknowledge" : "unacknowledge";
-    return h(
-      "li",
-      {
-        class: `inbox-item severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`,
-        data: { incident: String(incident.id) },
-      },
-      h(
-        "div",
-        { class: "inbox-about" },
-        placeLine(incident),
-        link(`/incidents/${incident.id}`, { class: "inbox-sentence" }, incident.summary),
-        h(
-          "p",
-          { class: "quiet" },
-          link(
-            `/runs/${encodeURIComponent(incident.run_id)}?incident=${incident.id}`,
-            { class: "inbox-run" },
-            incident.run,
-          ),
-          ` · ${incident.project} · ${lifeWord(incident)}`,
-          incident.acknowledged_by ? ` by ${incident.acknowledged_by}` : "",
-          " · ",
-          h(
-            "time",
-            { title: clock(incident.opened_at), data: { ago: String(incident.opened_at) } },
-            ago(incident.opened_at),
-          ),
-        ),
-      ),
-      incident.state === "open" &&
-        h(
-          "button",
-          { type: "button", class: "button", on: { click: () => void actOn(incident, verb, changed) } },
-          waits ? "Acknowledge" : "Withdraw",
-        ),
-      incident.state === "closed"
-        ? h(
-            "button",
-            { type: "button", class: "button", on: { click: () => void actOn(incident, "reopen", changed) } },
-            "Reopen",
-          )
-        : h(
-            "button",
-            { type: "button", class: "button", on: { click: () => void actOn(incident, "close", changed) } },
-            "Close",
-          ),
-    );
   }
 
   /** @param {Incident} incident */
@@ -221,54 +122,6 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     if (before >= 0 && !items.some((one) => one.id === chosen))
       chosen = items[Math.min(before, items.length - 1)]?.id ?? null;
     draw();
-  }
-
-  /** @param {ReturnType<typeof filter>} wanted */
-  function nothing(wanted) {
-    const narrowed = wanted.q || wanted.severity || wanted.run || wanted.state !== "waiting";
-    if (incidents.length === 0)
-      return h(
-        "li",
-        {},
-        empty(
-          "No incidents",
-          "Holter has found nothing worth a word in any run. Test that it would reach you:",
-          "holter alert test",
-        ),
-      );
-    if (!narrowed)
-      return h(
-        "li",
-        {},
-        empty(
-          "Nothing waits",
-          "Every open incident has been acknowledged.",
-          null,
-          h(
-            "button",
-            { type: "button", class: "button", on: { click: () => change({ state: "all" }) } },
-            "Show all incidents",
-          ),
-        ),
-      );
-    return h(
-      "li",
-      {},
-      empty(
-        "No incident matches",
-        "Nothing fits this search and these filters.",
-        null,
-        h(
-          "button",
-          {
-            type: "button",
-            class: "button",
-            on: { click: () => change({ q: "", severity: "", run: "", state: "all" }) },
-          },
-          "Show all incidents",
-        ),
-      ),
-    );
   }
 
   function mark() {
@@ -320,4 +173,98 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   });
   listen(signal, { incident: changed, reconnected: refresh });
   draw();
+}
+
+/** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
+/** @typedef {(changes: Partial<Filter>) => void} Change */
+
+/** What narrows the list down. @param {Incident[]} incidents @param {Filter} wanted @param {Change} change */
+function filters(incidents, wanted, change) {
+  const states = TABS.map(([key, text, belongs]) =>
+    choice(key === wanted.state, () => change({ state: key === "waiting" ? "" : key }), [
+      text,
+      h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
+    ]),
+  );
+  const severities = ["", "critical", "warning", "info"].map((one) =>
+    choice(one === wanted.severity, () => change({ severity: one }), [one ? severityMark(one) : "Any"]),
+  );
+  return [
+    h("div", { class: "segmented", role: "group", "aria-label": "State" }, states),
+    h("div", { class: "segmented", role: "group", "aria-label": "Severity" }, severities),
+    wanted.run && runChip(incidents, wanted.run, change),
+  ];
+}
+
+/** @param {boolean} pressed @param {() => void} click @param {import("../dom.js").Child[]} children */
+const choice = (pressed, click, children) =>
+  h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, children);
+
+/** @param {Incident[]} incidents @param {string} id @param {Change} change */
+function runChip(incidents, id, change) {
+  const name = incidents.find((one) => one.run_id === id)?.run ?? id;
+  const properties = {
+    "aria-label": `Only ${name}. Show all runs`,
+    on: { click: () => change({ run: "" }) },
+  };
+  return h("button", { type: "button", class: "chip", ...properties }, name, icon("close"));
+}
+
+/** @param {Incident} incident @param {(incident: Incident) => void} changed */
+function row(incident, changed) {
+  const waits = incident.state === "open" && incident.acknowledged_at === null;
+  const look = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`;
+  return h(
+    "li",
+    { class: `inbox-item ${look}`, data: { incident: String(incident.id) } },
+    h(
+      "div",
+      { class: "inbox-about" },
+      placeLine(incident),
+      link(`/incidents/${incident.id}`, { class: "inbox-sentence" }, incident.summary),
+      whereAndWhen(incident),
+    ),
+    verbs(incident, changed),
+  );
+}
+
+/** @param {Incident} incident */
+function whereAndWhen(incident) {
+  const { run_id: id, run, project, acknowledged_by: by, opened_at: at } = incident;
+  return h(
+    "p",
+    { class: "quiet" },
+    link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
+    ` · ${project} · ${lifeWord(incident)}${by ? ` by ${by}` : ""} · `,
+    h("time", { title: clock(at), data: { ago: String(at) } }, ago(at)),
+  );
+}
+
+/** @param {Incident} incident @param {(incident: Incident) => void} changed */
+function verbs(incident, changed) {
+  const button = (/** @type {Parameters<typeof actOn>[1]} */ verb, /** @type {string} */ text) =>
+    h(
+      "button",
+      { type: "button", class: "button", on: { click: () => void actOn(incident, verb, changed) } },
+      text,
+    );
+  if (incident.state === "closed") return [button("reopen", "Reopen")];
+  const seen = incident.acknowledged_at !== null;
+  const acknowledge = seen ? button("unacknowledge", "Withdraw") : button("acknowledge", "Acknowledge");
+  return [incident.state === "open" && acknowledge, button("close", "Close")];
+}
+
+/** Why the list is empty, and the way on. @param {boolean} some there are incidents at all @param {Filter} wanted @param {Change} change */
+function nothing(some, wanted, change) {
+  if (!some)
+    return empty(
+      "No incidents",
+      "Holter has found nothing worth a word in any run. Test that it would reach you:",
+      "holter alert test",
+    );
+  const click = () => change({ q: "", severity: "", run: "", state: "all" });
+  const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
+  if (wanted.q || wanted.severity || wanted.run || wanted.state !== "waiting")
+    return empty("No incident matches", "Nothing fits this search and these filters.", null, all);
+  return empty("Nothing waits", "Every open incident has been acknowledged.", null, all);
 }

@@ -3,7 +3,6 @@
 
 import * as api from "../api.js";
 import { createBoard, palette } from "../board.js";
-import { prepare } from "../chart.js";
 import { milliseconds } from "../curves.js";
 import { h, link, refill } from "../dom.js";
 import { ago, clock, count, step as stepText } from "../format.js";
@@ -62,7 +61,6 @@ export function picturePlans(incident, run) {
 
 /** @type {import("../router.js").View} */
 export async function show(root, { params, signal, query, setQuery, onQuery, search, title }) {
-  prepare();
   let incident = await api.incident(params[0], signal);
   let run = await api.run(incident.run_id, signal);
   /** @type {[number, number] | null} */

@@ -3,7 +3,6 @@
 
 import * as api from "../api.js";
 import { createBoard, palette } from "../board.js";
-import { prepare } from "../chart.js";
 import { h, refill } from "../dom.js";
 import { incidentList } from "../incident_list.js";
 import { listen, throttled } from "../live.js";
@@ -28,7 +27,6 @@ const REFRESH = 700; // ms between refetches of what stands around the charts
 /** @type {import("../router.js").View} */
 export async function show(root, context) {
   const { params, signal, query, setQuery, onQuery, title } = context;
-  prepare();
   const [run, incidents] = await Promise.all([
     api.run(params[0], signal),
     api.incidentsOf(params[0], signal),
