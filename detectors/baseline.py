@@ -41,10 +41,10 @@ class Noise:
 
     `tail` is the Weibull exponent between the quantiles: 1.3 for normal noise, 0.6 for Student's t3.
     `spread` >= 1 is the standard deviation of scores pulled in to a few sigma, by which heavy tails
-    widen the standard error of means; `wander8`, `wander32` >= 1 are what it is multiplied by for 8 and
-    for 32 points, which neighbours that resemble each other make larger still. `alike` is how much they
-    do: the correlation of neighbours, from 0 to 1. `reach` is how many sigmas lone points have lain below
-    their neighbours: no bad batch lowers a loss, so that is how far the noise alone goes.
+    widen the standard error of means; `wander8`, `wander32`, `wander128` >= 1 are what it is multiplied by
+    for so many points and more, which neighbours that resemble each other make larger still. `alike` is
+    how much they do: the correlation of neighbours, from 0 to 1. `reach` is how many sigmas lone points
+    have lain below their neighbours: no bad batch lowers a loss, so that is how far noise alone goes.
     """
 
     sigma: float
@@ -53,13 +53,15 @@ class Noise:
     spread: float = 1.0
     wander8: float = 1.0
     wander32: float = 1.0
+    wander128: float = 1.0
     alike: float = 0.0
     reach: float = 0.0
 
     def error(self, points: int) -> float:
         """The standard error of a mean of so many pulled-in points times the root of their number."""
         wander = max(self.spread, self.wander8 if points >= 8 else 1.0)
-        return self.sigma * max(wander, self.wander32 if points >= 32 else 1.0)
+        wander = max(wander, self.wander32 if points >= 32 else 1.0)
+        return self.sigma * max(wander, self.wander128 if points >= 128 else 1.0)
 
     def surprise(self, excess: FloatArray) -> FloatArray:
         """-ln P(a point lies so far above the running median), for excesses [n].
@@ -92,8 +94,10 @@ def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: 
     return replace(
         _shaped(sigma, float(upper), float(far)),
         spread=max(1.0, float(np.std(bounded))),
-        wander8=_wander(pulled / sigma, 8, 32),
-        wander32=_wander(pulled / sigma, 32, 96),
+        wander8=_wander(pulled[-MEMORY:] / sigma, 8, 32),
+        wander32=_wander(pulled[-MEMORY:] / sigma, 32, 96),
+        # of few such means the curve of a young loss would make too much
+        wander128=_wander(pulled / sigma, 128, 256, fewest=24),
         alike=float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + _TINY), 0, 1)),
         reach=_reach(all_known),
     )
@@ -120,9 +124,10 @@ def plain_noise(residual: FloatArray) -> Noise:
     return _shaped(_NORMAL_MAD * float(np.median(np.abs(residual))) + _TINY, 1.96, 2.576)
 
 
-def _wander(value: FloatArray, width: int, before: int) -> float:
-    """How much means of `width` values less the mean of those before vary, over what they would alone."""
-    if len(value) < 8 * width + before:
+def _wander(value: FloatArray, width: int, before: int, *, fewest: int = 8) -> float:
+    """How much means of `width` values less the mean of those before vary, over what they would alone;
+    1 while there are fewer than `fewest` times as many values."""
+    if len(value) < fewest * width + before:
         return 1.0
     total = np.concatenate(([0.0], np.cumsum(value - value[0])))
     mean = (total[width:] - total[:-width]) / width
@@ -203,7 +208,7 @@ class History:
             scale = float(np.sqrt(np.median(self.spacing[-MEMORY:]) / max(spacing, 1)))
         # a thousandth of the level is nothing to speak of, however smooth the curve
         floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + _TINY
-        return measure(residual * max(scale, 1.0), self.score, self.pulled[-MEMORY:], floor)
+        return measure(residual * max(scale, 1.0), self.score, self.pulled, floor)
 
     def fall(self, noise: Noise) -> Fall:
         """How the level surely falls: the slope of the latest third of points against the third before,

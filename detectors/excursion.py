@@ -13,16 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainccinv
 
-from holter.detectors.baseline import FEWEST, MEMORY, History, Noise
+from holter.detectors.baseline import FEWEST, History, Noise
 from holter.detectors.recovery import DRIFT, Return, follow, unfollowed
 from holter.detectors.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
 SHORT = (1, 2, 3, 5)
 """Points whose surprises are added up."""
-_WINDOWS = ((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128), (256, 0), (256, 256))
+_WINDOWS = (
+    *((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128)),
+    *((256, 0), (256, 256), (512, 512), (512, 1536)),
+)
 """Points whose mean is held against the mean before them, and the points left out between: a slow rise
 would raise its own reference."""
+_FAR_BACK = max(2 * max(64, points) + points + gap for points, gap in _WINDOWS)
 _SLOW = 32
 _LOOK_BACK = 512
 """The level before a rise seen by that many points or more is the lowest within so many points."""
@@ -278,7 +282,7 @@ class _Scan:
     ) -> Iterator[tuple[int, FloatArray]]:
         reach = 4.0 * noise.sigma
         pulled = centres + np.clip(values - centres, -reach, reach)
-        both = np.concatenate((self.history.pulled[-MEMORY:], pulled))
+        both = np.concatenate((self.history.pulled[-_FAR_BACK:], pulled))
         total = np.concatenate(([0.0], np.cumsum(both)))
         ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
         for points, gap in _WINDOWS:

@@ -39,7 +39,10 @@ def verdict_on(excursion: Excursion, stretch: Stretch, tuning: Tuning) -> Verdic
     kind, settled, lasted = _provisional(excursion, stretch, tuning, elapsed), None, None
     if returns.back is not None and returns.confirmed is not None:
         lasted = int(step[returns.back] - step[0])
-        kind = Kind.SPIKE_FAST if lasted < tuning.fast_recovery_steps else Kind.SPIKE_SLOW
+        # it may have come back with the first step after the row before
+        between = int(step[returns.back] - step[max(returns.back - 1, 0)]) - 1
+        is_fast = lasted - max(between, 0) < tuning.fast_recovery_steps
+        kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
         settled = int(step[returns.confirmed])
     if excursion.resumed:
         kind, settled = Kind.RESUME_ARTIFACT, int(stretch.step[excursion.detected])

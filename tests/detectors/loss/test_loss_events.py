@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from holter.detectors.nonfinite import NonfiniteDetector
 from holter.detectors.spike import SpikeDetector
@@ -68,6 +69,32 @@ def test_a_slow_drift_upwards_is_divergence(noise: float) -> None:
     assert one.kind is Kind.DIVERGENCE
     assert 1450 <= one.start_step <= 1750
     assert one.detected_step < 1800
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.02])
+def test_a_drift_too_slow_to_be_seen_in_hundreds_of_points_is_divergence(noise: float) -> None:
+    level = falling(16_000) + ramp(10_000, 0.4 / 6000, points=16_000)
+    one = the_one_in(run_of(curve(16_000, noise=noise, level=level, seed=2)))
+    assert one.kind is Kind.DIVERGENCE
+    assert one.detected_step < 14_000
+
+
+def test_a_level_that_has_wandered_for_thousands_of_points_may_wander_on() -> None:
+    late = []
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        wandering = lfilter([0.1], [1, -0.995], random.standard_normal(20_000))
+        value = 2.5 * (1 + 0.03 * random.standard_normal(20_000) + 0.01 * wandering)
+        late += [one for one in found_in(run_of(value)) if one.start_step > 4000]
+    # 128,000 points; without a look at how far its means have gone there are three times as many
+    assert len(late) <= 4
+
+
+def test_one_logged_point_is_a_fast_spike_whatever_the_interval() -> None:
+    value = curve(1200, seed=3)
+    value[700] += 1.0
+    one = the_one_in(run_of(value, step=100 * np.arange(1200)))
+    assert (one.kind, one.end_step) == (Kind.SPIKE_FAST, 70_100)
 
 
 @pytest.mark.parametrize("seed", range(5))
