@@ -51,6 +51,7 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        self.folder = folder
         self.said: list[str] = []
         self.address = self._address()
         self._reader = threading.Thread(target=self._listen, daemon=True)

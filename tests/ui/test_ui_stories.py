@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import sqlite3
 import time
 
 import pytest
@@ -332,3 +334,20 @@ def test_the_clock_can_be_the_axis(open_page: Opener, server: Server, runs: Runs
     assert named is not None
     assert (first, last) == pytest.approx((int(named[1]), int(named[2])), abs=1)  # local time on the axis
     assert drawn > 50
+
+
+def test_what_of_the_logs_could_not_be_read_is_said(open_page: Opener, server: Server, runs: Runs) -> None:
+    """A follower has reported a broken line of this run; the page of the run says so."""
+    run_id = server.post("with-a-broken-line", {"step": [1, 2], "loss": [2.0, 1.9]})
+    broken = ("runs/a.csv", "line 7", "expected 3 cells, found 2", time.time())
+    with contextlib.closing(sqlite3.connect(server.folder / "holter.db", timeout=30)) as database, database:
+        database.execute(
+            "insert into unreadable (run_id, source, place, reason, seen_at)"
+            " select id, ?, ?, ?, ? from run where public_id = ?",
+            (*broken, run_id),
+        )
+    page = open_page(f"{server.address}/runs/{run_id}")
+    said = page.get_by_text("1 place in the logs could not be read")
+    expect(said).to_be_visible()
+    said.click()
+    expect(page.get_by_text("runs/a.csv, line 7: expected 3 cells, found 2")).to_be_visible()

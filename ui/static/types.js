@@ -25,7 +25,9 @@
  * @typedef {{ metric: string, labels: Labels }} SeriesName
  * @typedef {{ title: string, role: string, series: SeriesName[], series_count?: number }} ChartPlan
  * @typedef {Run & { config: Record<string, unknown>, lost_steps: number, lost_seconds: number | null,
- *   goodput: number | null, charts: ChartPlan[] }} RunDetail
+ *   goodput: number | null, charts: ChartPlan[], unreadable: UnreadablePlace[],
+ *   unreadable_count: number }} RunDetail
+ * @typedef {{ source: string, place: string, reason: string, seen_at: number }} UnreadablePlace
  * @typedef {SeriesName & { role: string, points: number, first_step: number, last_step: number,
  *   last_time: number | null, last_value: Value, minimum: Value | null, maximum: Value | null,
  *   nonfinite: number }} SeriesSummary

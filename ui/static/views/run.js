@@ -16,6 +16,7 @@ import { bindKeys } from "../run/keys.js";
 import { planned, plansOf } from "../run/plans.js";
 import { RunState } from "../run/state.js";
 import { createTools } from "../run/tools.js";
+import { createUnreadable } from "../run/unreadable.js";
 import { empty } from "../states.js";
 
 /** @typedef {import("../router.js").Context} Context */
@@ -75,6 +76,7 @@ function createParts(state, context) {
     onMode: actions.toggle,
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
+  const unreadable = createUnreadable();
   const side = h("aside", { class: "side", "aria-label": "Incidents of this run" });
   bindKeys(signal, {
     zoom: actions.zoom,
@@ -86,7 +88,7 @@ function createParts(state, context) {
   const body = h(
     "div",
     { class: "run-body" },
-    h("div", { class: "run-main" }, tools.element, board.element, series.element),
+    h("div", { class: "run-main" }, tools.element, board.element, series.element, unreadable.element),
     side,
   );
   const nothing = empty("No points yet", "The run is known, its first points are on their way.");
@@ -114,6 +116,7 @@ function createParts(state, context) {
       zoomed: look.stretch !== null,
     });
     series.show(run.series);
+    unreadable.show(run);
     board.set(plans());
     nothing.hidden = run.series > 0;
     body.hidden = !nothing.hidden;
