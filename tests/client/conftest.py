@@ -16,25 +16,12 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from msgspec import msgpack
 
-T = TypeVar("T")
-
-
-def wait_for(look: Callable[[], T], seconds: float = 20.0) -> T:
-    """What `look` gives once it gives something; a server that is not there yet counts as nothing."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            if found := look():
-                return found
-        except OSError:
-            pass
-        assert time.monotonic() < deadline, f"nothing within {seconds} s"
-        time.sleep(0.05)
+from tests.waiting import wait_for
 
 
 class Server:

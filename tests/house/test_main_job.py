@@ -15,16 +15,17 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-T = TypeVar("T")
+from tests.waiting import wait_for
 
 
 class Slack:
@@ -89,17 +90,7 @@ class Holter:
         return self.process.communicate(timeout=30)[0].decode()
 
 
-def eventually(look: Callable[[], T], seconds: float = 30.0) -> T:
-    """What `look` gives once it gives something; errors of connection count as nothing yet."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            if found := look():
-                return found
-        except OSError:
-            pass
-        assert time.monotonic() < deadline, f"nothing within {seconds} s"
-        time.sleep(0.1)
+eventually = partial(wait_for, seconds=30.0)
 
 
 @pytest.fixture
