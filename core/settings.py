@@ -18,6 +18,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from holter.projects import ProjectSettings, settings_of
+
 FILE = Path("holter.toml")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -51,6 +53,7 @@ class Settings(BaseSettings):
     smtp_url: SecretStr | None = None
     email_to: str = ""
     email_from: str = ""
+    projects: dict[str, ProjectSettings] = Field(default_factory=dict)
 
     @classmethod
     def settings_customise_sources(
@@ -101,6 +104,10 @@ class Settings(BaseSettings):
         """Whether anyone but this machine's users could reach the server, or a password is set."""
         outside = bool(self.public_url) and not is_loopback(urlsplit(self.public_url).hostname or "")
         return outside or self.password is not None or not is_loopback(self.host)
+
+    def project(self, name: str) -> ProjectSettings:
+        """What is set for the project of this name."""
+        return settings_of(self.projects, name)
 
     def all_channels(self) -> dict[str, dict[str, Any]]:
         """The channels by name: those of `[channels.NAME]`, and those that the short settings make."""
