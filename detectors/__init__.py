@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
-from holter.detectors.comm import CommSlowdown
 from holter.detectors.consequences import without_consequences
 from holter.detectors.detector import Detector
-from holter.detectors.nonfinite import NonfiniteDetector
-from holter.detectors.repeated import RepeatedData
-from holter.detectors.spike import SpikeDetector
-from holter.detectors.stall import Stall
-from holter.detectors.straggler import Straggler
-from holter.detectors.throughput import Throughput
+from holter.detectors.loss.nonfinite import NonfiniteDetector
+from holter.detectors.loss.spike import SpikeDetector
+from holter.detectors.ranks.comm import CommSlowdown
+from holter.detectors.ranks.straggler import Straggler
+from holter.detectors.repeated.repeated import RepeatedData
+from holter.detectors.throughput.stall import Stall
+from holter.detectors.throughput.throughput import Throughput
 from holter.detectors.tuning import Tuning
 from holter.registry import build
 from holter.types import Finding, RunData

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from holter.detectors.ranks import Ranks, by_rank
+from holter.detectors.ranks.ranks import Ranks, by_rank
 from holter.metrics import Role
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity
 

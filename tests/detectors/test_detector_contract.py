@@ -173,6 +173,6 @@ def test_findings_are_plain_data_within_the_run(name: str) -> None:
 def test_every_file_with_a_detector_is_listed() -> None:
     folder = Path(str(detectors.__file__)).parent
     with_detector = {
-        path.stem for path in folder.glob("*.py") if "kinds: ClassVar[frozenset[Kind]] =" in path.read_text()
+        path.stem for path in folder.rglob("*.py") if "kinds: ClassVar[frozenset[Kind]] =" in path.read_text()
     }
     assert with_detector == {type(one).__module__.rpartition(".")[2] for one in detectors.BUILTIN}

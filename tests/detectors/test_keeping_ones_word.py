@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holter.detectors import Detector
-from holter.detectors.repeated import RepeatedData
-from holter.detectors.stall import Stall
-from holter.detectors.straggler import Straggler
-from holter.detectors.throughput import Throughput
+from holter.detectors.ranks.straggler import Straggler
+from holter.detectors.repeated.repeated import RepeatedData
+from holter.detectors.throughput.stall import Stall
+from holter.detectors.throughput.throughput import Throughput
 from holter.types import RunData
 from tests.detectors.curves import identity, rank_times, run, series, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.stall import Stall
+from holter.detectors.throughput.stall import Stall
 from holter.types import Finding, RunData
 from tests.detectors.curves import START, run, series
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from holter.detectors.straggler import Straggler
+from holter.detectors.ranks.straggler import Straggler
 from holter.types import Finding, Series
 from tests.detectors.curves import rank_times, run, series
 

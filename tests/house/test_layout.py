@@ -50,7 +50,7 @@ def test_every_plug_in_file_is_listed() -> None:
         ("server/channels", "def send("),
     ):
         listed = (ROOT / folder / "__init__.py").read_text()
-        for path in sorted((ROOT / folder).glob("*.py")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
             protocol = "Protocol):" in path.read_text()
             if path.stem != "__init__" and not protocol and marker in path.read_text():
                 assert re.search(rf"\b{path.stem}\b", listed), f"list {name_of(path)} in {folder}/__init__.py"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from holter.detectors.nonfinite import NonfiniteDetector
-from holter.detectors.spike import SpikeDetector
+from holter.detectors.loss.nonfinite import NonfiniteDetector
+from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, RunData, SeriesKey, Severity
 from tests.detectors.loss.curves import FAMILIES, curve, decay, identity, prefix, run_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from holter.detectors.nonfinite import NonfiniteDetector
-from holter.detectors.spike import SpikeDetector
+from holter.detectors.loss.nonfinite import NonfiniteDetector
+from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, Kind, RunData, Severity
 from tests.detectors.loss.curves import curve, decay, falling, prefix, run_of
 

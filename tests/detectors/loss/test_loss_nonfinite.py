@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.detectors.nonfinite import NonfiniteDetector
+from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity
 from tests.detectors.loss.curves import curve, identity, prefix, run_of
 

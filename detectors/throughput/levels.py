@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from holter.detectors.onset import Onset, onset_of
+from holter.detectors.throughput.onset import Onset, onset_of
 from holter.types import FloatArray, IntArray
 
 BLOCK = 8

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.figures import figure
-from holter.detectors.replay import Match, Trace, match, refined, trace_of
+from holter.detectors.repeated.replay import Match, Trace, match, refined, trace_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
 from holter.types import Finding, IntArray, Kind, RunData, Series, Severity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.detectors.excursion import Excursion, Stretch
-from holter.detectors.recovery import DRIFT, SETTLED_STEPS
+from holter.detectors.loss.excursion import Excursion, Stretch
+from holter.detectors.loss.recovery import DRIFT, SETTLED_STEPS
 from holter.detectors.tuning import Tuning
 from holter.types import Kind, Severity
 

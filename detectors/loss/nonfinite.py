@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.absent import LASTING, absences
+from holter.detectors.loss.absent import LASTING, absences
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
 from holter.types import Finding, IntArray, Kind, RunData, Series, Severity

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.figures import figure
-from holter.detectors.levels import Departure, Watch, blocks_of
+from holter.detectors.throughput.levels import Departure, Watch, blocks_of
+from holter.detectors.throughput.work import work_per_step
 from holter.detectors.tuning import Tuning
-from holter.detectors.work import work_per_step
 from holter.metrics import Role, role_of
 from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
 

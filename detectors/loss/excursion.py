@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammainccinv
 
-from holter.detectors.baseline import FEWEST, History, Noise
-from holter.detectors.recovery import DRIFT, Return, follow, unfollowed
-from holter.detectors.resume import FIRST_POINTS, LR_POINTS, Entry
+from holter.detectors.loss.baseline import FEWEST, History, Noise
+from holter.detectors.loss.recovery import DRIFT, Return, follow, unfollowed
+from holter.detectors.loss.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
 SHORT = (1, 2, 3, 5)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holter.detectors.baseline import CENTRE, plain_noise
-from holter.detectors.excursion import Excursion, Stretch
-from holter.detectors.recovery import unfollowed
-from holter.detectors.schedule import OtherRates
+from holter.detectors.loss.baseline import CENTRE, plain_noise
+from holter.detectors.loss.excursion import Excursion, Stretch
+from holter.detectors.loss.recovery import unfollowed
+from holter.detectors.loss.schedule import OtherRates
 from holter.types import Series
 
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.figures import figure
-from holter.detectors.levels import Departure, Watch, blocks_of
-from holter.detectors.ranks import Ranks, by_rank, peer_median
+from holter.detectors.ranks.ranks import Ranks, by_rank, peer_median
+from holter.detectors.throughput.levels import Departure, Watch, blocks_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
 from holter.types import Finding, FloatArray, Kind, RunData, Severity

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.lag import Lag, lags
-from holter.detectors.ranks import Ranks, beyond_peers, by_rank, peer_median
+from holter.detectors.ranks.lag import Lag, lags
+from holter.detectors.ranks.ranks import Ranks, beyond_peers, by_rank, peer_median
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity

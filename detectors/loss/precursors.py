@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from holter.detectors.excursion import Stretch
+from holter.detectors.loss.excursion import Stretch
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from holter.detectors.excursion import excursions_of, stretches_of
-from holter.detectors.precursors import Precursors, precursors_of
-from holter.detectors.schedule import OtherRates, other_rates
-from holter.detectors.scope import dataset_labels, scope_of
-from holter.detectors.sighting import Sighting, is_same, with_other_rates
+from holter.detectors.loss.excursion import excursions_of, stretches_of
+from holter.detectors.loss.precursors import Precursors, precursors_of
+from holter.detectors.loss.schedule import OtherRates, other_rates
+from holter.detectors.loss.scope import dataset_labels, scope_of
+from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates
+from holter.detectors.loss.verdict import KINDS, verdict_on
+from holter.detectors.loss.wording import Story, advice_on, summary_of
 from holter.detectors.tuning import Tuning
-from holter.detectors.verdict import KINDS, verdict_on
-from holter.detectors.wording import Story, advice_on, summary_of
 from holter.metrics import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holter.detectors.figures import figure
-from holter.detectors.schedule import OtherRate
-from holter.detectors.verdict import Verdict
+from holter.detectors.loss.schedule import OtherRate
+from holter.detectors.loss.verdict import Verdict
 from holter.types import Kind, Labels
 
 

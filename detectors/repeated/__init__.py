@@ -1,0 +1,1 @@
+"""Data that comes again: its fingerprint in the noise of the loss."""

@@ -1,0 +1,1 @@
+"""Events of the pace: regressions of throughput, and stalls."""
