@@ -54,10 +54,12 @@ def upgrade() -> None:
         sa.Column("config", sa.JSON(), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.Column("attempt_state", sa.JSON(), nullable=False),
+        sa.Column("deleted_at", sa.Float(precision=53), nullable=True),
         sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_run_project_id_project")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
         sa.UniqueConstraint("project_id", "name", name=op.f("uq_run_project_id")),
         sa.UniqueConstraint("public_id", name=op.f("uq_run_public_id")),
+        sqlite_autoincrement=True,
     )
     with op.batch_alter_table("run", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_run_project_id"), ["project_id"], unique=False)
@@ -166,10 +168,23 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_series_run_id_run")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_series")),
         sa.UniqueConstraint("run_id", "metric", "labels", name=op.f("uq_series_run_id")),
+        sqlite_autoincrement=True,
     )
     with op.batch_alter_table("series", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_series_run_id"), ["run_id"], unique=False)
 
+    op.create_table(
+        "thinning",
+        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("revision", sa.BigInteger(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("whole_from", sa.BigInteger(), nullable=False),
+        sa.Column("last_step", sa.BigInteger(), nullable=False),
+        sa.Column("begun_at", sa.Float(precision=53), nullable=False),
+        sa.Column("done_at", sa.Float(precision=53), nullable=True),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_thinning_run_id_run")),
+        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_thinning")),
+    )
     op.create_table(
         "timeline",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -211,6 +226,7 @@ def upgrade() -> None:
         sa.Column("step_min", sa.BigInteger(), nullable=False),
         sa.Column("step_max", sa.BigInteger(), nullable=False),
         sa.Column("points", sa.Integer(), nullable=False),
+        sa.Column("logged", sa.Integer(), nullable=False),
         sa.Column("nonfinite", sa.Integer(), nullable=False),
         sa.Column("value_min", sa.Float(precision=53), nullable=True),
         sa.Column("value_max", sa.Float(precision=53), nullable=True),
@@ -300,6 +316,7 @@ def downgrade() -> None:
 
     op.drop_table("unreadable")
     op.drop_table("timeline")
+    op.drop_table("thinning")
     with op.batch_alter_table("series", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_series_run_id"))
 

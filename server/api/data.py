@@ -92,6 +92,7 @@ def _series(one: ChartSeries) -> dict[str, Any]:
             for attempt, step, value in one.nonfinite
         ],
         "nonfinite_count": one.nonfinite_count,
+        "thinned": one.thinned,
     }
 
 

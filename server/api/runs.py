@@ -52,6 +52,7 @@ def list_series(run_id: str, parts: OfServer, q: str | None = None) -> Answer:
                     "labels": dict(one.key.labels),
                     "role": role_of(one.key).value,
                     "points": one.points,
+                    "logged": one.logged,
                     "first_step": one.first_step,
                     "last_step": one.last_step,
                     "last_time": time_or_none(one.last_time),

@@ -158,10 +158,14 @@ class RunDetail(Run):
 
 
 class SeriesFacts(SeriesName):
-    """What is known of one series. Extremes are those of its finite values."""
+    """What is known of one series. Extremes are those of its finite values.
+
+    `logged` points there were; fewer are kept (`points`) where retention has thinned them.
+    """
 
     role: str
     points: int
+    logged: int
     first_step: int
     last_step: int
     last_time: float | None
@@ -206,13 +210,17 @@ class NonfinitePoint(Shape):
 
 
 class ChartSeries(SeriesName):
-    """One series over a range; `count` points are stored there, `reduced`: fewer are given."""
+    """One series over a range; `count` points are stored there, `reduced`: fewer are given.
+
+    `thinned`: how many points retention has taken out of the stretches that the range touches.
+    """
 
     count: int
     reduced: bool
     segments: list[Segment]
     nonfinite: list[NonfinitePoint]
     nonfinite_count: int
+    thinned: int
 
 
 class AttemptSpan(Shape):

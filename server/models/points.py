@@ -26,10 +26,12 @@ class Run(Base):
     """One training, however often it was restarted. `public_id` is what addresses show.
 
     `revision` counts the commits of its points; `attempt_state` is how its attempts are told apart.
+    With `deleted_at` it is on its way out: nobody sees it, and what belongs to it goes bit by bit.
+    An id is never used again: what is remembered of a deleted run must not be taken for another one's.
     """
 
     __tablename__ = "run"
-    __table_args__ = (UniqueConstraint("project_id", "name"),)
+    __table_args__ = (UniqueConstraint("project_id", "name"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(primary_key=True)
     public_id: Mapped[str] = mapped_column(String(16), unique=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id"), index=True)
@@ -40,6 +42,7 @@ class Run(Base):
     config: Mapped[dict[str, Any]] = mapped_column(default=dict)
     revision: Mapped[int] = mapped_column(BigInteger, default=0)
     attempt_state: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    deleted_at: Mapped[float | None]
 
 
 class Attempt(Base):
@@ -74,7 +77,7 @@ class SeriesRow(Base):
     """One metric of one run with its labels (JSON text, sorted by name)."""
 
     __tablename__ = "series"
-    __table_args__ = (UniqueConstraint("run_id", "metric", "labels"),)
+    __table_args__ = (UniqueConstraint("run_id", "metric", "labels"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
     metric: Mapped[str] = mapped_column(String(500))
@@ -122,7 +125,8 @@ class Chunk(Base):
     """Up to 16,384 points of one series in one attempt, compressed, with their aggregates.
 
     Steps ascend and stand once. Where chunks overlap, the higher id is the newer write; the log is newer
-    than every chunk. Extremes are those of the finite values, None without any.
+    than every chunk. Extremes are those of the finite values, None without any. `logged` is how many
+    points there were where these stand: more than `points` once retention has thinned them.
     """
 
     __tablename__ = "chunk"
@@ -133,12 +137,30 @@ class Chunk(Base):
     step_min: Mapped[int] = mapped_column(BigInteger)
     step_max: Mapped[int] = mapped_column(BigInteger)
     points: Mapped[int]
+    logged: Mapped[int]
     nonfinite: Mapped[int]
     value_min: Mapped[float | None]
     value_max: Mapped[float | None]
     timeline_id: Mapped[int] = mapped_column(ForeignKey("timeline.id"), index=True)
     pyramid: Mapped[bytes] = mapped_column(LargeBinary)
     payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Thinning(Base):
+    """A run whose points were thinned, as of one of its revisions. `done_at` is None while it goes on.
+
+    What stands before step `whole_from` of `attempt`, or in an older attempt, may have fewer points than
+    were logged; up to `last_step` of `attempt`, what detection has said stays said.
+    """
+
+    __tablename__ = "thinning"
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    revision: Mapped[int] = mapped_column(BigInteger)
+    attempt: Mapped[int]
+    whole_from: Mapped[int] = mapped_column(BigInteger)
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    begun_at: Mapped[float]
+    done_at: Mapped[float | None]
 
 
 class Latest(Base):

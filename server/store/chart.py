@@ -53,6 +53,7 @@ class _Plan:
         self._bins = max(1, points // 2)
         self._limit = max(points, 2)
         self.whole = list(rows)
+        self._thinned = sum(row.logged - row.points for row in rows)
         self.coarse: list[ChunkRow] = []
         # with a bucket for every other bin, its two extremes are still as many points as were asked for
         if sum(row.points for row in rows) >= self._bins * BUCKET // 2:
@@ -118,6 +119,7 @@ class _Plan:
             segments=segments,
             nonfinite=nonfinite,
             nonfinite_count=nonfinite_count,
+            thinned=self._thinned,
         )
 
     def _points(self, attempt: int, whole: Mapping[int, Points]) -> Points:

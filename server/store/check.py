@@ -88,6 +88,8 @@ def _check_chunk(row: Any, steps: Any, times: Any) -> None:
     _same("non-finite values", len(values) - len(finite), row.nonfinite)
     _same("minimum", float(finite.min()) if len(finite) else None, row.value_min)
     _same("maximum", float(finite.max()) if len(finite) else None, row.value_max)
+    if row.logged < row.points:
+        raise CorruptDataError(f"only {row.logged} of its {row.points} points were ever logged")
     if np.any(steps[1:] <= steps[:-1]):
         raise CorruptDataError("its steps do not ascend")
     if pyramid.encode(Points(steps, times, values)) != row.pyramid:

@@ -97,7 +97,9 @@ def _least(block: Block) -> int:
 
 def _tails(snapshot: Snapshot, attempt: int, ids: IntArray) -> dict[int, tuple[ChunkRow, Points]]:
     """The newest chunk of each of these series in the attempt, where it is to be made anew."""
-    rows = [row for row in snapshot.newest_chunks(attempt, set(ids.tolist())) if row.points < _TAIL]
+    newest = snapshot.newest_chunks(attempt, set(ids.tolist()))
+    # what was thinned stays apart from what was not
+    rows = [row for row in newest if row.points < _TAIL and row.points == row.logged]
     points = snapshot.points(rows)
     return {row.series_id: (row, points[row.id]) for row in rows}
 
@@ -125,6 +127,7 @@ def _chunk(change: Change, attempt: int, number: int, points: Points, start: int
         "step_min": int(piece.step[0]),
         "step_max": int(piece.step[-1]),
         "points": len(piece.step),
+        "logged": len(piece.step),
         "nonfinite": len(piece.step) - len(finite),
         "value_min": float(finite.min()) if len(finite) else None,
         "value_max": float(finite.max()) if len(finite) else None,
@@ -187,7 +190,8 @@ def _add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, b
 
 def _delete_tails(connection: Connection, tails: Sequence[ChunkRow]) -> None:
     for part in _parts([row.id for row in tails]):
-        connection.execute(delete(Chunk).where(Chunk.id.in_(part)))
+        if connection.execute(delete(Chunk).where(Chunk.id.in_(part))).rowcount != len(part):
+            raise StoreError("these chunks have been replaced meanwhile")
     used = select(Chunk.id).where(Chunk.timeline_id == Timeline.id).exists()
     for part in _parts(sorted({row.timeline_id for row in tails})):
         connection.execute(delete(Timeline).where(Timeline.id.in_(part), ~used))

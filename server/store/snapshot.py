@@ -36,6 +36,7 @@ class ChunkRow(NamedTuple):
     step_min: int
     step_max: int
     points: int
+    logged: int
     nonfinite: int
     value_min: float | None
     value_max: float | None

@@ -119,7 +119,7 @@ def _load_progress(connection: Connection, run: RunState) -> None:
         select(
             Chunk.attempt,
             Chunk.series_id,
-            func.sum(Chunk.points).label("points"),
+            func.sum(Chunk.logged).label("points"),
             func.min(Chunk.step_min).label("first"),
             func.max(Chunk.step_max).label("last"),
         )

@@ -57,6 +57,7 @@ def series(connection: Connection, snapshot: Snapshot) -> list[SeriesSummary]:
 
 class _Sums(NamedTuple):
     points: int
+    thinned: int
     nonfinite: int
     first_step: int
     low: float
@@ -70,7 +71,7 @@ def _summary(
     exact: Series | None,
     sums: _Sums,
 ) -> SeriesSummary:
-    count, nonfinite, first_step, low, high = sums
+    count, thinned, nonfinite, first_step, low, high = sums
     if exact is not None:
         finite = exact.value[np.isfinite(exact.value)]
         count, nonfinite = len(exact), len(exact) - len(finite)
@@ -79,6 +80,7 @@ def _summary(
     return SeriesSummary(
         key=key,
         points=count,
+        logged=count + thinned,
         first_step=first_step,
         last_step=int(points.step[at]),
         last_time=None if isnan(time) else time,
@@ -95,7 +97,7 @@ class _Numbers:
     def __init__(self, ids: list[int]) -> None:
         self._ids = np.array(ids, dtype=np.int64)
         size = len(ids)
-        self._count, self._nonfinite = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        self._count, self._thinned, self._nonfinite = np.zeros((3, size), dtype=np.int64)
         self._first = np.full(size, np.iinfo(np.int64).max)
         self._low, self._high = np.full(size, np.inf), np.full(size, -np.inf)
         self._pieces: list[IntArray] = []
@@ -103,11 +105,12 @@ class _Numbers:
     def add_chunks(self, rows: list[ChunkRow]) -> None:
         if not rows:
             return
-        _, ids, attempt, first, last, count, nonfinite, low, high, _ = zip(*rows, strict=True)
+        _, ids, attempt, first, last, count, logged, nonfinite, low, high, _ = zip(*rows, strict=True)
         lows = np.array([np.inf if value is None else value for value in low])
         highs = np.array([-np.inf if value is None else value for value in high])
         places = [np.array(column, dtype=np.int64) for column in (ids, attempt, first, last)]
         self._add(np.stack(places), np.array(count), np.array(nonfinite), lows, highs)
+        np.add.at(self._thinned, np.searchsorted(self._ids, places[0]), np.array(logged) - np.array(count))
 
     def add_block(self, attempt: int, block: Block) -> None:
         first, last = ranges(block)
@@ -144,5 +147,6 @@ class _Numbers:
 
     def all(self) -> dict[int, _Sums]:
         """What was summed up, by the series' id."""
-        columns = (self._ids, self._count, self._nonfinite, self._first, self._low, self._high)
+        counts = (self._count, self._thinned, self._nonfinite)
+        columns = (self._ids, *counts, self._first, self._low, self._high)
         return {row[0]: _Sums(*row[1:]) for row in zip(*(column.tolist() for column in columns), strict=True)}

@@ -40,10 +40,12 @@ class Commit:
 class SeriesSummary:
     """One series in numbers. Points, extremes (of finite values, None without any) and non-finite count
     are over all attempts; step, time (None: no clock) and value are those of the newest attempt's last point.
+    `logged` is how many points there were: more than `points` where retention has thinned them.
     """
 
     key: SeriesKey
     points: int
+    logged: int
     first_step: int
     last_step: int
     last_time: float | None
@@ -94,7 +96,8 @@ class Segment:
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class ChartSeries:
     """One series as a chart draws it. `count` and `nonfinite_count` are what the range really holds;
-    `nonfinite` lists (attempt, step, value) of the first thousand.
+    `nonfinite` lists (attempt, step, value) of the first thousand. `thinned` is how many points retention
+    has taken out of the chunks that the range touches.
     """
 
     key: SeriesKey
@@ -103,3 +106,4 @@ class ChartSeries:
     segments: list[Segment]
     nonfinite: list[tuple[int, int, float]]
     nonfinite_count: int
+    thinned: int = 0
