@@ -7,15 +7,15 @@ were cut into batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.types import Batch, Column, FloatArray, IntArray, SeriesKey
+from holter.types import Batch, Column, DenseColumns, FloatArray, IntArray, SeriesKey
 
 _NAMED_BELOW = 10_000  # larger numbers are job ids, not launch counters
 _TRACKED = 32  # series remembered of a writer: enough to tell its clock, small enough to store each time
@@ -73,18 +73,21 @@ class Writer:
         attempt, undecided, restarts, followed, _ = state
         return cls(attempt, undecided, restarts, followed, series)
 
-    def track(self, columns: Iterable[Column]) -> None:
+    def track(self, columns: Sequence[Column]) -> None:
         """Remember these columns' series too, as far as there is room; what was logged once makes room."""
         room = _TRACKED - len(self.series)
         idle = [key for key, track in self.series.items() if track.count <= 1]
         if not room and not idle:
             return
-        fresh = [column for column in columns if column.key not in self.series]
-        fresh.sort(key=lambda column: (-len(column.values), column.key))
+        counts = _counts(columns)
+        idle = [key for key in idle if key not in counts]
+        fresh = [key for key in counts if key not in self.series] if room or idle else []
+        if len(fresh) > room:
+            fresh.sort(key=lambda key: (-counts[key], key))
         for key in idle[: max(0, len(fresh) - room)]:
             del self.series[key]
-        for column in fresh[: _TRACKED - len(self.series)]:
-            self.series[column.key] = Track()
+        for key in fresh[: _TRACKED - len(self.series)]:
+            self.series[key] = Track()
 
     def enter(self, attempt: int) -> None:
         """Go on in another attempt: nothing has been logged there yet."""
@@ -105,9 +108,11 @@ class _Rows:
     def __init__(self, batch: Batch, wanted: Mapping[SeriesKey, Track]) -> None:
         self.steps: IntArray = batch.steps
         self.times: FloatArray = batch.times
-        self.at: dict[SeriesKey, IntArray | None] = {
-            column.key: column.rows for column in batch.columns if column.key in wanted
-        }
+        self.at: dict[SeriesKey, IntArray | None]
+        if isinstance(batch.columns, DenseColumns):
+            self.at = dict.fromkeys(key for key in wanted if key in batch.columns.shape.index)
+        else:
+            self.at = {column.key: column.rows for column in batch.columns if column.key in wanted}
         self.rising = bool(np.all(batch.steps[1:] >= batch.steps[:-1]))
 
     def row(self, row: int, *, restarts: bool = False) -> _Row:
@@ -167,6 +172,13 @@ class _Rows:
         return found if found < stop else None
 
 
+def _counts(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:
+    """How many values each series has."""
+    if isinstance(columns, DenseColumns):
+        return dict.fromkeys(columns.shape.keys, int(columns.values.shape[1]))
+    return {column.key: len(column.values) for column in columns}
+
+
 def _goes_back(track: Track, steps: IntArray, times: FloatArray) -> NDArray[np.bool_]:
     """Where a series' step is below one before it, though its wall time is not: no late delivery."""
     highest = np.maximum.accumulate(np.concatenate(([track.step], steps)))[:-1]
@@ -216,7 +228,7 @@ class Attempts:
         marked = batch.restarts and known is not None
         cuts = [(row, number) for row, number in self._walk(state, rows, marked=marked)]
         ends = [row for row, _ in cuts[1:]] + [len(batch.steps)]
-        return [(number, cut(batch, row, end)) for (row, number), end in zip(cuts, ends, strict=True)]
+        return [(number, batch.cut(row, end)) for (row, number), end in zip(cuts, ends, strict=True)]
 
     def to_json(self) -> dict[str, Any]:
         """The state as JSON-able values."""
@@ -364,28 +376,6 @@ def _begins_anew(track: Track, latest: float, row: _Row) -> bool:
     interval = (track.last - track.first) / (track.count - 1) if track.count > 1 else 0.0
     silence = _SILENT_INTERVALS * interval if interval else _SILENCE
     return row.restarts or row.step < track.step or row.time - latest > silence
-
-
-def cut(batch: Batch, start: int, stop: int) -> Batch:
-    """Rows [start, stop) of a batch; the batch itself where that is all of it."""
-    if start == 0 and stop == len(batch.steps):
-        return batch
-    columns = []
-    for column in batch.columns:
-        if column.rows is None:
-            columns.append(Column(key=column.key, values=column.values[start:stop]))
-            continue
-        first, last = np.searchsorted(column.rows, (start, stop))
-        if first < last:
-            rows = column.rows[first:last] - start
-            columns.append(Column(key=column.key, values=column.values[first:last], rows=rows))
-    return replace(
-        batch,
-        steps=batch.steps[start:stop],
-        times=batch.times[start:stop],
-        columns=tuple(columns),
-        restarts=batch.restarts and start == 0,
-    )
 
 
 _NOWHERE = np.empty(0, dtype=np.int64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,43 @@ class Column:
     rows: IntArray | None = None
 
 
+class Shape:
+    """Which series stand side by side in batches: made once, shared by all batches that have the same.
+
+    Equal to itself alone, so that what is found out about a shape can be kept for it.
+    """
+
+    __slots__ = ("__weakref__", "index", "keys")
+
+    def __init__(self, keys: Iterable[SeriesKey]) -> None:
+        self.keys = tuple(keys)
+        self.index = {key: place for place, key in enumerate(self.keys)}
+
+
+class DenseColumns(Sequence[Column]):
+    """The columns of a shape, each with a value at every row: `values` [c, n], a series after the other."""
+
+    __slots__ = ("shape", "values")
+
+    def __init__(self, shape: Shape, values: FloatArray) -> None:
+        if values.ndim != 2 or len(values) != len(shape.keys):
+            raise ValueError(f"values {values.shape}, expected one row for each of {len(shape.keys)} series")
+        self.shape = shape
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.shape.keys)
+
+    @overload
+    def __getitem__(self, place: int) -> Column: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Column]: ...
+    def __getitem__(self, place: int | slice) -> Column | Sequence[Column]:
+        if isinstance(place, slice):
+            return tuple(self)[place]
+        return Column(key=self.shape.keys[place], values=self.values[place])
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Batch:
     """Columns of several series over shared rows, in the order in which they were logged.
@@ -57,14 +94,43 @@ class Batch:
 
     steps: IntArray
     times: FloatArray
-    columns: tuple[Column, ...]
+    columns: Sequence[Column]
     attempt: str | None = None
     restarts: bool = False
 
     @property
     def points(self) -> int:
         """How many values the batch holds."""
+        if isinstance(self.columns, DenseColumns):
+            return self.columns.values.size
         return sum(len(column.values) for column in self.columns)
+
+    def cut(self, start: int, stop: int) -> Batch:
+        """Rows [start, stop); the batch itself where that is all of it. `rows` of each column ascend."""
+        if start == 0 and stop == len(self.steps):
+            return self
+        return replace(
+            self,
+            steps=self.steps[start:stop],
+            times=self.times[start:stop],
+            columns=_cut(self.columns, start, stop),
+            restarts=self.restarts and start == 0,
+        )
+
+
+def _cut(columns: Sequence[Column], start: int, stop: int) -> Sequence[Column]:
+    if isinstance(columns, DenseColumns):
+        return DenseColumns(columns.shape, columns.values[:, start:stop])
+    pieces = []
+    for column in columns:
+        if column.rows is None:
+            pieces.append(Column(key=column.key, values=column.values[start:stop]))
+            continue
+        first, last = np.searchsorted(column.rows, (start, stop))
+        if first < last:
+            rows = column.rows[first:last] - start
+            pieces.append(Column(key=column.key, values=column.values[first:last], rows=rows))
+    return tuple(pieces)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.attempts import Attempts, cut
+from holter.attempts import Attempts
 from holter.types import Batch, Column, SeriesKey
 
 LOSS = SeriesKey("loss")
@@ -186,7 +186,7 @@ def test_attempts_do_not_depend_on_how_rows_were_cut_into_batches_or_on_restarts
         position = 0
         while position < len(batch.steps):
             stop = data.draw(st.integers(position + 1, len(batch.steps)))
-            for number, piece in pieces.split(writer, cut(batch, position, stop)):
+            for number, piece in pieces.split(writer, batch.cut(position, stop)):
                 got += [number] * len(piece.steps)
             pieces = Attempts.from_json(json.loads(json.dumps(pieces.to_json())))
             position = stop
