@@ -25,6 +25,10 @@ class Role(StrEnum):
     COMPUTE_TIME = "compute_time"
     COLLECTIVE_TIME = "collective_time"
     MEMORY = "memory"
+    SKIPPED = "skipped_steps"
+    FAULTS = "faults"
+    SEQUENCE = "sequence"
+    EPOCH = "epoch"
     OTHER = "other"
 
 
@@ -79,7 +83,32 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ),
     ),
     (Role.DATASET_LOSS, (r"loss/.+", r"loss_by_\w+/.+")),
-    (Role.MEMORY, (r"\w*(memory|mem|rss)\w*(/.*)?(\(.*\))?",)),
+    (Role.SKIPPED, (r"(num(ber)?_(of_)?)?(skipped|nan)_(iterations|iters|steps)(_total)?",)),
+    (
+        Role.FAULTS,
+        (
+            r"(\w*_)?xid(_errors?)?",
+            r"[\w.]*uncorrect(ed|able)_?(memory_?)?(ecc_?)?(errors?)?(_total)?",
+            r"(\w*_)?ecc_(errors?_)?(uncorrect\w*|dbe\w*)",
+            r"(\w*_)?row_remap_failure",
+            r"(\w*_)?nvlink\w*_error\w*",
+        ),
+    ),
+    (
+        Role.SEQUENCE,
+        (r"(\w*_)?(coll|collective|nccl|pg)_?(seq\w*|sn|op_?count)", r"op_?count|seq_(id|number)"),
+    ),
+    (Role.EPOCH, (r"epoch",)),
+    # how busy the memory is, or how fast: not how full
+    (Role.OTHER, (r"[\w.]*mem\w*(clock|bandwidth|util|errors)[\w.]*", r"(system\.)?gpu\.\d+\.memory")),
+    (
+        Role.MEMORY,
+        (
+            r"[\w.]*memory[\w.]*(%|/.*)?(\(.*\))?",
+            r"([\w.]*_)?(mem|rss|vram|fb)(_[\w.]*)?(/.*)?(\(.*\))?",
+            r"([\w.]+\.)?(max_)?rss(_?(kb|mb|gb))?|gb_free",
+        ),
+    ),
 )
 _COMPILED = tuple((role, re.compile(rf"(.*/)?({'|'.join(names)})")) for role, names in _NAMES)
 
@@ -90,11 +119,28 @@ def _plain(metric: str) -> str:
     return re.sub(r"[\s_-]+", "_", metric.strip().lower())
 
 
+class Told(str):
+    """A metric's name with the role that a user said it has: equal to the name, whatever that sounds like."""
+
+    __slots__ = ("role",)
+    role: Role
+
+    def __new__(cls, metric: str, role: Role) -> Told:
+        told = super().__new__(cls, metric)
+        told.role = role
+        return told
+
+    def __getnewargs__(self) -> tuple[str, Role]:  # type: ignore[override]  # for copies of it
+        return str(self), self.role
+
+
 def role_of(key: SeriesKey) -> Role:
-    """The role of a series, by its metric's name.
+    """The role of a series: as a user told it, or else by its metric's name.
 
     A training loss labelled with a dataset is that dataset's loss, not the run's.
     """
+    if isinstance(key.metric, Told):
+        return key.metric.role
     plain = _plain(key.metric)
     role = next((role for role, pattern in _COMPILED if pattern.fullmatch(plain)), Role.OTHER)
     if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):

@@ -30,6 +30,9 @@ _TITLES = {
     Role.COMPUTE_TIME: "Compute time",
     Role.COLLECTIVE_TIME: "Collective time",
     Role.MEMORY: "Memory",
+    Role.SKIPPED: "Skipped steps",
+    Role.FAULTS: "Faults",
+    Role.SEQUENCE: "Collectives",
 }
 _TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE})
 
@@ -60,7 +63,7 @@ def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
     groups: dict[tuple[Role, str], list[SeriesKey]] = {}
     for one in series:
         role = _role(one.key)
-        if role is not Role.OTHER:
+        if role in _TITLES:
             groups.setdefault((role, "" if role in _TOGETHER else one.key.metric), []).append(one.key)
     order = list(_TITLES)
     ranked = sorted(
