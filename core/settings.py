@@ -133,7 +133,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _expectation(kind: str, message: str) -> str:
-    return "there is no such setting" if kind == "extra_forbidden" else message.removeprefix("Value error, ")
+    if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
+        return "there is no such setting"
+    return message.removeprefix("Value error, ")
 
 
 def load(flags: Mapping[str, Any] | None = None) -> Settings:

@@ -19,8 +19,9 @@ from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated.repeated import RepeatedData
 from holter.detectors.throughput.stall import Stall
 from holter.detectors.throughput.throughput import Throughput
-from holter.detectors.tuning import Tuning
+from holter.detectors.tuning import as_told, unexpected, wanted
 from holter.registry import build
+from holter.tuning import Tuning
 from holter.types import Finding, RunData
 
 __all__ = ["BUILTIN", "Detector", "Tuning", "analyze", "find", "fingerprint", "registry"]
@@ -42,13 +43,21 @@ def registry() -> dict[str, Detector]:
 
 
 def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:
-    """What all detectors find, one finding per real event, in the order in which they were spoken."""
+    """What all detectors find, one finding per real event, in the order in which they were spoken.
+
+    `tuning`: what a user said about detection; every preference takes effect here, or in the detectors
+    by way of `Tuning.of`.
+    """
+    run = as_told(run, tuning)
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
     # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         findings = [finding for detector in detectors for finding in detector.detect(run)]
-    own = without_consequences(findings, run)
-    return sorted(own, key=lambda finding: (finding.detected_step, finding.start_step, finding.metric))
+    own = without_consequences(wanted(findings, tuning), run)
+    return sorted(
+        unexpected(own, run, tuning),
+        key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
+    )
 
 
 def _tuned(detector: Detector, tuning: Tuning) -> Detector:

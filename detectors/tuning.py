@@ -1,24 +1,54 @@
-"""The few numbers a user may want to change about detection, in one place."""
+"""What a user said about detection, applied: to a run before the detectors look, to findings after them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from holter.tuning import Expected, Tuning
+from holter.types import Finding, RunData, SeriesKey
+
+__all__ = ["Tuning", "as_told", "expected", "unexpected", "wanted"]
+
+_SLACK = 8
+"""Points by which an onset may be placed before the event itself: a level is known in blocks of so many."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tuning:
-    """Preferences, not thresholds: what the detectors measure decides everything else.
+def as_told(run: RunData, tuning: Tuning) -> RunData:
+    """The run with the roles that a user said its series have; the same series, under equal keys."""
+    if not tuning.metrics and not tuning.metric:
+        return run
+    series = {}
+    for key, one in run.series.items():
+        told = tuning.told(key)
+        series[told] = one if told is key else replace(one, key=told)
+    return replace(run, series=series)
 
-    `fast_recovery_steps`: a spike that is over within so many steps is fast (K2's boundary).
-    `sensitivity`: above 1 speaks earlier and of smaller events, below 1 later and only of larger ones;
-    it divides the evidence a detector asks for.
-    """
 
-    fast_recovery_steps: int = 100
-    sensitivity: float = 1.0
+def wanted(findings: Iterable[Finding], tuning: Tuning) -> list[Finding]:
+    """Those of the kinds that matter to the user."""
+    return [finding for finding in findings if tuning.matters(finding.kind)]
 
-    def __post_init__(self) -> None:
-        if self.fast_recovery_steps < 1:
-            raise ValueError(f"fast_recovery_steps: at least 1 expected, not {self.fast_recovery_steps}")
-        if not 0.1 <= self.sensitivity <= 10:
-            raise ValueError(f"sensitivity: a number from 0.1 to 10 expected, not {self.sensitivity}")
+
+def unexpected(findings: Iterable[Finding], run: RunData, tuning: Tuning) -> list[Finding]:
+    """Those that nobody planned."""
+    if not tuning.expected:
+        return list(findings)
+    return [finding for finding in findings if expected(finding, run, tuning) is None]
+
+
+def expected(finding: Finding, run: RunData, tuning: Tuning) -> Expected | None:
+    """The planned event that a finding is, by what never changes of it once it is spoken but its kind."""
+    slack = _SLACK * _spacing(finding, run)
+    return next((event for event in tuning.expected if event.covers(finding, slack=slack)), None)
+
+
+def _spacing(finding: Finding, run: RunData) -> int:
+    """Steps between the points before a finding, 1 where its series is derived or has too few."""
+    series = run.series.get(SeriesKey(finding.metric, finding.labels))
+    if series is None:
+        return 1
+    before = series.step[(series.attempt == finding.attempt) & (series.step <= finding.start_step)]
+    return max(int(np.median(np.diff(before[-_SLACK - 1 :]))), 1) if len(before) > 1 else 1

@@ -55,10 +55,11 @@ class SpikeDetector:
     def _in(self, series: Series, believed: Precursors, rates: OtherRates, share: float) -> list[Sighting]:
         stretches = stretches_of(series.attempt, series.step, series.value)
         by_attempt = {stretch.attempt: stretch for stretch in stretches}
+        share *= self.tuning.of(series.key.metric).sensitivity
         excursions = excursions_of(
             stretches,
             doubtful=rates,
-            belief=lambda stretch: share * self.tuning.sensitivity * believed.at(stretch),
+            belief=lambda stretch: share * believed.at(stretch),
         )
         seen = [Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one) for one in excursions]
         is_total = role_of(series.key) is Role.LOSS
@@ -101,7 +102,7 @@ class SpikeDetector:
     ) -> Finding:
         shown = development or sighting
         excursion, returns = shown.excursion, shown.excursion.returns
-        verdict = verdict_on(excursion, shown.stretch, self.tuning)
+        verdict = verdict_on(excursion, shown.stretch, self.tuning.of(shown.series.key.metric))
         rate = rates.get(excursion.attempt) if excursion.resumed else None
         peak = float(shown.stretch.value[excursion.start + returns.peak])
         story = Story(

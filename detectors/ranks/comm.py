@@ -43,7 +43,7 @@ class CommSlowdown:
                 step=step,
                 blocks=blocks_of(cost, attempt, np.zeros(len(known), dtype=np.int64)),
                 smallest=_SMALLEST,
-                sensitivity=self.tuning.sensitivity,
+                sensitivity=self.tuning.of(ranks.keys[0].metric).sensitivity,
             )
             for departure in watch.look_at_all():
                 yield _finding(ranks, departure, known.tolist())

@@ -40,7 +40,8 @@ class Straggler:
                 yield from self._in_ranks(_hurry(wait), None)
 
     def _in_ranks(self, ranks: Ranks, wait: Ranks | None) -> Iterator[Finding]:
-        found = lags(beyond_peers(ranks), sensitivity=self.tuning.sensitivity)
+        sensitivity = self.tuning.of(ranks.keys[0].metric).sensitivity
+        found = lags(beyond_peers(ranks), sensitivity=sensitivity)
         for lag in sorted(found, key=lambda one: one.detected):
             yield _finding(ranks, wait, lag)
 

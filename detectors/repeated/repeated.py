@@ -53,11 +53,12 @@ class RepeatedData:
         self, channels: list[Series], attempt: int, points: int, past: list[Trace]
     ) -> tuple[Match, int] | None:
         """The first sure match, and how many points of the attempt it took."""
+        sensitivity = self.tuning.of(channels[0].key.metric).sensitivity
         sizes = _looks(sum(one.residual.shape[1] for one in past))
         for size in (one for one in sizes if one <= points):
             new = trace_of(channels, attempt, points=size)
             if new is not None and past:
-                best = match(new, past, looks=len(sizes), sensitivity=self.tuning.sensitivity)
+                best = match(new, past, looks=len(sizes), sensitivity=sensitivity)
                 if best is not None and best.sure:
                     return best, size
         return None

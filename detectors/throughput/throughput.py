@@ -52,7 +52,7 @@ class Throughput:
             step=step,
             blocks=blocks,
             smallest=_SMALLEST,
-            sensitivity=self.tuning.sensitivity,
+            sensitivity=self.tuning.of(series.key.metric).sensitivity,
         )
         for departure in watch.look_at_all():
             yield _finding(series, departure, attempt, step, faster)
