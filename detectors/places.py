@@ -1,0 +1,53 @@
+"""Places in a series: its attempts as ranges of rows, and the rows up to a place, found by halving."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from holter.types import Series
+
+Place = tuple[int, int]
+"""Attempt and step: the order of the rows of every series."""
+
+
+class Span(NamedTuple):
+    """The rows of one attempt: from `first` to `after`, the latter not included."""
+
+    attempt: int
+    first: int
+    after: int
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.first, self.after)
+
+
+def spans_of(series: Series, first: int = 0) -> list[Span]:
+    """The attempts among a series' rows from `first` on."""
+    spans = []
+    while first < len(series):
+        attempt = int(series.attempt[first])
+        after = int(np.searchsorted(series.attempt, attempt, side="right"))
+        spans.append(Span(attempt, first, after))
+        first = after
+    return spans
+
+
+def span_of(series: Series, attempt: int) -> Span:
+    """The rows of an attempt, none where it logged nothing."""
+    first, after = np.searchsorted(series.attempt, (attempt, attempt + 1)).tolist()
+    return Span(attempt, first, after)
+
+
+def place_of(series: Series, row: int) -> Place:
+    """Where a row stands."""
+    return int(series.attempt[row]), int(series.step[row])
+
+
+def rows_upto(series: Series, place: Place) -> int:
+    """How many rows stand at a place or before it."""
+    attempt, step = place
+    span = span_of(series, attempt)
+    return span.first + int(np.searchsorted(series.step[span.rows], step, side="right"))

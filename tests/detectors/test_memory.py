@@ -1,0 +1,86 @@
+"""What is remembered of a run is used while it holds, and forgotten when it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.memory import Mark, Memory
+from holter.types import Series
+from tests.detectors.curves import series
+
+
+def loss(*values: float, first: int = 0, attempt: int = 0) -> Series:
+    return series("loss", values, step=first + np.arange(len(values)), attempt=attempt)
+
+
+def newest(memory: Memory, *of: Series) -> Mark[str] | None:
+    return memory.trail("scan", of).newest(of)
+
+
+def kept(memory: Memory, one: Series, state: str) -> None:
+    memory.trail("scan", [one]).keep(Mark(state, (len(one),)))
+
+
+def test_a_series_that_has_grown_goes_on_from_the_newest_mark() -> None:
+    memory = Memory()
+    assert newest(memory, loss()) is None
+    kept(memory, loss(1, 2), "two")
+    kept(memory, loss(1, 2, 3), "three")
+    assert newest(memory, loss(1, 2, 3, 4)) == Mark("three", (3,))
+
+
+def test_a_row_that_comes_between_others_takes_back_what_rests_on_later_ones() -> None:
+    memory = Memory()
+    for n in (2, 4, 6):
+        kept(memory, loss(*range(n)), f"{n}")
+    late = series("loss", [0, 1, 2, 2.5, 3, 4, 5], step=[0, 1, 2, 2, 3, 4, 5])
+    assert newest(memory, late) == Mark("2", (2,))
+
+
+def test_a_row_that_changed_in_place_must_be_told() -> None:
+    memory = Memory()
+    for n in (2, 4, 6):
+        kept(memory, loss(*range(n)), f"{n}")
+    memory.changed(loss().key, 4)
+    assert newest(memory, loss(0, 1, 2, 3, 9, 5)) == Mark("4", (4,))
+    memory.changed(loss().key, 0)
+    assert newest(memory, loss(9, 1, 2, 3, 9, 5)) is None
+
+
+def test_not_a_number_is_the_same_as_itself() -> None:
+    memory = Memory()
+    kept(memory, loss(1, np.nan), "two")
+    assert newest(memory, loss(1, np.nan, 3)) == Mark("two", (2,))
+
+
+def test_a_state_over_several_series_holds_until_one_of_them_has_an_earlier_point() -> None:
+    memory = Memory()
+    norm = series("grad_norm", [1.0, 1.0])
+    for n in (2, 3):
+        both = (loss(*range(n)), norm)
+        memory.trail("scan", both).keep(Mark(f"{n}", (n, 2), upto=(0, n - 1)))
+    assert newest(memory, loss(0, 1, 2), series("grad_norm", [1.0] * 2)) == Mark("3", (3, 2), upto=(0, 2))
+    assert newest(memory, loss(0, 1, 2), series("grad_norm", [1.0] * 3)) == Mark("2", (2, 2), upto=(0, 1))
+
+
+def test_over_other_series_or_with_other_preferences_nothing_is_known() -> None:
+    memory = Memory().under("a preference")
+    kept(memory, loss(1, 2), "two")
+    assert newest(memory.under("a preference"), loss(1, 2)) is not None
+    assert newest(memory, loss(1, 2), series("grad_norm", [1.0])) is None
+    kept(memory, loss(1, 2), "two")
+    assert newest(memory.under("another"), loss(1, 2)) is None
+
+
+@pytest.mark.parametrize("back", [1, 10, 100, 1000, 5000])
+def test_a_few_marks_reach_far_back(back: int) -> None:
+    memory, whole = Memory(), np.arange(10_000.0)
+    trail = memory.trail("scan", [series("loss", whole)])
+    for n in range(10, 10_001, 10):
+        trail.keep(Mark(n, (n,)))
+    assert len(trail._marks) < 25
+    memory.changed(loss().key, 10_000 - back)
+    mark = newest(memory, series("loss", whole))
+    assert mark is not None
+    assert 10_000 - 5 * max(back, 10) <= mark.rows[0] <= 10_000 - back
