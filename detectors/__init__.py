@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from holter.detectors.arrays import as_run
 from holter.detectors.consequences import without_consequences
-from holter.detectors.detector import Detector
+from holter.detectors.detector import Detector, look
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
+from holter.detectors.memory import Memory
 from holter.detectors.ranks.comm import CommSlowdown
 from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated.repeated import RepeatedData
@@ -24,7 +25,7 @@ from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData
 
-__all__ = ["BUILTIN", "Detector", "Tuning", "analyze", "find", "fingerprint", "registry"]
+__all__ = ["BUILTIN", "Detector", "Memory", "Tuning", "analyze", "find", "fingerprint", "registry"]
 
 BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
@@ -42,17 +43,19 @@ def registry() -> dict[str, Detector]:
     return build(BUILTIN, group="holter.detectors")
 
 
-def find(run: RunData, *, tuning: Tuning = Tuning()) -> list[Finding]:
+def find(run: RunData, *, tuning: Tuning = Tuning(), memory: Memory | None = None) -> list[Finding]:
     """What all detectors find, one finding per real event, in the order in which they were spoken.
 
     `tuning`: what a user said about detection; every preference takes effect here, or in the detectors
-    by way of `Tuning.of`.
+    by way of `Tuning.of`. `memory`: that of the last look at this run, so that only what is new costs
+    something; the findings are the same without.
     """
+    memory = Memory() if memory is None else memory.under(tuning)
     run = as_told(run, tuning)
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
     # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        findings = [finding for detector in detectors for finding in detector.detect(run)]
+        findings = [finding for detector in detectors for finding in look(detector, run, memory)]
     own = without_consequences(wanted(findings, tuning), run)
     return sorted(
         unexpected(own, run, tuning),
