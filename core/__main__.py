@@ -22,7 +22,8 @@ COMMANDS = {
     "db": "upgrade, back up, restore or check the database",
     "token": "create, list and revoke access tokens",
     "alert": "send a test message to a channel",
-    "export": "write a run's points to a file",
+    "export": "write a run to a file",
+    "import": "read files that were exported",
 }
 
 

@@ -1,61 +1,51 @@
-"""`holter export`: a run's points as CSV or JSON lines, exactly as they are stored."""
+"""`holter export`: a run as a file, exactly as it is stored."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TextIO
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine
 
 from holter.commands.db import add_database_flags, on_database
 from holter.commands.serve import refuse
-from holter.server.api.answers import number, time_or_none
-from holter.server.models import Project, Run
-from holter.server.store import Store
-from holter.timeline import Span, superseded
+from holter.server.database import reading
+from holter.server.exchange import FORMATS, MissingPyarrowError, exported
+from holter.server.keeping.which import WhichRunError, named
+from holter.server.store.snapshot import Snapshot
 from holter.types import SeriesKey
 
-FIELDS = ("metric", "labels", "attempt", "step", "time", "value", "superseded")
-Point = tuple[str, dict[str, str], int, int, float | None, float | str | None, bool]
+_BINARY = {"parquet", "arrow"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which run, which of its series, in which form, where to."""
     parser.add_argument("run", metavar="RUN", help="a run's id, its name, or PROJECT/NAME")
-    parser.add_argument("--format", choices=("csv", "jsonl"), default="csv")
+    parser.add_argument("--format", choices=FORMATS, help="default: by the name of FILE, else csv")
     parser.add_argument("--output", type=Path, metavar="FILE", help="default: standard output")
     parser.add_argument("--metric", metavar="PATTERN", default="*", help="only these metrics, e.g. 'train/*'")
+    parser.add_argument("--no-incidents", action="store_true", help="leave out what was found in it")
     add_database_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """A line a point, NaN and ghost branches included. Exit code 1: no such run, or several of that name."""
+    """Every point, NaN and ghost branches included. Exit code 1: no such run, or several of that name."""
+    form = arguments.format or _by_name(arguments.output)
+    if form in _BINARY and arguments.output is None and sys.stdout.isatty():
+        return refuse(f"{form} is nothing to look at: say where to with --output FILE")
     with on_database(arguments) as (engine, _):
-        with Session(engine) as session:
-            found = _find(session, arguments.run)
-        if len(found) != 1:
-            return refuse(_which(arguments.run, found))
-        store, run_id = Store(engine), next(iter(found))
-        keys = sorted(
-            one.key for one in store.series(run_id) if fnmatchcase(one.key.metric, arguments.metric)
-        )
-        if not keys and arguments.metric != "*":
-            return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
-        points = _points(store, run_id, keys)
-        write = _write_csv if arguments.format == "csv" else _write_lines
         try:
-            with (
-                arguments.output.open("w", newline="") if arguments.output else nullcontext(sys.stdout) as out
-            ):
-                write(out, points)
+            found = named(engine, arguments.run)
+            keys = _keys(engine, found.id, arguments.metric)
+            if not keys and arguments.metric != "*":
+                return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
+            with exported(engine, found.id, form, only=keys, incidents=not arguments.no_incidents) as one:
+                _write(arguments.output, one.content)
+        except (WhichRunError, MissingPyarrowError) as error:
+            return refuse(str(error))
         except BrokenPipeError:
             raise  # the reader has seen enough
         except OSError as error:
@@ -63,40 +53,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _find(session: Session, wanted: str) -> dict[int, str]:
-    query = select(Run.id, Run.public_id, Run.name, Project.name).join(Project, Project.id == Run.project_id)
-    runs = session.execute(query).all()
-    return {
-        number_: f"{public_id}  {project}/{name}"
-        for number_, public_id, name, project in runs
-        if wanted in {public_id, name, f"{project}/{name}"}
-    }
+def _by_name(output: Path | None) -> str:
+    ending = "" if output is None else output.suffix.removeprefix(".")
+    return ending if ending in FORMATS else "csv"
 
 
-def _which(wanted: str, found: dict[int, str]) -> str:
-    if not found:
-        return f"there is no run {wanted!r}"
-    return "\n  ".join([f"{wanted!r} names {len(found)} runs, say which by its id:", *found.values()])
+def _keys(engine: Engine, run_id: int, pattern: str) -> list[SeriesKey]:
+    with reading(engine) as connection:
+        keys = Snapshot(connection, run_id).series().values()
+    return [key for key in keys if fnmatchcase(key.metric, pattern)]
 
 
-def _points(store: Store, run_id: int, keys: Sequence[SeriesKey]) -> Iterator[Point]:
-    spans = [Span(one.number, one.first_step, one.last_step) for one in store.attempts(run_id)]
-    for key in keys:
-        series = store.read(run_id, [key])[key]
-        ghost = superseded(series.attempt, series.step, spans)
-        columns = (series.attempt, series.step, series.time, series.value, ghost)
-        for attempt, step, time, value, gone in zip(*(column.tolist() for column in columns), strict=True):
-            yield key.metric, dict(key.labels), attempt, step, time_or_none(time), number(value), gone
-
-
-def _write_csv(out: TextIO, points: Iterator[Point]) -> None:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FIELDS)
-    for metric, labels, attempt, step, time, value, gone in points:
-        shown = json.dumps(labels) if labels else ""
-        writer.writerow((metric, shown, attempt, step, time, value, int(gone)))
-
-
-def _write_lines(out: TextIO, points: Iterator[Point]) -> None:
-    for point in points:
-        out.write(json.dumps(dict(zip(FIELDS, point, strict=True)), allow_nan=False) + "\n")
+def _write(output: Path | None, content: Iterable[bytes]) -> None:
+    if output is None:
+        for part in content:
+            sys.stdout.buffer.write(part)
+        return
+    with output.open("wb") as out:
+        for part in content:
+            out.write(part)

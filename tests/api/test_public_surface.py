@@ -44,7 +44,8 @@ FLAGS = {
     "serve": SERVER_FLAGS,
     "watch": SERVER_FLAGS | {"PATH", "--project", "--poll"},
     "doctor": SERVER_FLAGS | {"PATH"},
-    "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric"},
+    "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric", "--no-incidents"},
+    "import": DATABASE_FLAGS | {"FILE", "--project", "--run"},
     "db upgrade": DATABASE_FLAGS,
     "db backup": DATABASE_FLAGS | {"file"},
     "db restore": DATABASE_FLAGS | {"file"},
@@ -55,7 +56,7 @@ FLAGS = {
 }
 SETTINGS = {
     "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "channels",
-    "slack_webhook_url", "smtp_url", "email_to", "email_from",
+    "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
 }  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def test_the_routes_are_these_and_all_are_documented(sqlite_url: str) -> None:
 
 def test_the_flags_are_these_and_every_command_is_documented() -> None:
     found: dict[str, set[str]] = {}
-    for name in ("serve", "watch", "doctor", "export", "db", "token"):
+    for name in ("serve", "watch", "doctor", "export", "import", "db", "token"):
         parser = argparse.ArgumentParser()
         import_module(f"holter.commands.{name}").add_arguments(parser)
         found |= flags(parser, name)

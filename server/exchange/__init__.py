@@ -1,0 +1,14 @@
+"""Runs as files and back: what is exported is imported without loss."""
+
+from holter.server.exchange.export import FORMATS, Exported, MissingPyarrowError, exported
+from holter.server.exchange.imports import Imported, ImportRefusedError, import_file
+
+__all__ = [
+    "FORMATS",
+    "Exported",
+    "ImportRefusedError",
+    "Imported",
+    "MissingPyarrowError",
+    "exported",
+    "import_file",
+]

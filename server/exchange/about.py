@@ -1,0 +1,119 @@
+"""What a run is besides its points: its name, configuration, attempts and incidents, as JSON and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, insert, select, update
+
+from holter.server.models import (
+    Analysis,
+    Attempt,
+    Base,
+    Chunk,
+    Incident,
+    IncidentEvent,
+    Project,
+    Run,
+    SeriesRow,
+    Thinning,
+)
+from holter.server.store.ledger import upsert
+
+_RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "config", "attempt_state")
+_NOT_OURS = {"id", "run_id", "incident_id"}  # numbers that mean something in one database only
+
+
+def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> dict[str, Any]:
+    """Everything that is known of a run but its points; JSON-able."""
+    query = select(Project.name.label("project"), *(getattr(Run, name) for name in _RUN))
+    run = connection.execute(query.join(Project).where(Run.id == run_id)).one()
+    seen = select(Analysis.seen_at).where(Analysis.run_id == run_id, Analysis.error.is_(None))
+    told = incidents and (connection.scalar(seen) or 0.0) >= run.updated_at
+    return {
+        **run._mapping,
+        "attempts": sorted(_rows(connection, Attempt, run_id), key=lambda one: one["number"]),
+        "thinning": next(iter(_rows(connection, Thinning, run_id)), None),
+        "thinned_series": _thinned(connection, run_id),
+        "analyzed": told,
+        "incidents": _incidents(connection, run_id) if told else [],
+    }
+
+
+def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: float) -> None:
+    """Make a run say what `describe` said of another one; its points are there, and compacted.
+
+    Incidents come as they were, and nobody looks again before new points arrive.
+    """
+    run = connection.execute(select(Run.updated_at, Run.revision).where(Run.id == run_id)).one()
+    ours = {name: about[name] for name in ("config", "attempt_state", "finished_at")}
+    connection.execute(update(Run).where(Run.id == run_id).values(**ours, revision=run.revision + 1))
+    upsert(
+        connection,
+        Attempt.__table__,
+        ("run_id", "number"),
+        [{**attempt, "run_id": run_id} for attempt in about["attempts"]],
+    )
+    if about["thinning"] is not None:
+        row = {**about["thinning"], "run_id": run_id, "revision": run.revision + 1}
+        upsert(connection, Thinning.__table__, ("run_id",), [row])
+    for one in about["thinned_series"]:
+        _say_thinned(connection, run_id, **one)
+    if about["analyzed"]:
+        look = {"run_id": run_id, "seen_at": run.updated_at, "looked_at": now, "cost": 0.0, "error": None}
+        upsert(connection, Analysis.__table__, ("run_id",), [look])
+        for incident in about["incidents"]:
+            _add_incident(connection, run_id, incident)
+
+
+def _rows(connection: Connection, model: type[Base], run_id: int) -> list[dict[str, Any]]:
+    table = model.__table__
+    assert isinstance(table, Table)
+    columns = [column for column in table.columns if column.name not in _NOT_OURS]
+    query = select(*columns).where(table.c.run_id == run_id)
+    return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def _thinned(connection: Connection, run_id: int) -> list[dict[str, Any]]:
+    """How many points are gone of which series."""
+    gone = func.sum(Chunk.logged - Chunk.points)
+    query = select(SeriesRow.metric, SeriesRow.labels, gone.label("gone")).join(Chunk)
+    query = query.where(SeriesRow.run_id == run_id).group_by(SeriesRow.id).having(gone > 0)
+    return [
+        {"metric": row.metric, "labels": row.labels, "gone": int(row.gone)}
+        for row in connection.execute(query)
+    ]
+
+
+def _say_thinned(connection: Connection, run_id: int, metric: str, labels: str, gone: int) -> None:
+    mine = select(func.min(Chunk.id)).join(SeriesRow)
+    mine = mine.where(SeriesRow.run_id == run_id, SeriesRow.metric == metric, SeriesRow.labels == labels)
+    first = connection.scalar(mine)
+    connection.execute(update(Chunk).where(Chunk.id == first).values(logged=Chunk.logged + gone))
+
+
+def _incidents(connection: Connection, run_id: int) -> list[dict[str, Any]]:
+    events: dict[int, list[dict[str, Any]]] = {}
+    query = select(IncidentEvent.__table__).join(Incident).where(Incident.run_id == run_id)
+    for row in connection.execute(query.order_by(IncidentEvent.id)):
+        events.setdefault(row.incident_id, []).append(_without_numbers(row._asdict()))
+    rows = connection.execute(
+        select(Incident.__table__).where(Incident.run_id == run_id).order_by(Incident.id)
+    )
+    return [_without_numbers(row._asdict()) | {"events": events.get(row.id, [])} for row in rows]
+
+
+def _without_numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _NOT_OURS}
+
+
+def _add_incident(connection: Connection, run_id: int, incident: Mapping[str, Any]) -> None:
+    same = select(Incident.id).where(Incident.run_id == run_id)
+    if connection.scalar(same.where(Incident.fingerprint == incident["fingerprint"])) is not None:
+        return
+    row = {name: value for name, value in incident.items() if name != "events"}
+    number = connection.scalar(insert(Incident).values(**row, run_id=run_id).returning(Incident.id))
+    if incident["events"]:
+        events = [{**event, "incident_id": number} for event in incident["events"]]
+        connection.execute(insert(IncidentEvent), events)

@@ -1,0 +1,1 @@
+"""Keeping house: backups, moves, deletion, retention, space."""

@@ -1,0 +1,7 @@
+"""What tests of keeping house share."""
+
+from __future__ import annotations
+
+from tests.api.conftest import holter, quiet_surroundings
+
+__all__ = ["holter", "quiet_surroundings"]

@@ -1,0 +1,103 @@
+"""Runs for the tests of keeping house, and everything that a database says of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, insert, select
+
+from holter.server.database import reading, writing
+from holter.server.exchange.about import describe
+from holter.server.models import Analysis, Base, Incident, IncidentEvent, Run
+from holter.server.store import Store
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+LOSS = SeriesKey("loss")
+RANKED = SeriesKey("step_time", (("rank", "3"), ("tür", 'ä"\\,\n')))
+
+
+def delivery(
+    steps: np.ndarray[Any, Any],
+    values: dict[SeriesKey, np.ndarray[Any, Any]],
+    *,
+    batch_id: str,
+    times: np.ndarray[Any, Any] | None = None,
+    run: str = "a",
+    attempt: str | None = "0",
+) -> Delivery:
+    return Delivery(
+        project="llm",
+        run=run,
+        writer="w",
+        batch_id=batch_id,
+        batch=Batch(
+            steps=np.asarray(steps, dtype=np.int64),
+            times=np.asarray(steps * 1.0 if times is None else times, dtype=np.float64),
+            columns=tuple(Column(key=key, values=column) for key, column in values.items()),
+            attempt=attempt,
+        ),
+    )
+
+
+def points(engine: Engine, run_id: int) -> dict[SeriesKey, tuple[bytes, ...]]:
+    """Every bit of a run's points; NaN without their payload."""
+    found = {}
+    for key, series in Store(engine).read(run_id).items():
+        columns = (series.attempt, series.step, series.time, series.value)
+        plain = (np.where(np.isnan(one), np.nan, one) if one.dtype == float else one for one in columns)
+        found[key] = tuple(one.tobytes() for one in plain)
+    return found
+
+
+def said(engine: Engine, run_id: int) -> dict[str, Any]:
+    """What is known of a run beside its points, but for when they arrived."""
+    with reading(engine) as connection:
+        return {
+            name: value
+            for name, value in describe(connection, run_id).items()
+            if name not in {"name", "public_id", "created_at", "updated_at", "thinning"}
+        }
+
+
+def number_of(engine: Engine, name: str) -> int:
+    with reading(engine) as connection:
+        return connection.scalars(select(Run.id).where(Run.name == name)).one()
+
+
+def everything(engine: Engine) -> dict[str, list[str]]:
+    """Every row of every table."""
+    with reading(engine) as connection:
+        return {
+            table.name: sorted(map(repr, connection.execute(select(table)).all()))
+            for table in Base.metadata.sorted_tables
+        }
+
+
+def add_incident(engine: Engine, run_id: int, *, start: int, end: int | None, attempt: int = 0) -> int:
+    """An incident with a history, in a run that has been looked at."""
+    row = {
+        "run_id": run_id, "fingerprint": f"{run_id}.{attempt}.{start}", "kind": "spike_slow",
+        "metric": "loss", "labels": {}, "attempt": attempt, "start_step": start, "start_time": float(start),
+        "peak_step": start + 2, "end_step": end, "detected_step": start + 3, "classified_step": None,
+        "severity": "warning", "confidence": 0.5, "summary": "It rose.", "advice": "Look.",
+        "evidence": {"baseline": 0.1, "peak": 3.0}, "state": "recovered", "opened_at": 1.0,
+        "updated_at": 2.0, "recovered_at": 2.0, "closed_at": None, "acknowledged_at": None,
+        "acknowledged_by": None,
+    }  # fmt: skip
+    with writing(engine) as connection:
+        number = connection.scalar(insert(Incident).values(row).returning(Incident.id))
+        assert number is not None
+        event = {"incident_id": number, "at": 1.0, "type": "opened", "by": None, "text": "It rose."}
+        connection.execute(insert(IncidentEvent).values(**event, detail={"kind": "spike_slow"}))
+    look(engine, run_id)
+    return number
+
+
+def look(engine: Engine, run_id: int) -> None:
+    """Note that the analysis has seen all of a run."""
+    with writing(engine) as connection:
+        seen = connection.scalar(select(Run.updated_at).where(Run.id == run_id))
+        if connection.scalar(select(Analysis.run_id).where(Analysis.run_id == run_id)) is None:
+            row = {"run_id": run_id, "seen_at": seen, "looked_at": seen, "cost": 0.0, "error": None}
+            connection.execute(insert(Analysis).values(row))

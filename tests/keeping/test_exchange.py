@@ -1,0 +1,276 @@
+"""Export and import: a run goes into a file and comes back, every bit of it, once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+from sqlalchemy import Engine, update
+
+from holter.server.database import connect, writing
+from holter.server.exchange import FORMATS, Imported, ImportRefusedError, exported, import_file
+from holter.server.exchange.pieces import PIECE
+from holter.server.models import Run
+from holter.server.store import Store
+from holter.types import SeriesKey
+from tests.api.running import Printed
+from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, number_of, points, said
+
+WHOLE = ("json", "parquet", "arrow")
+NUMBERS = count()
+
+
+@contextmanager
+def running(engine: Engine) -> Iterator[Store]:
+    store = Store(engine)
+    store.start()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def odd_run(store: Store, name: str = "a") -> int:
+    """Two attempts, the first without a clock at times; NaN, infinities, odd labels, a gap in numbers."""
+    steps = np.arange(600)
+    values = np.sin(steps) * 1e300
+    values[[3, 4, 5, 6]] = [np.nan, np.inf, -np.inf, -0.0]
+    times = np.where(steps % 7 == 0, np.nan, 1.7e9 + steps / 3)
+    store.accept(delivery(steps, {LOSS: values}, batch_id="0", times=times, run=name))
+    store.accept(delivery(steps[:9], {RANKED: values[:9]}, batch_id="1", run=name))
+    wide = np.array([400, 2**62, -(2**62)])
+    store.compact()
+    return store.accept(
+        delivery(wide, {LOSS: values[:3], SeriesKey("lr"): values[4:7]}, batch_id="2", run=name, attempt="7")
+    ).run_id
+
+
+def write(engine: Engine, run_id: int, form: str, path: Path) -> Path:
+    with exported(engine, run_id, form) as one:
+        path.write_bytes(b"".join(one.content))
+    return path
+
+
+def bring(engine: Engine, path: Path, *, project: str | None = None, run: str | None = None) -> Imported:
+    with running(engine) as store:
+        return import_file(engine, store, path, project=project, run=run, clock=time.time)
+
+
+@pytest.fixture
+def other(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
+    """A second database, empty."""
+    path = tmp_path / "other.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = connect(f"sqlite:///{path}")
+    yield engine
+    engine.dispose()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
+    engine: Engine, other: Engine, form: str, tmp_path: Path
+) -> None:
+    with running(engine) as store:
+        run_id = odd_run(store)
+    with writing(engine) as connection:
+        changed = update(Run).where(Run.id == run_id).values(config={"lr": 1e-4}, finished_at=5.0)
+        connection.execute(changed)
+    add_incident(engine, run_id, start=100, end=140)
+    file = write(engine, run_id, form, tmp_path / f"a.{form}")
+    done = bring(other, file, project="llm")
+    assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
+    assert points(other, number_of(other, "a")) == points(engine, run_id)
+    if form in WHOLE:
+        assert said(other, number_of(other, "a")) == said(engine, run_id)
+    assert Store(other).check() == []
+    before = points(other, number_of(other, "a"))
+    assert bring(other, file, project="llm").duplicate
+    assert points(other, number_of(other, "a")) == before
+    with running(other) as store:  # and the run goes on
+        again = store.accept(delivery(np.array([601]), {LOSS: np.array([1.0])}, batch_id="on", attempt="8"))
+        assert again.attempt == 8
+
+
+def test_another_run_of_that_name_is_not_touched(engine: Engine, tmp_path: Path) -> None:
+    with running(engine) as store:
+        run_id = odd_run(store)
+    file = write(engine, run_id, "json", tmp_path / "a.json")
+    with pytest.raises(ImportRefusedError, match=r"a run llm/a already: give it another name with --run"):
+        bring(engine, file)
+    assert bring(engine, file, run="copy").run == "copy"
+    assert points(engine, number_of(engine, "copy")) == points(engine, run_id)
+
+
+def test_an_import_that_was_cut_short_goes_on(
+    engine: Engine, other: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(engine) as store:
+        run_id = odd_run(store)
+    file = write(engine, run_id, "parquet", tmp_path / "a.parquet")
+    with running(other) as store:
+        accept, taken = store.accept, count()
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "accept", lambda one: accept(one) if next(taken) < 1 else store.nothing())
+            with pytest.raises(AttributeError):
+                import_file(other, store, file, clock=time.time)
+    assert not bring(other, file).duplicate
+    assert points(other, number_of(other, "a")) == points(engine, run_id)
+    assert said(other, number_of(other, "a")) == said(engine, run_id)
+
+
+def test_a_long_series_comes_in_pieces(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    size = PIECE * 2 + 17
+    with running(engine) as store:
+        steps = np.arange(size)
+        store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0"))
+        store.compact()
+        run_id = store.accept(delivery(steps[-9:] + 9, {LOSS: np.cos(steps[:9])}, batch_id="1")).run_id
+    with exported(engine, run_id, "arrow") as one:
+        parts = list(one.content)
+    assert max(map(len, parts)) < 0.6 * sum(map(len, parts))
+    (tmp_path / "a.arrow").write_bytes(b"".join(parts))
+    bring(other, tmp_path / "a.arrow")
+    assert points(other, number_of(other, "a")) == points(engine, run_id)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[tuple[str, np.ndarray, dict[SeriesKey, np.ndarray], np.ndarray]]:
+    """Some batches of any bits, in some attempts."""
+    found = []
+    letters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+    text = st.text(letters, min_size=1, max_size=5)
+    key = st.builds(SeriesKey, text, st.tuples(st.tuples(text, text)))
+    keys = draw(st.lists(key, min_size=1, max_size=3, unique=True))
+    for _ in range(draw(st.integers(1, 4))):
+        random = np.random.default_rng(draw(st.integers(0, 2**32)))
+        rows = draw(st.sampled_from([1, 3, 300]))
+        start = draw(st.sampled_from([0, 150, -(2**62)]))
+        values = random.integers(-(2**63), 2**63 - 1, (len(keys), rows), dtype=np.int64).view(np.float64)
+        times = np.where(random.random(rows) < 0.2, np.nan, random.normal(1.7e9, 1e3, rows))
+        steps = np.arange(start, start + rows)
+        columns = dict(zip(keys, values, strict=True))
+        found.append((str(draw(st.integers(0, 3))), steps, columns, times))
+    return found
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(runs(), st.sampled_from(FORMATS))
+def test_store_to_file_to_store_is_the_same(engine: Engine, tmp_path: Path, batches: list, form: str) -> None:
+    name = f"run-{next(NUMBERS)}"
+    with running(engine) as store:
+        for at, (attempt, steps, values, times) in enumerate(batches):
+            one = delivery(steps, values, batch_id=str(at), times=times, run=name, attempt=attempt)
+            run_id = store.accept(one).run_id
+        store.compact(run_id)
+        with exported(engine, run_id, form) as file:
+            (tmp_path / name).write_bytes(b"".join(file.content))
+        import_file(engine, store, tmp_path / name, project="copies", run=f"{name}-copy", clock=time.time)
+        assert points(engine, number_of(engine, f"{name}-copy")) == points(engine, run_id)
+        if form in WHOLE:
+            ours = {"project": "copies"}
+            assert said(engine, number_of(engine, f"{name}-copy")) == said(engine, run_id) | ours
+        assert store.check() == []
+
+
+def test_a_parquet_file_is_a_plain_table_that_says_what_it_is(engine: Engine, tmp_path: Path) -> None:
+    with running(engine) as store:
+        run_id = odd_run(store)
+    file = write(engine, run_id, "parquet", tmp_path / "a.parquet")
+    table = parquet.read_table(file)
+    assert table.schema.names == ["attempt", "step", "time", "metric", "labels", "value", "superseded"]
+    assert set(table["metric"].to_pylist()) == {"loss", "lr", "step_time"}
+    assert json.loads(table["labels"].to_pylist()[-1]) == dict(RANKED.labels)
+    head = json.loads(table.schema.metadata[b"holter"])
+    assert (head["run"]["project"], head["run"]["name"]) == ("llm", "a")
+    assert [attempt["number"] for attempt in head["run"]["attempts"]] == [0, 7]
+
+
+def test_a_table_that_others_wrote_is_imported_by_its_columns(sqlite_engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "theirs.parquet"
+    parquet.write_table(pa.table({"step": [2, 1], "metric": ["loss", "loss"], "value": [2.0, None]}), file)
+    done = bring(sqlite_engine, file)
+    assert (done.project, done.run) == ("default", "theirs")
+    series = Store(sqlite_engine).read(number_of(sqlite_engine, "theirs"))[LOSS]
+    assert series.step.tolist() == [1, 2]
+    assert np.isnan(series.value[0])
+    assert series.value[1] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "line 1: no column metric, step, value"),
+        (b"metric,step,value\nloss,1,0.5\nloss,two,0.5\n", "line 3: invalid literal"),
+        (b"metric,step,value\nloss,1\n", "line 2"),
+        (b"metric,step,value\n", "no points"),
+        (b'{"metric": "loss", "step": 1}\n', "line 1: 'value'"),
+        (b'{"metric": "loss", "step": 1, "value": 1, "labels": 3}\n', "line 1"),
+        (b"PAR1 and no more", "neither a Parquet nor an Arrow file"),
+        (b"ARROW1 and no more", "neither a Parquet nor an Arrow file"),
+        (b'{"holter_export": 9, "run": {}, "series": [\n]}\n', "not of this version"),
+        (b"metric,step,value\nloss,99999999999999999999,1\n", "too (large|big)"),
+        (b"\xff\xfe\x00", "decode"),
+    ],
+)
+def test_what_is_no_export_is_refused_with_its_place(
+    sqlite_engine: Engine, tmp_path: Path, content: bytes, reason: str
+) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(ImportRefusedError, match=f"(?s)a.*{reason}"):
+        bring(sqlite_engine, tmp_path / "a")
+
+
+@pytest.mark.parametrize("form", WHOLE)
+def test_a_file_that_was_cut_or_damaged_is_never_taken_for_whole(
+    sqlite_engine: Engine, other: Engine, tmp_path: Path, form: str
+) -> None:
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    whole = write(sqlite_engine, run_id, form, tmp_path / "a").read_bytes()
+    for size in (len(whole) // 3, len(whole) - 5):
+        (tmp_path / "cut").write_bytes(whole[:size])
+        with pytest.raises(ImportRefusedError):
+            bring(other, tmp_path / "cut")
+
+
+def test_a_document_that_was_laid_out_anew_is_read_too(
+    sqlite_engine: Engine, other: Engine, tmp_path: Path
+) -> None:
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    file = write(sqlite_engine, run_id, "json", tmp_path / "a.json")
+    file.write_text(json.dumps(json.loads(file.read_text()), indent=1))
+    bring(other, file)
+    assert points(other, number_of(other, "a")) == points(sqlite_engine, run_id)
+
+
+def test_the_commands_say_what_they_did(
+    holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path
+) -> None:
+    with running(sqlite_engine) as store:
+        odd_run(store)
+    where = ("--database-url", sqlite_url)
+    file = tmp_path / "a.parquet"
+    assert holter("export", "llm/a", "--output", file, *where)[0] == 0
+    fresh = ("--data-dir", tmp_path / "fresh")
+    code, printed, complaint = holter("import", file, *fresh)
+    assert code == 0, complaint
+    assert "615 points" in printed
+    assert "llm/a" in printed
+    assert "was imported before" in holter("import", file, *fresh)[1]
+    assert holter("import", tmp_path / "nothing", *fresh)[2].endswith("No such file or directory\n")
+    assert "one file at a time" in holter("import", file, file, "--run", "x", *fresh)[2]
