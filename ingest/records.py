@@ -14,7 +14,7 @@ HEADER = 12
 TRAILER = 4
 _WINDOW = 1024 * 1024
 _LONGEST = 2**40  # bytes; beyond it a length is noise
-_MASK_DELTA = 0xA282EAD8
+MASK_DELTA = 0xA282EAD8
 _HEADERS_KEPT = 65_536
 
 
@@ -80,7 +80,7 @@ def _verified(block: bytes, starts: list[int], ends: list[int], sums: list[int],
     data = np.frombuffer(block, dtype=np.uint8)
     stored = data[end[:, None] + np.arange(TRAILER)].view("<u4")[:, 0]
     crc = np.array(sums, dtype=np.uint32)
-    masked = ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(_MASK_DELTA)
+    masked = ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(MASK_DELTA)
     wrong = np.flatnonzero(masked != stored)
     if not len(wrong):
         return rest._replace(start=start, end=end)
@@ -101,7 +101,7 @@ def read_header(header: bytes) -> int | None:
 def masked_crc(data: bytes) -> int:
     """CRC32C as TFRecord stores it: rotated and offset, so that a checksum of checksums differs from both."""
     crc: int = crc32c(data)
-    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + MASK_DELTA) & 0xFFFFFFFF
 
 
 def find_header(stream: BinaryIO, after: int) -> int | None:

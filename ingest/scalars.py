@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.ingest import wire
+from holter.ingest.kernels import Kernels, Plain
 from holter.ingest.wire import FIXED32, FIXED64, LENGTH, VARINT, Bytes, Fields
 from holter.types import FloatArray, IntArray
 
@@ -62,8 +63,37 @@ class Decoder:
         self.ignored = set(ignored)
         self._plugins: dict[bytes, str] = {}
 
-    def decode(self, block: bytes, start: IntArray, end: IntArray) -> Scalars:
+    def decode(self, block: bytes, start: IntArray, end: IntArray, kernels: Kernels | None = None) -> Scalars:
         """The scalars of the events at bytes [start, end) of a block."""
+        if kernels is None:
+            return self._decode(block, start, end)
+        plain = kernels.scan(block, start, end)
+        odd = np.flatnonzero(plain.odd)
+        others = self._decode(block, start[odd], end[odd]) if len(odd) else None
+        scalars = self._taken(plain)
+        return scalars if others is None else _merged(scalars, others, odd)
+
+    def _taken(self, plain: Plain) -> Scalars:
+        names: dict[str, int] = {}
+        spelt = [names.setdefault(_text(tag), len(names)) for tag in plain.tags]
+        tags = np.array(spelt, dtype=np.int64)[plain.code] if len(names) < len(spelt) else plain.code
+        event, values = plain.event, plain.values
+        if self.ignored and plain.tensor.any():
+            foreign = np.array([name in self.ignored for name in names], dtype=bool)
+            kept = ~(plain.tensor & foreign[tags])
+            event, tags, values = event[kept], tags[kept], values[kept]
+        return Scalars(
+            steps=plain.steps,
+            times=plain.times,
+            event=event,
+            tags=tags,
+            values=values,
+            names=list(names),
+            broken=_NONE,
+            starts=_NONE,
+        )
+
+    def _decode(self, block: bytes, start: IntArray, end: IntArray) -> Scalars:
         data = np.frombuffer(block + bytes(wire.PADDING), dtype=np.uint8)
         fields, broken = wire.split(data, start, end)
         steps = np.zeros(len(start), dtype=np.int64)
@@ -127,6 +157,33 @@ class Decoder:
                 self.ignored.add(names[tags[owner]])
 
 
+def _merged(scalars: Scalars, others: Scalars, which: IntArray) -> Scalars:
+    """The scalars with those of other events, whose numbers are `which`, in their places."""
+    steps, times = scalars.steps.copy(), scalars.times.copy()
+    steps[which], times[which] = others.steps, others.times
+    codes = {name: code for code, name in enumerate(scalars.names)}
+    coded = np.array([codes.setdefault(name, len(codes)) for name in others.names], dtype=np.int64)
+    event = np.concatenate((scalars.event, which[others.event]))
+    order = np.argsort(event, kind="stable")
+    return Scalars(
+        steps=steps,
+        times=times,
+        event=event[order],
+        tags=np.concatenate((scalars.tags, coded[others.tags]))[order],
+        values=np.concatenate((scalars.values, others.values))[order],
+        names=list(codes),
+        broken=which[others.broken],
+        starts=which[others.starts],
+    )
+
+
+def _text(tag: bytes) -> str:
+    return tag.decode("utf-8", "replace")
+
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
 def _within(data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]) -> tuple[IntArray, Fields]:
     """The messages of a repeated field inside other messages, by those others' owners, in order."""
     fields, bad = wire.split(data, outer.start, outer.end)
@@ -155,7 +212,7 @@ def _tags(block: bytes, tags: Fields, size: int) -> tuple[IntArray, list[str]]:
     code = np.zeros(size, dtype=np.int64)
     code[tags.owner] = found
     names: dict[str, int] = {}
-    spelt = [names.setdefault(tag.decode("utf-8", "replace"), len(names)) for tag in codes]
+    spelt = [names.setdefault(_text(tag), len(names)) for tag in codes]
     return np.array(spelt, dtype=np.int64)[code], list(names)
 
 

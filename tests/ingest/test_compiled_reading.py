@@ -1,0 +1,242 @@
+"""Compiled reading of event files gives what reading in numpy gives, whatever the file holds."""
+
+from __future__ import annotations
+
+import io
+import random
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+
+from holter.ingest import compiled
+from holter.ingest.event_file import EventFile
+from holter.ingest.kernels import Kernels, Preparation, no_kernels
+from holter.ingest.records import masked_crc
+
+NAME = "events.out.tfevents.1700000000.node7.4711.0"
+DATA = Path(__file__).parents[1] / "data" / "tensorboard"
+FILES = sorted(DATA.rglob("events*"))
+SMALL = [path for path in FILES if path.stat().st_size < 5000]
+
+IN_NUMPY, IN_COMPILED = EventFile(no_kernels), EventFile(lambda size: compiled)
+
+
+def framed(data: bytes) -> bytes:
+    header = struct.pack("<Q", len(data))
+    return header + struct.pack("<I", masked_crc(header)) + data + struct.pack("<I", masked_crc(data))
+
+
+def record(event: Event) -> bytes:
+    return framed(event.SerializeToString())
+
+
+def both_tell(content: bytes, reading: Any) -> Any:
+    """What a file says, after making sure that both ways of reading say it."""
+    in_numpy = reading.whole(NAME, content, chosen=IN_NUMPY)
+    assert reading.whole(NAME, content, chosen=IN_COMPILED) == in_numpy
+    return in_numpy
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_real_files_are_read_alike(path: Path, reading: Any) -> None:
+    content = path.read_bytes()
+    whole = both_tell(content, reading)
+    assert reading.stopping(NAME, content, every=1, chosen=IN_COMPILED) == whole
+    chance = random.Random(1)
+    sizes = sorted(chance.randrange(len(content)) for _ in range(40))
+    assert reading.growing(NAME, content, [*sizes, len(content)], chosen=IN_COMPILED) == whole
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
+def test_small_files_are_read_alike_byte_by_byte_and_cut_off_anywhere(path: Path, reading: Any) -> None:
+    content = path.read_bytes()
+    assert reading.growing(NAME, content, range(len(content) + 1), chosen=IN_COMPILED) == both_tell(
+        content, reading
+    )
+    for size in range(len(content)):
+        both_tell(content[:size], reading)
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
+def test_a_flipped_bit_anywhere_is_told_alike(path: Path, reading: Any) -> None:
+    content = path.read_bytes()
+    for place in range(0, len(content), 3):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        both_tell(bytes(damaged), reading)
+
+
+shapes = st.sampled_from(
+    [
+        None,
+        TensorShapeProto(),
+        TensorShapeProto(dim=[TensorShapeProto.Dim(size=1)]),
+        TensorShapeProto(dim=[TensorShapeProto.Dim(size=2)]),
+    ]
+)
+tensors = st.builds(
+    lambda dtype, content, floats, doubles, shape: TensorProto(
+        dtype=dtype, tensor_content=content, float_val=floats, double_val=doubles, tensor_shape=shape
+    ),
+    dtype=st.sampled_from([1, 2, 3, 7, 14]),
+    content=st.sampled_from([b"", struct.pack("<f", 1.25), struct.pack("<d", 0.1), b"123"]),
+    floats=st.lists(st.floats(width=32), max_size=2),
+    doubles=st.lists(st.floats(), max_size=1),
+    shape=shapes,
+)
+
+
+@st.composite
+def values(draw: st.DrawFn) -> Summary.Value:
+    """A value as a writer may write it, or may not."""
+    value = Summary.Value(tag=draw(st.sampled_from(["", "loss", "a/quite/long/tag/of/a/metric", "é\0"])))
+    if draw(st.booleans()):
+        value.simple_value = draw(st.floats(width=32))
+    else:
+        value.tensor.CopyFrom(draw(tensors))
+    plugin = draw(st.sampled_from([None, None, "scalars", "text", ""]))
+    if plugin is not None:
+        value.metadata.plugin_data.plugin_name = plugin
+        value.metadata.data_class = draw(st.integers(0, 1))
+    return value
+
+
+events = st.one_of(
+    st.builds(
+        lambda step, time, held: Event(wall_time=time, step=step, summary=Summary(value=held)),
+        step=st.integers(-(2**63), 2**63 - 1) | st.integers(0, 300),
+        time=st.floats(),
+        held=st.lists(values(), max_size=4),
+    ),
+    st.builds(lambda step: Event(step=step, file_version="brain.Event:2"), step=st.integers(0, 9)),
+    st.just(Event(wall_time=1.5, session_log=SessionLog(status=SessionLog.START))),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(written=st.lists(events, max_size=30))
+def test_any_events_are_read_alike(written: list[Event], reading: Any) -> None:
+    both_tell(b"".join(record(event) for event in written), reading)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), written=st.lists(events, min_size=1, max_size=20))
+def test_damaged_messages_in_good_records_are_read_alike(
+    data: st.DataObject, written: list[Event], reading: Any
+) -> None:
+    payloads = [event.SerializeToString() for event in written]
+    chosen = data.draw(st.integers(0, len(payloads) - 1))
+    place = data.draw(st.integers(0, len(payloads[chosen])))
+    length = data.draw(st.integers(0, 12))
+    noise = data.draw(st.binary(max_size=12))
+    payloads[chosen] = payloads[chosen][:place] + noise + payloads[chosen][place + length :]
+    both_tell(b"".join(framed(payload) for payload in payloads), reading)
+
+
+@settings(max_examples=200, deadline=None)
+@given(payloads=st.lists(st.binary(max_size=60), max_size=30), copies=st.sampled_from([1, 20]))
+def test_any_bytes_in_good_records_are_read_alike(payloads: list[bytes], copies: int, reading: Any) -> None:
+    both_tell(b"".join(framed(payload) for payload in payloads) * copies, reading)
+
+
+@settings(max_examples=200, deadline=None)
+@given(noise=st.binary(max_size=300))
+def test_noise_is_read_alike(noise: bytes, reading: Any) -> None:
+    both_tell(noise, reading)
+
+
+def test_what_writers_usually_write_is_plain() -> None:
+    held = [
+        Summary.Value(tag="loss", simple_value=0.5),
+        Summary.Value(tag="loss/new", tensor=TensorProto(dtype=1, float_val=[0.5])),
+        Summary.Value(tag="loss/tf", tensor=TensorProto(dtype=1, tensor_content=struct.pack("<f", 0.5))),
+        Summary.Value(tag="loss/64", tensor=TensorProto(dtype=2, double_val=[0.5])),
+    ]
+    for value in held[1:]:
+        value.metadata.plugin_data.plugin_name = "scalars"
+        value.tensor.tensor_shape.SetInParent()
+    content = b"".join(record(Event(wall_time=1.5, step=9, summary=Summary(value=[value]))) for value in held)
+    records = compiled.walk(content)
+    plain = compiled.scan(content, records.start, records.end)
+    assert plain.odd.tolist() == [0, 0, 0, 0]
+    assert plain.values.tolist() == [0.5] * 4
+    assert plain.tags == [value.tag.encode() for value in held]
+
+
+def test_a_length_that_reaches_beyond_its_message_or_the_block_is_no_reason_to_read_on(reading: Any) -> None:
+    for length in (1, 50, 127, 128, 2**28, 2**48):
+        varint = bytearray()
+        while length >= 128:
+            varint.append(length & 127 | 128)
+            length >>= 7
+        varint.append(length)
+        for head in (b"\x2a", b"\x2a\x04\x0a", b"\x2a\x06\x0a\x04\x0a", b"\x2a\x06\x0a\x04\x42"):
+            both_tell(framed(head + bytes(varint)), reading)
+
+
+def test_more_tags_than_a_block_has_room_for_are_read_alike(reading: Any) -> None:
+    held = [Summary.Value(tag=f"{number:x}", simple_value=number) for number in range(40_000)]
+    told = both_tell(record(Event(wall_time=1.5, step=3, summary=Summary(value=held))), reading)
+    assert told.count == 40_000
+    few = [
+        record(Event(wall_time=1.5, step=3, summary=Summary(value=held[at : at + 10])))
+        for at in range(0, len(held), 10)
+    ]
+    assert both_tell(b"".join(few), reading).count == 40_000
+
+
+def test_a_tag_that_comes_twice_in_an_event_is_two_points_of_its_series(reading: Any) -> None:
+    twice = Summary(value=[Summary.Value(tag=tag, simple_value=at) for at, tag in enumerate("aba")])
+    told = both_tell(record(Event(wall_time=1.5, step=7, summary=twice)), reading)
+    assert (told.values("a"), told.values("b")) == ([(7, 0.0), (7, 2.0)], [(7, 1.0)])
+
+
+def test_the_rows_of_every_series_ascend_even_where_a_tag_comes_twice() -> None:
+    summary = Summary(value=[Summary.Value(tag=tag, simple_value=1) for tag in "abaab"])
+    content = b"".join(record(Event(step=step, summary=summary)) for step in range(3))
+    (batch,) = IN_COMPILED.reader(Path(NAME), {}).read(io.BytesIO(content))
+    for column in batch.columns:
+        rows = np.arange(len(batch.steps)) if column.rows is None else column.rows
+        assert np.all(np.diff(rows) > 0)
+    assert batch.steps.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_reading_may_go_over_to_compiled_code_between_any_two_blocks(reading: Any) -> None:
+    summary = Summary(value=[Summary.Value(tag="loss", simple_value=1.5)])
+    content = b"".join(record(Event(wall_time=1.5, step=step, summary=summary)) for step in range(60_000))
+    chance = random.Random(1)
+    whole = both_tell(content, reading)
+    assert len(whole.values("loss")) == 60_000
+    by_chance = EventFile(lambda size: chance.choice([compiled, None]))
+    assert reading.whole(NAME, content, chosen=by_chance) == whole
+
+
+def test_compiled_code_is_made_ready_while_reading_goes_on() -> None:
+    ready = Preparation(worth_it=1000)
+    assert ready(500) is None
+    assert not ready.begun
+    began = time.monotonic()
+    assert ready(600) is None
+    assert time.monotonic() - began < 0.5
+    found: Kernels | None = None
+    while found is None and time.monotonic() - began < 120:
+        time.sleep(0.05)
+        found = ready(1)
+    assert found is compiled
+
+
+def test_without_a_compiler_reading_stays_with_numpy() -> None:
+    preparation = Preparation(worth_it=1, compiled="holter.ingest.not_there")
+    preparation(10)
+    preparation.wait(30)
+    assert preparation(10) is None
