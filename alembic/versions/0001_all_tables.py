@@ -97,9 +97,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_attempt")),
         sa.UniqueConstraint("run_id", "number", name=op.f("uq_attempt_run_id")),
     )
-    with op.batch_alter_table("attempt", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_attempt_run_id"), ["run_id"], unique=False)
-
     op.create_table(
         "incident",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -137,13 +134,6 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_incident_state"), ["state"], unique=False)
 
     op.create_table(
-        "latest",
-        sa.Column("run_id", sa.Integer(), nullable=False),
-        sa.Column("payload", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_latest_run_id_run")),
-        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_latest")),
-    )
-    op.create_table(
         "log",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("run_id", sa.Integer(), nullable=False),
@@ -170,9 +160,16 @@ def upgrade() -> None:
         sa.UniqueConstraint("run_id", "metric", "labels", name=op.f("uq_series_run_id")),
         sqlite_autoincrement=True,
     )
-    with op.batch_alter_table("series", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_series_run_id"), ["run_id"], unique=False)
-
+    op.create_table(
+        "summary",
+        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("generation", sa.BigInteger(), nullable=False),
+        sa.Column("entry", sa.BigInteger(), nullable=False),
+        sa.Column("chunks", sa.LargeBinary(), nullable=False),
+        sa.Column("log", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_summary_run_id_run")),
+        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_summary")),
+    )
     op.create_table(
         "thinning",
         sa.Column("run_id", sa.Integer(), nullable=False),
@@ -289,6 +286,8 @@ def upgrade() -> None:
             "timeline ALTER payload",
             "chunk ALTER pyramid",
             "chunk ALTER payload",
+            "summary ALTER chunks",
+            "summary ALTER log",
         ):
             # compressed already: PostgreSQL need not try again
             op.execute(f"ALTER TABLE {blob} SET STORAGE EXTERNAL")
@@ -317,24 +316,18 @@ def downgrade() -> None:
     op.drop_table("unreadable")
     op.drop_table("timeline")
     op.drop_table("thinning")
-    with op.batch_alter_table("series", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_series_run_id"))
-
+    op.drop_table("summary")
     op.drop_table("series")
     with op.batch_alter_table("log", schema=None) as batch_op:
         batch_op.drop_index("ix_log_place")
 
     op.drop_table("log")
-    op.drop_table("latest")
     with op.batch_alter_table("incident", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_incident_state"))
         batch_op.drop_index(batch_op.f("ix_incident_run_id"))
         batch_op.drop_index(batch_op.f("ix_incident_opened_at"))
 
     op.drop_table("incident")
-    with op.batch_alter_table("attempt", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_attempt_run_id"))
-
     op.drop_table("attempt")
     op.drop_table("analysis")
     op.drop_table("accepted_batch")

@@ -54,7 +54,7 @@ class Attempt(Base):
     __tablename__ = "attempt"
     __table_args__ = (UniqueConstraint("run_id", "number"),)
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
     number: Mapped[int]
     name: Mapped[str | None] = mapped_column(String(200))
     first_step: Mapped[int] = mapped_column(BigInteger)
@@ -79,7 +79,7 @@ class SeriesRow(Base):
     __tablename__ = "series"
     __table_args__ = (UniqueConstraint("run_id", "metric", "labels"), {"sqlite_autoincrement": True})
     id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
     metric: Mapped[str] = mapped_column(String(500))
     labels: Mapped[str] = mapped_column(Text, default="[]")
 
@@ -124,7 +124,7 @@ class Timeline(Base):
 class Chunk(Base):
     """Up to 16,384 points of one series in one attempt, compressed, with their aggregates.
 
-    Steps ascend and stand once. Where chunks overlap, the higher id is the newer write; the log is newer
+    Steps ascend and stand once, also in all chunks of a series in an attempt together; the log is newer
     than every chunk. Extremes are those of the finite values, None without any. `logged` is how many
     points there were where these stand: more than `points` once retention has thinned them.
     """
@@ -163,12 +163,18 @@ class Thinning(Base):
     done_at: Mapped[float | None]
 
 
-class Latest(Base):
-    """The newest point of every series of a run among its chunks, as one blob of columns."""
+class Summary(Base):
+    """The series of a run in numbers, as columns: those of its chunks, and those of its log up to `entry`.
 
-    __tablename__ = "latest"
+    `generation` counts the exchanges of chunks and log rows: by compaction, by thinning.
+    """
+
+    __tablename__ = "summary"
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
-    payload: Mapped[bytes] = mapped_column(LargeBinary)
+    generation: Mapped[int] = mapped_column(BigInteger)
+    entry: Mapped[int] = mapped_column(BigInteger)
+    chunks: Mapped[bytes] = mapped_column(LargeBinary)
+    log: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class SourceCursor(Base):

@@ -56,6 +56,12 @@ class Block:
         """Where each series begins in `values`, and where the last one ends; [c + 1]."""
         return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.counts)))
 
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        held = (self.ids, self.counts, self.rows, self.steps, self.times, self.values)
+        return sum(column.nbytes for column in held if column is not None)
+
     def points(self, start: int, stop: int) -> Points:
         """The points that stand at [start, stop) of `values`."""
         values = self.values[start:stop]

@@ -25,7 +25,7 @@ def chart(snapshot: Snapshot, keys: Collection[SeriesKey], steps: Steps, points:
     names = snapshot.series(keys)
     spans = snapshot.spans()
     chunks = by_series(snapshot.chunks(names, steps))
-    log = log_points(snapshot.log(names, steps))
+    log = log_points(snapshot.whole_log(), names)
     plans = {}
     for number in names:
         plans[number] = _Plan(chunks.get(number, []), log.get(number, {}), spans, steps, points)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
-from holter.server.models import Chunk, Latest, LogEntry, Run, SeriesRow, Timeline
-from holter.server.store import latest, pyramid
+from holter.server.models import Chunk, LogEntry, Run, SeriesRow, Timeline
+from holter.server.store import pyramid
 from holter.server.store.block import Points, decode_entry
 from holter.server.store.chunk import decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
+from holter.server.store.numbers import combine, of_block
+from holter.server.store.snapshot import Snapshot
 from holter.server.store.state import key_of
+from holter.server.store.summary import Stored, load, recount
 
 
 def problems(connection: Connection) -> Iterator[str]:
@@ -32,9 +38,13 @@ def _of_run(connection: Connection, run_id: int) -> Iterator[str]:
     names = {row.id: str(key_of(row.metric, row.labels)) for row in connection.execute(series)}
     yield from _of_log(connection, run_id, names)
     yield from _of_chunks(connection, run_id, names)
-    blob = connection.scalar(select(Latest.payload).where(Latest.run_id == run_id))
-    if blob is not None:
-        yield from _attempted("latest points", partial(latest.decode, blob))
+    snapshot = Snapshot(connection, run_id)
+    try:
+        stored = load(snapshot)
+    except CorruptDataError as error:
+        yield str(error)
+    else:
+        yield from _of_summary(snapshot, stored, names)
 
 
 def _of_log(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
@@ -72,6 +82,30 @@ def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> It
             yield f"{place}: its timeline {row.timeline_id} is not readable"
         else:
             yield from _attempted(place, partial(_check_chunk, row, steps, times))
+
+
+def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> Iterator[str]:
+    """Whether the sums are those of the rows, and whether chunks have no step in common."""
+    rows = sorted(snapshot.chunks(), key=attrgetter("series_id", "attempt", "step_min"))
+    for row, following in pairwise(rows):
+        same = (row.series_id, row.attempt) == (following.series_id, following.attempt)
+        if same and following.step_min <= row.step_max:
+            yield f"series {names[row.series_id]}: chunks {row.id} and {following.id} have steps in common"
+    held = {row.series_id for row in rows}
+    chunks = stored.chunks
+    if held != set(chunks.ids.tolist()) or _differ(recount(chunks, rows)[5:], chunks[5:]):
+        yield "series in numbers: those of the chunks are not what the chunks say"
+    try:
+        log = [of_block(attempt, block) for attempt, block in snapshot.log(until=stored.entry).items()]
+    except CorruptDataError:
+        return  # said of the entry itself
+    if _differ(combine(log), stored.log):
+        yield "series in numbers: those of the log are not what the log says"
+
+
+def _differ(some: Iterable[NDArray[Any]], others: Iterable[NDArray[Any]]) -> bool:
+    pairs = zip(some, others, strict=True)
+    return not all(one.tobytes() == other.tobytes() for one, other in pairs)
 
 
 def _streamed(connection: Connection, query: Any) -> Iterator[Any]:

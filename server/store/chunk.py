@@ -19,6 +19,7 @@ CHUNK = 16_384
 _CONFIG = ChunkConfig(compression_level=4)
 _NUMBERS = Struct("<IB")  # how many, bytes each
 _LENGTH = Struct("<I")
+_MICROS = 1e6
 
 
 def encode_values(values: FloatArray) -> bytes:
@@ -34,9 +35,11 @@ def decode_values(blob: bytes) -> FloatArray:
 
 
 def encode_timeline(steps: IntArray, times: FloatArray) -> bytes:
-    """Steps and wall times as one blob."""
+    """Steps and wall times as one blob: times as whole microseconds where that is exact."""
     first = _encode(steps)
-    return seal(Codec.PLAIN, _LENGTH.pack(len(first)) + first + _encode(times))
+    packed = _pcodec(micros) if (micros := _microseconds(times)) is not None else None
+    second = _encode(times) if packed is None else seal(Codec.PCODEC, packed)
+    return seal(Codec.PLAIN, _LENGTH.pack(len(first)) + first + second)
 
 
 def decode_timeline(blob: bytes) -> tuple[IntArray, FloatArray]:
@@ -44,7 +47,17 @@ def decode_timeline(blob: bytes) -> tuple[IntArray, FloatArray]:
     _, body = unseal(blob)
     (length,) = _LENGTH.unpack_from(body)
     steps = _decode(*unseal(body[_LENGTH.size : _LENGTH.size + length]), {8: "<i8"})
-    return steps, _decode(*unseal(body[_LENGTH.size + length :]), {8: "<f8"})
+    times = _decode(*unseal(body[_LENGTH.size + length :]), {8: "<f8"})
+    return steps, times / _MICROS if times.dtype == np.int64 else times
+
+
+def _microseconds(times: FloatArray) -> IntArray | None:
+    """The times as integers, None unless every bit comes back from them."""
+    micros = times * _MICROS
+    if not np.all(np.abs(micros) < 2**62):  # neither NaN nor infinite
+        return None
+    whole = np.rint(micros).astype(np.int64)
+    return whole if np.array_equal((whole / _MICROS).view(np.int64), times.view(np.int64)) else None
 
 
 def digest(steps: IntArray, times: FloatArray) -> bytes:

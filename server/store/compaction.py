@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,39 +10,45 @@ import numpy as np
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from holter.server.database import reading, writing
-from holter.server.models import Chunk, Latest, LogEntry, Timeline
-from holter.server.store import latest as newest_points
+from holter.server.models import Chunk, LogEntry, Timeline
 from holter.server.store.block import Block, Points, encode_body, encode_entry
-from holter.server.store.chunk import CHUNK, digest, encode_timeline, encode_values
+from holter.server.store.chunk import CHUNK
+from holter.server.store.cutter import Cutter
 from holter.server.store.errors import StoreError
-from holter.server.store.latest import Newest, last_of, newest
-from holter.server.store.ledger import upsert
-from holter.server.store.merge import join
-from holter.server.store.pyramid import encode as encode_pyramid
+from holter.server.store.numbers import Numbers, combine, of_block
+from holter.server.store.progress import ranges
 from holter.server.store.snapshot import ChunkRow, Snapshot
-from holter.types import IntArray
+from holter.server.store.summary import Stored, claim, load, recount, save
 
 _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
 _LEFT = 1_000_000  # points that may stay in the log because their series are short
-_LEAST = (256, 32, 1)  # points that make a chunk worth its overhead; smaller if too many would be left
-_TAIL = CHUNK // 2  # an attempt's newest chunk is made anew, larger, until it has this many points
+# how many points are worth a chunk of their own, and how many may stay in the log for having fewer
+_LEAST = ((2048, 262_144), (256, _LEFT), (32, _LEFT))
+_FEW = 256  # points for which a full chunk is made anew, rather than a small one beside it
+_TAIL = CHUNK // 2  # a chunk with fewer points is made anew, larger, when more come
 
 
 @dataclass
 class Change:
-    """What one transaction puts in the place of log entries; keyed rows hold a timeline's digest."""
+    """What one transaction puts in the place of log entries."""
 
+    stored: Stored
     entries: list[int]
-    chunks: list[dict[str, Any]] = field(default_factory=list)
-    timelines: dict[bytes, bytes] = field(default_factory=dict)
-    tails: list[ChunkRow] = field(default_factory=list)
+    cutter: Cutter = field(default_factory=Cutter)
+    replaced: list[ChunkRow] = field(default_factory=list)
+    mixed: set[int] = field(default_factory=set)  # series that had points in chunks where these stand
+    added: list[Numbers] = field(default_factory=list)  # to the chunks
     left: list[dict[str, Any]] = field(default_factory=list)
-    latest: Newest = newest_points.NOTHING
+    staying: list[Numbers] = field(default_factory=list)  # in the log
 
     @property
     def worthwhile(self) -> bool:
         """Whether the transaction would change anything."""
-        return bool(self.chunks) or len(self.left) < len(self.entries)
+        return bool(self.entries) and (
+            bool(self.cutter.rows)
+            or len(self.left) < len(self.entries)
+            or self.entries[-1] > self.stored.entry
+        )
 
 
 def compact(engine: Engine, run_id: int) -> int:
@@ -55,7 +61,7 @@ def compact(engine: Engine, run_id: int) -> int:
         if change.worthwhile:
             with writing(engine) as connection:
                 _apply(connection, run_id, change)
-            written += len(change.chunks)
+            written += len(change.cutter.rows)
         if not more or not change.worthwhile:
             return written
 
@@ -70,71 +76,73 @@ def _entries(connection: Connection, run_id: int) -> tuple[list[int], bool]:
 
 
 def _change(snapshot: Snapshot, entries: Sequence[int]) -> Change:
-    change = Change(list(entries))
-    newest_parts = []
+    change = Change(load(snapshot), list(entries))
     for attempt, (last_entry, block) in snapshot.entries(entries).items():
+        ends = snapshot.last_chunks(attempt) if len(change.stored.chunks.ids) else {}
         chunked = block.counts >= _least(block)
+        for at, (number, first) in enumerate(zip(block.ids.tolist(), ranges(block)[0].tolist(), strict=True)):
+            # what belongs among the points of chunks goes there: chunks and log have no step in common
+            chunked[at] |= number in ends and first <= ends[number].step_max
         if chunked.any():
-            bounds = block.offsets
-            tails = _tails(snapshot, attempt, block.ids[chunked])
-            for at in np.flatnonzero(chunked).tolist():
-                points = block.points(int(bounds[at]), int(bounds[at + 1]))
-                _add_series(change, attempt, int(block.ids[at]), points, tails)
-            newest_parts.append(last_of(attempt, block.only(block.ids[chunked].tolist())))
+            _add(change, snapshot, attempt, block.only(block.ids[chunked].tolist()), ends)
         if not chunked.all():
-            change.left.append(_left(last_entry, block.only(block.ids[~chunked].tolist()).tight()))
-    change.latest = newest(newest_parts)
+            left = block.only(block.ids[~chunked].tolist())
+            change.left.append(_left(last_entry, left.tight()))
+            change.staying.append(of_block(attempt, left))
     return change
 
 
 def _least(block: Block) -> int:
     """How many points a series must have for a chunk of its own."""
-    for least in _LEAST:
-        if int(block.counts[block.counts < least].sum()) <= _LEFT:
+    for least, allowed in _LEAST:
+        if int(block.counts[block.counts < least].sum()) <= allowed:
             return least
-    return _LEAST[-1]
+    return 1
 
 
-def _tails(snapshot: Snapshot, attempt: int, ids: IntArray) -> dict[int, tuple[ChunkRow, Points]]:
-    """The newest chunk of each of these series in the attempt, where it is to be made anew."""
-    newest = snapshot.newest_chunks(attempt, set(ids.tolist()))
-    # what was thinned stays apart from what was not
-    rows = [row for row in newest if row.points < _TAIL and row.points == row.logged]
-    points = snapshot.points(rows)
-    return {row.series_id: (row, points[row.id]) for row in rows}
-
-
-def _add_series(
-    change: Change, attempt: int, number: int, points: Points, tails: dict[int, tuple[ChunkRow, Points]]
+def _add(
+    change: Change, snapshot: Snapshot, attempt: int, block: Block, ends: Mapping[int, ChunkRow]
 ) -> None:
-    if number in tails:
-        row, older = tails[number]
-        change.tails.append(row)
-        points = join([older, points])
-    for start in range(0, len(points.step), CHUNK):
-        change.chunks.append(_chunk(change, attempt, number, points, start))
+    """Make chunks of a block, and of the chunks among whose points its own belong."""
+    change.added.append(of_block(attempt, block))
+    bounds = block.offsets.tolist()
+    places: list[tuple[int, Points, ChunkRow | None, bool]] = []
+    for number, start, stop in zip(block.ids.tolist(), bounds, bounds[1:], strict=False):
+        points, end = block.points(start, stop), ends.get(number)
+        if end is None or points.step[0] > end.step_max:
+            grows = end is not None and end.points < _TAIL and end.points == end.logged
+            places.append((number, points, end if grows else None, True))
+        else:
+            rows = snapshot.chunks_from(number, attempt, int(points.step[0]))
+            places += [(number, *place) for place in _places(points, rows)]
+            change.mixed.add(number)
+    older = snapshot.points([row for _, _, row, _ in places if row is not None])
+    for number, points, row, last in places:
+        if row is None:
+            change.cutter.add(attempt, number, points, last=last)
+        else:
+            change.replaced.append(row)
+            joined = change.cutter.join(older[row.id], points)
+            change.cutter.add(attempt, number, joined, thinned=row.logged - row.points, last=last)
 
 
-def _chunk(change: Change, attempt: int, number: int, points: Points, start: int) -> dict[str, Any]:
-    piece = Points._make(column[start : start + CHUNK] for column in points)
-    key = digest(piece.step, piece.time)
-    if key not in change.timelines:
-        change.timelines[key] = encode_timeline(piece.step, piece.time)
-    finite = piece.value[np.isfinite(piece.value)]
-    return {
-        "series_id": number,
-        "attempt": attempt,
-        "step_min": int(piece.step[0]),
-        "step_max": int(piece.step[-1]),
-        "points": len(piece.step),
-        "logged": len(piece.step),
-        "nonfinite": len(piece.step) - len(finite),
-        "value_min": float(finite.min()) if len(finite) else None,
-        "value_max": float(finite.max()) if len(finite) else None,
-        "timeline_id": key,
-        "pyramid": encode_pyramid(piece),
-        "payload": encode_values(piece.value),
-    }
+def _places(points: Points, rows: Sequence[ChunkRow]) -> list[tuple[Points, ChunkRow | None, bool]]:
+    """The points cut where chunks begin (rows in their order); with the chunk that each part belongs into,
+    None for one of its own, and whether it is the last one.
+    """
+    begins = np.searchsorted(points.step, np.array([row.step_min for row in rows], dtype=np.int64)).tolist()
+    bounds = [0, *begins, len(points.step)]
+    found = []
+    for row, start, stop in zip([None, *rows], bounds, bounds[1:], strict=False):
+        if start == stop:
+            continue
+        part, last = Points._make(column[start:stop] for column in points), row is rows[-1]
+        if row is not None and part.step[0] > row.step_max:
+            small = row.points < _TAIL or (stop - start < _FEW and not last)
+            # what was thinned stays apart from what was not
+            row = row if small and row.points == row.logged else None
+        found.append((part, row, last))
+    return found
 
 
 def _left(entry: int, block: Block) -> dict[str, Any]:
@@ -149,16 +157,18 @@ def _left(entry: int, block: Block) -> dict[str, Any]:
 
 
 def _apply(connection: Connection, run_id: int, change: Change) -> None:
+    claim(connection, run_id, change.stored.generation)
     _replace_entries(connection, change)
-    timelines = _add_timelines(connection, run_id, change.timelines)
-    if change.chunks:
-        rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.chunks]
+    timelines = _add_timelines(connection, run_id, change.cutter.timelines)
+    if change.cutter.rows:
+        rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.cutter.rows]
         connection.execute(insert(Chunk), rows)
-    _delete_tails(connection, change.tails)
-    blob = connection.scalar(select(Latest.payload).where(Latest.run_id == run_id))
-    stored = newest_points.NOTHING if blob is None else newest_points.decode(blob)
-    row = {"run_id": run_id, "payload": newest_points.encode(newest([stored, change.latest]))}
-    upsert(connection, Latest.__table__, ("run_id",), [row])
+    _delete(connection, change.replaced)
+    chunks = combine([change.stored.chunks, *change.added])
+    if change.mixed:
+        chunks = recount(chunks, Snapshot(connection, run_id).chunks(change.mixed))
+    log = combine(change.staying)
+    save(connection, run_id, Stored(entry=change.entries[-1], chunks=chunks, log=log))
 
 
 def _replace_entries(connection: Connection, change: Change) -> None:
@@ -188,12 +198,12 @@ def _add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, b
     return ids
 
 
-def _delete_tails(connection: Connection, tails: Sequence[ChunkRow]) -> None:
-    for part in _parts([row.id for row in tails]):
+def _delete(connection: Connection, rows: Sequence[ChunkRow]) -> None:
+    for part in _parts([row.id for row in rows]):
         if connection.execute(delete(Chunk).where(Chunk.id.in_(part))).rowcount != len(part):
             raise StoreError("these chunks have been replaced meanwhile")
     used = select(Chunk.id).where(Chunk.timeline_id == Timeline.id).exists()
-    for part in _parts(sorted({row.timeline_id for row in tails})):
+    for part in _parts(sorted({row.timeline_id for row in rows})):
         connection.execute(delete(Timeline).where(Timeline.id.in_(part), ~used))
 
 

@@ -19,7 +19,7 @@ def read(snapshot: Snapshot, keys: Collection[SeriesKey] | None, steps: Steps) -
     names = snapshot.series(keys)
     rows = snapshot.chunks(None if keys is None else names, steps)
     points = snapshot.points(rows)
-    log = log_points(snapshot.log(None if keys is None else names, steps))
+    log = log_points(snapshot.whole_log(), names)
     chunks = by_series(rows)
     found = {}
     for number, key in names.items():

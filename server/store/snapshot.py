@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy.orm import aliased
 
-from holter.server.models import Attempt, Chunk, LogEntry, SeriesRow, Timeline
+from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, Summary, Timeline
 from holter.server.store.block import Block, Points, decode_entry
 from holter.server.store.chunk import decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.intake import labels_text
+from holter.server.store.memory import Memory
 from holter.server.store.merge import merge
 from holter.server.store.pyramid import Buckets, decode, open_pyramid
 from holter.server.store.state import key_of
@@ -70,18 +73,27 @@ class Steps(NamedTuple):
 class Snapshot:
     """Reads within one transaction. Blobs that are damaged raise CorruptDataError, which says where."""
 
-    def __init__(self, connection: Connection, run_id: int) -> None:
-        self._connection = connection
+    def __init__(self, connection: Connection, run_id: int, memory: Memory | None = None) -> None:
+        self.connection = connection
         self.run_id = run_id
+        self._memory = memory or Memory(0)
         self._timelines: dict[int, tuple[IntArray, FloatArray]] = {}
         self._names: dict[int, SeriesKey] = {}
+
+    @cached_property
+    def version(self) -> tuple[int, int]:
+        """Generation and revision of the run: while they stay, nothing that is read of it changes."""
+        query = select(func.coalesce(Summary.generation, 0), Run.revision).select_from(Run)
+        query = query.outerjoin(Summary, Summary.run_id == Run.id).where(Run.id == self.run_id)
+        generation, revision = self.connection.execute(query).one_or_none() or (0, 0)
+        return generation, revision
 
     def series(self, keys: Collection[SeriesKey] | None = None) -> dict[int, SeriesKey]:
         """The ids of the run's series, or of these among them, in the order of their keys."""
         query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
         query = query.where(SeriesRow.run_id == self.run_id)
         if keys is None:
-            rows = self._connection.execute(query).all()
+            rows = self.connection.execute(query).all()
         else:
             # no series has a name with NUL, and PostgreSQL refuses to look for one
             texts = sorted((key.metric, labels_text(key.labels)) for key in keys if "\0" not in key.metric)
@@ -90,10 +102,19 @@ class Snapshot:
         self._names |= {number: key for key, number in named}
         return {number: key for key, number in named}
 
+    def more_series(self, known: Mapping[int, SeriesKey]) -> Mapping[int, SeriesKey]:
+        """The run's series, some of which are known already, in the order of their keys."""
+        query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
+        query = query.where(SeriesRow.run_id == self.run_id, SeriesRow.id > max(known, default=0))
+        fresh = [
+            (number, key_of(metric, labels)) for number, metric, labels in self.connection.execute(query)
+        ]
+        return dict(sorted([*known.items(), *fresh], key=itemgetter(1))) if fresh else known
+
     def spans(self) -> list[Span]:
         """What each attempt covers."""
         query = select(Attempt.number, Attempt.first_step, Attempt.last_step)
-        return [Span(*row) for row in self._connection.execute(query.where(Attempt.run_id == self.run_id))]
+        return [Span(*row) for row in self.connection.execute(query.where(Attempt.run_id == self.run_id))]
 
     def chunks(self, ids: Collection[int] | None = None, steps: Steps | None = None) -> list[ChunkRow]:
         """The chunks of these series (None: of all) that reach into the steps, in the order of writing."""
@@ -103,27 +124,63 @@ class Snapshot:
         if steps is not None and steps.last is not None:
             query = query.where(Chunk.step_min <= steps.last)
         if ids is None:
-            rows = list(
-                self._connection.execute(query.join(SeriesRow).where(SeriesRow.run_id == self.run_id))
-            )
+            rows = list(self.connection.execute(query.join(SeriesRow).where(SeriesRow.run_id == self.run_id)))
         else:
             rows = list(self._in_parts(query, Chunk.series_id, sorted(ids)))
         return sorted(ChunkRow._make(row) for row in rows)
 
-    def log(self, ids: Collection[int] | None = None, steps: Steps | None = None) -> dict[int, Block]:
-        """What the log has of these series (None: of all), by attempt; steps are not cut to the range."""
+    def log(
+        self, ids: Collection[int] | None = None, steps: Steps | None = None, *, until: int | None = None
+    ) -> dict[int, Block]:
+        """What the log has of these series (None: of all), by attempt; steps are not cut to the range.
+
+        `until`: the last entry that counts.
+        """
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == self.run_id)
+        if until is not None:
+            query = query.where(LogEntry.id <= until)
         if steps is not None and steps.first is not None:
             query = query.where(LogEntry.step_max >= steps.first)
         if steps is not None and steps.last is not None:
             query = query.where(LogEntry.step_min <= steps.last)
         blocks: dict[int, list[Block]] = {}
-        for number, attempt, payload in self._connection.execute(query.order_by(LogEntry.id)):
-            block = self.decoded(decode_entry, payload, partial(_ENTRY, number))
+        for _, attempt, block in self._blocks(query.order_by(LogEntry.id)):
             block = block if ids is None else block.only(ids)
             if len(block.ids):
                 blocks.setdefault(attempt, []).append(block)
         return {attempt: merge(found) for attempt, found in sorted(blocks.items())}
+
+    def tail(self, after: int) -> tuple[int, dict[int, Block]]:
+        """What the log has after an entry, by attempt, and the last entry that there is."""
+        query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
+        query = query.where(LogEntry.run_id == self.run_id, LogEntry.id > after).order_by(LogEntry.id)
+        blocks: dict[int, list[Block]] = {}
+        for number, attempt, block in self._blocks(query):
+            blocks.setdefault(attempt, []).append(block)
+            after = number
+        return after, {attempt: merge(found) for attempt, found in sorted(blocks.items())}
+
+    def whole_log(self) -> dict[int, Block]:
+        """What the log has, by attempt: remembered, and only what is new is read."""
+        generation, _ = self.version
+        held = self._memory.get(("log", self.run_id))
+        if held is None or held[0] != generation:
+            held = (generation, 0, {})
+        _, before, known = held
+        entry, fresh = self.tail(before)
+        if entry == before:
+            return dict(known)
+        blocks = {
+            attempt: merge([part[attempt] for part in (known, fresh) if attempt in part])
+            for attempt in sorted(known.keys() | fresh.keys())
+        }
+        size = sum(block.size for block in blocks.values())
+        self._memory.put(("log", self.run_id), (generation, entry, blocks), size)
+        return blocks
+
+    def _blocks(self, query: Any) -> Iterator[tuple[int, int, Block]]:
+        for number, attempt, payload in self.connection.execute(query):
+            yield number, attempt, self.decoded(decode_entry, payload, partial(_ENTRY, number))
 
     def entries(self, numbers: Sequence[int]) -> dict[int, tuple[int, Block]]:
         """These entries of the log by attempt: the newest one's id, and all of them merged."""
@@ -137,13 +194,20 @@ class Snapshot:
             for attempt, blocks in sorted(found.items())
         }
 
-    def newest_chunks(self, attempt: int, ids: Collection[int]) -> list[ChunkRow]:
-        """The chunk written last of each of these series in an attempt."""
-        newest = select(func.max(Chunk.id)).join(SeriesRow)
-        newest = newest.where(SeriesRow.run_id == self.run_id, Chunk.attempt == attempt)
-        query = select(*_COLUMNS).where(Chunk.id.in_(newest.group_by(Chunk.series_id)))
-        rows = (ChunkRow._make(row) for row in self._connection.execute(query))
-        return [row for row in rows if row.series_id in ids]
+    def last_chunks(self, attempt: int) -> dict[int, ChunkRow]:
+        """The chunk with the last steps of each of the run's series in an attempt, by the series' id."""
+        other = aliased(Chunk)
+        last = select(other.id).where(other.series_id == SeriesRow.id, other.attempt == attempt)
+        last = last.order_by(other.step_min.desc()).limit(1)
+        query = select(*_COLUMNS).select_from(SeriesRow).join(Chunk, Chunk.id == last.scalar_subquery())
+        rows = self.connection.execute(query.where(SeriesRow.run_id == self.run_id))
+        return {row.series_id: row for row in map(ChunkRow._make, rows)}
+
+    def chunks_from(self, series_id: int, attempt: int, step: int) -> list[ChunkRow]:
+        """The chunks of a series in an attempt that reach a step or beyond, in the order of their steps."""
+        query = select(*_COLUMNS).where(Chunk.series_id == series_id, Chunk.attempt == attempt)
+        rows = self.connection.execute(query.where(Chunk.step_max >= step).order_by(Chunk.step_min))
+        return [ChunkRow._make(row) for row in rows]
 
     def points(self, rows: Sequence[ChunkRow]) -> dict[int, Points]:
         """The points of chunks, by the chunk's id."""
@@ -190,7 +254,7 @@ class Snapshot:
 
     def _in_parts(self, query: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
         for start in range(0, len(values), _AT_ONCE):
-            yield from self._connection.execute(query.where(column.in_(values[start : start + _AT_ONCE])))
+            yield from self.connection.execute(query.where(column.in_(values[start : start + _AT_ONCE])))
 
 
 def by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
@@ -201,11 +265,14 @@ def by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
     return grouped
 
 
-def log_points(log: Mapping[int, Block]) -> dict[int, dict[int, Points]]:
-    """What the log has, by series and attempt."""
+def log_points(log: Mapping[int, Block], ids: Collection[int] | None = None) -> dict[int, dict[int, Points]]:
+    """What the log has (of these series alone), by series and attempt; merged blocks."""
     found: dict[int, dict[int, Points]] = {}
     for attempt, block in log.items():
-        bounds = block.offsets.tolist()
-        for number, start, stop in zip(block.ids.tolist(), bounds, bounds[1:], strict=False):
-            found.setdefault(number, {})[attempt] = block.points(start, stop)
+        bounds = block.offsets
+        wanted = block.ids if ids is None else np.fromiter(ids, dtype=np.int64, count=len(ids))
+        places = np.searchsorted(block.ids, wanted)
+        there = np.flatnonzero(block.ids[np.minimum(places, len(block.ids) - 1)] == wanted)
+        for number, at in zip(wanted[there].tolist(), places[there].tolist(), strict=True):
+            found.setdefault(number, {})[attempt] = block.points(int(bounds[at]), int(bounds[at + 1]))
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from pathlib import Path
 
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Connection, Engine, insert, select
 
 from holter.server.database import reading, writing
 from holter.server.models import Project, Run, SourceCursor, UnreadableRow
@@ -19,10 +19,13 @@ from holter.server.store.compactor import Compactor
 from holter.server.store.intake import as_text, check_name, parcel
 from holter.server.store.ledger import save_cursors
 from holter.server.store.lock import FileLock
+from holter.server.store.memory import Memory
 from holter.server.store.snapshot import Snapshot, Steps
 from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Receipt, SeriesSummary
 from holter.server.store.writer import Writer
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
+
+_REMEMBERED = 64 * 2**20  # bytes of what was worked out for readers
 
 
 class Store:
@@ -35,6 +38,7 @@ class Store:
     def __init__(self, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine
         self._clock = clock
+        self._memory = Memory(_REMEMBERED)
         self._lock: FileLock | None = None
         self._writer = Writer(engine, clock)
         self._compactor = Compactor(engine)
@@ -129,7 +133,7 @@ class Store:
         are read-only; in an attempt a step stands once, with its newest write.
         """
         with reading(self._engine) as connection:
-            return full.read(Snapshot(connection, run_id), keys, Steps(from_step, to_step))
+            return full.read(self._snapshot(connection, run_id), keys, Steps(from_step, to_step))
 
     def chart(
         self,
@@ -146,12 +150,12 @@ class Store:
         them, and a band. Series that the run does not have are left out.
         """
         with reading(self._engine) as connection:
-            return chart(Snapshot(connection, run_id), keys, Steps(from_step, to_step), points)
+            return chart(self._snapshot(connection, run_id), keys, Steps(from_step, to_step), points)
 
     def series(self, run_id: int) -> list[SeriesSummary]:
         """The run's series in numbers, in the order of their keys."""
         with reading(self._engine) as connection:
-            return summaries.series(connection, Snapshot(connection, run_id))
+            return list(summaries.series(self._snapshot(connection, run_id), self._memory))
 
     def attempts(self, run_id: int) -> list[AttemptSummary]:
         """The run's attempts in numbers, in their order."""
@@ -161,11 +165,10 @@ class Store:
     def latest(self, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
         """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""
         with reading(self._engine) as connection:
-            snapshot = Snapshot(connection, run_id)
-            found = summaries.latest(connection, snapshot)
-            rows = zip(*(column.tolist() for column in found), strict=True)
-            newest = {number: (attempt, step, at, value) for number, attempt, step, at, value in rows}
-            return {key: newest[number] for number, key in snapshot.series().items() if number in newest}
+            return dict(summaries.latest(self._snapshot(connection, run_id), self._memory))
+
+    def _snapshot(self, connection: Connection, run_id: int) -> Snapshot:
+        return Snapshot(connection, run_id, self._memory)
 
     def compact(self, run_id: int | None = None) -> int:
         """Compact the log of a run, or of all, now; how many chunks were written."""

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from holter.types import FloatArray, IntArray, SeriesKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Series that a limit keeps out. `what` is the metric, or what the names of several have in common."""
+
+    what: str
+    series: int
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """A delivery is durable. `attempt` is that of its last row; `accepted` counts its points.
 
-    `duplicate`: the run has had this batch before, and nothing changed.
+    `duplicate`: the run has had this batch before, and nothing changed. `refused`: series that a limit
+    kept out, of this time; where nothing was accepted for it, the batch may come again.
     """
 
     run_id: int
@@ -19,6 +30,7 @@ class Receipt:
     attempt: int
     accepted: int
     duplicate: bool = False
+    refused: tuple[Refusal, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,8 +48,7 @@ class Commit:
     live: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SeriesSummary:
+class SeriesSummary(NamedTuple):
     """One series in numbers. Points, extremes (of finite values, None without any) and non-finite count
     are over all attempts; step, time (None: no clock) and value are those of the newest attempt's last point.
     `logged` is how many points there were: more than `points` where retention has thinned them.

@@ -74,7 +74,7 @@ def test_kill_9_loses_nothing_acknowledged_and_stores_nothing_twice(
 
 
 def damage(connection: Connection, table: str, column: str) -> None:
-    key = {"latest": "run_id"}.get(table, "id")
+    key = {"summary": "run_id"}.get(table, "id")
     # of the chunks the middle one: charts read those at the ends in full
     which = "WHERE id = 2" if column == "pyramid" else f"ORDER BY {key} DESC LIMIT 1"
     row = connection.execute(text(f"SELECT {key}, {column} FROM {table} {which}")).one()
@@ -92,7 +92,8 @@ def damage(connection: Connection, table: str, column: str) -> None:
         ("chunk", "pyramid", r"series loss, chunk 2 \(steps 16384 to 32767\)"),
         ("timeline", "payload", r"timeline \d+"),
         ("log", "payload", r"log entry \d+"),
-        ("latest", "payload", "latest points"),
+        ("summary", "chunks", "series in numbers"),
+        ("summary", "log", "series in numbers"),
     ],
 )
 def test_damaged_bytes_are_named_and_never_read_as_points(
@@ -108,7 +109,7 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
         problems = store.check()
         assert any("run 'run'" in problem for problem in problems)
         look: Callable[[], object] = partial(store.read, run)
-        if table == "latest":
+        if table == "summary":
             look = partial(store.latest, run)
         elif column == "pyramid":
             look = partial(store.chart, run, [LOSS], points=4)
@@ -131,12 +132,13 @@ def test_a_run_with_a_damaged_entry_goes_on(engine: Engine) -> None:
 
 def test_wrong_counts_are_found(engine: Engine) -> None:
     with running(engine) as store:
-        store.accept(delivery(0, 1000))
+        store.accept(delivery(0, 3000))
         store.compact()
         with writing(engine) as connection:
             connection.execute(text("UPDATE chunk SET points = points + 1, value_max = 7"))
         assert store.check() == [
-            "run 'run': series loss, chunk 1 (steps 0 to 999): points: 1000 found, 1001 expected"
+            "run 'run': series loss, chunk 1 (steps 0 to 2999): points: 3000 found, 3001 expected",
+            "run 'run': series in numbers: those of the chunks are not what the chunks say",
         ]
 
 
