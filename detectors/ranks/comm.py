@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log
 from typing import ClassVar
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from holter.detectors.figures import figure
 from holter.detectors.ranks.ranks import Ranks, by_rank, peer_median
-from holter.detectors.throughput.levels import Departure, Watch, blocks_of
+from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
+from holter.detectors.throughput.levels import Departure, Watch
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
-from holter.types import Finding, FloatArray, Kind, RunData, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Severity
 
 _SMALLEST = log(1.2)
 """Collectives take a part of the step: what they lose is small before that."""
@@ -37,16 +39,24 @@ class CommSlowdown:
         for ranks in by_rank(run, Role.COLLECTIVE_TIME):
             shortest = _shortest(ranks)
             known = np.flatnonzero(np.isfinite(shortest))
-            cost, attempt, step = np.log(shortest[known]), ranks.attempt[known], ranks.step[known]
-            watch = Watch(
-                values=cost,
-                step=step,
-                blocks=blocks_of(cost, attempt, np.zeros(len(known), dtype=np.int64)),
-                smallest=_SMALLEST,
-                sensitivity=self.tuning.of(ranks.keys[0].metric).sensitivity,
+            points = Points(
+                row=known,
+                step=ranks.step[known],
+                value=np.log(shortest[known]),
+                stretch=ranks.attempt[known],
+                group=np.zeros(len(known), dtype=np.int64),
             )
-            for departure in watch.look_at_all():
-                yield _finding(ranks, departure, known.tolist())
+            blocks, _ = cut_into_blocks(Cut(), points, after=len(shortest))
+            sensitivity = self.tuning.of(ranks.keys[0].metric).sensitivity
+            watch = Watch(smallest=_SMALLEST, sensitivity=sensitivity)
+            watch.look_at(blocks, partial(_points, shortest))
+            for departure in watch.departures:
+                yield _finding(ranks, departure, list(range(len(shortest))))
+
+
+def _points(shortest: FloatArray, block: Block) -> tuple[IntArray, FloatArray]:
+    rows = block.first + np.flatnonzero(np.isfinite(shortest[block.first : block.last + 1]))
+    return rows, np.log(shortest[rows])
 
 
 def _shortest(ranks: Ranks) -> FloatArray:

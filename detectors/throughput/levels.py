@@ -10,28 +10,26 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
-
+from holter.detectors.throughput.blocks import BLOCK, LONG, SHORT, Block
 from holter.detectors.throughput.onset import Onset, onset_of
 from holter.types import FloatArray, IntArray
 
-BLOCK = 8
-"""Points in a block: its median stands up to three slow points."""
 _REMEMBERED = 2048
 _SETTLED, _SLOWEST = 32, 64
-_SHORT, _LONG = 2, 8
-_RISE = {_SHORT: 6.0, _LONG: 5.0}
+_RISE = {SHORT: 6.0, LONG: 5.0}
 """Blocks looked at together, and the rise asked for in units of what they wander by themselves."""
 _ESTABLISHED_BLOCKS, _ESTABLISHED_STEPS = 8, 300
 
+Points = Callable[[Block], tuple[IntArray, FloatArray]]
+"""The rows of a block's points, and their values."""
 
-@dataclass
+
+@dataclass(frozen=True, kw_only=True)
 class Departure:
-    """A rise above the established level; `start`, `detected`, `worst`, `end` index points of the series.
+    """A rise above the established level; `start`, `detected`, `worst`, `end` are rows of the series.
 
     `end` is None while it lasts; `rise` is the largest level reached above `reference` so far.
     """
@@ -46,57 +44,20 @@ class Departure:
     end: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Blocks:
-    """Medians [b] of consecutive points that belong together; `first` and `last` index the points."""
-
-    first: IntArray
-    last: IntArray
-    median: FloatArray
-    group: IntArray
-
-
-def blocks_of(values: FloatArray, stretch: IntArray, group: IntArray) -> Blocks:
-    """Whole blocks within each stretch of equal numbers [n]; `group` says what may be compared.
-
-    Stretches with a negative number are left out.
-    """
-    edges = np.flatnonzero(np.diff(stretch)) + 1
-    starts, ends = np.append(0, edges), np.append(edges, len(stretch))
-    firsts = [
-        np.arange(start, end - BLOCK + 1, BLOCK)
-        for start, end in zip(starts, ends, strict=True)
-        if end - start >= BLOCK and stretch[start] >= 0
-    ]
-    first = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.int64)
-    median = np.median(values[first[:, None] + np.arange(BLOCK)], axis=1) if len(first) else np.empty(0)
-    return Blocks(first=first, last=first + BLOCK - 1, median=median, group=group[first])
-
-
-def _trailing(blocks: Blocks, scale: int) -> FloatArray:
-    """What the last `scale` blocks of each block's group show: their median, of two the lower one.
-
-    Both of two: one slow block is no new level. NaN where there are fewer.
-    """
-    shown = np.full(len(blocks.median), np.nan)
-    for group in np.unique(blocks.group).tolist():
-        mine = np.flatnonzero(blocks.group == group)
-        if len(mine) >= scale:
-            windows = sliding_window_view(blocks.median[mine], scale)
-            place = 0 if scale == _SHORT else scale // 2
-            shown[mine[scale - 1 :]] = np.partition(windows, place, axis=1)[:, place]
-    return shown
-
-
 class _Spread:
     """The last so many numbers in order, for their quantiles."""
 
-    def __init__(self) -> None:
-        self._ordered: list[float] = []
-        self._queue: deque[float] = deque()
+    def __init__(self, numbers: Iterable[float] = ()) -> None:
+        self._queue = deque(numbers)
+        self._ordered = sorted(self._queue)
 
     def __len__(self) -> int:
         return len(self._ordered)
+
+    def copy(self) -> _Spread:
+        other = _Spread()
+        other._queue, other._ordered = self._queue.copy(), self._ordered.copy()
+        return other
 
     def add(self, value: float) -> None:
         insort(self._ordered, value)
@@ -113,160 +74,194 @@ class _Spread:
 
 
 class _Level:
-    """What is established in one group, and the departure from it that is going on."""
+    """What is established in one group, and the number of the departure from it that is going on.
+
+    `blocks` are the latest of `count` in all, the first of which began at step `since`.
+    """
 
     def __init__(self) -> None:
         self.spreads = {scale: _Spread() for scale in (1, *_RISE)}
-        self.blocks: list[int] = []
+        self.blocks: list[Block] = []
+        self.count = 0
+        self.since = 0
         self.learnt = 0
-        self.departure: Departure | None = None
-        self.latest: Departure | None = None
+        self.departure: int | None = None
+        self.latest: int | None = None
 
     @property
     def reference(self) -> float:
         return self.spreads[1].quantile(0.5)
 
+    def copy(self) -> _Level:
+        other = _Level()
+        other.__dict__ |= self.__dict__
+        other.spreads = {scale: spread.copy() for scale, spread in self.spreads.items()}
+        other.blocks = self.blocks.copy()
+        return other
 
-@dataclass
+    def begin(self, blocks: Sequence[Block]) -> None:
+        """Take these blocks for all there are."""
+        self.blocks, self.count, self.learnt = list(blocks), len(blocks), 0
+        self.since = blocks[0].first_step
+
+    def append(self, block: Block) -> None:
+        if not self.count:
+            self.since = block.first_step
+        self.blocks.append(block)
+        self.count += 1
+        if len(self.blocks) > _REMEMBERED + _REMEMBERED // 4:
+            del self.blocks[:-_REMEMBERED]
+
+    def at_scale(self, count: int, scale: int) -> float:
+        """What the first `count` blocks, no older than those kept, show of late, at one scale."""
+        upto = len(self.blocks) - (self.count - count)
+        if count >= scale:
+            return self.blocks[upto - 1].shown(scale)
+        return _middle(self.blocks[:upto])
+
+
+def _middle(blocks: Sequence[Block]) -> float:
+    ordered = sorted([block.median for block in blocks])
+    return ordered[len(ordered) // 2]
+
+
 class Watch:
     """Looks at one block after the other, and remembers what is established in each group.
 
     `smallest` is the least rise worth a word. A departure is spoken at the last point of a block and
     rests on points up to there; it ends when the level is back by more than half of the rise. A rise
     soon after the end of one is the same one going on. A level that stays becomes established itself:
-    a further rise from there is another departure.
+    a further rise from there is another departure. `departures` are in the order of their detection.
     """
 
-    values: FloatArray
-    step: IntArray
-    blocks: Blocks
-    smallest: float
-    sensitivity: float = 1.0
-    departures: list[Departure] = field(default_factory=list)
-    _levels: dict[int, list[_Level]] = field(default_factory=dict)
-    _median: list[float] = field(default_factory=list)
-    _scaled: dict[int, list[float]] = field(default_factory=dict)
+    def __init__(self, *, smallest: float, sensitivity: float = 1.0) -> None:
+        self.departures: list[Departure] = []
+        self._smallest = smallest
+        self._sensitivity = sensitivity
+        self._levels: dict[int, list[_Level]] = {}
 
-    def look_at_all(self) -> list[Departure]:
-        """Every departure, in the order of their detection."""
-        self._median = self.blocks.median.tolist()
-        self._scaled = {scale: _trailing(self.blocks, scale).tolist() for scale in _RISE}
-        for index, group in enumerate(self.blocks.group.tolist()):
-            levels = self._levels.setdefault(group, [_Level()])
-            levels[-1].blocks.append(index)
-            self._return(levels)
-            self._look(levels[-1])
-            self._settle(levels)
-        return self.departures
+    def copy(self) -> Watch:
+        """Another one that knows the same, and may learn more."""
+        other = Watch(smallest=self._smallest, sensitivity=self._sensitivity)
+        other.departures = self.departures.copy()
+        other._levels = {group: [one.copy() for one in levels] for group, levels in self._levels.items()}
+        return other
+
+    def look_at(self, blocks: Iterable[Block], points: Points) -> None:
+        """Go on with the blocks that follow."""
+        for block in blocks:
+            levels = self._levels.setdefault(block.group, [_Level()])
+            levels[-1].append(block)
+            if len(levels) > 1 or levels[0].departure is not None:
+                self._return(levels)
+            self._look(levels[-1], points)
+            self._settle(levels, points)
 
     def _return(self, levels: list[_Level]) -> None:
         """End what is back for more than half of its rise, however many levels it had settled on."""
-        if len(levels) == 1 and levels[0].departure is None:
-            return
-        recent = levels[-1].blocks[-_SHORT:]
-        highest = max(self._median[index] for index in recent)
-        late = self._median_of(levels[-1].blocks[-_LONG:])
+        blocks = levels[-1].blocks
+        recent = blocks[-SHORT:]
+        highest = max(block.median for block in recent)
+        late = _middle(blocks[-LONG:])
         for depth, level in enumerate(levels):
-            departure = level.departure
-            if departure is None:
+            if level.departure is None:
                 continue
+            departure = self.departures[level.departure]
             if late - departure.reference > departure.rise:
-                departure.rise = late - departure.reference
-                departure.worst = int(self.blocks.last[recent[-1]])
-            if highest < departure.reference + 0.5 * departure.rise:
-                departure.end = int(self.blocks.first[recent[0]])
-                level.departure, level.latest = None, departure
+                departure = replace(departure, rise=late - departure.reference, worst=recent[-1].last)
+            back = highest < departure.reference + 0.5 * departure.rise
+            self.departures[level.departure] = replace(departure, end=recent[0].first) if back else departure
+            if back:
+                level.departure, level.latest = None, level.departure
                 # what was seen during the departure is no part of what is established
-                level.blocks, level.learnt = list(recent), 0
+                level.begin(recent)
                 del levels[depth + 1 :]
                 return
 
-    def _look(self, level: _Level) -> None:
+    def _look(self, level: _Level, points: Points) -> None:
         if level.departure is not None:
             return
         if self._established(level) and self._departs(level):
-            self._speak(level)
+            self._speak(level, points)
         else:
             self._learn(level)
 
     def _learn(self, level: _Level) -> None:
         # a block waits before it counts as established: the beginning of a slow rise must not
-        wait = min(max(_LONG, len(level.spreads[1]) // 2), _SLOWEST)
-        while level.learnt < len(level.blocks) - wait:
+        wait = min(max(LONG, len(level.spreads[1]) // 2), _SLOWEST)
+        while level.learnt < level.count - wait:
             level.learnt += 1
-            level.spreads[1].add(self._median[level.blocks[level.learnt - 1]])
-            for scale in _RISE:
-                level.spreads[scale].add(self._at_scale(level, level.learnt, scale))
+            for scale, spread in level.spreads.items():
+                spread.add(level.at_scale(level.learnt, scale))
 
     def _established(self, level: _Level) -> bool:
-        steps = self.step[self.blocks.last[level.blocks[-1]]] - self.step[self.blocks.first[level.blocks[0]]]
+        steps = level.blocks[-1].last_step - level.since
         return len(level.spreads[1]) >= _ESTABLISHED_BLOCKS and steps >= _ESTABLISHED_STEPS
-
-    def _at_scale(self, level: _Level, count: int, scale: int) -> float:
-        """What the first `count` blocks of the level show of late, at one scale."""
-        if count >= scale:
-            return self._scaled[scale][level.blocks[count - 1]]
-        return self._median_of(level.blocks[:count])
-
-    def _median_of(self, blocks: Sequence[int]) -> float:
-        ordered = sorted([self._median[index] for index in blocks])
-        return ordered[len(ordered) // 2]
 
     def _departs(self, level: _Level) -> bool:
         reference = level.reference
         for scale, asked in _RISE.items():
-            rise = (self._at_scale(level, len(level.blocks), scale) - reference) * self.sensitivity
-            if rise > self.smallest:
+            rise = (level.at_scale(level.count, scale) - reference) * self._sensitivity
+            if rise > self._smallest:
                 spread = level.spreads[scale]
                 if rise > max(asked * spread.noise(), spread.quantile(0.97) - reference):
                     return True
         return False
 
-    def _speak(self, level: _Level) -> None:
-        now, latest = level.blocks[-1], level.latest
-        onset = self._onset(level)
-        if latest is not None and latest.end is not None:
-            gap, length = onset.point - latest.end, latest.end - latest.start
+    def _speak(self, level: _Level, points: Points) -> None:
+        now = level.blocks[-1]
+        onset = self._onset(level, points)
+        if level.latest is not None:
+            latest = self.departures[level.latest]
+            assert latest.end is not None
+            gap, length = onset.row - latest.end, latest.end - latest.start
             if gap <= max(_SLOWEST * BLOCK, length):
-                latest.end, level.departure = None, latest
+                self.departures[level.latest] = replace(latest, end=None)
+                level.departure = level.latest
                 return
-        height = self._at_scale(level, len(level.blocks), _SHORT) - level.reference
-        level.departure = Departure(
-            start=onset.point,
-            detected=int(self.blocks.last[now]),
-            reference=level.reference,
-            noise=level.spreads[_SHORT].noise(),
-            gradual=onset.gradual,
-            rise=max(height, self.smallest),
-            worst=int(self.blocks.last[now]),
+        height = level.at_scale(level.count, SHORT) - level.reference
+        level.departure = len(self.departures)
+        self.departures.append(
+            Departure(
+                start=onset.row,
+                detected=now.last,
+                reference=level.reference,
+                noise=level.spreads[SHORT].noise(),
+                gradual=onset.gradual,
+                rise=max(height, self._smallest),
+                worst=now.last,
+            )
         )
-        self.departures.append(level.departure)
 
-    def _onset(self, level: _Level) -> Onset:
-        return onset_of(self.values, self.blocks.first[level.blocks[-_REMEMBERED:]], BLOCK, level.reference)
+    def _onset(self, level: _Level, points: Points) -> Onset:
+        return onset_of(level.blocks[-_REMEMBERED:], level.reference, points)
 
-    def _settle(self, levels: list[_Level]) -> None:
+    def _settle(self, levels: list[_Level], points: Points) -> None:
         """Take the level of late as established where it has stayed long enough: higher, or lower."""
         level = levels[-1]
+        if level.count % _SETTLED or not level.learnt:
+            return
         # the longer a level has been the usual one, the longer a new one must stay
         long_enough = min(max(_SETTLED, len(level.spreads[1]) // 4), _REMEMBERED // 8)
-        if len(level.blocks) < long_enough or len(level.blocks) % _SETTLED or not level.learnt:
+        if level.count < long_enough:
             return
         late = level.blocks[-long_enough:]
-        ordered = sorted(self._median[index] for index in late)
+        ordered = sorted(block.median for block in late)
         low, high = ordered[long_enough // 8], ordered[-long_enough // 8]
-        wander = max(self.smallest, 3 * level.spreads[_SHORT].noise())
-        if level.departure is not None and level.departure.start < self.blocks.first[late[0]]:
+        wander = max(self._smallest, 3 * level.spreads[SHORT].noise())
+        if level.departure is None:
+            if high < level.reference - wander:
+                levels[-1] = self._anew(late, points)
+        elif self.departures[level.departure].start < late[0].first:
             earlier, later = late[: long_enough // 2], late[long_enough // 2 :]
-            still_rising = self._median_of(later) - self._median_of(earlier) > wander / 4
+            still_rising = _middle(later) - _middle(earlier) > wander / 4
             if high - low < wander and not still_rising:
-                levels.append(self._anew(late))
-        elif level.departure is None and high < level.reference - wander:
-            levels[-1] = self._anew(late)
+                levels.append(self._anew(late, points))
+                level.blocks = []  # when it is back there, it begins with others
 
-    def _anew(self, blocks: Sequence[int]) -> _Level:
+    def _anew(self, blocks: Sequence[Block], points: Points) -> _Level:
         level = _Level()
-        for index in blocks:
-            level.blocks.append(index)
-            self._look(level)
+        for block in blocks:
+            level.append(block)
+            self._look(level, points)
         return level

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from holter.detectors.throughput.blocks import Block
 from holter.types import FloatArray, IntArray
 
 
 class Onset(NamedTuple):
-    """`point` is the first that belongs to the rise; `gradual` when it grew over many blocks."""
+    """`row` is the first that belongs to the rise; `gradual` when it grew over many blocks."""
 
-    point: int
+    row: int
     gradual: bool
 
 
 _FEWEST_RAMP_BLOCKS = 4
 
 
-def onset_of(values: FloatArray, firsts: IntArray, block: int, reference: float) -> Onset:
-    """The onset of the rise that the last blocks show, by least squares.
+def onset_of(
+    blocks: Sequence[Block], reference: float, points: Callable[[Block], tuple[IntArray, FloatArray]]
+) -> Onset:
+    """The onset of the rise that the last of these blocks show, by least squares.
 
-    `firsts` [b] index the first points of blocks of `block` points, in order. Two shapes are compared:
-    level, then another level; level, then a straight line up. The first is placed to the point.
+    Two shapes are compared: level, then another level; level, then a straight line up. The first is
+    placed to the point; `points` gives the rows and values of a block's points.
     """
-    medians = np.median(values[firsts[:, None] + np.arange(block)], axis=1) - reference
+    medians = np.array([block.median for block in blocks]) - reference
     height = float(np.median(medians[-2:]))
     excess = np.clip(medians, -abs(height), 1.5 * abs(height))
     jump_at, jump_error = _jump(excess)
     ramp_at, ramp_error = _ramp(excess)
-    if ramp_error < jump_error and len(firsts) - ramp_at > _FEWEST_RAMP_BLOCKS:
-        return Onset(int(firsts[ramp_at]), gradual=True)
-    around = firsts[max(jump_at - 1, 0) : jump_at + 1]
-    points = (around[:, None] + np.arange(block)).ravel()
-    local = np.clip(values[points] - reference, -abs(height), 1.5 * abs(height))
-    return Onset(int(points[_step_in(local, height)]), gradual=False)
+    if ramp_error < jump_error and len(blocks) - ramp_at > _FEWEST_RAMP_BLOCKS:
+        return Onset(blocks[ramp_at].first, gradual=True)
+    around = [points(block) for block in blocks[max(jump_at - 1, 0) : jump_at + 1]]
+    rows, values = (np.concatenate(column) for column in zip(*around, strict=True))
+    local = np.clip(values - reference, -abs(height), 1.5 * abs(height))
+    return Onset(int(rows[_step_in(local, height)]), gradual=False)
 
 
 def _jump(excess: FloatArray) -> tuple[int, float]:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, log
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holter.detectors.figures import figure
-from holter.detectors.throughput.levels import Departure, Watch, blocks_of
-from holter.detectors.throughput.work import work_per_step
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import place_of, rows_upto, span_of
+from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
+from holter.detectors.throughput.levels import Departure, Watch
+from holter.detectors.throughput.work import Regimes, regimes_of, work_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
-from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _ROLES = (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME)
 _SMALLEST = log(1.0275)
 """A regression of 3 % is worth a word; half a per cent is left to the estimate of the level."""
 _MAJOR = 0.1
 _WARM_UP_STEPS = 10
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -31,31 +36,69 @@ class Throughput:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.THROUGHPUT_REGRESSION})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per slow-down, from the series that shows it first."""
+        memory = memory or Memory()
         spoken = []
         for series in speed_series(run):
-            spoken += list(self._in_series(series, run))
+            spoken += list(self._in_series(series, run, memory))
         return _one_per_event(spoken)
 
-    def _in_series(self, series: Series, run: RunData) -> Iterator[Finding]:
-        faster = role_of(series.key) is not Role.STEP_TIME
-        good = np.isfinite(series.value) & (series.value > 0)
-        attempt, step = series.attempt[good], series.step[good]
-        # a logarithm makes shares of throughput and of time the same number
-        cost = np.log(series.value[good]) * (-1.0 if faster else 1.0)
-        regime = work_per_step(run, series)[good]
-        stretch = _stretches(attempt, step, regime)
-        blocks = blocks_of(cost, stretch, regime)
-        watch = Watch(
-            values=cost,
-            step=step,
-            blocks=blocks,
-            smallest=_SMALLEST,
-            sensitivity=self.tuning.of(series.key.metric).sensitivity,
-        )
-        for departure in watch.look_at_all():
-            yield _finding(series, departure, attempt, step, faster)
+    def _in_series(self, series: Series, run: RunData, memory: Memory) -> Iterator[Finding]:
+        source = work_of(run)
+        regimes = Regimes() if source is None else regimes_of(source, memory)
+        both = [series] if source in (None, series) else [series, source]
+        trail: Trail[_Scan] = memory.trail((self.name, series.key), both)
+        mark = trail.newest(both)
+        sensitivity = self.tuning.of(series.key.metric).sensitivity
+        scan = mark.state if mark else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
+        if len(series) and (mark is None or mark.rows[0] < len(series)):
+            scan = scan.and_then(series, regimes)
+            last = place_of(series, len(series) - 1)
+            rows = (len(series), *(rows_upto(one, last) for one in both[1:]))
+            trail.keep(Mark(scan, rows, upto=last if both[1:] else None))
+        for departure in scan.watch.departures:
+            yield _finding(series, departure)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """How far a series has been cut into blocks, and what they showed. `warm` is the attempt that the
+    next row may belong to, and its first step."""
+
+    watch: Watch
+    cut: Cut = field(default_factory=Cut)
+    warm: tuple[int, int] = (-1, 0)
+
+    def and_then(self, series: Series, regimes: Regimes) -> _Scan:
+        first = self.cut.row
+        good = _good(series.value[first:])
+        row = first + np.flatnonzero(good)
+        attempt, step = series.attempt[row], series.step[row]
+        regime = regimes.at(series, first)[good]
+        stretch = _stretches(attempt, step, regime, self.warm)
+        points = Points(row=row, step=step, value=_costs(series, row), stretch=stretch, group=regime)
+        blocks, cut = cut_into_blocks(self.cut, points, after=len(series))
+        watch = self.watch
+        if blocks:
+            watch = watch.copy()
+            watch.look_at(blocks, lambda block: _points(series, block))
+        return _Scan(watch, cut, _warm(attempt, step, self.warm))
+
+
+def _good(value: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(value) & (value > 0))
+
+
+def _costs(series: Series, rows: IntArray) -> FloatArray:
+    # a logarithm makes shares of throughput and of time the same number
+    sign = 1.0 if role_of(series.key) is Role.STEP_TIME else -1.0
+    return np.asarray(np.log(series.value[rows]) * sign)
+
+
+def _points(series: Series, block: Block) -> tuple[IntArray, FloatArray]:
+    rows = block.first + np.flatnonzero(_good(series.value[block.first : block.last + 1]))
+    return rows, _costs(series, rows)
 
 
 def speed_series(run: RunData) -> list[Series]:
@@ -68,33 +111,43 @@ def speed_series(run: RunData) -> list[Series]:
     return [run.series[key] for _, key in sorted(chosen)]
 
 
-def _stretches(attempt: IntArray, step: IntArray, regime: IntArray) -> IntArray:
-    """Numbers stretches of one attempt and one regime; the warm-up of a later attempt is -1."""
+def _stretches(attempt: IntArray, step: IntArray, regime: IntArray, warm: tuple[int, int]) -> IntArray:
+    """Numbers stretches of one attempt and one regime; the warm-up of every attempt is -1.
+
+    `warm`: the attempt before these points, and its first step.
+    """
     edges = (np.diff(attempt, prepend=attempt[:1]) != 0) | (np.diff(regime, prepend=regime[:1]) != 0)
     stretch = np.cumsum(edges)
-    begins = np.flatnonzero(np.diff(attempt, prepend=attempt[:1] - 1))
-    first_step = np.repeat(step[begins], np.diff(np.append(begins, len(step))))
+    begins = np.flatnonzero(np.diff(attempt, prepend=warm[0]))
+    first_step = np.full(len(step), warm[1])
+    for begin in begins.tolist():
+        first_step[begin:] = step[begin]
     warming = step - first_step < _WARM_UP_STEPS
     warming[begins] = True
     stretch[warming] = -1
     return stretch.astype(np.int64)
 
 
-def _finding(
-    series: Series, departure: Departure, attempt: IntArray, step: IntArray, faster: bool
-) -> Finding:
-    start = _from_attempt_start(departure.start, attempt, step)
+def _warm(attempt: IntArray, step: IntArray, before: tuple[int, int]) -> tuple[int, int]:
+    """The last attempt of these points, and its first step."""
+    if not len(attempt) or attempt[-1] == before[0]:
+        return before
+    return int(attempt[-1]), int(step[np.searchsorted(attempt, attempt[-1])])
+
+
+def _finding(series: Series, departure: Departure) -> Finding:
+    step, faster = series.step, role_of(series.key) is not Role.STEP_TIME
+    start, resumed = _from_attempt_start(series, departure.start)
     lost = 1 - _exp(-departure.rise)
     sign = -1.0 if faster else 1.0
     usual = _exp(sign * departure.reference)
     worst = _exp(sign * (departure.reference + departure.rise))
     end = None if departure.end is None else int(step[departure.end])
-    resumed = start > 0 and bool(attempt[start] != attempt[start - 1])
     return Finding(
         kind=Kind.THROUGHPUT_REGRESSION,
         metric=series.key.metric,
         labels=series.key.labels,
-        attempt=int(attempt[start]),
+        attempt=int(series.attempt[start]),
         start_step=int(step[start]),
         peak_step=int(step[departure.worst]),
         end_step=end,
@@ -119,11 +172,24 @@ def _exp(logarithm: float) -> float:
     return exp(min(logarithm, 700.0))  # a float has no more
 
 
-def _from_attempt_start(point: int, attempt: IntArray, step: IntArray) -> int:
-    """The attempt's first point, where the slow-down began with the first block after its warm-up."""
-    first = int(np.searchsorted(attempt, attempt[point]))
-    warmed = int(np.searchsorted(step[first : point + 1], step[first] + _WARM_UP_STEPS))
-    return first if first > 0 and point - first <= max(warmed, 1) else point
+def _from_attempt_start(series: Series, row: int) -> tuple[int, bool]:
+    """The attempt's first point, where the slow-down began with the first block after its warm-up; and
+    whether it is the first one after a resume."""
+    span = span_of(series, int(series.attempt[row]))
+    first = _first_good(series, span.first)
+    if span.first == 0:
+        return row, False
+    warmed = span.first + int(np.searchsorted(series.step[span.rows], series.step[first] + _WARM_UP_STEPS))
+    if row <= _first_good(series, max(warmed, first + 1)):
+        return first, True
+    return row, False
+
+
+def _first_good(series: Series, row: int) -> int:
+    """The first point from a row on that says something; there is one."""
+    while not (found := _good(series.value[row : row + _AT_ONCE])).any():
+        row += _AT_ONCE
+    return row + int(np.argmax(found))
 
 
 def _summary(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from dataclasses import dataclass
 
 import numpy as np
 
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import Place, place_of
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
@@ -15,72 +19,98 @@ _DIFFERENT, _SAME = 0.15, 0.08
 _COUNTED = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
 
 
-def work_per_step(run: RunData, series: Series) -> IntArray:
-    """Number of the regime each point of `series` belongs to: equal numbers, equal work per step.
+@dataclass(frozen=True, kw_only=True)
+class Regimes:
+    """Amounts of work in the order in which they first appeared, and where which one of them began.
 
-    Work is the logged batch size, or else tokens (samples) per second times the seconds the step took
-    by the wall clock; where neither is known, everything is one regime. Rests on earlier points only.
+    `latest` are the logarithms of the last few amounts that were logged.
     """
-    known = _batch_size(run)
-    if known is None:
-        known = _tokens(run)
-    if known is None:
-        return np.zeros(len(series), dtype=np.int64)
-    source, work = known
-    regime = _regimes(work)
-    where = np.searchsorted(_place(source), _place(series), side="right") - 1
-    return np.where(where < 0, 0, regime[np.maximum(where, 0)])
+
+    known: tuple[float, ...] = ()
+    changes: tuple[tuple[Place, int], ...] = ()
+    latest: tuple[float, ...] = ()
+
+    def at(self, series: Series, first: int) -> IntArray:
+        """The number of the regime at each row of a series from `first` on, from what was known there."""
+        attempt, step = series.attempt[first:], series.step[first:]
+        regime = np.zeros(len(step), dtype=np.int64)
+        if not len(step):
+            return regime
+        begun = bisect_right(self.changes, place_of(series, first), key=lambda change: change[0])
+        for (since, from_step), number in self.changes[max(begun - 1, 0) :]:
+            regime[(attempt > since) | ((attempt == since) & (step >= from_step))] = number
+        return regime
+
+    def and_then(self, amounts: FloatArray, series: Series, first: int) -> Regimes:
+        """With the amounts of work [n] at the rows from `first` on."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.where(np.isfinite(amounts) & (amounts > 0), np.log(np.abs(amounts)), np.nan)
+        logged = np.flatnonzero(np.isfinite(size))
+        sizes = np.concatenate((self.latest, size[logged]))
+        latest = tuple(sizes[1 - _AGREE :].tolist())
+        many = len(sizes) - _AGREE + 1
+        if many <= 0 or not len(logged):
+            return Regimes(known=self.known, changes=self.changes, latest=latest)
+        shifted = [sizes[begin : begin + many] for begin in range(_AGREE)]
+        low, high = np.minimum.reduce(shifted), np.maximum.reduce(shifted)
+        agreed = high - low < _SAME
+        rows, levels = first + logged[-many:][agreed], 0.5 * (low + high)[agreed]
+        return self._with(series, rows, levels, latest)
+
+    def _with(self, series: Series, rows: IntArray, levels: FloatArray, latest: tuple[float, ...]) -> Regimes:
+        known, changes, at = list(self.known), list(self.changes), 0
+        while at < len(rows):
+            if changes:
+                # on to the first place that agrees on something else
+                other = np.flatnonzero(np.abs(levels[at:] - known[changes[-1][1]]) > _DIFFERENT)
+                if not len(other):
+                    break
+                at += int(other[0])
+            level = float(levels[at])
+            number = next((n for n, one in enumerate(known) if abs(one - level) < _DIFFERENT), len(known))
+            if number == len(known):
+                known.append(level)
+            changes.append((place_of(series, int(rows[at])), number))
+            at += 1
+        return Regimes(known=tuple(known), changes=tuple(changes), latest=latest)
 
 
-def _place(series: Series) -> FloatArray:
-    """One sortable number per point: attempts in order, steps within."""
-    width = float(series.step.max() - series.step.min() + 1) if len(series) else 1.0
-    return np.asarray(series.attempt * max(width, 1e9) + series.step, dtype=np.float64)
-
-
-def _batch_size(run: RunData) -> tuple[Series, FloatArray] | None:
+def work_of(run: RunData) -> Series | None:
+    """The series that tells how much work a step is: the batch size, or else how many tokens (samples) a
+    second; None where neither is logged."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.BATCH_SIZE and len(run.series[key])]
-    if not keys:
-        return None
-    series = run.series[keys[0]]
-    return series, series.value
-
-
-def _tokens(run: RunData) -> tuple[Series, FloatArray] | None:
+    for key in keys:
+        return run.series[key]
     for key in sorted(run.series):
-        series = run.series[key]
         is_rate = role_of(key) is Role.THROUGHPUT and not _COUNTED.search(key.metric)
-        if is_rate and len(series) > _AGREE and not any(name == "rank" for name, _ in key.labels):
-            seconds = np.diff(series.time, prepend=np.nan)
-            steps = np.diff(series.step, prepend=0)
-            within = np.diff(series.attempt, prepend=-1) == 0
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                return series, np.where(within, series.value * seconds / steps, np.nan)
+        if is_rate and len(run.series[key]) > _AGREE and not any(name == "rank" for name, _ in key.labels):
+            return run.series[key]
     return None
 
 
-def _regimes(work: FloatArray) -> IntArray:
-    """Numbers the amounts of work in the order in which they first appear."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where(np.isfinite(work) & (work > 0), np.log(np.abs(work)), np.nan)
-    logged = np.flatnonzero(np.isfinite(size))
-    regime = np.zeros(len(work), dtype=np.int64)
-    if len(logged) < _AGREE:
-        return regime
-    known_size, many = size[logged], len(logged) - _AGREE + 1
-    shifted = [known_size[begin : begin + many] for begin in range(_AGREE)]
-    low, high = np.minimum.reduce(shifted), np.maximum.reduce(shifted)
-    agreed = high - low < _SAME
-    places, levels = logged[_AGREE - 1 :][agreed], 0.5 * (low + high)[agreed]
-    known: list[float] = []
-    at = 0
-    while at < len(places):
-        current = float(levels[at])
-        number = next((n for n, one in enumerate(known) if abs(one - current) < _DIFFERENT), len(known))
-        if number == len(known):
-            known.append(current)
-        regime[places[at] :] = number
-        # on to the first place that agrees on something else
-        other = np.flatnonzero(np.abs(levels[at:] - known[number]) > _DIFFERENT)
-        at = at + int(other[0]) if len(other) else len(places)
-    return regime
+def regimes_of(source: Series, memory: Memory) -> Regimes:
+    """The amounts of work per step, and when they changed. Each change rests on earlier points only.
+
+    Work is the logged batch size, or else tokens (samples) per second times the seconds the step took
+    by the wall clock.
+    """
+    trail: Trail[Regimes] = memory.trail(("work", source.key), [source])
+    mark = trail.newest([source]) or Mark(Regimes(), (0,))
+    (first,) = mark.rows
+    if first == len(source):
+        return mark.state
+    regimes = mark.state.and_then(_amounts(source, first), source, first)
+    trail.keep(Mark(regimes, (len(source),)))
+    return regimes
+
+
+def _amounts(source: Series, first: int) -> FloatArray:
+    """Work per step at the rows from `first` on; NaN where it cannot be told."""
+    if role_of(source.key) is Role.BATCH_SIZE:
+        return source.value[first:]
+    since = max(first - 1, 0)
+    seconds, steps = np.diff(source.time[since:]), np.diff(source.step[since:])
+    within = np.diff(source.attempt[since:]) == 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        amounts = np.where(within, source.value[since + 1 :] * seconds / steps, np.nan)
+    return amounts if first else np.concatenate(([np.nan], amounts))
