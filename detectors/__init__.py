@@ -12,10 +12,16 @@ from numpy.typing import ArrayLike
 from holter.detectors.arrays import as_run
 from holter.detectors.consequences import without_consequences
 from holter.detectors.detector import Detector, look
+from holter.detectors.health.gpu import GpuFault
+from holter.detectors.health.leak import MemoryLeak
+from holter.detectors.loss.drop import SuddenDrop
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.memory import Memory
+from holter.detectors.numerics.hidden import HiddenNonfinite
+from holter.detectors.numerics.scale import LossScaleCollapse
 from holter.detectors.ranks.comm import CommSlowdown
+from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated.repeated import RepeatedData
 from holter.detectors.throughput.stall import Stall
@@ -35,6 +41,12 @@ BUILTIN: tuple[Detector, ...] = (
     Straggler(),
     CommSlowdown(),
     Stall(),
+    Desync(),
+    LossScaleCollapse(),
+    HiddenNonfinite(),
+    MemoryLeak(),
+    GpuFault(),
+    SuddenDrop(),
 )
 
 
@@ -50,7 +62,7 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), memory: Memory | None = Non
     by way of `Tuning.of`. `memory`: that of the last look at this run, so that only what is new costs
     something; the findings are the same without.
     """
-    memory = Memory() if memory is None else memory.under(tuning)
+    memory = Memory() if memory is None else memory.under(_looked_with(tuning))
     run = as_told(run, tuning)
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
     # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
@@ -61,6 +73,11 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), memory: Memory | None = Non
         unexpected(own, run, tuning),
         key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
     )
+
+
+def _looked_with(tuning: Tuning) -> Tuning:
+    """The part of a tuning that the detectors themselves depend on."""
+    return replace(tuning, kinds=None, ignore=frozenset(), expected=())
 
 
 def _tuned(detector: Detector, tuning: Tuning) -> Detector:

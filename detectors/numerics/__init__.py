@@ -1,0 +1,1 @@
+"""Numbers that stop being numbers behind the log's back: loss scales, and NaN that a logger hides."""
