@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from holter.types import SeriesKey
 
@@ -134,6 +135,12 @@ class Told(str):
         return str(self), self.role
 
 
+@lru_cache(maxsize=100_000)  # thousands of ranks log the same names
+def _by_name(metric: str) -> Role:
+    plain = _plain(metric)
+    return next((role for role, pattern in _COMPILED if pattern.fullmatch(plain)), Role.OTHER)
+
+
 def role_of(key: SeriesKey) -> Role:
     """The role of a series: as a user told it, or else by its metric's name.
 
@@ -141,8 +148,7 @@ def role_of(key: SeriesKey) -> Role:
     """
     if isinstance(key.metric, Told):
         return key.metric.role
-    plain = _plain(key.metric)
-    role = next((role for role, pattern in _COMPILED if pattern.fullmatch(plain)), Role.OTHER)
+    role = _by_name(key.metric)
     if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):
         return Role.DATASET_LOSS
     return role

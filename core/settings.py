@@ -138,21 +138,31 @@ def _expectation(kind: str, message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
-def load(flags: Mapping[str, Any] | None = None) -> Settings:
-    """The settings, with `flags` (None = not given) on top.
+def load(flags: Mapping[str, Any] | None = None, *, file: Path | None = None) -> Settings:
+    """The settings, with `flags` (None = not given) on top; `file` instead of the holter.toml here.
 
     Raises SettingsError naming the setting and what is expected of it.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     try:
-        return Settings(**given)
+        return (Settings if file is None else _settings_in(file))(**given)
     except ValidationError as error:
         reasons = [
             f"{'.'.join(map(str, problem['loc']))}: {_expectation(problem['type'], problem['msg'])}"
             for problem in error.errors(include_url=False, include_input=False, include_context=False)
         ]
         raise SettingsError(
-            "settings (flags, HOLTER_* variables, holter.toml): " + "; ".join(reasons)
+            f"settings (flags, HOLTER_* variables, {file or FILE}): " + "; ".join(reasons)
         ) from error
     except ValueError as error:  # a holter.toml that is not TOML, a HOLTER_CHANNELS that is not JSON
-        raise SettingsError(f"settings ({FILE} or HOLTER_* variables): {error}") from error
+        raise SettingsError(f"settings ({file or FILE} or HOLTER_* variables): {error}") from error
+
+
+def _settings_in(file: Path) -> type[Settings]:
+    if not file.is_file():
+        raise SettingsError(f"{file}: there is no such file of settings")
+
+    class SettingsThere(Settings):
+        model_config = SettingsConfigDict(toml_file=file)
+
+    return SettingsThere

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase as fits
+from glob import escape
 from typing import ClassVar, TypeVar
 
 from holter.metrics import Role, Told, role_of
@@ -56,7 +57,8 @@ class Expected:
 
     `kind` (one or several) or `what` (a plan, which stands for the kinds it would raise) is needed.
     Either once, from `from_step` to `to_step` (None: to the end), or again and again: for `lasting` steps
-    from every multiple of `every` on. `metric` is a pattern as in a shell.
+    from every multiple of `every` on. `metric` is a pattern as in a shell, for the name of a metric or for
+    that of a series (`step_time{rank=3}`).
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
@@ -93,12 +95,27 @@ class Expected:
 
     def covers(self, finding: Finding, *, slack: int = 0) -> bool:
         """Whether a finding is this event; `slack`: steps by which its beginning may be known too early."""
-        if finding.kind not in self.kinds or not fnmatchcase(finding.metric, self.metric):
+        series = str(SeriesKey(finding.metric, finding.labels))
+        if finding.kind not in self.kinds or not any(
+            fits(name, self.metric) for name in (finding.metric, series)
+        ):
             return False
         start, since = finding.start_step, finding.start_step - self.from_step
         if since < -slack or (self.to_step is not None and start > self.to_step):
             return False
         return self.every is None or (since + slack) % self.every <= (self.lasting or 0) + slack
+
+
+def planned(finding: Finding, *, note: str = "") -> Expected:
+    """What one would have announced so that this finding had not been spoken, in whichever attempt."""
+    alike = _OF_THE_LOSS if finding.kind in _OF_THE_LOSS else {finding.kind}
+    return Expected(
+        kind=tuple(sorted(alike)),
+        metric=escape(str(SeriesKey(finding.metric, finding.labels))),
+        from_step=finding.start_step,
+        to_step=max(finding.start_step, finding.detected_step, finding.end_step or finding.start_step),
+        note=note,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +194,7 @@ class Tuning:
 
 
 def _longest(by_pattern: Mapping[str, T], name: str) -> T | None:
-    fitting = [pattern for pattern in by_pattern if fnmatchcase(name, pattern)]
+    fitting = [pattern for pattern in by_pattern if fits(name, pattern)]
     if not fitting:
         return None
     return by_pattern[max(fitting, key=lambda pattern: (pattern == name, len(pattern), pattern))]

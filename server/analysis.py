@@ -7,18 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.orm import Session
 
 from holter.detectors import find, fingerprint
-from holter.metrics import Role, role_of
+from holter.metrics import Role
 from holter.server.incidents import Found, Incidents
 from holter.server.incidents.places import replaced_by, time_of
 from holter.server.models.incidents import Analysis
 from holter.server.models.points import Attempt, Project, Run
+from holter.tuning import Tuning
 from holter.types import RunData, Series, SeriesKey
 
 _logger = logging.getLogger(__name__)
@@ -115,11 +115,18 @@ class AnalysisLoop:
     """
 
     def __init__(
-        self, engine: Engine, store: Points, incidents: Incidents, *, clock: Callable[[], float] = time.time
+        self,
+        engine: Engine,
+        store: Points,
+        incidents: Incidents,
+        *,
+        tuning: Callable[[int], Tuning] = lambda _: Tuning(),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._engine = engine
         self._store = store
         self._incidents = incidents
+        self._tuning = tuning
         self._clock = clock
         self._wake = threading.Condition()
         self._due: dict[int, float] = {}
@@ -160,9 +167,10 @@ class AnalysisLoop:
         looked_at = self._clock()
         error: str | None = "the look did not end"
         try:
-            found = self._found(run_id, standing.looked_at(looked_at))
+            tuning = self._tuning(run_id)
+            found = self._found(run_id, standing.looked_at(looked_at), tuning)
             live, over = standing.live(looked_at), standing.finished_at is not None
-            changed = self._incidents.fold(run_id, found, live=live, over=over)
+            changed = self._incidents.fold(run_id, found, live=live, over=over, planned=tuning.expected)
             error = None
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
@@ -174,10 +182,10 @@ class AnalysisLoop:
                 session.merge(look)
         return changed
 
-    def _found(self, run_id: int, now: float | None) -> list[Found]:
+    def _found(self, run_id: int, now: float | None, tuning: Tuning) -> list[Found]:
         keys = [summary.key for summary in self._store.series(run_id)]
         # system metrics and the like tell detectors nothing, and would make up most of what is read
-        asked = [key for key in keys if _matters(key)] or keys
+        asked = [key for key in keys if tuning.role(key) is not Role.OTHER] or keys
         run = RunData(series=self._store.read(run_id, asked), now=now)
         return [
             Found(
@@ -186,7 +194,7 @@ class AnalysisLoop:
                 start_time=time_of(run.series, finding),
                 replaced_by=replaced_by(run.series, finding),
             )
-            for finding in find(run)
+            for finding in find(run, tuning=tuning)
         ]
 
     def _committed(self, commit: Committed) -> None:
@@ -256,8 +264,3 @@ class AnalysisLoop:
         query = select(Run.id).outerjoin(Analysis, Analysis.run_id == Run.id).where(news)
         with Session(self._engine) as session:
             return list(session.scalars(query.order_by(Run.updated_at.desc())))
-
-
-@lru_cache(maxsize=200_000)
-def _matters(key: SeriesKey) -> bool:
-    return role_of(key) is not Role.OTHER

@@ -17,9 +17,10 @@ from starlette.exceptions import HTTPException
 
 import holter
 from holter.server.access.door import Door
-from holter.server.api import answers, data, health, incidents, ingest, pages, runs, session, stream
+from holter.server.api import answers, data, expected, health, incidents, ingest, pages, runs, session, stream
 from holter.server.api.answers import FieldProblems, Problem
 from holter.server.api.parameters import only_known
+from holter.server.expected import UnknownExpectedError
 from holter.server.incidents import UnknownIncidentError
 from holter.server.overview.runs import UnknownRunError
 from holter.server.parts import Parts
@@ -66,7 +67,7 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (ingest, runs, data, incidents, stream):
+    for noun in (ingest, runs, data, incidents, expected, stream):
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)
@@ -75,6 +76,7 @@ def application(parts: Parts) -> FastAPI:
     app.add_exception_handler(RequestValidationError, answers.on_invalid_request)
     app.add_exception_handler(UnknownRunError, answers.on_unknown)
     app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
+    app.add_exception_handler(UnknownExpectedError, answers.on_unknown)
     for away in (OperationalError, InterfaceError, PoolTimeoutError):
         app.add_exception_handler(away, answers.on_database_away)
     app.add_exception_handler(Exception, answers.on_failure)

@@ -15,6 +15,7 @@ from holter.server.analysis import AnalysisLoop
 from holter.server.channels import open_channels
 from holter.server.counts import Counts
 from holter.server.database import connect
+from holter.server.expected import ExpectedEvents
 from holter.server.incidents import Incidents
 from holter.server.live.listeners import Live
 from holter.server.live.news import tell_commits, tell_incidents
@@ -39,7 +40,10 @@ class Parts:
         channels = open_channels(settings.all_channels())
         self.store = Store(self.engine, clock=clock)
         self.incidents = Incidents(self.engine, routes=routes(channels), clock=clock)
-        self.analysis = AnalysisLoop(self.engine, self.store, self.incidents, clock=clock)
+        self.expected = ExpectedEvents(self.engine, settings, clock=clock)
+        self.analysis = AnalysisLoop(
+            self.engine, self.store, self.incidents, tuning=self.expected.tuning, clock=clock
+        )
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.overview = Overview(self.engine, self.store, clock=clock)
         self.access = Access(settings, self.engine, clock=clock)

@@ -98,6 +98,29 @@ def upgrade() -> None:
         sa.UniqueConstraint("run_id", "number", name=op.f("uq_attempt_run_id")),
     )
     op.create_table(
+        "expected_event",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("project_id", sa.Integer(), nullable=False),
+        sa.Column("run_id", sa.Integer(), nullable=True),
+        sa.Column("said", sa.JSON(), nullable=False),
+        sa.Column("added_at", sa.Float(precision=53), nullable=False),
+        sa.Column("added_by", sa.String(length=200), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["project_id"],
+            ["project.id"],
+            name=op.f("fk_expected_event_project_id_project"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_expected_event_run_id_run"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_expected_event")),
+    )
+    with op.batch_alter_table("expected_event", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_expected_event_project_id"), ["project_id"], unique=False)
+        batch_op.create_index(batch_op.f("ix_expected_event_run_id"), ["run_id"], unique=False)
+
+    op.create_table(
         "incident",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("run_id", sa.Integer(), nullable=False),
@@ -322,6 +345,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_log_place")
 
     op.drop_table("log")
+    with op.batch_alter_table("expected_event", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_expected_event_run_id"))
+        batch_op.drop_index(batch_op.f("ix_expected_event_project_id"))
+
+    op.drop_table("expected_event")
     with op.batch_alter_table("incident", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_incident_state"))
         batch_op.drop_index(batch_op.f("ix_incident_run_id"))

@@ -11,11 +11,15 @@ from pathlib import Path
 from rich.console import Console
 
 from holter.detectors import find
+from holter.detectors.tuning import as_told
 from holter.ingest.gather import gather
 from holter.report import Report, html, jsonable, text
+from holter.settings import SettingsError, load
+from holter.tuning import Tuning
 from holter.types import Finding, SeriesKey
 
 EXIT_ANALYSED = 0
+EXIT_USAGE = 2
 EXIT_NOTHING_READABLE = 3
 _SHOWN_UNREADABLE = 20
 
@@ -36,12 +40,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="only findings on these metrics, e.g. 'loss*' or 'step_time{rank=3}'; may be given again",
     )
+    parser.add_argument(
+        "--settings",
+        type=Path,
+        metavar="FILE",
+        help="how detection is tuned, instead of the holter.toml in this folder",
+    )
+    parser.add_argument(
+        "--project", default="default", metavar="NAME", help="the runs are tuned as those of this project"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the answer to stdout, problems to stderr; 3 when no PATH held anything readable."""
+    try:
+        tuning = load(file=arguments.settings).project(arguments.project).detection.tuning()
+    except SettingsError as error:
+        print(f"holter analyze: {error}", file=sys.stderr)
+        return EXIT_USAGE
     reports = []
-    for report in _reports(arguments.paths, arguments.until_step, arguments.metric):
+    for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning):
         _complain(report)
         reports.append(report)
         if arguments.format == "jsonl":
@@ -56,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reports(
-    paths: Sequence[Path], until_step: int | None, metrics: Sequence[str] | None
+    paths: Sequence[Path], until_step: int | None, metrics: Sequence[str] | None, tuning: Tuning
 ) -> Iterator[Report]:
     for path in paths:
         gathered = gather(path, until_step=until_step)
@@ -67,13 +85,14 @@ def _reports(
                 "are they several? Give each as a PATH of its own",
                 file=sys.stderr,
             )
+        data = as_told(gathered.data, tuning)
         yield Report(
             path=str(path),
             run=path.resolve().name,
             attempts=gathered.attempts,
             points=gathered.points,
-            data=gathered.data,
-            findings=[finding for finding in find(gathered.data) if _wanted(finding, metrics)],
+            data=data,
+            findings=[finding for finding in find(data, tuning=tuning) if _wanted(finding, metrics)],
             unreadable=gathered.unreadable,
         )
 

@@ -12,9 +12,11 @@ from sqlalchemy.orm import Session
 from holter.server.api.answers import Answer, Problem
 from holter.server.api.shapes import Incident as IncidentShape
 from holter.server.api.shapes import Incidents, IncidentState, Severity
-from holter.server.incidents.reading import read_incident, read_incidents
+from holter.server.incidents.present import finding_of
+from holter.server.incidents.reading import incident_row, read_incident, read_incidents
 from holter.server.models import Incident
 from holter.server.parts import OfServer, Parts
+from holter.tuning import planned
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
 LIST_LIMIT = 1000
@@ -102,6 +104,20 @@ def close(incident_id: Id, parts: OfServer, request: Request, body: ByWithText |
     """Done with it: it stays closed unless it gets worse."""
     text = body.text if body else ""
     return Answer(parts.incidents.close(incident_id, by=_by(parts, request, body), text=text))
+
+
+@router.post("/incidents/{incident_id}/planned", responses=ONE)
+def planned_after_all(
+    incident_id: Id, parts: OfServer, request: Request, body: ByWithText | None = None
+) -> Answer:
+    """It was planned: closed, and expected in these steps of the run, so that it does not come back."""
+    by, note = _by(parts, request, body), body.text.strip() if body else ""
+    with Session(parts.engine) as session:
+        row = incident_row(session, incident_id)
+    parts.expected.announce(row.run_id, planned(finding_of(row), note=note), by=by)
+    closed = parts.incidents.close(incident_id, by=by, text=note or "This was planned.")
+    parts.analysis.look_soon(row.run_id)
+    return Answer(closed)
 
 
 @router.post("/incidents/{incident_id}/reopen", responses=ONE)

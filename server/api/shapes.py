@@ -287,6 +287,29 @@ class Incidents(Shape):
     incidents: list[Incident]
 
 
+class ExpectedEvent(Shape):
+    """An event that is planned. `scope` says who announced it; those of settings have no `id`."""
+
+    id: int | None
+    scope: Literal["run", "project", "settings"]
+    kinds: list[str]
+    what: str | None
+    metric: str
+    from_step: int
+    to_step: int | None
+    every: int | None
+    lasting: int | None
+    note: str
+    added_at: float | None
+    added_by: str | None
+
+
+class ExpectedEvents(Shape):
+    """Everything that is planned for a run or a project."""
+
+    expected: list[ExpectedEvent]
+
+
 class Accepted(Shape):
     """A batch that is durable. `duplicate`: it had come before, and changed nothing."""
 

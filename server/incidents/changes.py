@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from holter.tuning import Expected
 from holter.types import Finding, Kind, Severity
 
 RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
@@ -99,10 +100,17 @@ class Change:
         return frozenset(line.type for line in self.lines)
 
 
-def changes(known: Sequence[Known], found: Sequence[Found], *, over: bool = False) -> list[Change]:
+def changes(
+    known: Sequence[Known],
+    found: Sequence[Found],
+    *,
+    over: bool = False,
+    planned: Sequence[Expected] = (),
+) -> list[Change]:
     """What the newest look at a run changes; nothing for incidents that stay as they are.
 
-    `over` says that the run is finished, which ends a stall without the run having gone on.
+    `over` says that the run is finished, which ends a stall without the run having gone on. `planned`
+    says why something that was found is not found any more.
     """
     pairs, vanished = _match(known, found)
     result = []
@@ -111,7 +119,7 @@ def changes(known: Sequence[Known], found: Sequence[Found], *, over: bool = Fals
         if change is not None:
             result.append(change)
     lost = (item for item in vanished if item.state is State.OPEN and item.word is not Event.REOPENED)
-    result.extend(_vanished(item, over=over) for item in lost)
+    result.extend(_vanished(item, over=over, planned=planned) for item in lost)
     return result
 
 
@@ -223,10 +231,22 @@ def _turned(state: State, found: Found) -> Line:
     return Line(type=Event.CLOSED, text="For information only: it needs nobody.")
 
 
-def _vanished(known: Known, *, over: bool) -> Change:
+def _vanished(known: Known, *, over: bool, planned: Sequence[Expected]) -> Change:
+    finding = known.finding
+    slack = max(finding.detected_step - finding.start_step, 0)
+    plan = next((event for event in planned if event.covers(finding, slack=slack)), None)
+    if plan is not None:
+        line = Line(
+            type=Event.WITHDRAWN, text=f"This was planned: {plan.note}" if plan.note else "This was planned."
+        )
+        return Change(known=known, found=None, state=State.CLOSED, lines=(line,))
     if known.finding.kind is Kind.STALL and not over:
         line = Line(type=Event.RECOVERED, text="New points arrived: the run goes on.")
         return Change(known=known, found=None, state=State.RECOVERED, lines=(line,))
     ended = over and known.finding.kind is Kind.STALL
-    text = "The run is finished." if ended else "With all points seen, this is no longer found."
+    text = (
+        "The run is finished."
+        if ended
+        else "With all points seen, and as detection is tuned now, this is no longer found."
+    )
     return Change(known=known, found=None, state=State.CLOSED, lines=(Line(type=Event.WITHDRAWN, text=text),))

@@ -18,6 +18,7 @@ from holter.server.incidents.rows import known_of, plain_found, write_finding, w
 from holter.server.models.incidents import Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.models.points import Run
+from holter.tuning import Expected
 from holter.types import Severity
 
 _logger = logging.getLogger(__name__)
@@ -41,12 +42,19 @@ class Incidents:
         self._listeners.append(listener)
 
     def fold(
-        self, run_id: int, found: Sequence[Found], *, live: bool = True, over: bool = False
+        self,
+        run_id: int,
+        found: Sequence[Found],
+        *,
+        live: bool = True,
+        over: bool = False,
+        planned: Sequence[Expected] = (),
     ) -> list[dict[str, Any]]:
         """Make a run's incidents say what the newest look found; returns those that changed, as JSON.
 
         `live`: the run's points arrive as they are logged, so that people want to hear of it now.
-        `over`: the run is finished. Folding the same findings again changes nothing.
+        `over`: the run is finished. `planned`: why something may no longer be found. Folding the same
+        findings again changes nothing.
         """
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
             # replicas that look at one run at once, and people, take turns; SQLite has one writer anyway
@@ -56,7 +64,7 @@ class Incidents:
             known = [known_of(row, words.get(row.id)) for row in rows.values()]
             changed: list[Incident] = []
             events: dict[int, frozenset[Event]] = {}
-            for change in changes(known, [plain_found(item) for item in found], over=over):
+            for change in changes(known, [plain_found(item) for item in found], over=over, planned=planned):
                 row = self._apply(session, run_id, rows, change)
                 changed.append(row)
                 events[row.id] = change.events

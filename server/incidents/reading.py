@@ -17,12 +17,17 @@ class UnknownIncidentError(LookupError):
     """There is no incident of this number."""
 
 
-def read_incident(session: Session, incident_id: int) -> dict[str, Any]:
-    """One incident as JSON. Raises UnknownIncidentError."""
+def incident_row(session: Session, incident_id: int) -> Incident:
+    """One incident as it is stored. Raises UnknownIncidentError."""
     row = session.get(Incident, incident_id)
     if row is None:
         raise UnknownIncidentError(f"There is no incident {incident_id}.")
-    return read_incidents(session, [row])[0]
+    return row
+
+
+def read_incident(session: Session, incident_id: int) -> dict[str, Any]:
+    """One incident as JSON. Raises UnknownIncidentError."""
+    return read_incidents(session, [incident_row(session, incident_id)])[0]
 
 
 def read_incidents(session: Session, rows: Sequence[Incident]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from holter.server.models.access import Token
 from holter.server.models.base import Base
+from holter.server.models.expected import ExpectedEvent
 from holter.server.models.incidents import Analysis, Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.models.points import (
@@ -26,6 +27,7 @@ __all__ = [
     "Attempt",
     "Base",
     "Chunk",
+    "ExpectedEvent",
     "Incident",
     "IncidentEvent",
     "LogEntry",

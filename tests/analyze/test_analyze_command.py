@@ -195,3 +195,70 @@ def test_a_folder_of_several_runs_is_pointed_out(runs: Path) -> None:
     assert done.returncode == 0
     assert f"{runs}: the logs of 3 folders (calm, slow, spiky) are taken for one run" in done.stderr
     assert "taken for one run" not in analyze(runs / "spiky").stderr
+
+
+class TestTuned:
+    """holter.toml says the same to `holter analyze` as to the server."""
+
+    def kinds(self, *words: object, cwd: Path) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "holter", "analyze", *map(str, words), "--format", "jsonl"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=cwd,
+        )
+        assert done.returncode == 0, done.stderr
+        return [finding["kind"] for finding in json.loads(done.stdout)["findings"]]
+
+    def test_by_the_holter_toml_of_the_folder_for_the_project_named(self, runs: Path, tmp_path: Path) -> None:
+        (tmp_path / "holter.toml").write_text('[projects."llm-*".detection]\nignore = ["spike_fast"]\n')
+        assert self.kinds(runs / "spiky", cwd=tmp_path) == ["spike_fast"]
+        assert self.kinds(runs / "spiky", "--project", "llm-7b", cwd=tmp_path) == []
+
+    def test_by_a_file_that_is_named(self, runs: Path, tmp_path: Path) -> None:
+        file = tmp_path / "tuned.toml"
+        file.write_text(
+            '[projects."*".detection]\nfast_recovery_steps = 10\n'
+            '[[projects."*".detection.expected]]\nwhat = "maintenance"\nfrom_step = 900\n'
+        )
+        assert self.kinds(runs / "spiky", "--settings", file, cwd=tmp_path) == ["spike_slow"]
+        assert self.kinds(runs / "slow", "--settings", file, cwd=tmp_path) == []
+
+    def test_a_role_that_was_told_is_drawn_too(self, runs: Path, tmp_path: Path) -> None:
+        speed = speed_curve(np.random.default_rng(0), 2000)
+        speed[1000:] *= 0.8
+        clock = 1.7e9 + np.cumsum(2e5 / speed)
+        write(tmp_path / "log.csv", {"step": np.arange(2000), "wall_time": clock, "my_tps": speed})
+        file = tmp_path / "tuned.toml"
+        file.write_text('[projects."*".detection.metrics]\nmy_tps = "throughput"\n')
+        done = analyze(tmp_path / "log.csv", "--settings", file, "--format", "html")
+        assert "<figcaption>my_tps</figcaption>" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("said", "says"),
+        [
+            ("sensitivity = 20", "projects.*.detection: sensitivity: a number from 0.1 to 10"),
+            ('ignore = ["stal"]', "projects.*.detection.ignore.0: Input should be 'spike_fast'"),
+            ("colour = 1", "projects.*.detection.colour: there is no such setting"),
+            ('[projects."*".detection.metric."a*"]\nignored = true', "metric.a*.ignored: there is no such"),
+            (
+                '[[projects."*".detection.expected]]\nkind = "stall"',
+                "expected.0: from_step, to_step or every",
+            ),
+        ],
+    )
+    def test_what_cannot_be_used_is_named_with_its_table(
+        self, runs: Path, tmp_path: Path, said: str, says: str
+    ) -> None:
+        file = tmp_path / "tuned.toml"
+        file.write_text(f'[projects."*".detection]\n{said}\n')
+        done = analyze(runs / "calm", "--settings", file)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert str(file) in done.stderr
+
+    def test_a_file_that_is_not_there_is_named(self, runs: Path, tmp_path: Path) -> None:
+        done = analyze(runs / "calm", "--settings", tmp_path / "none.toml")
+        assert done.returncode == 2
+        assert "none.toml: there is no such file" in done.stderr

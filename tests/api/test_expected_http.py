@@ -1,0 +1,180 @@
+"""Expected events over HTTP: what is planned raises nothing, and what was planned does not come back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from holter.server.api import shapes
+from holter.server.parts import Parts
+from holter.settings import Settings
+from holter.types import Batch, Column, Delivery, SeriesKey
+from tests.detectors.curves import loss_curve
+
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+SPIKE = 1500
+
+
+@pytest.fixture
+def settings(database_url: str) -> Settings:
+    """The tests of this file run on SQLite and on PostgreSQL."""
+    detection = {"expected": [{"what": "evaluation", "every": 1000, "lasting": 50, "note": "held-out set"}]}
+    return Settings(database_url=database_url, projects={"llm*": {"detection": detection}})
+
+
+def deliver(parts: Parts, *, attempt: int = 0, first: int = 0, last: int = 3000, project: str = "llm") -> int:
+    """A loss with a spike, steps `first` to `last`; the run's number."""
+    loss = loss_curve(np.random.default_rng(attempt), 3000)
+    loss[SPIKE : SPIKE + 30] += 4.0
+    times = time.time() - 3000 + np.arange(first, last, dtype=float) + 600 * attempt
+    batch = Batch(
+        steps=np.arange(first, last),
+        times=times,
+        columns=(Column(key=SeriesKey("loss"), values=loss[first:last]),),
+        attempt=str(attempt),
+    )
+    delivery = Delivery(
+        project=project, run="104b", writer="w", batch_id=f"{attempt}-{first}-{last}", batch=batch
+    )
+    return int(parts.store.accept(delivery).run_id)
+
+
+class Run:
+    """A run with a spike on a server."""
+
+    def __init__(self, parts: Parts, address: str, **which: Any) -> None:
+        self.parts = parts
+        self.number = deliver(parts, **which)
+        self.address = f"{address}/api/v1"
+        self.id = httpx.get(f"{self.address}/runs").json()["runs"][0]["id"]
+
+    def incidents(self) -> list[dict[str, Any]]:
+        """All of them, after a look."""
+        self.parts.analysis.analyze(self.number)
+        found: list[dict[str, Any]] = self.ask("GET", f"/runs/{self.id}/incidents")["incidents"]
+        return found
+
+    def ask(self, method: str, path: str, body: object = None, *, status: int = 200) -> Any:
+        answer = httpx.request(method, f"{self.address}{path}", json=body)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def expect(self, status: int = 200, /, **body: Any) -> Any:
+        return self.ask("POST", f"/runs/{self.id}/expected", body, status=status)
+
+
+def test_what_is_announced_raises_nothing(settings: Settings, serve: Serve) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=1000)
+        announced = run.expect(what="learning rate", from_step=1490, to_step=1510, note="decay")
+        TypeAdapter(shapes.ExpectedEvent).validate_python(announced)
+        assert (announced["scope"], announced["note"], "spike_slow" in announced["kinds"]) == (
+            "run",
+            "decay",
+            True,
+        )
+        deliver(parts, first=1000)
+        assert run.incidents() == []
+
+
+def test_an_open_incident_that_was_planned_is_withdrawn_with_the_note(
+    settings: Settings, serve: Serve
+) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=SPIKE + 10)
+        (incident,) = run.incidents()
+        assert incident["state"] == "open"
+        run.expect(kind="spike_fast", from_step=SPIKE, to_step=SPIKE, note="decay")
+        (incident,) = run.incidents()
+        assert incident["state"] == "closed"
+        assert (incident["events"][-1]["type"], incident["events"][-1]["text"]) == (
+            "withdrawn",
+            "This was planned: decay",
+        )
+
+
+def test_an_incident_that_was_planned_is_closed_and_does_not_come_back_in_the_next_attempt(
+    settings: Settings, serve: Serve
+) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=SPIKE + 10)
+        (incident,) = run.incidents()
+        path = f"/incidents/{incident['id']}/planned"
+        closed = run.ask("POST", path, {"by": "ana", "text": "data switch"})
+        assert (closed["state"], closed["events"][-1]["by"], closed["events"][-1]["text"]) == (
+            "closed",
+            "ana",
+            "data switch",
+        )
+        run.ask("POST", path, {"by": "ana", "text": "data switch"})  # a second click changes nothing
+        own = [one for one in run.ask("GET", f"/runs/{run.id}/expected")["expected"] if one["scope"] == "run"]
+        assert [(one["metric"], one["from_step"], one["note"], one["added_by"]) for one in own] == [
+            ("loss", SPIKE, "data switch", "ana")
+        ]
+        deliver(parts, first=SPIKE + 10, last=SPIKE + 20)
+        deliver(parts, attempt=1, first=1000)
+        assert [(one["id"], one["state"]) for one in run.incidents()] == [(incident["id"], "closed")]
+
+
+def test_what_is_withdrawn_is_spoken_of_again(settings: Settings, serve: Serve) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=1000)
+        announced = run.expect(what="data switch", from_step=1400, to_step=1600)
+        deliver(parts, first=1000)
+        assert run.incidents() == []
+        left = run.ask("DELETE", f"/runs/{run.id}/expected/{announced['id']}")
+        assert [one["scope"] for one in left["expected"]] == ["settings"]
+        assert [one["kind"] for one in run.incidents()] == ["spike_fast"]
+        run.ask("DELETE", f"/runs/{run.id}/expected/{announced['id']}", status=404)
+
+
+def test_a_project_s_plans_hold_for_its_runs_beside_those_of_the_settings(
+    settings: Settings, serve: Serve
+) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=1000)
+        plan = {"kind": ["spike_fast", "spike_slow"], "every": 500, "lasting": 40}
+        announced = run.ask("POST", "/projects/llm/expected", plan)
+        deliver(parts, first=1000)
+        assert run.incidents() == []
+        answer = run.ask("GET", f"/runs/{run.id}/expected")
+        TypeAdapter(shapes.ExpectedEvents).validate_python(answer)
+        assert [(one["scope"], one["every"]) for one in answer["expected"]] == [
+            ("project", 500),
+            ("settings", 1000),
+        ]
+        assert run.ask("GET", "/projects/llm/expected") == answer
+        run.ask("DELETE", f"/runs/{run.id}/expected/{announced['id']}", status=404)
+        left = run.ask("DELETE", f"/projects/llm/expected/{announced['id']}")
+        assert [one["scope"] for one in left["expected"]] == ["settings"]
+        assert len(run.incidents()) == 1
+
+
+def test_plans_of_one_run_say_nothing_about_another(settings: Settings, serve: Serve) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=1000)
+        run.expect(kind="spike_fast", from_step=SPIKE)
+        deliver(parts, first=1000)
+        other = Run(parts, address, project="other")
+        assert run.incidents() == []
+        assert len(other.incidents()) == 1
+        assert other.ask("GET", f"/runs/{other.id}/expected") == {"expected": []}
+
+
+def test_what_cannot_be_expected_is_refused_with_a_reason(settings: Settings, serve: Serve) -> None:
+    with serve(settings) as (parts, address):
+        run = Run(parts, address, last=100)
+        assert "kind or what" in run.expect(422, from_step=3)["detail"][0]["msg"]
+        assert "not 'stal'" in run.expect(422, kind="stal", from_step=3)["detail"][0]["msg"]
+        assert run.expect(422, kind="stall", from_step=3, colour=1)["detail"][0]["loc"][-1] == "colour"
+        run.ask("GET", "/projects/none/expected", status=404)
+        run.ask("POST", "/projects/none/expected", {"kind": "stall", "from_step": 3}, status=404)
+        run.ask("GET", "/runs/none/expected", status=404)
+        run.ask("POST", "/incidents/999/planned", status=404)
