@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,3 +52,9 @@ def rows_upto(series: Series, place: Place) -> int:
     attempt, step = place
     span = span_of(series, attempt)
     return span.first + int(np.searchsorted(series.step[span.rows], step, side="right"))
+
+
+def settled(series: Sequence[Series]) -> Place:
+    """Up to where each of some series has come, none of them empty: what comes next comes after it, if they
+    are logged side by side."""
+    return min(place_of(one, len(one) - 1) for one in series)

@@ -56,7 +56,7 @@ class Points(NamedTuple):
 
 
 def cut_into_blocks(cut: Cut, points: Points, *, after: int) -> tuple[list[Block], Cut]:
-    """The whole blocks among all points in rows from `cut.row` up to, not including, `after`; how to go on."""
+    """The whole blocks among all points from row `cut.row` to `after` (not included), and how to go on."""
     row, step, value, stretch, group = points
     edges = np.flatnonzero(np.diff(stretch)) + 1
     starts, ends = np.append(0, edges), np.append(edges, len(stretch))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import place_of, rows_upto, span_of
+from holter.detectors.places import place_of, rows_upto, settled, span_of
 from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.levels import Departure, Watch
 from holter.detectors.throughput.work import Regimes, regimes_of, work_of
@@ -52,11 +52,13 @@ class Throughput:
         mark = trail.newest(both)
         sensitivity = self.tuning.of(series.key.metric).sensitivity
         scan = mark.state if mark else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
-        if len(series) and (mark is None or mark.rows[0] < len(series)):
-            scan = scan.and_then(series, regimes)
-            last = place_of(series, len(series) - 1)
-            rows = (len(series), *(rows_upto(one, last) for one in both[1:]))
-            trail.keep(Mark(scan, rows, upto=last if both[1:] else None))
+        done = mark.rows[0] if mark else 0
+        # what the one that is behind will say still counts; and it may have ended for good
+        for place in sorted({settled(both), place_of(series, len(series) - 1)} if len(series) else ()):
+            upto = rows_upto(series, place)
+            if upto > done:
+                scan, done = scan.and_then(series, regimes, upto), upto
+                trail.keep(Mark(scan, tuple(rows_upto(one, place) for one in both), upto=place))
         for departure in scan.watch.departures:
             yield _finding(series, departure)
 
@@ -70,15 +72,16 @@ class _Scan:
     cut: Cut = field(default_factory=Cut)
     warm: tuple[int, int] = (-1, 0)
 
-    def and_then(self, series: Series, regimes: Regimes) -> _Scan:
+    def and_then(self, series: Series, regimes: Regimes, upto: int) -> _Scan:
+        """What is known after so many rows."""
         first = self.cut.row
-        good = _good(series.value[first:])
+        good = _good(series.value[first:upto])
         row = first + np.flatnonzero(good)
         attempt, step = series.attempt[row], series.step[row]
-        regime = regimes.at(series, first)[good]
+        regime = regimes.at(series, slice(first, upto))[good]
         stretch = _stretches(attempt, step, regime, self.warm)
         points = Points(row=row, step=step, value=_costs(series, row), stretch=stretch, group=regime)
-        blocks, cut = cut_into_blocks(self.cut, points, after=len(series))
+        blocks, cut = cut_into_blocks(self.cut, points, after=upto)
         watch = self.watch
         if blocks:
             watch = watch.copy()

@@ -30,13 +30,13 @@ class Regimes:
     changes: tuple[tuple[Place, int], ...] = ()
     latest: tuple[float, ...] = ()
 
-    def at(self, series: Series, first: int) -> IntArray:
-        """The number of the regime at each row of a series from `first` on, from what was known there."""
-        attempt, step = series.attempt[first:], series.step[first:]
+    def at(self, series: Series, rows: slice) -> IntArray:
+        """The number of the regime at some rows of a series, from what was known there."""
+        attempt, step = series.attempt[rows], series.step[rows]
         regime = np.zeros(len(step), dtype=np.int64)
         if not len(step):
             return regime
-        begun = bisect_right(self.changes, place_of(series, first), key=lambda change: change[0])
+        begun = bisect_right(self.changes, place_of(series, rows.start), key=lambda change: change[0])
         for (since, from_step), number in self.changes[max(begun - 1, 0) :]:
             regime[(attempt > since) | ((attempt == since) & (step >= from_step))] = number
         return regime
