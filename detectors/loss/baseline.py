@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import median_filter
 
+from holter.detectors.loss.tails import NOWHERE, Reach, reach_of
 from holter.types import FloatArray, IntArray
 
 MEMORY = 1024
@@ -26,8 +27,8 @@ _TREND = 384
 _SHAPED = 160
 """Points before which the noise is taken for normal."""
 _KEPT = 4096 + 512
-_DEEPEST = 3
-"""Lone points whose mean depth says how far noise reaches: one may be chance, more need a longer memory."""
+_ALIKE = 0.5
+"""Correlation of neighbours from which on more points are needed to tell how far means wander."""
 _PULLED_IN = 4.0
 """Points count for at most so many sigma in a mean: one outlier alone never makes a level."""
 _NORMAL_MAD = 1.4826
@@ -43,8 +44,7 @@ class Noise:
     `spread` >= 1 is the standard deviation of scores pulled in to a few sigma, by which heavy tails
     widen the standard error of means; `wander8`, `wander32`, `wander128` >= 1 are what it is multiplied by
     for so many points and more, which neighbours that resemble each other make larger still. `alike` is
-    how much they do: the correlation of neighbours, from 0 to 1. `reach` is how many sigmas lone points
-    have lain below their neighbours: no bad batch lowers a loss, so that is how far noise alone goes.
+    how much they do: the correlation of neighbours, from 0 to 1. `reach` is how far noise places lone points.
     """
 
     sigma: float
@@ -55,7 +55,7 @@ class Noise:
     wander32: float = 1.0
     wander128: float = 1.0
     alike: float = 0.0
-    reach: float = 0.0
+    reach: Reach = NOWHERE
 
     def error(self, points: int) -> float:
         """The standard error of a mean of so many pulled-in points times the root of their number."""
@@ -91,24 +91,19 @@ def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: 
     known = known - np.median(known)
     upper, far = np.quantile(known, (0.975, 0.995))
     bounded = np.clip(known, -_PULLED_IN, _PULLED_IN)
+    alike = float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + _TINY), 0, 1))
+    # neighbours that resemble each other say little that is new
+    latest = pulled[-MEMORY if alike < _ALIKE else 0 :]
     return replace(
         _shaped(sigma, float(upper), float(far)),
         spread=max(1.0, float(np.std(bounded))),
-        wander8=_wander(pulled[-MEMORY:] / sigma, 8, 32),
-        wander32=_wander(pulled[-MEMORY:] / sigma, 32, 96),
+        wander8=_wander(latest / sigma, 8, 32),
+        wander32=_wander(latest / sigma, 32, 96),
         # of few such means the curve of a young loss would make too much
         wander128=_wander(pulled / sigma, 128, 256, fewest=24),
-        alike=float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + _TINY), 0, 1)),
-        reach=_reach(all_known),
+        alike=alike,
+        reach=reach_of(all_known),
     )
-
-
-def _reach(score: FloatArray) -> float:
-    """How far below both their neighbours the deepest of the points [n >= 3] lie; a fall, whose points all
-    lie low, does not count."""
-    beside = np.minimum(np.minimum(score[:-2], score[2:]), 0.0)
-    depth = beside - score[1:-1]
-    return max(0.0, float(np.mean(np.partition(depth, -_DEEPEST)[-_DEEPEST:])))
 
 
 def _shaped(sigma: float, upper: float, far: float) -> Noise:

@@ -11,22 +11,13 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainccinv
 
-from holter.detectors.loss.baseline import FEWEST, History, Noise
+from holter.detectors.loss.baseline import History, Noise
+from holter.detectors.loss.evidence import OUTLIER, lone, means, sums
 from holter.detectors.loss.recovery import DRIFT, Return, follow, unfollowed
 from holter.detectors.loss.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
-SHORT = (1, 2, 3, 5)
-"""Points whose surprises are added up."""
-_WINDOWS = (
-    *((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128)),
-    *((256, 0), (256, 256), (512, 512), (512, 1536)),
-)
-"""Points whose mean is held against the mean before them, and the points left out between: a slow rise
-would raise its own reference."""
-_FAR_BACK = max(2 * max(64, points) + points + gap for points, gap in _WINDOWS)
 _SLOW = 32
 _LOOK_BACK = 512
 """The level before a rise seen by that many points or more is the lowest within so many points."""
@@ -36,11 +27,13 @@ _GRIDS = ((64, 8), (4096, 64), (65536, 512), (np.inf, 2048))
 
 @dataclass(frozen=True, kw_only=True)
 class Alarm:
-    """Evidence for an excursion: `strength` over 1, at point `at`, by the last `width` points."""
+    """Evidence for an excursion: `strength` over 1, at point `at`, by the last `width` points; `explained`
+    where it is a lone point such as this noise has."""
 
     at: int
     width: int
     strength: float
+    explained: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +41,7 @@ class Excursion:
     """One departure from the level `baseline`; `start` and `detected` index the stretch's points.
 
     `belief` is what other series multiplied its evidence by. `resumed`: it began with the attempt.
-    `down`: it lies below the level, not above.
+    `down`: it lies below the level, not above. `explained`: it began with a point that the noise explains.
     """
 
     attempt: int
@@ -62,6 +55,7 @@ class Excursion:
     belief: float = 1.0
     resumed: bool = False
     down: bool = False
+    explained: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -123,12 +117,6 @@ def excursions_of(
         latest = scan.history
 
 
-def worth_a_word(level: FloatArray, points: int) -> FloatArray:
-    """The least rise over so many points that a person would speak of: 10 % for one, 2 % for hundreds."""
-    share: float = 0.02 + 0.08 / float(np.sqrt(points))
-    return share * np.abs(level) + _TINY
-
-
 class _Scan:
     """Goes through one stretch; keeps the history, and copies of it at the steps where others begin."""
 
@@ -153,8 +141,6 @@ class _Scan:
             noise = self.history.noise(int(self.spacing[at]))
             values = self.stretch.value[at:upto]
             centres = self.history.centres(values)
-            if noise is not None and self.entry is not None and not self.is_low:
-                yield from self._low(at, upto, noise)
             if noise is not None and self.entry is not None and not self.is_low:
                 yield from self._low(at, upto, noise)
             alarm = None if noise is None else self._alarm(at, values, centres, noise)
@@ -208,19 +194,27 @@ class _Scan:
     def _alarm(self, at: int, values: FloatArray, centres: FloatArray, noise: Noise) -> Alarm | None:
         strength = np.zeros(len(values))
         width = np.zeros(len(values), dtype=np.int64)
-        looks = [*self._short(values, centres, noise), *self._long(values, centres, noise)]
+        what = (self.history, values, centres, noise)
+        looks = [*sums(*what), *means(*what), *lone(*what)]
         if self.entry is not None and at < LR_POINTS:
             known = self.stretch.value[: at + len(values)]
-            looks.append((_RESUMED, self.entry.strength(known, noise)[at:]))
+            looks.insert(0, (_RESUMED, self.entry.strength(known, noise)[at:]))
         for points, found in looks:
-            better = found > strength
+            # an outlier is what nothing else explains
+            better = (found > strength) & ((points != OUTLIER) | (strength < 1))
             strength[better], width[better] = found[better], points
         strength *= self.belief[at : at + len(values)]
         loud = np.flatnonzero(strength >= 1)
         if not len(loud):
             return None
         first = int(loud[0])
-        return Alarm(at=at + first, width=int(width[first]), strength=min(float(strength[first]), 1e6))
+        points, explained = int(width[first]), bool(width[first] == OUTLIER)
+        return Alarm(
+            at=at + first,
+            width=1 if explained else points,
+            strength=min(float(strength[first]), 1e6),
+            explained=explained,
+        )
 
     def _low(self, at: int, upto: int, noise: Noise) -> Iterator[Excursion]:
         """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
@@ -246,58 +240,6 @@ class _Scan:
             returns=unfollowed(len(self.stretch.step)),
         )
 
-    def _short(
-        self, values: FloatArray, centres: FloatArray, noise: Noise
-    ) -> Iterator[tuple[int, FloatArray]]:
-        residual = np.concatenate((self.history.residual[-SHORT[-1] :], values - centres))
-        surprise = np.minimum(noise.surprise(residual), 1e6)
-        lone = residual < self._reach(noise)
-        sums = np.concatenate(([0.0], np.cumsum(residual)))
-        known = len(residual) - len(values)
-        for points in SHORT:
-            if points <= known:
-                ends = np.arange(known + 1, len(residual) + 1)
-                rise = (sums[ends] - sums[ends - points]) / points
-                # points that follow each other repeat the same surprise
-                asked = (1 - noise.alike) * _ASKED[points] + noise.alike * points * _ASKED[1]
-                # what noise may do to a lone point is not enough
-                counted = np.where(lone, np.minimum(surprise, _LONE * asked), surprise)
-                total = np.concatenate(([0.0], np.cumsum(counted)))
-                found = (total[ends] - total[ends - points]) / asked
-                yield points, np.minimum(found, rise / worth_a_word(centres, points))
-        excess = values - centres
-        # one batch that is a fifth above the level is an event, whatever the tail above says
-        yield 1, np.minimum(excess / (0.2 * np.abs(centres) + _TINY), excess / self._far_out(noise))
-
-    def _far_out(self, noise: Noise) -> float:
-        """How far out a point is that no tail explains: further while few points are known."""
-        return max(8 * noise.sigma * (1 + 128 / max(self.history.count, 1)), self._reach(noise))
-
-    def _reach(self, noise: Noise) -> float:
-        """How far out the noise may place a lone point: further than it was seen to, on the other side."""
-        return _BEYOND * noise.reach * noise.sigma * (1 + _UNSEEN / max(self.history.count, 1))
-
-    def _long(
-        self, values: FloatArray, centres: FloatArray, noise: Noise
-    ) -> Iterator[tuple[int, FloatArray]]:
-        reach = 4.0 * noise.sigma
-        pulled = centres + np.clip(values - centres, -reach, reach)
-        both = np.concatenate((self.history.pulled[-_FAR_BACK:], pulled))
-        total = np.concatenate(([0.0], np.cumsum(both)))
-        ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
-        for points, gap in _WINDOWS:
-            end = ends - points - gap
-            before = np.minimum(max(64, 2 * points), end)
-            enough = before >= max(FEWEST, points)
-            if not enough.any():
-                break
-            now = (total[ends] - total[ends - points]) / points
-            earlier = (total[end] - total[np.maximum(end - before, 0)]) / np.maximum(before, 1)
-            error = noise.error(points) * np.sqrt(1 / points + 1 / np.maximum(before, 1))
-            rise = now - earlier
-            found = np.minimum(rise / (_ASKED_OF_MEANS * error), rise / worth_a_word(centres, points))
-            yield points, np.where(enough, found, 0.0)
-
     def _open(
         self, at: int, alarm: Alarm, values: FloatArray, centres: FloatArray, noise: Noise
     ) -> Excursion:
@@ -306,11 +248,11 @@ class _Scan:
         self.history = self.history.accept(values[:seen], centres[:seen], self.spacing[at : alarm.at], noise)
         start = self._onset(alarm, noise)
         near = LR_POINTS if self.entry is not None and self.entry.doubtful else FIRST_POINTS
-        resumed = self.entry is not None and start < near
+        resumed = self.entry is not None and start < near and not alarm.explained
         if resumed:
             start = 0
         self.history = self.history.without_last(alarm.at - start)
-        self.entry = None
+        self.entry = self.entry if alarm.explained else None
         baseline = self._level(alarm) if len(self.history.pulled) else float(values[0])
         return Excursion(
             attempt=self.stretch.attempt,
@@ -322,6 +264,7 @@ class _Scan:
             strength=alarm.strength,
             belief=float(self.belief[alarm.at]),
             resumed=resumed,
+            explained=alarm.explained,
             returns=follow(
                 self.stretch.step[start:],
                 self.stretch.value[start:],
@@ -384,15 +327,5 @@ class _Scan:
         return history.accept(values, history.centres(values), self.spacing[first:upto], noise)
 
 
-_ASKED_OF_MEANS = 5.5
-"""Standard errors; that is a chance of 1 in 5e7 where the noise is normal."""
-_BEYOND, _UNSEEN = 1.7, 300
-"""Times as far as noise has reached below, where Student's t4 places one of 20,000 points; and the points
-known for which that is doubled."""
-_LONE = 0.7
-"""Share of the evidence asked for that a point within the reach of the noise may give at most."""
-_TINY = 1e-30
 _RESUMED = 0
 """In place of a width: the evidence is held against the level before the restart."""
-_ASKED = {points: float(gammainccinv(points, 1e-8)) for points in SHORT}
-"""Sums of -ln p of so many points are Gamma distributed; exceeded once in 1e8 by chance."""

@@ -10,6 +10,7 @@ from holter.detectors.tuning import Tuning
 from holter.types import Kind, Severity
 
 _SEVERITY = {
+    Kind.OUTLIER_BATCH: Severity.INFO,
     Kind.SPIKE_FAST: Severity.INFO,
     Kind.SPIKE_SLOW: Severity.WARNING,
     Kind.SPIKE_UNRECOVERED: Severity.CRITICAL,
@@ -19,6 +20,8 @@ _SEVERITY = {
 KINDS = frozenset(_SEVERITY)
 _SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 8
 """A spike is at half of its height sooner; what takes longer is a drift."""
+_LONE = 1
+"""Points of an outlier."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +47,21 @@ def verdict_on(excursion: Excursion, stretch: Stretch, tuning: Tuning) -> Verdic
         is_fast = lasted - max(between, 0) < tuning.fast_recovery_steps
         kind = Kind.SPIKE_FAST if is_fast else Kind.SPIKE_SLOW
         settled = int(step[returns.confirmed])
+    if _is_outlier(excursion):
+        kind = Kind.OUTLIER_BATCH
     if excursion.resumed:
         kind, settled = Kind.RESUME_ARTIFACT, int(stretch.step[excursion.detected])
     severity = _SEVERITY[kind]
     if kind is Kind.SPIKE_FAST and lasted is None:
         severity = Severity.WARNING
     return Verdict(kind=kind, severity=severity, classified_step=settled, recovery_steps=lasted)
+
+
+def _is_outlier(excursion: Excursion) -> bool:
+    """Whether it is, as far as is known, one point that the noise explains, with the next one back."""
+    returns = excursion.returns
+    first_back = returns.last if returns.back is None else returns.back
+    return excursion.explained and first_back <= _LONE
 
 
 def _provisional(excursion: Excursion, stretch: Stretch, tuning: Tuning, elapsed: int) -> Kind:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from holter.detectors.loss.nonfinite import NonfiniteDetector
+from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, RunData, Series, SeriesKey, labels_of
 
 Floats = NDArray[np.float64]
@@ -113,3 +115,16 @@ def prefix(run: RunData, *, attempt: int, step: int) -> RunData:
 def identity(finding: Finding) -> tuple[object, ...]:
     """What never changes about a finding once it was spoken."""
     return finding.metric, finding.labels, finding.attempt, finding.start_step, finding.detected_step
+
+
+def found_in(run: RunData) -> list[Finding]:
+    """What the detectors of the loss find, in the order in which they spoke."""
+    found = [*SpikeDetector().detect(run), *NonfiniteDetector().detect(run)]
+    return sorted(found, key=lambda finding: (finding.attempt, finding.detected_step))
+
+
+def the_one_in(run: RunData) -> Finding:
+    """The only finding there is."""
+    findings = found_in(run)
+    assert len(findings) == 1, [(one.kind.value, one.attempt, one.start_step) for one in findings]
+    return findings[0]

@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from holter.detectors.loss.nonfinite import NonfiniteDetector
-from holter.detectors.loss.spike import SpikeDetector
-from holter.types import Finding, Kind, RunData, Severity
-from tests.detectors.loss.curves import curve, decay, falling, prefix, run_of
+from holter.types import Kind, RunData, Severity
+from tests.detectors.loss.curves import curve, decay, falling, found_in, prefix, run_of, the_one_in
 
 POINTS = 3000
-
-
-def found_in(run: RunData) -> list[Finding]:
-    found = [*SpikeDetector().detect(run), *NonfiniteDetector().detect(run)]
-    return sorted(found, key=lambda finding: (finding.attempt, finding.detected_step))
-
-
-def the_one_in(run: RunData) -> Finding:
-    findings = found_in(run)
-    assert len(findings) == 1, [(one.kind.value, one.attempt, one.start_step) for one in findings]
-    return findings[0]
 
 
 def plateau(at: int, height: float, points: int = POINTS) -> np.ndarray:
