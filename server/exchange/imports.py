@@ -20,6 +20,7 @@ from holter.server.store.intake import digest_of
 from holter.types import Batch, Delivery
 
 _PROJECT = "default"
+_COMPACTED = 250_000  # points
 
 
 class ImportRefusedError(ValueError):
@@ -108,7 +109,7 @@ class _Task:
 
     def store_points(self, parts: Iterator[tuple[int, Batch]], known: int | None) -> int:
         """Store batch by batch; how many points."""
-        points = 0
+        points = waiting = 0
         for index, (attempt, batch) in enumerate(parts):
             if index == 0 and known is not None and not self.had("0", known):
                 raise ImportRefusedError(
@@ -122,6 +123,10 @@ class _Task:
             if receipt.attempt != attempt and not receipt.duplicate:
                 raise ImportRefusedError(f"attempt {attempt} would become attempt {receipt.attempt}")
             points += batch.points
+            waiting += batch.points
+            if waiting >= _COMPACTED:  # a log that has grown takes more memory to compact
+                self.store.compact(receipt.run_id)
+                waiting = 0
         if not points:
             raise ImportRefusedError("it holds no points")
         return points

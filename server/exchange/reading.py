@@ -13,12 +13,11 @@ import msgspec
 import numpy as np
 
 from holter.server.exchange.export import FORMAT, need_pyarrow
-from holter.server.exchange.pieces import PIECE
 from holter.server.exchange.rows import Rows, key_from
 from holter.types import SeriesKey, labels_of
 
 _MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
-_END = "\n]}\n"
+_LINES = 32_768  # at once: as Python's objects they are large
 Head = Mapping[str, Any]
 Said = tuple[SeriesKey, int, int, float | None, float | str | None]
 
@@ -49,30 +48,39 @@ def _read_csv(path: Path) -> Iterator[Rows]:
         names = next(lines, [])
         if missing := {"metric", "step", "value"} - set(names):
             raise ValueError(f"line 1: no column {', '.join(sorted(missing))}")
-        place = {name: names.index(name) for name in names}
+        first = 2
+        while portion := list(islice(lines, _LINES)):
+            try:
+                yield _of_lines(names, portion)
+            except (ValueError, OverflowError):
+                for number, line in enumerate(portion, start=first):  # which one it was
+                    _tried(number, names, line)
+                raise
+            first += len(portion)
 
-        def said() -> Iterator[Said]:
-            for line in lines:
-                try:
-                    yield _of_line(line, place)
-                except (ValueError, IndexError) as error:
-                    raise ValueError(f"line {lines.line_num}: {error}") from error
 
-        yield from _portions(said())
+def _tried(number: int, names: Sequence[str], line: list[str]) -> None:
+    try:
+        _of_lines(names, [line])
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"line {number}: {error}") from error
 
 
-def _of_line(line: Sequence[str], place: Mapping[str, int]) -> Said:
-    def get(name: str, default: str) -> str:
-        return line[place[name]] if name in place else default
-
-    time = get("time", "")
-    key = key_from(get("metric", ""), get("labels", ""))
-    return (
-        key,
-        int(get("attempt", "0")),
-        int(get("step", "")),
-        float(time) if time else None,
-        get("value", ""),
+def _of_lines(names: Sequence[str], lines: Sequence[list[str]]) -> Rows:
+    size = len(lines)
+    if any(len(line) != len(names) for line in lines):
+        raise ValueError(f"expected {len(names)} cells")
+    given = dict(zip(names, zip(*lines, strict=True), strict=True))
+    series = list(zip(given["metric"], given.get("labels", [""] * size), strict=True))
+    places = {pair: at for at, pair in enumerate(dict.fromkeys(series))}
+    times = (float(one) if one else np.nan for one in given.get("time", [""] * size))
+    return Rows(
+        keys=[key_from(*pair) for pair in places],
+        which=np.fromiter((places[pair] for pair in series), dtype=np.int64, count=size),
+        attempt=np.fromiter(map(int, given.get("attempt", "0" * size)), dtype=np.int64, count=size),
+        step=np.fromiter(map(int, given["step"]), dtype=np.int64, count=size),
+        time=np.fromiter(times, dtype=np.float64, count=size),
+        value=np.fromiter(map(float, given["value"]), dtype=np.float64, count=size),
     )
 
 
@@ -132,7 +140,7 @@ def _of_piece(piece: Mapping[str, Any]) -> Iterator[Said]:
 
 def _portions(points: Iterable[Said]) -> Iterator[Rows]:
     held = iter(points)
-    while portion := list(islice(held, PIECE)):
+    while portion := list(islice(held, _LINES)):
         keys, attempt, step, time, value = zip(*portion, strict=True)
         places = {key: at for at, key in enumerate(dict.fromkeys(keys))}
         yield Rows(

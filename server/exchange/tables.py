@@ -72,7 +72,9 @@ def read_table(path: Path) -> tuple[dict[str, Any] | None, Iterator[Rows]]:
         if is_parquet:
             held = parquet.ParquetFile(path)
             schema = held.schema_arrow
-            batches = held.iter_batches(batch_size=PIECE)
+            # group by group: as a whole it would be read ahead
+            groups = range(held.num_row_groups)
+            batches = (one for at in groups for one in held.iter_batches(PIECE, [at], use_threads=False))
         else:
             reader = pa.ipc.open_file(pa.memory_map(str(path)))
             schema = reader.schema
