@@ -1,10 +1,10 @@
-"""`holter db`: upgrade, back up, restore or check the database."""
+"""`holter db`: everything about the database and what it keeps."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,12 +12,15 @@ from sqlalchemy import Engine, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from holter.commands.serve import refuse
-from holter.server.backup import BackupError, back_up, restore
 from holter.server.database import connect, is_missing
+from holter.server.keeping.backup import BackupError, back_up, restore
+from holter.server.keeping.move import MoveError, move
 from holter.server.migrate import upgrade
 from holter.server.parts import make_folder
 from holter.server.store import Store
 from holter.settings import Settings, SettingsError, load
+
+Action = Callable[[argparse.Namespace, Engine, Settings], int]
 
 
 def add_database_flags(parser: argparse.ArgumentParser) -> None:
@@ -29,44 +32,82 @@ def add_database_flags(parser: argparse.ArgumentParser) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One action each."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    upgrading = actions.add_parser(
-        "upgrade", help="bring the tables to this version (a server does it itself)"
-    )
+    actions.add_parser("upgrade", help="bring the tables to this version (a server does it itself)")
     backing_up = actions.add_parser("backup", help="write everything to one file, also while a server runs")
     backing_up.add_argument("file", type=Path)
     restoring = actions.add_parser("restore", help="read a backup into an empty database, of either kind")
     restoring.add_argument("file", type=Path)
-    checking = actions.add_parser("check", help="read everything and compare checksums and counts")
-    for action in (upgrading, backing_up, restoring, checking):
+    moving = actions.add_parser("move", help="copy everything into an empty database, of either kind")
+    moving.add_argument("--to", metavar="URL", required=True, help="where to, e.g. postgresql+psycopg://…")
+    actions.add_parser("check", help="read everything and compare checksums and counts")
+    for action in actions.choices.values():
         add_database_flags(action)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1: it could not be done, or the check found something."""
-    migrate = arguments.action in {"upgrade", "check"}
+    migrate = arguments.action not in {"backup", "restore", "move"}
     make = arguments.action in {"upgrade", "restore"}
     with on_database(arguments, migrate=migrate, make=make) as (engine, settings):
         try:
-            if arguments.action == "backup":
-                rows = back_up(engine, arguments.file)
-                print(f"{arguments.file}: {rows} rows, {arguments.file.stat().st_size / 1e6:.1f} MB")
-            elif arguments.action == "restore":
-                print(f"{restore(engine, arguments.file)} rows restored from {arguments.file}")
-            elif arguments.action == "check":
-                return _check(engine)
-            else:
-                print(f"{_shown(settings)} is up to date")
-        except BackupError as error:
+            return _ACTIONS[arguments.action](arguments, engine, settings)
+        except (BackupError, MoveError) as error:
             return refuse(str(error))
+
+
+def _upgrade(_: argparse.Namespace, __: Engine, settings: Settings) -> int:
+    print(f"{_shown(settings.database)} is up to date")
     return 0
 
 
-def _check(engine: Engine) -> int:
+def _back_up(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
+    rows = back_up(engine, arguments.file)
+    print(f"{arguments.file}: {rows} rows, {arguments.file.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def _restore(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
+    print(f"{restore(engine, arguments.file)} rows restored from {arguments.file}")
+    return 0
+
+
+def _move(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> int:
+    try:
+        target = connect(load({"database_url": arguments.to}).database)
+    except (SettingsError, ValueError) as error:
+        return refuse(str(error))
+    if target.url == engine.url:
+        return refuse(f"{_shown(arguments.to)} is where everything is already")
+    try:
+        counts = move(engine, target)
+    except SQLAlchemyError as error:
+        return refuse(f"{_shown(arguments.to)} cannot be used: {_said(error)}")
+    finally:
+        target.dispose()
+    for table, rows in counts.items():
+        print(f"{table:<16}{rows:>12}")
+    print(
+        f"{sum(counts.values())} rows moved to {_shown(arguments.to)}; every row, checksum and count compared"
+    )
+    print(f"{_shown(settings.database)} is as it was: set database_url to the new address, then remove it")
+    return 0
+
+
+def _check(_: argparse.Namespace, engine: Engine, __: Settings) -> int:
     problems = Store(engine).check()
     for problem in problems:
         print(problem)
     print(f"{len(problems)} problems" if problems else "every checksum and count holds")
     return 1 if problems else 0
+
+
+_ACTIONS: Mapping[str, Action] = {
+    "upgrade": _upgrade,
+    "backup": _back_up,
+    "restore": _restore,
+    "move": _move,
+    "check": _check,
+}
 
 
 @contextmanager
@@ -80,7 +121,8 @@ def on_database(
     try:
         settings = load({"data_dir": arguments.data_dir, "database_url": arguments.database_url})
         if not make and is_missing(settings.database):
-            sys.exit(refuse(f"{_shown(settings)} is not there: say where with --data-dir or --database-url"))
+            where = _shown(settings.database)
+            sys.exit(refuse(f"{where} is not there: say where with --data-dir or --database-url"))
         make_folder(settings)
         engine = connect(settings.database)
     except (SettingsError, ValueError) as error:
@@ -90,11 +132,14 @@ def on_database(
             upgrade(engine)
         yield engine, settings
     except SQLAlchemyError as error:
-        said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        sys.exit(refuse(f"{_shown(settings)} cannot be used: {said}"))
+        sys.exit(refuse(f"{_shown(settings.database)} cannot be used: {_said(error)}"))
     finally:
         engine.dispose()
 
 
-def _shown(settings: Settings) -> str:
-    return make_url(settings.database).render_as_string(hide_password=True)
+def _said(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+
+
+def _shown(address: str) -> str:
+    return make_url(address).render_as_string(hide_password=True)

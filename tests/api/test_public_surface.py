@@ -56,6 +56,7 @@ FLAGS = {
     "db upgrade": DATABASE_FLAGS,
     "db backup": DATABASE_FLAGS | {"file"},
     "db restore": DATABASE_FLAGS | {"file"},
+    "db move": DATABASE_FLAGS | {"--to"},
     "db check": DATABASE_FLAGS,
     "token create": DATABASE_FLAGS | {"name"},
     "token list": DATABASE_FLAGS,

@@ -13,19 +13,25 @@ from typing import Any, BinaryIO
 
 import msgspec
 import zstandard
-from alembic.script.revision import ResolutionError
-from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, MetaData, Table, func, inspect, select, text
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from holter.server.database import reading, writing
+from holter.server.keeping.tables import (
+    NewerTablesError,
+    NotEmptyError,
+    continue_numbering,
+    insert_rows,
+    make_empty,
+    revision_of,
+    rows_of,
+    tables_of,
+)
 from holter.server.migrate import upgrade
 
 FORMAT = 1
-PORTION = 200
 READ_BYTES = 1 << 18
 _LENGTH = struct.Struct(">I")
-_VERSIONS = "alembic_version"
 _DAMAGE = (
     *(zstandard.ZstdError, msgspec.MsgspecError, EOFError, LookupError, TypeError),
     *(DataError, IntegrityError, InterfaceError, ProgrammingError),
@@ -58,17 +64,16 @@ def back_up(engine: Engine, path: Path) -> int:
 
 
 def _write(connection: Connection, out: Any) -> int:
-    if not inspect(connection).has_table(_VERSIONS):
+    revision = revision_of(connection)
+    if revision is None:
         raise BackupError("this database has no tables of Holter: nothing to back up")
-    revision = connection.scalar(text(f"SELECT version_num FROM {_VERSIONS}"))
     _send(out, {"holter_backup": FORMAT, "revision": revision})
     counts = {}
-    for table in _tables(connection):
+    for table in tables_of(connection):
         name, columns = str(table.name), [str(column.name) for column in table.columns]
         _send(out, {"table": name, "columns": columns})
         counts[name] = 0
-        result = connection.execution_options(yield_per=PORTION).execute(select(table))
-        for portion in result.partitions(PORTION):
+        for portion in rows_of(connection, table):
             _send(out, {"rows": [list(row) for row in portion]})
             counts[name] += len(portion)
     _send(out, {"counts": counts})
@@ -86,9 +91,13 @@ def restore(engine: Engine, path: Path) -> int:
             head = next(messages, {})
             if head.get("holter_backup") != FORMAT:
                 raise BackupError(f"{path} is not a backup of this version or an earlier one")
-            _prepare(engine, head["revision"], path)
+            make_empty(engine, head["revision"])
             with writing(engine) as connection:
                 rows = _read(connection, messages)
+    except NotEmptyError as error:
+        raise BackupError(f"{error}: restore into a new one") from error
+    except NewerTablesError as error:
+        raise BackupError(f"{path} comes from a {error}") from error
     except OSError as error:
         raise BackupError(f"cannot read {path}: {error.strerror}") from error
     except _DAMAGE as error:
@@ -97,21 +106,8 @@ def restore(engine: Engine, path: Path) -> int:
     return rows
 
 
-def _prepare(engine: Engine, revision: str, path: Path) -> None:
-    if inspect(engine).has_table(_VERSIONS):
-        with reading(engine) as connection:
-            tables = _tables(connection)
-            filled = [t.name for t in tables if connection.scalar(select(func.count()).select_from(t))]
-        if filled:
-            raise BackupError(f"the database is not empty ({', '.join(filled)}): restore into a new one")
-    try:
-        upgrade(engine, revision)
-    except (CommandError, ResolutionError) as error:
-        raise BackupError(f"{path} comes from a newer Holter (tables {revision}): update first") from error
-
-
 def _read(connection: Connection, messages: Iterator[dict[str, Any]]) -> int:
-    tables = {str(table.name): table for table in _tables(connection)}
+    tables = {str(table.name): table for table in tables_of(connection)}
     counts = dict.fromkeys(tables, 0)
     expected: dict[str, int] | None = None
     name, columns = "", list[str]()
@@ -120,31 +116,14 @@ def _read(connection: Connection, messages: Iterator[dict[str, Any]]) -> int:
             name, columns = message["table"], message["columns"]
         elif "rows" in message:
             rows = [dict(zip(columns, row, strict=True)) for row in message["rows"]]
-            connection.execute(tables[name].insert(), rows)
+            insert_rows(connection, tables[name], rows)
             counts[name] += len(rows)
         else:
             expected = message["counts"]
     if counts != expected:
         raise EOFError("its counts do not hold")
-    _continue_numbering(connection, tables.values())
+    continue_numbering(connection, tables.values())
     return sum(counts.values())
-
-
-def _continue_numbering(connection: Connection, tables: Any) -> None:
-    # rows that bring their own ids do not move PostgreSQL's counters
-    if connection.dialect.name != "postgresql":
-        return
-    for table in tables:
-        if "id" in table.columns:
-            largest = select(func.coalesce(func.max(table.c.id), 0) + 1).scalar_subquery()
-            sequence = func.pg_get_serial_sequence(table.name, "id")
-            connection.execute(select(func.setval(sequence, largest, False)))
-
-
-def _tables(connection: Connection) -> list[Table]:
-    metadata = MetaData()
-    metadata.reflect(connection)
-    return [table for table in metadata.sorted_tables if table.name != _VERSIONS]
 
 
 def _send(out: BinaryIO, message: dict[str, Any]) -> None:
