@@ -13,6 +13,14 @@ Place = tuple[int, int]
 """Attempt and step: the order of the rows of every series."""
 
 
+class At(NamedTuple):
+    """A row of a series or a table, counted from its beginning, and where it stands."""
+
+    row: int
+    attempt: int
+    step: int
+
+
 class Span(NamedTuple):
     """The rows of one attempt: from `first` to `after`, the latter not included."""
 

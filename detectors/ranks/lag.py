@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from holter.detectors.places import At
+from holter.detectors.ranks.rows import Rows
 from holter.types import FloatArray, IntArray
 
-_FIRST, _CHUNK, _REMEMBERED = 8, 32, 128
+_FIRST, CHUNK, _REMEMBERED = 8, 32, 128
+_LOOK_BACK = 256
+"""Rows: what falls behind more slowly has become usual on the way."""
 _CLIP, _ALLOWANCE, _ALARM = 5.0, 1.5, 10.0
 """In units of noise. Clipped at 5, one row counts for 3.5 at most: it takes three, however far out."""
 _SMALLEST = float(np.log(1.03))
@@ -23,50 +29,75 @@ _PATIENCE, _SAME = 24, 64
 
 
 @dataclass
-class Lag:
-    """One peer behind the others; `start`, `detected`, `worst`, `end` are rows, `end` None while it lasts.
+class Cost:
+    """What the others lost over `rows` rows, in the log's unit: the time that they waited for the slow one
+    (`lost`), their own time and wait (`step`), the slow one's wait and theirs."""
 
-    `size` is the median logarithm by which it is behind in its slow rows; `together` are peers that
-    fell behind at the same time.
+    rows: int = 0
+    lost: float = 0.0
+    step: float = 0.0
+    own_wait: float = 0.0
+    others_wait: float = 0.0
+
+    def and_then(self, own: float, usual: float, own_wait: float, others_wait: float) -> Cost:
+        """With one row more."""
+        return Cost(
+            rows=self.rows + 1,
+            lost=self.lost + max(own - usual, 0.0),
+            step=self.step + usual + others_wait,
+            own_wait=self.own_wait + own_wait,
+            others_wait=self.others_wait + others_wait,
+        )
+
+
+@dataclass
+class Lag:
+    """One peer behind the others; `end` is None while it lasts.
+
+    `size` is the median logarithm by which it is behind in its slow rows, `count` how many they are;
+    `together` are peers that fell behind at the same time. `cost` is over all rows so far, `settled` up to
+    the last slow one. `slow` and `sizes` are the latest slow rows and by how much.
     """
 
     rank: int
-    start: int
-    detected: int
+    start: At
+    detected: At
     usual: float
     noise: float
     size: float
-    worst: int
-    end: int | None = None
+    worst: At
+    highest: float
+    end: At | None = None
     together: list[int] = field(default_factory=list)
+    count: int = 0
     slow: list[int] = field(default_factory=list)
+    sizes: list[float] = field(default_factory=list)
+    cost: Cost = field(default_factory=Cost)
+    settled: Cost = field(default_factory=Cost)
+    after: At | None = None
+
+    def copy(self) -> Lag:
+        return replace(self, together=self.together.copy(), slow=self.slow.copy(), sizes=self.sizes.copy())
+
+    def note(self, row: int, excess: float) -> None:
+        """One slow row more."""
+        self.count += 1
+        self.slow = [*self.slow, row][-_REMEMBERED:]
+        self.sizes = [*self.sizes, excess][-_REMEMBERED:]
 
 
-def lags(beyond: FloatArray, *, sensitivity: float = 1.0) -> list[Lag]:
-    """Peers that fall behind in `beyond` [rows, peers], logarithms over the peers' median, NaN = unknown.
+class Lags:
+    """Peers that fall behind, and what is known about every peer between two chunks of rows.
 
-    Rests on rows up to `detected`. What a peer's own usual distance and noise are is learnt from its
-    calm rows, in chunks; a peer that is far behind in the first rows already has no past to compare
-    with, and is compared with the spread among its peers.
+    What is found rests on rows up to `detected`. What a peer's own usual distance and noise are is learnt
+    from its calm rows, in chunks; a peer that is far behind in the first rows already has no past to
+    compare with, and is compared with the spread among its peers.
     """
-    watch = _Watch(beyond, sensitivity)
-    start, length = 0, _FIRST
-    while start < len(beyond):
-        stop = min(start + length, len(beyond))
-        watch.look(start, stop)
-        if stop - start < length:
-            break
-        watch.learn(start, stop)
-        start, length = stop, max(_FIRST, min(_CHUNK, stop))
-    return watch.found
 
-
-class _Watch:
-    """What is known about every peer between two chunks of rows."""
-
-    def __init__(self, beyond: FloatArray, sensitivity: float) -> None:
-        peers = beyond.shape[1]
-        self.beyond = beyond
+    def __init__(self, peers: int, sensitivity: float = 1.0) -> None:
+        self.row = 0
+        self.is_whole = True
+        self.rows: Rows | None = None
         self.sensitivity = sensitivity
         self.alarm = _ALARM / sensitivity
         self.past: FloatArray = np.full((0, peers), np.nan)
@@ -82,9 +113,56 @@ class _Watch:
         self.extremes = 0
         self.found: list[Lag] = []
 
+    def copy(self) -> Lags:
+        """Another one that knows the same, and may learn more."""
+        other = copy(self)
+        going_on = {id(lag): lag.copy() for lag in (*self.open.values(), *self.latest.values())}
+        other.found = [going_on.get(id(lag), lag) for lag in self.found]
+        other.open = {rank: going_on[id(lag)] for rank, lag in self.open.items()}
+        other.joined = {rank: going_on[id(lag)] for rank, lag in self.joined.items()}
+        other.latest = {rank: going_on[id(lag)] for rank, lag in self.latest.items()}
+        other.bursts = self.bursts.copy()
+        other.rows = None if self.rows is None else self.rows.before(self.row, _LOOK_BACK)
+        return other
+
+    def over(self, rows: Rows) -> Iterator[Lags]:
+        """Itself after each whole chunk of the rows that follow, and after all of them, as if the last chunk
+        were whole: what it says then is no basis to go on from."""
+        self.rows = rows if self.rows is None else self.rows.and_then(rows)
+        upto = self.row + len(rows.step)
+        while self.row + self._length <= upto:
+            start, stop = self.row, self.row + self._length
+            self.look(start, stop)
+            self.learn(start, stop)
+            self.row = stop
+            yield self
+        rest = self.copy() if self.row < upto else self
+        if self.row < upto:
+            rest.rows = self.rows
+            rest.look(self.row, upto)
+            rest.row, rest.is_whole = upto, False
+        yield rest
+
+    @property
+    def _length(self) -> int:
+        return max(_FIRST, min(CHUNK, self.row))
+
+    def _index(self, row: int) -> int:
+        """Where a row stands among those that are kept."""
+        assert self.rows is not None
+        return row - self.rows.first
+
+    def _at(self, row: int) -> At:
+        assert self.rows is not None
+        return self.rows.at(row)
+
+    def _beyond(self, first: int, stop: int) -> FloatArray:
+        assert self.rows is not None
+        return self.rows.beyond[self._index(first) : self._index(stop)]
+
     def look(self, start: int, stop: int) -> None:
         """Follow who is behind, and find who falls behind, in these rows."""
-        chunk = self.beyond[start:stop]
+        chunk = self._beyond(start, stop)
         with np.errstate(invalid="ignore"):
             distance = (chunk - self.usual) / self.noise
         z = np.clip(distance, -_CLIP, _CLIP) - _ALLOWANCE
@@ -116,7 +194,8 @@ class _Watch:
         """Speak if, since the sum was last at zero, the peer is behind by enough."""
         zeros = np.flatnonzero(sums <= 0)
         begun = row - len(sums) + 2 + int(zeros[-1]) if len(zeros) else int(self.begun[rank])
-        excess = self.beyond[begun : row + 1, rank] - self.usual[rank]
+        begun = max(begun, row - _LOOK_BACK + 1)
+        excess = self._beyond(begun, row + 1)[:, rank] - self.usual[rank]
         excess = excess[np.isfinite(excess)]
         if float(np.mean(excess)) > 0.9 * _SMALLEST / self.sensitivity:
             self._speak(rank, begun, row, float(np.median(excess)))
@@ -129,7 +208,8 @@ class _Watch:
         peers = len(self.sum)
         # how often this happens to anyone, were it but once more than seen without this peer
         often = (self.extremes - len(bursts) + 1) / ((row + 1) * peers)
-        excess = float(np.median(self.beyond[bursts, rank] - self.usual[rank]))
+        behind = self._beyond(row - _WITHIN + 1, row + 1) if row >= _WITHIN else self._beyond(0, row + 1)
+        excess = float(np.median(behind[np.array(bursts) - row - 1, rank] - self.usual[rank]))
         if len(bursts) < 3 or excess < _SMALLEST / self.sensitivity:
             return
         if _at_least(len(bursts), _WITHIN * often) * peers < _BY_CHANCE:
@@ -137,25 +217,26 @@ class _Watch:
             self._speak(rank, bursts[0], row, excess)
 
     def _speak(self, rank: int, begun: int, row: int, size: float) -> None:
-        together = next((lag for lag in self.open.values() if abs(lag.start - begun) <= 2), None)
+        together = next((lag for lag in self.open.values() if abs(lag.start.row - begun) <= 2), None)
         latest = self.latest.get(rank)
         if together is not None:
             together.together.append(rank)
             self.joined[rank] = together
-        elif latest is not None and latest.end is not None and self._same(latest, begun):
+        elif latest is not None and latest.end is not None and self._same(latest.end, latest, begun):
             latest.end = None
-            latest.slow.append(begun)
+            latest.note(begun, float(self._beyond(begun, begun + 1)[0, rank] - latest.usual))
             self.open[rank] = latest
             self._recall(latest, begun, row)
         else:
             lag = Lag(
                 rank=rank,
-                start=begun,
-                detected=row,
+                start=self._at(begun),
+                detected=self._at(row),
                 usual=float(self.usual[rank]),
                 noise=float(self.noise[rank]),
                 size=size,
-                worst=row,
+                worst=self._at(row),
+                highest=float(self._beyond(row, row + 1)[0, rank] - self.usual[rank]),
             )
             self.open[rank] = self.latest[rank] = lag
             self.found.append(lag)
@@ -165,43 +246,47 @@ class _Watch:
         for earlier in range(begun, row + 1):
             self._follow(lag, earlier)
 
-    def _same(self, latest: Lag, begun: int) -> bool:
-        assert latest.end is not None
-        return begun - latest.end <= max(_SAME, latest.end - latest.start)
+    def _same(self, end: At, latest: Lag, begun: int) -> bool:
+        return begun - end.row <= max(_SAME, end.row - latest.start.row)
 
     def _follow(self, lag: Lag, row: int) -> None:
         """Note a slow row; end the lag when none has come for longer than its own gaps suggest."""
-        excess = float(self.beyond[row, lag.rank] - lag.usual)
-        last = lag.slow[-1] if lag.slow else lag.detected
+        excess = float(self._beyond(row, row + 1)[0, lag.rank] - lag.usual)
+        last = lag.slow[-1] if lag.slow else lag.detected.row
+        lag.cost = self._cost(lag, row)
         if excess > max(lag.size / 2, 2 * lag.noise, _SMALLEST / 2):
-            lag.slow.append(row)
-            recent = self.beyond[lag.slow[-_REMEMBERED:], lag.rank] - lag.usual
-            lag.size = float(np.median(recent))
-            if excess >= self.beyond[lag.worst, lag.rank] - lag.usual:
-                lag.worst = row
+            lag.note(row, excess)
+            lag.settled = lag.cost
+            lag.size = float(np.median(lag.sizes))
+            if excess >= lag.highest:
+                lag.worst, lag.highest = self._at(row), excess
+        elif row == last + 1:
+            lag.after = self._at(row)
         elif row - last > self._patience(lag):
-            lag.end = last + 1
+            lag.end = lag.after
             for rank in (lag.rank, *lag.together):
                 self.open.pop(rank, None)
                 self.joined.pop(rank, None)
 
-    def _patience(self, lag: Lag) -> int:
-        gaps = np.diff(lag.slow[-_REMEMBERED:])
-        return max(_PATIENCE, 3 * int(gaps.max()) if len(gaps) else 0)
+    def _cost(self, lag: Lag, row: int) -> Cost:
+        assert self.rows is not None
+        at = self._index(row)
+        own, usual = float(self.rows.own[at, lag.rank]), float(self.rows.usual[at])
+        if not self.rows.has_waits:
+            return lag.cost.and_then(own, usual, 0.0, 0.0) if np.isfinite(own + usual) else lag.cost
+        own_wait, waiting = float(self.rows.wait[at, lag.rank]), float(self.rows.waiting[at])
+        known = np.isfinite(own + usual + waiting + own_wait)
+        return lag.cost.and_then(own, usual, own_wait, waiting) if known else lag.cost
 
-    def _end(self, lag: Lag, last: int) -> None:
-        lag.end = last + 1
-        for rank in (lag.rank, *lag.together):
-            self.open.pop(rank, None)
-            self.joined.pop(rank, None)
-            self.sum[rank] = 0.0
+    def _patience(self, lag: Lag) -> int:
+        gaps = np.diff(lag.slow)
+        return max(_PATIENCE, 3 * int(gaps.max()) if len(gaps) else 0)
 
     def learn(self, start: int, stop: int) -> None:
         """Take the chunk's calm rows as what is usual for each peer."""
         calm = self._calm()
-        self.past = np.concatenate([self.past, np.where(calm, self.beyond[start:stop], np.nan)])[
-            -_REMEMBERED:
-        ]
+        learnt = np.where(calm, self._beyond(start, stop), np.nan)
+        self.past = np.concatenate([self.past, learnt])[-_REMEMBERED:]
         known = np.isfinite(self.past).sum(axis=0) >= _FIRST
         if start == 0:
             self._compare_with_peers(stop)
@@ -233,7 +318,7 @@ class _Watch:
         spread = max(1.4826 * float(np.median(np.abs(distance))), 0.01)
         behind = np.flatnonzero(distance > max(_FROM_THE_START, 6 * spread) / self.sensitivity)
         if len(behind) <= max(1, len(distance) // 8):
-            self.noise[behind] = spread
+            self.noise = np.where(np.isin(np.arange(len(distance)), behind), spread, self.noise)
             for rank in behind.tolist():
                 self.past[:, rank] = np.nan
                 self._speak(rank, 0, stop - 1, float(distance[rank]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from holter.detectors.places import Place
 from holter.metrics import Role, role_of
-from holter.types import FloatArray, IntArray, RunData, SeriesKey
+from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,6 +21,20 @@ class Ranks:
     step: IntArray
     value: FloatArray
 
+    def part(self, first: int, last: int) -> Ranks:
+        """The rows from `first` to `last`, the latter not included."""
+        rows = slice(first, last)
+        return Ranks(keys=self.keys, attempt=self.attempt[rows], step=self.step[rows], value=self.value[rows])
+
+    def rows_upto(self, place: Place) -> int:
+        """How many rows stand at a place or before it."""
+        first, after = map(int, np.searchsorted(self.attempt, (place[0], place[0] + 1)))
+        return first + int(np.searchsorted(self.step[first:after], place[1], side="right"))
+
+    def place_before(self, row: int) -> Place | None:
+        """Where the row before one stands, None where there is none."""
+        return (int(self.attempt[row - 1]), int(self.step[row - 1])) if row > 0 else None
+
 
 def rank_of(key: SeriesKey) -> str | None:
     """The rank a series belongs to, None if it speaks for the whole run."""
@@ -28,13 +43,18 @@ def rank_of(key: SeriesKey) -> str | None:
 
 def by_rank(run: RunData, role: Role) -> Iterator[Ranks]:
     """Every metric of this role that at least three ranks log, with what all of them logged."""
+    for series in series_by_rank(run, role):
+        yield table_of(series)
+
+
+def series_by_rank(run: RunData, role: Role) -> list[list[Series]]:
+    """The ranks' series of every metric of this role that at least three ranks log."""
     metrics: dict[str, list[SeriesKey]] = {}
-    for key in sorted(run.series, key=_by_number):
-        if rank_of(key) is not None and role_of(key) is role and len(run.series[key]):
+    chosen = [key for key in run.series if role_of(key) is role and rank_of(key) is not None]
+    for key in sorted(chosen, key=_by_number):
+        if len(run.series[key]):
             metrics.setdefault(key.metric, []).append(key)
-    for keys in metrics.values():
-        if len(keys) >= 3:
-            yield _matrix(run, tuple(keys))
+    return [[run.series[key] for key in keys] for keys in metrics.values() if len(keys) >= 3]
 
 
 def _by_number(key: SeriesKey) -> tuple[str, int, SeriesKey]:
@@ -42,21 +62,27 @@ def _by_number(key: SeriesKey) -> tuple[str, int, SeriesKey]:
     return key.metric, int(rank) if rank is not None and rank.isdecimal() else -1, key
 
 
-def _matrix(run: RunData, keys: tuple[SeriesKey, ...]) -> Ranks:
-    series = [run.series[key] for key in keys]
-    first = series[0]
-    if all(
-        np.array_equal(one.step, first.step) and np.array_equal(one.attempt, first.attempt) for one in series
-    ):
-        value = np.stack([one.value for one in series], axis=1)
-        return Ranks(keys=keys, attempt=first.attempt, step=first.step, value=value)
-    attempts = np.concatenate([one.attempt for one in series])
-    steps = np.concatenate([one.step for one in series])
-    places, row = np.unique(np.stack([attempts, steps]), axis=1, return_inverse=True)
+def table_of(series: Sequence[Series], first: Sequence[int] = (), last: Sequence[int] = ()) -> Ranks:
+    """What the ranks logged as one table; of each only the rows from `first` to `last`, the latter not
+    included, where they are given."""
+    begins, ends = first or [0] * len(series), last or [len(one) for one in series]
+    parts = [slice(begin, end) for begin, end in zip(begins, ends, strict=True)]
+    steps = [one.step[part] for one, part in zip(series, parts, strict=True)]
+    attempts = [one.attempt[part] for one, part in zip(series, parts, strict=True)]
+    values = [one.value[part] for one, part in zip(series, parts, strict=True)]
+    keys = tuple(one.key for one in series)
+    if len({len(step) for step in steps}) == 1 and _all_equal(steps) and _all_equal(attempts):
+        return Ranks(keys=keys, attempt=attempts[0], step=steps[0], value=np.stack(values, axis=1))
+    both = np.stack([np.concatenate(attempts), np.concatenate(steps)])
+    places, row = np.unique(both, axis=1, return_inverse=True)
     value = np.full((places.shape[1], len(keys)), np.nan)
-    column = np.repeat(np.arange(len(keys)), [len(one) for one in series])
-    value[row.ravel(), column] = np.concatenate([one.value for one in series])
+    column = np.repeat(np.arange(len(keys)), [len(step) for step in steps])
+    value[row.ravel(), column] = np.concatenate(values)
     return Ranks(keys=keys, attempt=places[0], step=places[1], value=value)
+
+
+def _all_equal(arrays: list[IntArray]) -> bool:
+    return bool((np.stack(arrays) == arrays[0]).all())
 
 
 def peer_median(ranks: Ranks) -> FloatArray:
@@ -70,8 +96,8 @@ def peer_median(ranks: Ranks) -> FloatArray:
     return np.where(count >= max(3, (len(ranks.keys) + 1) // 2), median, np.nan)
 
 
-def beyond_peers(ranks: Ranks) -> FloatArray:
+def beyond_peers(ranks: Ranks, median: FloatArray) -> FloatArray:
     """Logarithm of each value over the median of its row [rows, ranks]; NaN where it says nothing."""
     good = np.isfinite(ranks.value) & (ranks.value > 0)
-    beyond: FloatArray = np.log(np.where(good, ranks.value, np.nan)) - np.log(peer_median(ranks))[:, None]
+    beyond: FloatArray = np.log(np.where(good, ranks.value, np.nan)) - np.log(median)[:, None]
     return beyond

@@ -8,13 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.ranks.lag import Lag, lags
-from holter.detectors.ranks.ranks import Ranks, beyond_peers, by_rank, peer_median
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import rows_upto
+from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
+from holter.detectors.ranks.ranks import Ranks, rank_of, series_by_rank, table_of
+from holter.detectors.ranks.rows import rows_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
-from holter.types import Finding, Kind, RunData, SeriesKey, Severity
+from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
 _MAJOR = 0.1
+_APART = (0, 32, 256, 2048, 16_384)
+"""Rows from the newest at which what is known is kept."""
 
 
 @dataclass(frozen=True)
@@ -29,27 +34,50 @@ class Straggler:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STRAGGLER})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per slow rank, or per group of ranks that became slow together."""
-        waits = list(by_rank(run, Role.COLLECTIVE_TIME))
-        timed = list(by_rank(run, Role.COMPUTE_TIME)) or list(by_rank(run, Role.STEP_TIME))
-        for ranks in timed:
-            yield from self._in_ranks(ranks, next((one for one in waits if _same_rows(one, ranks)), None))
+        memory = memory or Memory()
+        waits = series_by_rank(run, Role.COLLECTIVE_TIME)
+        timed = series_by_rank(run, Role.COMPUTE_TIME) or series_by_rank(run, Role.STEP_TIME)
+        for series in timed:
+            same = next((wait for wait in waits if _ranks(wait) == _ranks(series)), [])
+            yield from self._in_ranks(series, same, memory)
         if not timed:
             for wait in waits:
-                yield from self._in_ranks(_hurry(wait), None)
+                yield from self._in_ranks(wait, [], memory, turned=True)
 
-    def _in_ranks(self, ranks: Ranks, wait: Ranks | None) -> Iterator[Finding]:
-        sensitivity = self.tuning.of(ranks.keys[0].metric).sensitivity
-        found = lags(beyond_peers(ranks), sensitivity=sensitivity)
-        for lag in sorted(found, key=lambda one: one.detected):
-            yield _finding(ranks, wait, lag)
+    def _in_ranks(
+        self, series: list[Series], wait: list[Series], memory: Memory, *, turned: bool = False
+    ) -> Iterator[Finding]:
+        lags = self._scanned(series, wait, memory, turned=turned)
+        for lag in sorted(lags.found, key=lambda one: one.detected.row):
+            yield _finding(series, lag, lags.row, has_waits=bool(wait))
+
+    def _scanned(self, series: list[Series], wait: list[Series], memory: Memory, *, turned: bool) -> Lags:
+        metric, both = series[0].key.metric, [*series, *wait]
+        trail: Trail[Lags] = memory.trail((self.name, metric), both)
+        mark = trail.newest(both)
+        first = mark.rows if mark else (0,) * len(both)
+        lags = mark.state.copy() if mark else Lags(len(series), self.tuning.of(metric).sensitivity)
+        ranks = table_of(series, first[: len(series)])
+        begin, end = lags.row, lags.row + len(ranks.step)
+        waits = table_of(wait, first[len(series) :]) if wait else None
+        rows = rows_of(_hurry(ranks) if turned else ranks, waits, begin)
+        for after in lags.over(rows):
+            lags = after
+            place = ranks.place_before(lags.row - begin)
+            if lags.is_whole and place is not None and _worth_a_mark(end - lags.row):
+                trail.keep(Mark(lags.copy(), tuple(rows_upto(one, place) for one in both), upto=place))
+        return lags
 
 
-def _same_rows(one: Ranks, other: Ranks) -> bool:
-    return one.value.shape == other.value.shape and bool(
-        np.array_equal(one.step, other.step) and np.array_equal(one.attempt, other.attempt)
-    )
+def _worth_a_mark(left: int) -> bool:
+    # a rank that is behind takes marks back that its rows come before: one lies further back than it
+    return any(0 <= left - apart < CHUNK for apart in _APART)
+
+
+def _ranks(series: list[Series]) -> list[str | None]:
+    return [rank_of(one.key) for one in series]
 
 
 def _hurry(wait: Ranks) -> Ranks:
@@ -58,33 +86,34 @@ def _hurry(wait: Ranks) -> Ranks:
         return Ranks(keys=wait.keys, attempt=wait.attempt, step=wait.step, value=1 / wait.value)
 
 
-def _finding(ranks: Ranks, wait: Ranks | None, lag: Lag) -> Finding:
-    key, step = ranks.keys[lag.rank], ranks.step
+def _finding(series: list[Series], lag: Lag, rows: int, *, has_waits: bool) -> Finding:
+    """The finding of a lag, with so many rows seen."""
+    key, start = series[lag.rank].key, lag.start.step
     slower = float(np.expm1(lag.size))
-    last = len(step) if lag.end is None else lag.end
-    end = None if lag.end is None else int(step[min(lag.end, len(step) - 1)])
-    duty = min(1.0, len(lag.slow) / max(last - lag.start, 1))
-    cost = _cost(ranks, wait, lag, last)
+    last = rows if lag.end is None else lag.end.row
+    end = None if lag.end is None else lag.end.step
+    duty = min(1.0, lag.count / max(last - lag.start.row, 1))
+    cost = _cost(lag.cost if lag.end is None else lag.settled, has_waits=has_waits)
     evidence = {
         "slower_by": slower,
         "noise": lag.noise,
         "duty": duty,
-        "ranks": [_number(ranks.keys[rank]) for rank in (lag.rank, *lag.together)],
+        "ranks": [_number(series[rank].key) for rank in (lag.rank, *lag.together)],
         **cost,
     }
     return Finding(
         kind=Kind.STRAGGLER,
         metric=key.metric,
         labels=key.labels,
-        attempt=int(ranks.attempt[lag.start]),
-        start_step=int(step[lag.start]),
-        peak_step=int(step[lag.worst]),
+        attempt=lag.start.attempt,
+        start_step=start,
+        peak_step=lag.worst.step,
         end_step=end,
-        detected_step=int(step[lag.detected]),
-        classified_step=int(step[lag.detected]),
+        detected_step=lag.detected.step,
+        classified_step=lag.detected.step,
         severity=Severity.CRITICAL if slower >= _MAJOR else Severity.WARNING,
         confidence=min(0.99, 0.7 + 0.03 * lag.size / lag.noise),
-        summary=_summary(key, slower, duty, cost.get("share_of_step_lost"), (int(step[lag.start]), end)),
+        summary=_summary(key, slower, duty, cost.get("share_of_step_lost"), (start, end)),
         advice="Look at this rank's node: clocks, temperature, other processes. Drain it if it stays slow.",
         evidence=evidence,
     )
@@ -95,24 +124,18 @@ def _number(key: SeriesKey) -> int | str:
     return int(rank) if rank.isdecimal() else rank
 
 
-def _cost(ranks: Ranks, wait: Ranks | None, lag: Lag, last: int) -> dict[str, float]:
+def _cost(cost: Cost, *, has_waits: bool) -> dict[str, float]:
     """What the others lose: time a step, in the log's unit, and as a share where waits are logged too."""
-    rows = slice(lag.start, last)
-    usual, own = peer_median(ranks)[rows], ranks.value[rows, lag.rank]
-    known = np.isfinite(usual) & np.isfinite(own)
-    if wait is not None:
-        waiting = peer_median(wait)[rows]
-        known &= np.isfinite(waiting)
-    if not known.any():
+    if not cost.rows:
         return {}
-    lost = float(np.mean(np.maximum(own - usual, 0.0)[known]))
-    if wait is None:
-        return {"lost_per_step": lost}
+    lost = {"lost_per_step": cost.lost / cost.rows}
+    if not has_waits:
+        return lost
     return {
-        "lost_per_step": lost,
-        "share_of_step_lost": lost / float(np.median((usual + waiting)[known])),
-        "own_wait": float(np.median(wait.value[rows, lag.rank][known])),
-        "others_wait": float(np.median(waiting[known])),
+        **lost,
+        "share_of_step_lost": cost.lost / cost.step,
+        "own_wait": cost.own_wait / cost.rows,
+        "others_wait": cost.others_wait / cost.rows,
     }
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from holter.detectors.places import At
 from holter.types import FloatArray, IntArray
 
 BLOCK = 8
@@ -17,13 +18,14 @@ SHORT, LONG = 2, 8
 
 
 class Block(NamedTuple):
-    """A block of a group, between which and other groups nothing is compared; `first`, `last` are rows.
+    """A block of a group, between which and other groups nothing is compared; its first and last row.
 
     `short` and `long` are what the last 2 and 8 blocks of the group show: their median, of two the lower
     one, so that one slow block is no new level. NaN where there are fewer.
     """
 
     group: int
+    attempt: int
     first: int
     last: int
     first_step: int
@@ -31,6 +33,14 @@ class Block(NamedTuple):
     median: float
     short: float
     long: float
+
+    @property
+    def begin(self) -> At:
+        return At(self.first, self.attempt, self.first_step)
+
+    @property
+    def end(self) -> At:
+        return At(self.last, self.attempt, self.last_step)
 
     def shown(self, scale: int) -> float:
         """What the last `scale` blocks show: 1, 2 or 8 of them."""
@@ -46,9 +56,10 @@ class Cut(NamedTuple):
 
 class Points(NamedTuple):
     """Points [n] to be cut: rows with something to say. A block lies within a stretch, a range of equal
-    numbers; negative ones are left out."""
+    numbers, of one attempt; negative ones are left out."""
 
     row: IntArray
+    attempt: IntArray
     step: IntArray
     value: FloatArray
     stretch: IntArray
@@ -57,7 +68,7 @@ class Points(NamedTuple):
 
 def cut_into_blocks(cut: Cut, points: Points, *, after: int) -> tuple[list[Block], Cut]:
     """The whole blocks among all points from row `cut.row` to `after` (not included), and how to go on."""
-    row, step, value, stretch, group = points
+    row, attempt, step, value, stretch, group = points
     edges = np.flatnonzero(np.diff(stretch)) + 1
     starts, ends = np.append(0, edges), np.append(edges, len(stretch))
     firsts = [
@@ -76,7 +87,8 @@ def cut_into_blocks(cut: Cut, points: Points, *, after: int) -> tuple[list[Block
     median = np.median(value[first[:, None] + np.arange(BLOCK)], axis=1)
     latest = dict(cut.latest)
     short, long = _trailing(median, group[first], latest)
-    columns = (group[first], row[first], row[last], step[first], step[last], median, short, long)
+    rows = (attempt[first], row[first], row[last], step[first], step[last])
+    columns = (group[first], *rows, median, short, long)
     blocks = [Block._make(one) for one in zip(*(column.tolist() for column in columns), strict=True)]
     return blocks, Cut(go_on, tuple(sorted(latest.items())))
 

@@ -13,9 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from holter.detectors.places import At
 from holter.detectors.throughput.blocks import BLOCK, LONG, SHORT, Block
 from holter.detectors.throughput.onset import Onset, onset_of
-from holter.types import FloatArray, IntArray
+from holter.types import FloatArray
 
 _REMEMBERED = 2048
 _SETTLED, _SLOWEST = 32, 64
@@ -23,25 +24,23 @@ _RISE = {SHORT: 6.0, LONG: 5.0}
 """Blocks looked at together, and the rise asked for in units of what they wander by themselves."""
 _ESTABLISHED_BLOCKS, _ESTABLISHED_STEPS = 8, 300
 
-Points = Callable[[Block], tuple[IntArray, FloatArray]]
-"""The rows of a block's points, and their values."""
+PointsOf = Callable[[Block], tuple[list[At], FloatArray]]
+"""The points of a block, and their values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Departure:
-    """A rise above the established level; `start`, `detected`, `worst`, `end` are rows of the series.
+    """A rise above the established level. `end` is None while it lasts; `rise` is the largest level reached
+    above `reference` so far."""
 
-    `end` is None while it lasts; `rise` is the largest level reached above `reference` so far.
-    """
-
-    start: int
-    detected: int
+    start: At
+    detected: At
     reference: float
     noise: float
     gradual: bool
     rise: float
-    worst: int
-    end: int | None = None
+    worst: At
+    end: At | None = None
 
 
 class _Spread:
@@ -147,7 +146,7 @@ class Watch:
         other._levels = {group: [one.copy() for one in levels] for group, levels in self._levels.items()}
         return other
 
-    def look_at(self, blocks: Iterable[Block], points: Points) -> None:
+    def look_at(self, blocks: Iterable[Block], points: PointsOf) -> None:
         """Go on with the blocks that follow."""
         for block in blocks:
             levels = self._levels.setdefault(block.group, [_Level()])
@@ -168,9 +167,9 @@ class Watch:
                 continue
             departure = self.departures[level.departure]
             if late - departure.reference > departure.rise:
-                departure = replace(departure, rise=late - departure.reference, worst=recent[-1].last)
+                departure = replace(departure, rise=late - departure.reference, worst=recent[-1].end)
             back = highest < departure.reference + 0.5 * departure.rise
-            self.departures[level.departure] = replace(departure, end=recent[0].first) if back else departure
+            self.departures[level.departure] = replace(departure, end=recent[0].begin) if back else departure
             if back:
                 level.departure, level.latest = None, level.departure
                 # what was seen during the departure is no part of what is established
@@ -178,7 +177,7 @@ class Watch:
                 del levels[depth + 1 :]
                 return
 
-    def _look(self, level: _Level, points: Points) -> None:
+    def _look(self, level: _Level, points: PointsOf) -> None:
         if level.departure is not None:
             return
         if self._established(level) and self._departs(level):
@@ -208,13 +207,13 @@ class Watch:
                     return True
         return False
 
-    def _speak(self, level: _Level, points: Points) -> None:
+    def _speak(self, level: _Level, points: PointsOf) -> None:
         now = level.blocks[-1]
         onset = self._onset(level, points)
         if level.latest is not None:
             latest = self.departures[level.latest]
             assert latest.end is not None
-            gap, length = onset.row - latest.end, latest.end - latest.start
+            gap, length = onset.at.row - latest.end.row, latest.end.row - latest.start.row
             if gap <= max(_SLOWEST * BLOCK, length):
                 self.departures[level.latest] = replace(latest, end=None)
                 level.departure = level.latest
@@ -223,20 +222,20 @@ class Watch:
         level.departure = len(self.departures)
         self.departures.append(
             Departure(
-                start=onset.row,
-                detected=now.last,
+                start=onset.at,
+                detected=now.end,
                 reference=level.reference,
                 noise=level.spreads[SHORT].noise(),
                 gradual=onset.gradual,
                 rise=max(height, self._smallest),
-                worst=now.last,
+                worst=now.end,
             )
         )
 
-    def _onset(self, level: _Level, points: Points) -> Onset:
+    def _onset(self, level: _Level, points: PointsOf) -> Onset:
         return onset_of(level.blocks[-_REMEMBERED:], level.reference, points)
 
-    def _settle(self, levels: list[_Level], points: Points) -> None:
+    def _settle(self, levels: list[_Level], points: PointsOf) -> None:
         """Take the level of late as established where it has stayed long enough: higher, or lower."""
         level = levels[-1]
         if level.count % _SETTLED or not level.learnt:
@@ -252,14 +251,14 @@ class Watch:
         if level.departure is None:
             if high < level.reference - wander:
                 levels[-1] = self._anew(late, points)
-        elif self.departures[level.departure].start < late[0].first:
+        elif self.departures[level.departure].start.row < late[0].first:
             earlier, later = late[: long_enough // 2], late[long_enough // 2 :]
             still_rising = _middle(later) - _middle(earlier) > wander / 4
             if high - low < wander and not still_rising:
                 levels.append(self._anew(late, points))
                 level.blocks = []  # when it is back there, it begins with others
 
-    def _anew(self, blocks: Sequence[Block], points: Points) -> _Level:
+    def _anew(self, blocks: Sequence[Block], points: PointsOf) -> _Level:
         level = _Level()
         for block in blocks:
             level.append(block)

@@ -7,14 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holter.detectors.places import At
 from holter.detectors.throughput.blocks import Block
-from holter.types import FloatArray, IntArray
+from holter.types import FloatArray
 
 
 class Onset(NamedTuple):
-    """`row` is the first that belongs to the rise; `gradual` when it grew over many blocks."""
+    """`at` is the first point that belongs to the rise; `gradual` when it grew over many blocks."""
 
-    row: int
+    at: At
     gradual: bool
 
 
@@ -22,12 +23,12 @@ _FEWEST_RAMP_BLOCKS = 4
 
 
 def onset_of(
-    blocks: Sequence[Block], reference: float, points: Callable[[Block], tuple[IntArray, FloatArray]]
+    blocks: Sequence[Block], reference: float, points: Callable[[Block], tuple[list[At], FloatArray]]
 ) -> Onset:
     """The onset of the rise that the last of these blocks show, by least squares.
 
     Two shapes are compared: level, then another level; level, then a straight line up. The first is
-    placed to the point; `points` gives the rows and values of a block's points.
+    placed to the point; `points` gives the points of a block, and their values.
     """
     medians = np.array([block.median for block in blocks]) - reference
     height = float(np.median(medians[-2:]))
@@ -35,11 +36,12 @@ def onset_of(
     jump_at, jump_error = _jump(excess)
     ramp_at, ramp_error = _ramp(excess)
     if ramp_error < jump_error and len(blocks) - ramp_at > _FEWEST_RAMP_BLOCKS:
-        return Onset(blocks[ramp_at].first, gradual=True)
+        return Onset(blocks[ramp_at].begin, gradual=True)
     around = [points(block) for block in blocks[max(jump_at - 1, 0) : jump_at + 1]]
-    rows, values = (np.concatenate(column) for column in zip(*around, strict=True))
+    values = np.concatenate([value for _, value in around])
+    places = [place for some, _ in around for place in some]
     local = np.clip(values - reference, -abs(height), 1.5 * abs(height))
-    return Onset(int(rows[_step_in(local, height)]), gradual=False)
+    return Onset(places[_step_in(local, height)], gradual=False)
 
 
 def _jump(excess: FloatArray) -> tuple[int, float]:

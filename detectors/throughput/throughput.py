@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import place_of, rows_upto, settled, span_of
+from holter.detectors.places import At, place_of, rows_upto, settled, span_of
 from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.levels import Departure, Watch
 from holter.detectors.throughput.work import Regimes, regimes_of, work_of
@@ -80,7 +80,9 @@ class _Scan:
         attempt, step = series.attempt[row], series.step[row]
         regime = regimes.at(series, slice(first, upto))[good]
         stretch = _stretches(attempt, step, regime, self.warm)
-        points = Points(row=row, step=step, value=_costs(series, row), stretch=stretch, group=regime)
+        points = Points(
+            row=row, attempt=attempt, step=step, value=_costs(series, row), stretch=stretch, group=regime
+        )
         blocks, cut = cut_into_blocks(self.cut, points, after=upto)
         watch = self.watch
         if blocks:
@@ -99,9 +101,11 @@ def _costs(series: Series, rows: IntArray) -> FloatArray:
     return np.asarray(np.log(series.value[rows]) * sign)
 
 
-def _points(series: Series, block: Block) -> tuple[IntArray, FloatArray]:
+def _points(series: Series, block: Block) -> tuple[list[At], FloatArray]:
     rows = block.first + np.flatnonzero(_good(series.value[block.first : block.last + 1]))
-    return rows, _costs(series, rows)
+    steps = series.step[rows].tolist()
+    places = [At(row, block.attempt, step) for row, step in zip(rows.tolist(), steps, strict=True)]
+    return places, _costs(series, rows)
 
 
 def speed_series(run: RunData) -> list[Series]:
@@ -139,26 +143,26 @@ def _warm(attempt: IntArray, step: IntArray, before: tuple[int, int]) -> tuple[i
 
 
 def _finding(series: Series, departure: Departure) -> Finding:
-    step, faster = series.step, role_of(series.key) is not Role.STEP_TIME
+    faster = role_of(series.key) is not Role.STEP_TIME
     start, resumed = _from_attempt_start(series, departure.start)
     lost = 1 - _exp(-departure.rise)
     sign = -1.0 if faster else 1.0
     usual = _exp(sign * departure.reference)
     worst = _exp(sign * (departure.reference + departure.rise))
-    end = None if departure.end is None else int(step[departure.end])
+    end = None if departure.end is None else departure.end.step
     return Finding(
         kind=Kind.THROUGHPUT_REGRESSION,
         metric=series.key.metric,
         labels=series.key.labels,
-        attempt=int(series.attempt[start]),
-        start_step=int(step[start]),
-        peak_step=int(step[departure.worst]),
+        attempt=start.attempt,
+        start_step=start.step,
+        peak_step=departure.worst.step,
         end_step=end,
-        detected_step=int(step[departure.detected]),
-        classified_step=int(step[departure.detected]),
+        detected_step=departure.detected.step,
+        classified_step=departure.detected.step,
         severity=Severity.CRITICAL if lost >= _MAJOR else Severity.WARNING,
         confidence=min(0.99, 0.6 + 0.03 * departure.rise / max(departure.noise, 1e-3)),
-        summary=_summary(series, usual, worst, lost, int(step[start]), end, departure.gradual, resumed),
+        summary=_summary(series, usual, worst, lost, start.step, end, departure.gradual, resumed),
         advice=_advice(resumed, departure.gradual),
         evidence={
             "baseline": usual,
@@ -175,17 +179,17 @@ def _exp(logarithm: float) -> float:
     return exp(min(logarithm, 700.0))  # a float has no more
 
 
-def _from_attempt_start(series: Series, row: int) -> tuple[int, bool]:
+def _from_attempt_start(series: Series, start: At) -> tuple[At, bool]:
     """The attempt's first point, where the slow-down began with the first block after its warm-up; and
     whether it is the first one after a resume."""
-    span = span_of(series, int(series.attempt[row]))
+    span = span_of(series, start.attempt)
     first = _first_good(series, span.first)
     if span.first == 0:
-        return row, False
+        return start, False
     warmed = span.first + int(np.searchsorted(series.step[span.rows], series.step[first] + _WARM_UP_STEPS))
-    if row <= _first_good(series, max(warmed, first + 1)):
-        return first, True
-    return row, False
+    if start.row <= _first_good(series, max(warmed, first + 1)):
+        return At(first, start.attempt, int(series.step[first])), True
+    return start, False
 
 
 def _first_good(series: Series, row: int) -> int:
