@@ -122,7 +122,7 @@ class Timeline(Base):
 
 
 class Chunk(Base):
-    """Up to 16,384 points of one series in one attempt, compressed, with their aggregates.
+    """Up to 32,768 points of one series in one attempt, compressed, with their aggregates.
 
     Steps ascend and stand once, also in all chunks of a series in an attempt together; the log is newer
     than every chunk. Extremes are those of the finite values, None without any. `logged` is how many

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
 
+from holter.server.store.chunk import decode_timeline, decode_values, encode_timeline, encode_values
 from holter.server.store.seal import (
     Codec,
     compress,
@@ -146,7 +148,9 @@ def encode_entry(ids: IntArray, body: bytes) -> bytes:
 
 def decode_entry(blob: bytes) -> Block:
     """The block of a log entry. Raises CorruptDataError."""
-    _, sealed = unseal(blob)
+    codec, sealed = unseal(blob)
+    if codec is Codec.PCODEC:
+        return _unpacked(sealed)
     (length,) = _LENGTH.unpack_from(sealed)
     names = decompress(sealed[_LENGTH.size : _LENGTH.size + length])
     body = decompress(sealed[_LENGTH.size + length :])
@@ -180,3 +184,39 @@ def _values(
     values[~each] = unshuffle(body, "<f4", at, total - broad)
     values[each] = unshuffle(body, "<f8", at + 4 * (total - broad), broad)
     return values
+
+
+def encode_packed(block: Block) -> bytes:
+    """As a log entry, but smaller: series by series, which is worth its time where they have many points."""
+    columns = b""
+    if block.rows is not None:
+        columns = compress(shuffle(block.counts.astype("<u4")) + shuffle(deltas(block.rows).astype("<i4")))
+    bounds = block.offsets.tolist()
+    parts = [shuffle(deltas(block.ids)), columns, encode_timeline(block.steps, block.times)]
+    parts += [encode_values(block.values[start:stop]) for start, stop in pairwise(bounds)]
+    shape = _SHAPE.pack(len(block.steps), len(block.counts), len(block.values), block.rows is None)
+    lengths = np.array([len(part) for part in parts], dtype="<u4").tobytes()
+    return seal(Codec.PCODEC, b"".join((shape, lengths, *parts)))
+
+
+def _unpacked(body: bytes) -> Block:
+    n, c, p, dense = _SHAPE.unpack_from(body)
+    lengths = np.frombuffer(body, "<u4", 3 + c, _SHAPE.size)
+    ends = (_SHAPE.size + lengths.nbytes + np.cumsum(lengths, dtype=np.int64)).tolist()
+    ids, columns, timeline, *values = (
+        body[start:stop] for start, stop in pairwise([_SHAPE.size + lengths.nbytes, *ends])
+    )
+    counts, rows = np.full(c, n, dtype=np.int64), None
+    if not dense:
+        plain = decompress(columns)
+        counts = unshuffle(plain, "<u4", 0, c).astype(np.int64)
+        rows = undeltas(unshuffle(plain, "<i4", 4 * c, p).astype(np.int64))
+    steps, times = decode_timeline(timeline)
+    return Block(
+        undeltas(unshuffle(ids, "<i8", 0, c)),
+        counts,
+        rows,
+        steps,
+        times,
+        np.concatenate([decode_values(part) for part in values]),
+    )

@@ -1,8 +1,10 @@
-"""Chunks: up to 16,384 points of one series, their values apart from their timeline, and both as bytes."""
+"""Chunks: up to 32,768 points of one series, their values apart from their timeline, and both as bytes."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 from struct import Struct
 from typing import Any
 
@@ -13,13 +15,14 @@ from pcodec import ChunkConfig, standalone
 from holter.server.store.seal import Codec, compress, decompress, narrow, seal, shuffle, unseal, unshuffle
 from holter.types import FloatArray, IntArray
 
-CHUNK = 16_384
+CHUNK = 32_768
 """Points of a full chunk."""
 
 _CONFIG = ChunkConfig(compression_level=4)
 _NUMBERS = Struct("<IB")  # how many, bytes each
 _LENGTH = Struct("<I")
 _MICROS = 1e6
+_FAR = 2.0**62
 
 
 def encode_values(values: FloatArray) -> bytes:
@@ -35,29 +38,48 @@ def decode_values(blob: bytes) -> FloatArray:
 
 
 def encode_timeline(steps: IntArray, times: FloatArray) -> bytes:
-    """Steps and wall times as one blob: times as whole microseconds where that is exact."""
-    first = _encode(steps)
-    packed = _pcodec(micros) if (micros := _microseconds(times)) is not None else None
-    second = _encode(times) if packed is None else seal(Codec.PCODEC, packed)
-    return seal(Codec.PLAIN, _LENGTH.pack(len(first)) + first + second)
+    """Steps and wall times as one blob."""
+    form, columns = _form_of(times)
+    parts = [_encode(column) for column in (steps, *columns)]
+    lengths = b"".join(_LENGTH.pack(len(part)) for part in parts)
+    return seal(Codec.PLAIN, bytes((form,)) + lengths + b"".join(parts))
 
 
 def decode_timeline(blob: bytes) -> tuple[IntArray, FloatArray]:
     """Steps and wall times of a timeline. Raises CorruptDataError."""
     _, body = unseal(blob)
-    (length,) = _LENGTH.unpack_from(body)
-    steps = _decode(*unseal(body[_LENGTH.size : _LENGTH.size + length]), {8: "<i8"})
-    times = _decode(*unseal(body[_LENGTH.size + length :]), {8: "<f8"})
-    return steps, times / _MICROS if times.dtype == np.int64 else times
+    form = _Form(body[0])
+    head = 1 + _LENGTH.size * (3 if form is _Form.NEARLY else 2)
+    lengths = [length for (length,) in _LENGTH.iter_unpack(body[1:head])]
+    parts = [unseal(body[start:stop]) for start, stop in pairwise(accumulate(lengths, initial=head))]
+    steps = _decode(*parts[0], {8: "<i8"})
+    if form is _Form.FLOATS:
+        return steps, _decode(*parts[1], {8: "<f8"})
+    times = _decode(*parts[1], {8: "<i8"}) / _MICROS
+    if form is _Form.NEARLY:
+        times = (times.view(np.int64) + _decode(*parts[2], {8: "<i8"})).view(np.float64)
+    return steps, times
 
 
-def _microseconds(times: FloatArray) -> IntArray | None:
-    """The times as integers, None unless every bit comes back from them."""
-    micros = times * _MICROS
-    if not np.all(np.abs(micros) < 2**62):  # neither NaN nor infinite
-        return None
+class _Form(IntEnum):
+    """How wall times are kept: whole microseconds take less, and most clocks are read, or logged, to one."""
+
+    FLOATS = 0
+    MICROSECONDS = 1
+    NEARLY = 2  # microseconds, and the bits by which some floats are others than the nearest to them
+
+
+def _form_of(times: FloatArray) -> tuple[_Form, list[NDArray[Any]]]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        micros = times * _MICROS
+    if not np.all(np.abs(micros) < _FAR):  # nor NaN
+        return _Form.FLOATS, [times]
     whole = np.rint(micros).astype(np.int64)
-    return whole if np.array_equal((whole / _MICROS).view(np.int64), times.view(np.int64)) else None
+    missing = times.view(np.int64) - (whole / _MICROS).view(np.int64)
+    some = np.count_nonzero(missing)
+    if some > len(times) // 64:
+        return _Form.FLOATS, [times]
+    return (_Form.NEARLY, [whole, missing]) if some else (_Form.MICROSECONDS, [whole])
 
 
 def digest(steps: IntArray, times: FloatArray) -> bytes:

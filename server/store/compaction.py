@@ -11,8 +11,7 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from holter.server.database import reading, writing
 from holter.server.models import Chunk, LogEntry, Timeline
-from holter.server.store.block import Block, Points, encode_body, encode_entry
-from holter.server.store.chunk import CHUNK
+from holter.server.store.block import Block, Points, encode_body, encode_entry, encode_packed
 from holter.server.store.cutter import Cutter
 from holter.server.store.errors import StoreError
 from holter.server.store.numbers import Numbers, combine, of_block
@@ -24,8 +23,9 @@ _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
 _LEFT = 1_000_000  # points that may stay in the log because their series are short
 # how many points are worth a chunk of their own, and how many may stay in the log for having fewer
 _LEAST = ((2048, 262_144), (256, _LEFT), (32, _LEFT))
+_PACKED = 256  # points a series from which on what stays in the log is encoded series by series
 _FEW = 256  # points for which a full chunk is made anew, rather than a small one beside it
-_TAIL = CHUNK // 2  # a chunk with fewer points is made anew, larger, when more come
+_TAIL = 8_192  # a chunk with fewer points is made anew, larger, when more come
 
 
 @dataclass
@@ -147,12 +147,13 @@ def _places(points: Points, rows: Sequence[ChunkRow]) -> list[tuple[Points, Chun
 
 def _left(entry: int, block: Block) -> dict[str, Any]:
     """What stays in the log, in the place of the newest entry it comes from: later writes remain newer."""
+    many = len(block.values) >= _PACKED * len(block.ids)
     return {
         "id": entry,
         "step_min": int(block.steps.min()),
         "step_max": int(block.steps.max()),
         "points": len(block.values),
-        "payload": encode_entry(block.ids, encode_body(block)),
+        "payload": encode_packed(block) if many else encode_entry(block.ids, encode_body(block)),
     }
 
 

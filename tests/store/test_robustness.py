@@ -88,8 +88,8 @@ def damage(connection: Connection, table: str, column: str) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "said"),
     [
-        ("chunk", "payload", r"series loss, chunk 3 \(steps 32768 to 49151\)"),
-        ("chunk", "pyramid", r"series loss, chunk 2 \(steps 16384 to 32767\)"),
+        ("chunk", "payload", r"series loss, chunk 3 \(steps 65536 to 98303\)"),
+        ("chunk", "pyramid", r"series loss, chunk 2 \(steps 32768 to 65535\)"),
         ("timeline", "payload", r"timeline \d+"),
         ("log", "payload", r"log entry \d+"),
         ("summary", "chunks", "series in numbers"),
@@ -100,9 +100,9 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
     engine: Engine, table: str, column: str, said: str
 ) -> None:
     with running(engine) as store:
-        run = store.accept(delivery(0, 49_152)).run_id
+        run = store.accept(delivery(0, 98_304)).run_id
         store.compact()
-        store.accept(delivery(49_152, 10))
+        store.accept(delivery(98_304, 10))
         assert store.check() == []
         with writing(engine) as connection:
             damage(connection, table, column)
