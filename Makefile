@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always demo test dev lint types check-imports format build clean serve bench
+.PHONY: always demo test dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -51,6 +51,9 @@ serve: .venv/server.done
 
 bench: .venv/test.done
 	@$(BIN)/python benchmarks/store.py
+
+bench-peers: .venv/test.done  ## Holter beside its peers (BENCH="--quick", "--write": see benchmarks/README.md)
+	@$(BIN)/python benchmarks/peers $(BENCH)
 
 build: .venv/test.done
 	@$(BIN)/python -m pip wheel -q --no-deps -w dist .
