@@ -18,6 +18,7 @@ from holter.detectors.loss.drop import SuddenDrop
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.memory import Memory
+from holter.detectors.mixture.shift import MixtureShift
 from holter.detectors.numerics.hidden import HiddenNonfinite
 from holter.detectors.numerics.scale import LossScaleCollapse
 from holter.detectors.ranks.comm import CommSlowdown
@@ -47,6 +48,7 @@ BUILTIN: tuple[Detector, ...] = (
     MemoryLeak(),
     GpuFault(),
     SuddenDrop(),
+    MixtureShift(),
 )
 
 
@@ -106,6 +108,9 @@ _SIGNAL = {
         "nonfinite",
         "resume_artifact",
         "outlier_batch",
+        "sudden_drop",
+        "mixture_shift",
+        "loss_scale_collapse",
     )
 }
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from holter.detectors.one_event import one_event
 from holter.detectors.ranks.ranks import Ranks, by_rank
 from holter.metrics import Role
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity
@@ -34,7 +35,7 @@ def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Find
             kept.append(_beside_causes(finding, causes, timings, run))
         elif not any(_follows(finding, replay) for replay in replays):
             kept.append(finding)
-    return [finding for finding in kept if finding is not None]
+    return one_event((finding for finding in kept if finding is not None), run)
 
 
 def _beside_causes(finding: Finding, causes: list[Finding], timings: Ranks, run: RunData) -> Finding | None:

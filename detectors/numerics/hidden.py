@@ -216,6 +216,7 @@ def _finding(event: list[_Trace]) -> Finding:
             "points": sum(one.points for one in event if one.series is told.series),
             "before": told.before,
             "how": told.how,
+            "good_step": told.good,
             "metrics": sorted({str(one.series.key) for one in event}),
         },
     )

@@ -1,0 +1,1 @@
+"""Which data the loss is made of, where several datasets are logged apart."""
