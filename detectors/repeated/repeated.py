@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from holter.detectors.figures import figure
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import Span, place_of, rows_upto, settled, spans_of
 from holter.detectors.repeated.replay import Match, Trace, match, refined, trace_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
-from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _SMALL_PAST = 50_000
 _AROUND, _FEWEST = 64, 8
+_ENOUGH = 1 << 16
+"""Points from which the lag is known to the step."""
 
 
 @dataclass(frozen=True)
@@ -30,38 +34,112 @@ class RepeatedData:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.REPEATED_DATA})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """At most one finding per resume."""
         channels = _channels(run)
         if not channels:
             return
+        known = self._known(channels, memory or Memory())
+        loss, stream = channels[0], _Stream()
+        spans = spans_of(loss)
+        for number, span in enumerate(spans):
+            step = loss.step[span.rows]
+            look = known.looks.get(span.attempt, _Look())
+            replay = stream.resume(span.attempt, int(step[0]), int(step[-1]), look.match)
+            if look.match and replay and _is_worth_a_word(replay, step):
+                lag = known.lag(channels, span, look, replay.first_unseen, is_over=number + 1 < len(spans))
+                yield _finding(loss, span, look, replay, lag, is_over=number + 1 < len(spans))
+
+    def _known(self, channels: list[Series], memory: Memory) -> _Known:
+        """What the looks after every resume have found."""
         loss = channels[0]
-        attempts = np.unique(loss.attempt).tolist()
-        past: list[Trace] = []
-        stream = _Stream()
-        for number, attempt in enumerate(attempts):
-            step = loss.step[loss.attempt == attempt]
-            found = self._look(channels, attempt, len(step), past) if number else None
-            replay = stream.resume(attempt, int(step[0]), int(step[-1]), found and found[0])
-            if found and replay and _is_worth_a_word(replay, step):
-                yield _finding(channels, attempt, found, replay, past)
-            whole = trace_of(channels, attempt) if number + 1 < len(attempts) else None
-            if whole is not None:
-                past.append(whole)
+        trail: Trail[_Known] = memory.trail((self.name, loss.key), channels)
+        mark = trail.newest(channels)
+        known, done = (mark.state, mark.rows[0]) if mark else (_Known(), 0)
+        # what the channel that is behind will say still counts; and it may have ended for good
+        for place in sorted({settled(channels), place_of(loss, len(loss) - 1)}):
+            upto = rows_upto(loss, place)
+            if upto > done:
+                known, done = self._and_then(known, channels, upto), upto
+                trail.keep(Mark(known, tuple(rows_upto(one, place) for one in channels), upto=place))
+        return known
+
+    def _and_then(self, known: _Known, channels: list[Series], upto: int) -> _Known:
+        """What is known after so many rows of the loss."""
+        spans = [span for span in spans_of(channels[0]) if span.first < upto]
+        looks = dict(known.looks)
+        known = replace(known, kept=dict(known.kept))  # what is older keeps what it had
+        for number, span in enumerate(spans[1:], start=1):
+            points = min(span.after, upto) - span.first
+            look = looks.get(span.attempt)
+            if look is None or look.is_due(points):
+                past = known.traces(channels, spans[:number])
+                looks[span.attempt] = self._look(look, channels, span.attempt, points, past)
+        last = looks.get(spans[-1].attempt) if spans else None
+        going_on = last is not None and last.match is None and bool(last.sizes)
+        return _Known(looks=looks, kept=known.kept if going_on else {}, lags=dict(known.lags))
 
     def _look(
-        self, channels: list[Series], attempt: int, points: int, past: list[Trace]
-    ) -> tuple[Match, int] | None:
-        """The first sure match, and how many points of the attempt it took."""
+        self, look: _Look | None, channels: list[Series], attempt: int, points: int, past: list[Trace]
+    ) -> _Look:
+        """Look after every number of points that is due; the first sure match stands."""
         sensitivity = self.tuning.of(channels[0].key.metric).sensitivity
-        sizes = _looks(sum(one.residual.shape[1] for one in past))
-        for size in (one for one in sizes if one <= points):
-            new = trace_of(channels, attempt, points=size)
+        every = _looks(sum(one.residual.shape[1] for one in past))
+        sizes = every if look is None else look.sizes
+        while sizes and sizes[0] <= points:
+            new = trace_of(channels, attempt, points=sizes[0])
             if new is not None and past:
-                best = match(new, past, looks=len(sizes), sensitivity=sensitivity)
+                best = match(new, past, looks=len(every), sensitivity=sensitivity)
                 if best is not None and best.sure:
-                    return best, size
-        return None
+                    return _Look(best, sizes[0])
+            sizes = sizes[1:]
+        return _Look(sizes=sizes)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What was found after a resume, and how many points it took; or the numbers of points still to come
+    after which one looks again."""
+
+    match: Match | None = None
+    points: int = 0
+    sizes: tuple[int, ...] = ()
+
+    def is_due(self, points: int) -> bool:
+        return bool(self.sizes) and self.sizes[0] <= points
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The looks after each attempt's beginning. What is `kept` (traces of attempts that are over, lags by
+    attempt and number of points) is computed again where it is not."""
+
+    looks: Mapping[int, _Look] = field(default_factory=dict)
+    kept: dict[int, Trace | None] = field(default_factory=dict)
+    lags: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def traces(self, channels: list[Series], spans: Sequence[Span]) -> list[Trace]:
+        """The traces of attempts that are over, those that have one."""
+        for span in spans:
+            if span.attempt not in self.kept:
+                self.kept[span.attempt] = trace_of(channels, span.attempt)
+        traces = [self.kept[span.attempt] for span in spans]
+        return [trace for trace in traces if trace is not None]
+
+    def lag(self, channels: list[Series], span: Span, look: _Look, until: int, *, is_over: bool) -> int:
+        """The lag of a replay in steps, from more points than it was found with: with twice as many each
+        time, with all once unseen data begins."""
+        assert look.match is not None
+        step = channels[0].step[span.rows]
+        points = int(np.searchsorted(step, until))
+        if points == len(step) and not is_over:
+            points = 1 << points.bit_length() - 1
+        points = max(look.points, min(points, _ENOUGH))
+        if (span.attempt, points) not in self.lags:
+            new, old = trace_of(channels, span.attempt, points=points), trace_of(channels, look.match.attempt)
+            lag = look.match.lag
+            self.lags[span.attempt, points] = lag if new is None or old is None else refined(new, old, lag)
+        return self.lags[span.attempt, points]
 
 
 def _channels(run: RunData) -> list[Series]:
@@ -76,11 +154,11 @@ def _channels(run: RunData) -> list[Series]:
     return channels
 
 
-def _looks(past: int) -> list[int]:
+def _looks(past: int) -> tuple[int, ...]:
     """After how many points one looks: seldom where the past is long, a look takes its time there."""
     doubling = [16 << power for power in range(9)]
     between = [24 << power for power in range(8)]
-    return sorted(doubling + between) if past <= _SMALL_PAST else doubling
+    return tuple(sorted(doubling + between) if past <= _SMALL_PAST else doubling)
 
 
 def _is_worth_a_word(replay: Replay, step: IntArray) -> bool:
@@ -131,26 +209,19 @@ class _Stream:
         )
 
 
-def _finding(
-    channels: list[Series], attempt: int, found: tuple[Match, int], replay: Replay, past: list[Trace]
-) -> Finding:
-    (best, points), loss = found, channels[0]
-    here = np.flatnonzero(loss.attempt == attempt)
-    step = loss.step[here]
+def _finding(loss: Series, span: Span, look: _Look, replay: Replay, lag: int, *, is_over: bool) -> Finding:
+    best, points, step = look.match, look.points, loss.step[span.rows]
+    assert best is not None
     first, until = int(step[0]), replay.first_unseen
-    new = trace_of(channels, attempt, points=max(points, int(np.searchsorted(step, until))))
-    old = next(one for one in past if one.attempt == best.attempt)
-    better = best.lag if new is None else refined(new, old, best.lag)
-    source, until = first - better, until + better - best.lag
-    over = bool(step[-1] >= until) or bool((loss.attempt > attempt).any())
-    end = min(until - 1, int(step[-1])) if over else None
-    lies = _under_report(loss, here, until)
+    source, until = first - lag, until + lag - best.lag
+    end = min(until - 1, int(step[-1])) if is_over or int(step[-1]) >= until else None
+    lies = _under_report(loss, span, until)
     wasted = min(until, int(step[-1]) + 1) - first
     return Finding(
         kind=Kind.REPEATED_DATA,
         metric=loss.key.metric,
         labels=loss.key.labels,
-        attempt=attempt,
+        attempt=span.attempt,
         start_step=first,
         peak_step=None,
         end_step=end,
@@ -164,7 +235,7 @@ def _finding(
             f"The loss before step {until:,} compares with nothing; expect it to jump up there."
         ),
         evidence={
-            "lag": better,
+            "lag": lag,
             "source_attempt": best.attempt,
             "source_step": source,
             "first_unseen_step": until,
@@ -177,15 +248,24 @@ def _finding(
     )
 
 
-def _under_report(loss: Series, here: IntArray, until: int) -> float:
+def _under_report(loss: Series, span: Span, until: int) -> float:
     """By how much the loss reads too low: the jump when unseen data begins, or the drop since before."""
-    step, value = loss.step[here], loss.value[here]
-    during, after = value[step < until][-_AROUND:], value[step >= until][:_AROUND]
-    earlier = (np.arange(len(loss)) < here[0]) & (loss.step < step[0])
-    before = loss.value[earlier][-_AROUND:]
-    beside = after if len(after) >= _FEWEST else before
+    step, value = loss.step[span.rows], loss.value[span.rows]
+    unseen = int(np.searchsorted(step, until))
+    during, after = value[max(unseen - _AROUND, 0) : unseen], value[unseen : unseen + _AROUND]
+    beside = after if len(after) >= _FEWEST else _before(loss, span)
     during, beside = during[np.isfinite(during)], beside[np.isfinite(beside)]
     return float(np.median(beside) - np.median(during)) if len(during) and len(beside) else 0.0
+
+
+def _before(loss: Series, span: Span) -> FloatArray:
+    """The last values of earlier attempts before an attempt's first step."""
+    first, values = int(loss.step[span.first]), np.empty(0)
+    for earlier in reversed(spans_of(loss)):
+        if earlier.attempt < span.attempt and len(values) < _AROUND:
+            upto = rows_upto(loss, (earlier.attempt, first - 1))
+            values = np.concatenate((loss.value[max(earlier.first, upto - _AROUND) : upto], values))
+    return values[-_AROUND:]
 
 
 def _summary(

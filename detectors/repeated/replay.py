@@ -16,6 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.ndimage import median_filter
 from scipy.special import ndtri
 
+from holter.detectors.places import rows_upto, span_of
 from holter.types import FloatArray, IntArray, Series
 
 _TREND, _CLIP = 33, 4.0
@@ -66,10 +67,9 @@ class Match:
 def trace_of(channels: list[Series], attempt: int, *, points: int | None = None) -> Trace | None:
     """The trace of an attempt's first `points` points; None where they lie on no regular grid."""
     main = channels[0]
-    where = np.flatnonzero(main.attempt == attempt)[:points]
-    if len(where) < _FEWEST:
+    step = main.step[span_of(main, attempt).rows][:points]
+    if len(step) < _FEWEST:
         return None
-    step = main.step[where]
     interval = int(np.median(np.diff(step)))
     # the first and the last point of an attempt often lie off the grid
     phase = int(np.median(step % interval))
@@ -87,10 +87,10 @@ def _trace(attempt: int, first: int, interval: int, residual: FloatArray) -> Tra
 
 
 def _on_grid(series: Series, attempt: int, first: int, last: int, interval: int) -> FloatArray:
-    inside = (series.attempt == attempt) & (series.step >= first) & (series.step <= last)
-    inside &= (series.step - first) % interval == 0
+    rows = slice(rows_upto(series, (attempt, first - 1)), rows_upto(series, (attempt, last)))
+    place, beside = np.divmod(series.step[rows] - first, interval)
     grid = np.full((last - first) // interval + 1, np.nan)
-    grid[(series.step[inside] - first) // interval] = series.value[inside]
+    grid[place[beside == 0]] = series.value[rows][beside == 0]
     return residuals(grid)
 
 

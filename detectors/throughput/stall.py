@@ -2,21 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.figures import duration
+from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.tuning import Tuning
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _LEAST_SECONDS = 600.0
 """Evaluations and checkpoints take minutes, and collective operations time out after ten or more."""
 _TIMES_USUAL, _TIMES_LONGEST = 10.0, 3.0
 _REMEMBERED, _FEWEST, _NEARBY = 2048, 8, 16
+
+
+_Moments = tuple[float, float]
+
+
+class _Pause(NamedTuple):
+    """A gap of the clock that was longer than the limit of its time, between two of its rows."""
+
+    row: int
+    following: int
+    span: _Moments
+    limit: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Beat:
+    """How the clock has gone up to its last row with a time: its latest gaps within attempts, and of all
+    gaps the last few."""
+
+    row: int = -1
+    time: float = -np.inf
+    steady: FloatArray = field(default_factory=lambda: np.empty(0))
+    near: FloatArray = field(default_factory=lambda: np.empty(0))
+    pauses: tuple[_Pause, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Which series have wall times, the latest of all, and the longest silence of all within some pauses."""
+
+    timed: tuple[bool, ...]
+    latest: float = -np.inf
+    earliest_news: float = np.inf
+    silences: Mapping[_Moments, float] = field(default_factory=dict)
+
+    def and_then(self, news: Iterable[FloatArray]) -> _Times:
+        """With the wall times that came to each series."""
+        known = [time[np.isfinite(time)] for time in news]
+        some = np.concatenate([np.empty(0), *(time for time in known if len(time))])
+        return replace(
+            self,
+            timed=tuple(was or bool(len(time)) for was, time in zip(self.timed, known, strict=True)),
+            latest=max(self.latest, float(some.max(initial=-np.inf))),
+            earliest_news=float(some.min(initial=np.inf)),
+        )
+
+    def between(self, pauses: Iterable[_Moments], series: list[Series]) -> _Times:
+        """With the longest silences in these pauses; those that no news lies in are known."""
+        known = {span: length for span, length in self.silences.items() if span[1] <= self.earliest_news}
+        silences = {
+            span: known[span] if span in known else _longest_silence(series, *span) for span in pauses
+        }
+        return replace(self, silences=silences)
+
+
+def _longest_silence(series: list[Series], begin: float, end: float) -> float:
+    """The longest time without a point of any series between two moments, seconds."""
+    inside = [one.time[(one.time > begin) & (one.time < end)] for one in series]
+    return float(np.max(np.diff(np.sort(np.concatenate([[begin, end], *inside])))))
 
 
 @dataclass(frozen=True)
@@ -31,30 +91,62 @@ class Stall:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STALL})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """Every silence, the one that lasts at the end."""
-        timed = [series for series in run.series.values() if np.isfinite(series.time).any()]
+        memory = memory or Memory()
+        series = list(run.series.values())
+        trail: Trail[_Times] = memory.trail(self.name, series)
+        mark = trail.newest(series) or Mark(_Times((False,) * len(series)), (0,) * len(series))
+        times = mark.state.and_then(one.time[row:] for one, row in zip(series, mark.rows, strict=True))
+        timed = [one for one, is_timed in zip(series, times.timed, strict=True) if is_timed]
         if not timed:
             return
         # the series logged most often beats the time
         clock = max(timed, key=lambda series: (len(series), series.key))
-        at = np.flatnonzero(np.isfinite(clock.time))
-        yield from self._silences(run, clock, at)
+        beat = self._beat(clock, memory)
+        times = times.between([pause.span for pause in beat.pauses], timed)
+        trail.keep(Mark(times, tuple(len(one) for one in series)))
+        for pause in beat.pauses:
+            if (silence := times.silences[pause.span]) > pause.limit:
+                yield _finding(clock, pause.row, pause.following, silence, pause.limit)
+        limit = self._limit(beat.steady)
+        if run.now is not None and run.now - times.latest > limit:
+            yield _finding(clock, beat.row, None, run.now - times.latest, limit)
 
-    def _silences(self, run: RunData, clock: Series, at: IntArray) -> Iterator[Finding]:
-        time, attempt = np.maximum.accumulate(clock.time[at]), clock.attempt[at]
-        gaps, steady = np.diff(time), np.diff(attempt) == 0
-        for place in _suspects(gaps):
+    def _beat(self, clock: Series, memory: Memory) -> _Beat:
+        trail: Trail[_Beat] = memory.trail((self.name, clock.key), [clock])
+        mark = trail.newest([clock]) or Mark(_Beat(), (0,))
+        if mark.rows[0] == len(clock):
+            return mark.state
+        beat = self._after(mark.state, clock, mark.rows[0])
+        trail.keep(Mark(beat, (len(clock),)))
+        return beat
+
+    def _after(self, beat: _Beat, clock: Series, first: int) -> _Beat:
+        """The beat after the rows from `first` on."""
+        rows = first + np.flatnonzero(np.isfinite(clock.time[first:]))
+        if beat.row >= 0:
+            rows = np.concatenate(([beat.row], rows))
+        if not len(rows):
+            return beat
+        time = np.maximum.accumulate(np.maximum(clock.time[rows], beat.time))
+        gaps, steady = np.diff(time), np.diff(clock.attempt[rows]) == 0
+        known = np.concatenate((beat.steady, gaps[steady]))
+        count = len(beat.steady) + np.concatenate(([0], np.cumsum(steady)))
+        pauses = list(beat.pauses)
+        for place in _suspects(beat.near, gaps):
             # a silence that ended by itself belongs to the rhythm from then on
-            limit = self._limit(gaps[:place][steady[:place]])
-            silence = _longest_silence(run, float(time[place]), float(time[place + 1]))
-            if silence > limit:
-                yield _finding(clock, int(at[place]), int(at[place + 1]), silence, limit)
-        limit = self._limit(gaps[steady])
-        if run.now is not None:
-            latest = max(float(np.nanmax(series.time)) for series in run.series.values() if _is_timed(series))
-            if run.now - latest > limit:
-                yield _finding(clock, int(at[-1]), None, run.now - latest, limit)
+            limit = self._limit(known[: count[place]])
+            if gaps[place] > limit:
+                span = (float(time[place]), float(time[place + 1]))
+                pauses.append(_Pause(int(rows[place]), int(rows[place + 1]), span, limit))
+        return _Beat(
+            row=int(rows[-1]),
+            time=float(time[-1]),
+            steady=known[-_REMEMBERED:].copy(),
+            near=np.concatenate((beat.near, gaps))[-_NEARBY:],
+            pauses=tuple(pauses),
+        )
 
     def _limit(self, gaps: FloatArray) -> float:
         """Seconds after which silence is no pause any more; for ever while the rhythm is not known."""
@@ -65,23 +157,16 @@ class Stall:
         return max(_LEAST_SECONDS, usual / self.tuning.sensitivity)
 
 
-def _is_timed(series: Series) -> bool:
-    return bool(np.isfinite(series.time).any())
-
-
-def _suspects(gaps: FloatArray) -> list[int]:
-    """Gaps that stand out among those right before them: only these are worth a closer look."""
-    before = np.concatenate([np.full(_NEARBY, np.inf), gaps])[: len(gaps) + _NEARBY]
+def _suspects(near: FloatArray, gaps: FloatArray) -> list[int]:
+    """Gaps that stand out among those right before them, `near` before the first of them: only these are
+    worth a closer look."""
     if not len(gaps):
         return []
+    before = np.concatenate([np.full(_NEARBY, np.inf), near, gaps])[
+        len(near) : len(near) + _NEARBY + len(gaps)
+    ]
     shortest = sliding_window_view(before, _NEARBY).min(axis=1)[: len(gaps)]
     return [int(place) for place in np.flatnonzero((gaps > _LEAST_SECONDS) & (gaps > 2 * shortest))]
-
-
-def _longest_silence(run: RunData, begin: float, end: float) -> float:
-    """The longest time without a point of any series between two moments, seconds."""
-    inside = [series.time[(series.time > begin) & (series.time < end)] for series in run.series.values()]
-    return float(np.max(np.diff(np.sort(np.concatenate([[begin, end], *inside])))))
 
 
 def _finding(clock: Series, last: int, following: int | None, silence: float, limit: float) -> Finding:
