@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from holter.detectors.one_event import one_event
-from holter.detectors.ranks.ranks import Ranks, by_rank
+from holter.detectors.places import rows_upto, span_of
+from holter.detectors.ranks.ranks import series_by_rank, table_of
 from holter.metrics import Role
-from holter.types import Finding, Kind, RunData, SeriesKey, Severity
+from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
 _LOSS = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 _ROWS = 10
@@ -28,7 +29,8 @@ def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Find
     all_of_them = list(findings)
     causes = [one for one in all_of_them if one.kind in (Kind.STRAGGLER, Kind.COMM_SLOWDOWN)]
     replays = [one for one in all_of_them if one.kind is Kind.REPEATED_DATA]
-    timings = next(iter([*by_rank(run, Role.COMPUTE_TIME), *by_rank(run, Role.STEP_TIME)]), None)
+    timed = [*series_by_rank(run, Role.COMPUTE_TIME), *series_by_rank(run, Role.STEP_TIME)]
+    timings = timed[0] if timed else None
     kept: list[Finding | None] = []
     for finding in all_of_them:
         if finding.kind is Kind.THROUGHPUT_REGRESSION and timings is not None:
@@ -38,7 +40,9 @@ def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Find
     return one_event((finding for finding in kept if finding is not None), run)
 
 
-def _beside_causes(finding: Finding, causes: list[Finding], timings: Ranks, run: RunData) -> Finding | None:
+def _beside_causes(
+    finding: Finding, causes: list[Finding], timings: list[Series], run: RunData
+) -> Finding | None:
     """A slow-down of the run waits until the ranks can tell; it is theirs if they were slow by then."""
     spacing = _spacing(timings, finding)
     spoken = _step_from(run, finding, max(finding.detected_step, finding.start_step + _ROWS * spacing))
@@ -60,20 +64,24 @@ def _beside_causes(finding: Finding, causes: list[Finding], timings: Ranks, run:
     )
 
 
-def _spacing(timings: Ranks, finding: Finding) -> int:
+def _spacing(timings: list[Series], finding: Finding) -> int:
     """Steps between two rows of rank timings around the finding's start; 0 where there were none before."""
-    before = timings.step[(timings.attempt == finding.attempt) & (timings.step <= finding.start_step)]
-    return int(np.median(np.diff(before[-_NEAR:]))) if len(before) > 1 else 0
+    last = [rows_upto(one, (finding.attempt, finding.start_step)) for one in timings]
+    begin = [span_of(one, finding.attempt).first for one in timings]
+    first = [max(start, row - _NEAR) for start, row in zip(begin, last, strict=True)]
+    before = table_of(timings, first, last).step[-_NEAR:]
+    return int(np.median(np.diff(before))) if len(before) > 1 else 0
 
 
 def _step_from(run: RunData, finding: Finding, step: int) -> int | None:
     """The first logged step from `step` on in the finding's attempt, None while it has not come so far."""
     series = run.series[SeriesKey(finding.metric, finding.labels)]
-    logged = series.step[series.attempt == finding.attempt]
+    span = span_of(series, finding.attempt)
+    logged = series.step[span.rows]
     after = int(np.searchsorted(logged, step))
     if after < len(logged):
         return int(logged[after])
-    return int(logged[-1]) if bool((series.attempt > finding.attempt).any()) else None
+    return int(logged[-1]) if span.after < len(series) else None
 
 
 def _began_with(one: Finding, other: Finding, slack: int) -> bool:
