@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from holter.ingest.console import DIALECTS
+from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.csv_log import CsvLog
 from holter.ingest.event_file import EventFile
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
 from holter.registry import build
 
-BUILTIN: tuple[Format, ...] = (EventFile(), CsvLog(), JsonLines())
+# of a text that speaks several dialects the first one reads it
+_CONSOLE = tuple(ConsoleLog(dialect, DIALECTS[:place]) for place, dialect in enumerate(DIALECTS))
+BUILTIN: tuple[Format, ...] = (EventFile(), CsvLog(), JsonLines(), *_CONSOLE)
 
 
 def formats() -> dict[str, Format]:

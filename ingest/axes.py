@@ -23,7 +23,7 @@ ATTEMPT_NAME = "attempt"
 FIRST_CLOCK = 1e9  # 2001: what is smaller in a column `time` is a duration
 FIRST_MILLISECONDS = 1e11
 _ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
-_LARGEST_STEP = 2**62
+LARGEST_STEP = 2**62
 
 
 def find_step(names: Sequence[str]) -> str | None:
@@ -65,7 +65,7 @@ def read_step(value: object) -> int:
         exact = isinstance(value, str) or step == value
     except (ValueError, OverflowError):
         step, exact = _whole(value), True
-    if not exact or abs(step) > _LARGEST_STEP:
+    if not exact or abs(step) > LARGEST_STEP:
         raise ValueError(f"expected a whole number as the step, found {_shown(value)}")
     return step
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from holter.types import Batch, Unreadable
 
@@ -27,9 +27,16 @@ class Reader(Protocol):
 
 
 class Format(Protocol):
-    """One kind of log. No I/O policy of its own: who opens, follows and retries is not its business."""
+    """One kind of log. No I/O policy of its own: who opens, follows and retries is not its business.
 
-    name: ClassVar[str]
+    A format with an attribute `among_text` that is true has its records among other text: they may begin
+    far behind a file's head, which `sniff` is then asked about piece by piece.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called, e.g. in cursors."""
+        ...
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Whether a file of this name that begins with `head` (up to 64 KiB) is of this kind."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
-from holter.ingest.opening import HEAD, plain_name, read_head
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
+from holter.ingest.recognising import Recognised, is_among_text, recognise
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +34,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A file's size and time when it was looked at, and the format that claimed it, if any did."""
+    """A file's size and time when it was looked at, and what was found to be in it."""
 
     inode: int
     size: int
     modified: int
-    format: Format | None
+    found: Recognised
 
 
 class Tree:
@@ -59,14 +59,15 @@ class Tree:
         for path, stat in walk(self.root):
             looked = self._look(path, stat)
             seen[path] = looked
-            if looked.format is not None:
-                found[path] = looked.format
+            if looked.found.format is not None:
+                found[path] = looked.found.format
         self._seen = seen
         launches = {} if self._one_run else self._find_launches(found)
         if self.root in found and self.root.is_file():
             places = {self.root: place_file(self.root)}
         else:
             places = place_tree(self.root, found, one_run=self._one_run, continued=continued(launches))
+        leave_to_others(found, places)
         return [
             Source(path=path, format=found[path], place=places[path])
             for path in sorted(found, key=lambda path: (places[path].run, reading_order(path)))
@@ -81,9 +82,9 @@ class Tree:
             looked = self._look(path, path.stat())
         except OSError:
             return False
-        if looked.format is None:
+        if looked.found.format is None:
             self._seen[path] = looked
-        return looked.format is not None
+        return looked.found.format is not None
 
     def _find_launches(self, found: dict[Path, Format]) -> dict[Path, Launch]:
         """The Trainer's launches, by folder. Those whose first step is not written yet leave `found`."""
@@ -102,10 +103,24 @@ class Tree:
     def _look(self, path: Path, stat: os.stat_result) -> Seen:
         before = self._seen.get(path)
         if before is not None and before.inode == stat.st_ino:
-            settled = before.format is not None or before.size >= HEAD
-            if settled or (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns):
+            unchanged = (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns)
+            if before.found.settled or unchanged:
                 return before
-        return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns, recognise(path, self._formats))
+            found = recognise(path, self._formats, before=before.found)
+        else:
+            found = recognise(path, self._formats)
+        return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns, found)
+
+
+def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> None:
+    """Drop the texts of runs that have other logs as well: those say the same, and say it exactly.
+
+    Read side by side, the two would pass for two writers, whose steps are then taken for restarts.
+    """
+    exact = {places[path].run for path, format_ in found.items() if not is_among_text(format_)}
+    for path in [path for path, format_ in found.items() if is_among_text(format_)]:
+        if places[path].run in exact:
+            del found[path]
 
 
 def _launch(path: Path, format_: Format) -> Launch | bool:
@@ -113,17 +128,6 @@ def _launch(path: Path, format_: Format) -> Launch | bool:
         return read_launch(path, format_)
     except OSError:  # whoever follows the file will say why
         return False
-
-
-def recognise(path: Path, formats: Mapping[str, Format]) -> Format | None:
-    """The format that claims a file by its name and beginning; None where none does, or it does not open."""
-    try:
-        head = read_head(path)
-    except OSError as error:
-        _log.warning("%s: cannot be opened: %s", path, error.strerror or error)
-        return None
-    name = plain_name(path)
-    return next((format for format in formats.values() if format.sniff(name, head)), None)
 
 
 def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:

@@ -50,8 +50,7 @@ for _path in sorted(DATA.rglob("*")):
     if _path.is_file() and _path.name != "SOURCE":
         _name = _path.name.removesuffix(".gz")
         _content = gzip.decompress(_path.read_bytes()) if _path.suffix == ".gz" else _path.read_bytes()
-        _kind = "tensorboard" if "tfevents" in _name else "csv"
-        SAMPLES[f"{_kind}/{_path.relative_to(DATA)}"] = (_name, _content)
+        SAMPLES[str(_path.relative_to(DATA))] = (_name, _content)
 
 
 @dataclass

@@ -60,14 +60,14 @@ def test_columns_attempt_and_rank_say_whose_a_row_is(reading: Any) -> None:
 
 
 def test_a_real_file_of_ranks_holds_a_series_per_rank_and_metric(reading: Any) -> None:
-    told = reading.whole(*reading.samples["csv/csv/ranks.csv.gz"])
+    told = reading.whole(*reading.samples["csv/ranks.csv.gz"])
     assert {key.metric for key in told.points} == {"compute_time", "collective_time"}
     assert len(told.points) == 64
     assert (told.count, told.unreadable) == (131 * 64, [])
 
 
 def test_a_real_attempt_is_read_as_numpy_reads_it(reading: Any) -> None:
-    name, content = reading.samples["csv/csv/attempt-0.csv.gz"]
+    name, content = reading.samples["csv/attempt-0.csv.gz"]
     table = np.genfromtxt(io.BytesIO(content), delimiter=",", names=True)
     told = reading.whole(name, content)
     assert len(table) == 1614

@@ -1,0 +1,76 @@
+"""Megatron-LM and its descendants: Megatron-DeepSpeed, GPT-NeoX, Megatron-Bridge."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
+_VALIDATION = re.compile(
+    r"(?P<split>validation|valid|test) loss at (?:iteration (?P<step>\d+)|the end of training[^|]*)"
+)
+_CHECKPOINT = re.compile(
+    r"successfully (?P<verb>saved|loaded) checkpoint from .*?\biteration\s+(?P<step>\d+)"
+)
+
+
+def _training(line: str, memory: Memory) -> Said | None:
+    """` iteration 71/ 100 | consumed samples: 9088 | … | lm loss: 1.818812E+00 |`: a mean over the interval.
+
+    A loss that is NaN is not printed at all; "number of nan iterations" says so.
+    """
+    found = _ITERATION.search(line)
+    if found is None:
+        return None
+    memory["step"] = step = int(found[1])
+    return Said(step, _pieces(line), moment(line[: found.start()]))
+
+
+def _validation(line: str, memory: Memory) -> Said | None:
+    """` validation loss at iteration 1000 | lm loss value: 2.1E+00 | lm loss PPL: 8.1E+00 |`."""
+    found = _VALIDATION.search(line)
+    if found is None:
+        return None
+    step = found["step"] or memory.get("step")
+    split = "test" if found["split"] == "test" else "validation"
+    values = {
+        f"{split}/{name.removesuffix(' value')}": value
+        for name, value in _pieces(line[found.end() :]).items()
+    }
+    return None if step is None else Said(int(step), values, moment(line[: found.start()]))
+
+
+def _checkpoint(line: str, memory: Memory) -> Said | None:
+    """`successfully saved checkpoint from iteration 12000 to …`: where one could roll back to."""
+    found = _CHECKPOINT.search(line)
+    if found is None:
+        return None
+    step = int(found["step"])
+    return Said(step, {f"checkpoint {found['verb']}": float(step)}, moment(line[: found.start()]))
+
+
+def _pieces(line: str) -> dict[str, float]:
+    """`name: value` between bars; what is no number is no metric."""
+    values = {}
+    for piece in line.split("|"):
+        name, colon, text = piece.rpartition(":")
+        name = name.strip()
+        if colon and name and "[" not in name:
+            found = number(text)
+            if found is not None:
+                values[name] = found
+    return values
+
+
+DIALECT = Dialect(
+    name="megatron",
+    tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:"),
+    kinds=(
+        LineKind(mark=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), read=_training),
+        LineKind(mark=re.compile(rb"loss at (?:iteration \d|the end of)"), read=_validation),
+        LineKind(mark=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), read=_checkpoint),
+    ),
+)

@@ -1,0 +1,39 @@
+"""modded-nanogpt: `step:6200/6200 val_loss:3.2785 train_time:1339067ms step_avg:216.33ms`."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.numbers import number
+
+_STEP = re.compile(r"step:(\d+)/\d+ ((?:\w+:\S+\s*)+)")
+
+
+def _step(line: str, memory: Memory) -> Said | None:
+    """`train_time` is what has passed in all, validation left out: its growth is the time of the steps."""
+    found = _STEP.search(line)
+    if found is None:
+        return None
+    step, values = int(found[1]), {}
+    for pair in found[2].split():
+        name, _, text = pair.partition(":")
+        value = number(text.removesuffix("ms"))
+        # step_avg is the mean since the start, in which nothing that changes shows
+        if value is not None and name != "step_avg":
+            values[f"{name} (ms)" if text.endswith("ms") else name] = value
+    passed = values.get("train_time (ms)")
+    if passed is not None:
+        before_step, before = memory.get("passed", (step, passed))
+        if step > before_step and passed >= before:  # it starts anew after the warm-up
+            values["step_time (ms)"] = (passed - before) / (step - before_step)
+        memory["passed"] = [step, passed]
+    return Said(step, values)
+
+
+DIALECT = Dialect(
+    name="modded-nanogpt",
+    # the log begins with the script itself: a step is digits there, never a name in braces
+    tell=re.compile(rb"step:\d+/\d+ (?:\w+_loss:[\d.]+ )?train_time:\d+ms"),
+    kinds=(LineKind(mark=re.compile(rb"step:\d+/\d+ \w+:"), read=_step),),
+)

@@ -1,0 +1,150 @@
+"""Console logs: what programs print, by framework, with every prefix, colour and quirk around it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holter.ingest.console.numbers import number
+from holter.ingest.console.prefixes import clean
+from holter.ingest.gather import gather
+
+DATA = Path(__file__).parents[1] / "data" / "console"
+
+
+@pytest.fixture
+def told(reading: Any) -> Any:
+    return lambda name: reading.whole(name, (DATA / name).read_bytes())
+
+
+def test_megatron_tells_its_metrics_under_the_names_it_prints(told: Any) -> None:
+    found = told("megatron.out")
+    assert found.values("lm loss") == [(10, 10.18812)]
+    assert found.values("throughput per GPU (TFLOP/s/GPU)") == [(10, 243.6)]
+    assert found.values("grad norm") == [(10, 1.3)]
+
+
+def test_an_interval_whose_loss_is_not_a_number_is_known_by_its_counter(told: Any) -> None:
+    found = told("megatron.out")
+    assert found.values("number of nan iterations") == [(20, 10.0)]
+    assert [step for step, _ in found.values("lm loss")] == [10]
+
+
+def test_megatron_tells_validation_and_checkpoints(told: Any) -> None:
+    found = told("megatron.out")
+    assert found.values("validation/lm loss") == [(20, 2.1)]
+    assert found.values("checkpoint saved", local_rank="0") == [(20, 20.0)]
+
+
+def test_what_neox_puts_before_the_iteration_counts_as_well(told: Any) -> None:
+    found = told("gpt-neox.log")
+    assert found.values("samples/sec") == [(110, 11.903)]
+    assert found.values("approx flops per GPU") == [(110, 150.3e12)]
+    assert found.values("lm_loss") == [(110, 8.512)]
+
+
+def test_of_ranks_that_print_the_same_the_first_is_the_voice_of_the_run(told: Any) -> None:
+    found = told("torchtitan.txt")
+    assert found.values("loss_metrics/global_avg_loss") == [(4, 7.62585), (5, 7.5)]
+    assert found.values("throughput(tps)") == [(4, 10050.0), (5, 10050.0)]
+    assert found.values("throughput(tps)", rank="1") == [(4, 10051.0)]
+    assert found.values("throughput(tps)", rank="0") == [(5, 10050.0)]
+    assert found.values("mfu(%)", rank="1") == []
+
+
+def test_torchtitan_tells_when_a_line_was_printed(told: Any) -> None:
+    moment = time.mktime((2026, 2, 24, 19, 46, 17, 0, 0, -1)) + 0.508
+    first = told("torchtitan.txt").points[("loss_metrics/global_avg_loss", ())][0]
+    assert float(first[2]) == pytest.approx(moment, abs=1e-3)
+
+
+def test_nanogpts_unknown_mfu_is_no_mfu(told: Any) -> None:
+    found = told("nanogpt.out")
+    assert found.values("mfu(%)") == [(10, 0.19), (20, 0.19)]
+    assert found.values("val/loss") == [(0, 4.2823)]
+    assert [step for step, _ in found.values("loss")] == [0, 10, 20]
+
+
+def test_llm_c_tells_the_same_in_both_of_its_logs(told: Any) -> None:
+    console, main = told("llmc.txt"), told("main.log")
+    assert console.values("train/loss") == [(1, 11.010252), (200, 5.5)]
+    assert console.values("mfu(%)") == [(200, 28.8)]
+    assert console.values("val/loss") == [(0, 11.009978), (200, 3.265413)]
+    assert main.values("train/loss") == [(0, 11.0091), (1, 10.9598)]
+    assert main.values("val/loss") == [(0, 11.0092)]
+
+
+def test_a_printed_script_is_no_record_and_passed_time_gives_the_time_of_a_step(told: Any) -> None:
+    found = told("modded-nanogpt.txt")
+    assert found.values("val_loss") == [(0, 10.8258)]
+    assert found.values("step_time (ms)") == [(1, 79.0), (3, 57.0)]
+
+
+def test_any_line_with_a_step_and_names_is_understood(told: Any) -> None:
+    found = told("key-value.log")
+    assert [step for step, _ in found.values("loss")] == [10, 20, 30]
+    assert found.values("tokens/s") == [(10, 10050.0), (20, 10100.0), (30, 10050.0)]
+
+
+def test_prose_that_mentions_steps_is_not_taken_for_a_log(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("step 1: buy milk\nstep 2: loss of patience\nstep 3: sleep\n" * 50)
+    assert gather(tmp_path).files == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "labels"),
+    [
+        (b"  3: iteration", "iteration", {"rank": "3"}),
+        (b"[rank12]: loss", "loss", {"rank": "12"}),
+        (b"[default7]:[rank5]: loss", "loss", {"rank": "5"}),
+        (b"retraining/0 [default0]:loss", "loss", {"local_rank": "0"}),
+        (b"(RayTrainWorker pid=615, ip=10.72.7.6) loss", "loss", {}),
+        (b"\x1b[36m[rank1]:\x1b[0m \x1b[38;2;180;60;0mloss\x1b[0m", "loss", {"rank": "1"}),
+        (b"loss", "loss", {}),
+    ],
+)
+def test_what_launchers_put_before_a_line_is_taken_off(
+    line: bytes, text: str, labels: dict[str, str]
+) -> None:
+    assert clean(line) == (text, tuple(labels.items()))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("10,050", 10050.0),
+        ("4.71K", 4710.0),
+        ("67.4M", 67.4e6),
+        ("150.3TFLOPS", 150.3e12),
+        ("13.99%", 13.99),
+        ("'0.1745'", 0.1745),
+        ("1e+06", 1e6),
+        ("-inf", float("-inf")),
+        ("N/A", None),
+        ("1_000", None),
+        ("", None),
+    ],
+)
+def test_numbers_are_read_as_people_print_them(text: str, value: float | None) -> None:
+    assert number(text) == value
+
+
+def test_a_progress_bar_is_many_lines(reading: Any) -> None:
+    bar = b"".join(b"iter %d: loss 3.5, time 19.20ms, mfu 0.19%%\r" % step for step in range(5)) + b"\n"
+    assert [step for step, _ in reading.whole("log.txt", bar).values("loss")] == [0, 1, 2, 3, 4]
+
+
+def test_records_far_behind_the_beginning_of_a_text_are_found(tmp_path: Path) -> None:
+    (tmp_path / "run.log").write_bytes(
+        b"NCCL INFO nothing to see\n" * 20_000 + (DATA / "nanogpt.out").read_bytes()
+    )
+    assert gather(tmp_path).files == {"run.log": "nanogpt"}
+
+
+def test_a_text_beside_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
+    (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
+    assert gather(tmp_path).files == {"metrics.csv": "csv"}
