@@ -14,7 +14,7 @@ import numpy as np
 
 from holter.detectors.loss.baseline import History, Noise
 from holter.detectors.loss.evidence import OUTLIER, lone, means, sums
-from holter.detectors.loss.recovery import DRIFT, Return, follow, unfollowed
+from holter.detectors.loss.recovery import DRIFT, Return, follow, half_of, rose_slowly, unfollowed
 from holter.detectors.loss.resume import FIRST_POINTS, LR_POINTS, Entry
 from holter.types import FloatArray, IntArray
 
@@ -157,8 +157,8 @@ class _Scan:
                 at = self._close(excursion)
 
     def _goes_on(self, excursion: Excursion) -> bool:
-        """Whether it belongs to one that has not come back: a rise by less than half of what that rose, or
-        one that leads a drift no higher than it was."""
+        """Whether it belongs to one that has not come back: a rise by less than half of what that rose, one
+        of a drift that has not settled yet, or one that leads a drift no higher than it was."""
         earlier = self.lasting
         if earlier is None:
             return False
@@ -168,9 +168,19 @@ class _Scan:
         values = self.stretch.value
         highest = float(values[earlier.start : excursion.start].max(initial=earlier.baseline))
         now = float(values[excursion.start : excursion.detected + 1].mean())
-        if earlier.width >= DRIFT:
-            return now < highest
+        if earlier.width >= DRIFT and now < highest:
+            return True
+        if not earlier.returns.settled and self._drifts(earlier, excursion.detected):
+            return True
         return now - excursion.baseline < 0.5 * (highest - earlier.baseline)
+
+    def _drifts(self, excursion: Excursion, upto: int) -> bool:
+        """Whether it rose slowly, as far as the points before `upto` tell."""
+        if excursion.width >= DRIFT:
+            return True
+        step = self.stretch.step[excursion.start : upto]
+        half = half_of(step, self.stretch.value[excursion.start : upto] - excursion.baseline)
+        return rose_slowly(step, half=half)
 
     def _next_cut(self, at: int, end: int) -> int:
         """Where this piece ends: the noise is constant within it, and so is the spacing, or it grows."""

@@ -22,6 +22,8 @@ SETTLED_STEPS, _LEVEL = 500, 64
 """Steps after which what is not back is not expected back; points that show its new level, twice."""
 _ANEW = 8.0
 """Sigmas above the level of a series that is not back yet, from which on it rises anew."""
+_SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 3
+"""A spike is at half of its height sooner; what takes longer is a drift."""
 DRIFT = 64
 """A spike is seen by its first points; what takes as many as this to be seen is a drift."""
 
@@ -32,7 +34,8 @@ class Return:
 
     `back` is the first point of the return, `confirmed` the point at which that was certain (both None
     while it lasts), `last` the last point seen. `half` is where the rise first reached half of its peak
-    so far. Other excursions may begin at `resume`, against the level of the points from `level_from` on.
+    so far. Other excursions may begin at `resume`, against the level of the points from `level_from` on;
+    `settled` if it has gone on at one level by then.
     """
 
     peak: int
@@ -42,6 +45,7 @@ class Return:
     level_from: int
     resume: int
     last: int
+    settled: bool = False
 
 
 def unfollowed(points: int) -> Return:
@@ -84,33 +88,41 @@ def _follow(
     the height again: then it is another one, and its beginning makes the return before it certain.
     """
     elapsed = step - step[0]
-    excess = value - baseline - np.where(elapsed < _ON_TREND, fall.after(elapsed), 0.0)
+    on_trend = (elapsed < _ON_TREND) | (np.arange(len(step)) < _NEAR)
+    excess = value - baseline - np.where(on_trend, fall.after(elapsed), 0.0)
     # on the trend is who cannot be told from it by eye; on the old level, who is no higher
-    allowed = np.where(elapsed < _ON_TREND, tolerance(baseline, noise), 0.05 * noise.sigma)
+    allowed = np.where(on_trend, tolerance(baseline, noise), 0.05 * noise.sigma)
     back, confirmed, resume = _search(step, excess, seen, max(width, _NEAR), allowed, noise)
     over = len(excess) if back is None else max(back, 1)
     peak = int(np.argmax(excess[:over]))
     upto = len(excess) if confirmed is None else confirmed
     anew = seen if width < DRIFT else max(seen, int(np.searchsorted(elapsed, SETTLED_STEPS)))
+    settled = _settled(elapsed, excess, seen, noise, upto=upto)
     level_from, resume = min(
         (back, resume) if back is not None else (len(excess), len(excess)),
         # what drifts away does so in leaps and bounds
         _next_rise(excess, anew, noise, upto=upto),
-        _settled(elapsed, excess, seen, noise, upto=upto),
+        settled,
         key=lambda found: found[1],
     )
     return Return(
         peak=peak,
-        half=_half(step, excess[:over]),
+        half=half_of(step, excess[:over]),
         back=back,
         confirmed=confirmed,
         level_from=level_from,
         resume=resume,
         last=len(excess) - 1 if confirmed is None else confirmed,
+        settled=resume == settled[1],
     )
 
 
-def _half(step: IntArray, excess: FloatArray) -> int:
+def rose_slowly(step: IntArray, *, half: int) -> bool:
+    """Whether a rise that was half of its height at a point took as long for that as a drift does."""
+    return half >= _SLOW_RISE_POINTS and int(step[half] - step[0]) >= _SLOW_RISE_STEPS
+
+
+def half_of(step: IntArray, excess: FloatArray) -> int:
     """Where the rise first reached half of its peak, both as means over some steps."""
     spacing = max(float(np.median(np.diff(step[:64]))), 1.0) if len(step) > 1 else 1.0
     size = int(np.clip(round(_SMOOTH / spacing), 1, len(excess)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holter.detectors.loss.excursion import Excursion, Stretch
-from holter.detectors.loss.recovery import DRIFT, SETTLED_STEPS
+from holter.detectors.loss.recovery import DRIFT, SETTLED_STEPS, rose_slowly
 from holter.detectors.tuning import Tuning
 from holter.types import Kind, Severity
 
@@ -18,8 +18,6 @@ _SEVERITY = {
     Kind.RESUME_ARTIFACT: Severity.WARNING,
 }
 KINDS = frozenset(_SEVERITY)
-_SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 8
-"""A spike is at half of its height sooner; what takes longer is a drift."""
 _LONE = 1
 """Points of an outlier."""
 
@@ -66,9 +64,7 @@ def _is_outlier(excursion: Excursion) -> bool:
 
 def _provisional(excursion: Excursion, stretch: Stretch, tuning: Tuning, elapsed: int) -> Kind:
     step = stretch.step[excursion.start :]
-    half = excursion.returns.half
-    is_slow = half >= _SLOW_RISE_POINTS and step[half] - step[0] >= _SLOW_RISE_STEPS
-    if is_slow or excursion.width >= DRIFT:
+    if excursion.width >= DRIFT or rose_slowly(step, half=excursion.returns.half):
         return Kind.DIVERGENCE
     if elapsed < tuning.fast_recovery_steps:
         return Kind.SPIKE_FAST
