@@ -199,6 +199,7 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
         ],
         "incidents": [],
         "quietIncidents": [],
+        "expected": [],
         "selected": None,
         "focus": None,
         "role": "loss",

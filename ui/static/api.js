@@ -100,10 +100,25 @@ export const incidents = async (filter, signal) =>
 export const incident = (id, signal) => request(`/incidents/${encodeURIComponent(id)}`, { signal });
 
 /**
- * @param {number} id @param {"acknowledge" | "unacknowledge" | "close" | "reopen" | "comment"} verb
+ * @param {number} id @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen" | "comment"} verb
  * @param {{ text?: string, by?: string }} [body] @returns {Promise<Incident>}
  */
 export const act = (id, verb, body = {}) => request(`/incidents/${id}/${verb}`, { method: "POST", body });
+
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").ExpectedEvent[]>} */
+export const expectedIn = async (id, signal) =>
+  (await request(`/runs/${encodeURIComponent(id)}/expected`, { signal })).expected;
+
+/** @param {string} id @param {object} event @returns {Promise<import("./types.js").ExpectedEvent>} */
+export const expect = (id, event) =>
+  request(`/runs/${encodeURIComponent(id)}/expected`, { method: "POST", body: event });
+
+/** It is not planned after all. @param {string} id @param {string} project @param {import("./types.js").ExpectedEvent} event */
+export function unexpect(id, project, { id: number, scope }) {
+  const place =
+    scope === "project" ? `/projects/${encodeURIComponent(project)}` : `/runs/${encodeURIComponent(id)}`;
+  return request(`${place}/expected/${number}`, { method: "DELETE" });
+}
 
 /** @returns {Promise<{ login_required: boolean, logged_in: boolean, user: string | null }>} */
 export const session = () => request("/session");

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import { h } from "./dom.js";
 import { ago, clock, duration, number, percent, step as stepText } from "./format.js";
 import * as prefs from "./prefs.js";
+import { go } from "./router.js";
 import { toast } from "./toasts.js";
 import { incidentTitle, kindTitle, sentence, severityMark } from "./words.js";
 
@@ -163,7 +164,7 @@ export function placeLine(incident) {
 
 /**
  * Do it on the page at once and on the server after; take it back on the page when the server will not.
- * @param {Incident} incident @param {"acknowledge" | "unacknowledge" | "close" | "reopen"} verb
+ * @param {Incident} incident @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen"} verb
  * @param {(incident: Incident) => void} show @param {{ undo?: boolean }} [options]
  */
 export async function actOn(incident, verb, show, { undo = true } = {}) {
@@ -173,6 +174,14 @@ export async function actOn(incident, verb, show, { undo = true } = {}) {
   } catch (error) {
     show(incident);
     toast(`Not done: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
+    return;
+  }
+  if (verb === "planned") {
+    // two things were done: each is taken back where it stands
+    toast("Closed as planned, and expected in these steps from now on", {
+      action: "Show",
+      run: () => go(`/runs/${encodeURIComponent(incident.run_id)}#expected`),
+    });
     return;
   }
   const back = BACK[verb];
@@ -185,6 +194,7 @@ const FORESEEN = {
   acknowledge: (now) => ({ acknowledged_at: now, acknowledged_by: prefs.get("name", "") || null }),
   unacknowledge: () => ({ acknowledged_at: null, acknowledged_by: null }),
   close: (now) => ({ state: "closed", closed_at: now }),
+  planned: (now) => ({ state: "closed", closed_at: now }),
   reopen: () => ({ state: "open", closed_at: null }),
 };
 const BACK = /** @type {const} */ ({
@@ -208,7 +218,11 @@ function author() {
 
 /** The verbs that apply now, as buttons. @param {Incident} incident @param {(incident: Incident) => void} show */
 export function actions(incident, show) {
-  const button = (/** @type {keyof typeof BACK} */ verb, /** @type {string} */ text, strong = false) =>
+  const button = (
+    /** @type {Parameters<typeof actOn>[1]} */ verb,
+    /** @type {string} */ text,
+    strong = false,
+  ) =>
     h(
       "button",
       {
@@ -225,6 +239,7 @@ export function actions(incident, show) {
       ? button("unacknowledge", "Withdraw acknowledgement")
       : button("acknowledge", "Acknowledge", incident.state === "open"),
     button("close", "Close"),
+    button("planned", "This was planned"),
   ];
 }
 

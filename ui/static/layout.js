@@ -1,6 +1,7 @@
 // @ts-check
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
+import { expectedShapes } from "./expected.js";
 import { placeOf } from "./resumes.js";
 import { MARGIN, fade } from "./traces.js";
 
@@ -69,6 +70,7 @@ export function layout(picture) {
     },
     yaxis2: { range: [0, 1], overlaying: "y", visible: false, fixedrange: true },
     shapes: [
+      ...expectedShapes(picture),
       ...picture.quietIncidents.map((one) => quietShape(picture, one)),
       ...picture.incidents.flatMap((one) => incidentShapes(picture, one)),
       ...evidenceShapes(picture),

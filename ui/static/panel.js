@@ -20,7 +20,8 @@ import { COLOURED, MARGIN, belongs, labelText } from "./traces.js";
  * What all charts of a page share.
  * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
  *   modes: import("./look.js").Modes, palette: import("./traces.js").Palette,
- *   attempts: Picture["attempts"], incidents: Incident[], selected: Incident | null }} Shared
+ *   attempts: Picture["attempts"], incidents: Incident[], selected: Incident | null,
+ *   expected: Picture["expected"] }} Shared
  * @typedef {{ onZoom: (range: [number, number]) => void, onReset: () => void,
  *   onHover: (x: number | null) => void, onMode: (mode: import("./look.js").Mode, metric: string) => void,
  *   onRemove?: () => void }} Reader
@@ -129,7 +130,7 @@ export function createPanel(plan, shared, reader) {
  * @param {Plan} plan @param {Shared} shared @param {ChartSeries[]} series @param {string | null} pointed
  */
 function pictureOf(plan, shared, series, pointed) {
-  const { axis, range, smoothing, palette, attempts, incidents, selected } = shared;
+  const { axis, range, smoothing, palette, attempts, incidents, selected, expected } = shared;
   const speaks = (/** @type {Incident} */ incident) =>
     [...plan.series, ...series].some((one) => belongs(incident, one));
   const mine = incidents.filter(speaks);
@@ -145,6 +146,7 @@ function pictureOf(plan, shared, series, pointed) {
     smoothing,
     palette,
     attempts,
+    expected,
     incidents: mine,
     quietIncidents: incidents.filter((one) => !mine.includes(one) && one.severity !== "info"),
     selected,

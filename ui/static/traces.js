@@ -16,6 +16,7 @@ import { resumeTraces } from "./resumes.js";
  *   range: [number, number] | null, width: number, y: { low: number, high: number } | null,
  *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
  *   incidents: Incident[], quietIncidents: Incident[], selected: Incident | null,
+ *   expected: import("./types.js").ExpectedEvent[],
  *   focus: string | null, role: string, fontSize: number }} Picture `width`: of the plot, in pixels
  */
 

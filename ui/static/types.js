@@ -50,6 +50,10 @@
  *   evidence: Record<string, any>, start_time: number | null, opened_at: number, updated_at: number,
  *   recovered_at: number | null, closed_at: number | null, acknowledged_at: number | null,
  *   acknowledged_by: string | null, events: IncidentEvent[] }} Incident
+ *
+ * @typedef {{ id: number | null, scope: "run" | "project" | "settings", kinds: string[], what: string | null,
+ *   metric: string, from_step: number, to_step: number | null, every: number | null, lasting: number | null,
+ *   note: string, added_at: number | null, added_by: string | null }} ExpectedEvent
  */
 
 export {};

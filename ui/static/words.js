@@ -31,6 +31,9 @@ const KINDS = {
 const HEALTH = { ok: "Healthy", info: "Notable", warning: "Warning", critical: "Critical" };
 const RANK = ["critical", "warning", "info", "ok"];
 
+/** Every kind, in the order in which people are asked. */
+export const KIND_NAMES = Object.keys(KINDS);
+
 /** @param {string} kind */
 export const kindTitle = (kind) => KINDS[kind] ?? sentence(kind);
 

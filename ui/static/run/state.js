@@ -30,6 +30,7 @@ export class RunState {
       attempts: run.strip.attempts,
       incidents,
       selected: null,
+      expected: [],
     };
     this.follow(query);
   }

@@ -75,6 +75,7 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
     attempts: run.strip.attempts,
     incidents: [incident],
     selected: incident,
+    expected: [],
   };
   const board = createBoard({
     runId: incident.run_id,
@@ -189,6 +190,11 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
       keys: "e",
       label: "Close or reopen",
       run: () => void actOn(incident, incident.state === "closed" ? "reopen" : "close", changed),
+    },
+    {
+      keys: "p",
+      label: "This was planned",
+      run: () => incident.state !== "closed" && void actOn(incident, "planned", changed),
     },
     { keys: "c", label: "Comment", run: () => form.querySelector("textarea")?.focus() },
     { keys: "0", label: "The whole event", run: () => look(null) },

@@ -12,6 +12,7 @@ import * as prefs from "../prefs.js";
 import { createActions } from "../run/actions.js";
 import { createAllSeries } from "../run/all_series.js";
 import { createHeadline } from "../run/headline.js";
+import { createExpected } from "../run/expected.js";
 import { bindKeys } from "../run/keys.js";
 import { planned, plansOf } from "../run/plans.js";
 import { RunState } from "../run/state.js";
@@ -28,9 +29,10 @@ const REFRESH = 700; // ms between refetches of what stands around the charts
 /** @type {import("../router.js").View} */
 export async function show(root, context) {
   const { params, signal, query, setQuery, onQuery, title } = context;
-  const [run, incidents] = await Promise.all([
+  const [run, incidents, expected] = await Promise.all([
     api.run(params[0], signal),
     api.incidentsOf(params[0], signal),
+    api.expectedIn(params[0], signal),
   ]);
   if (isBare(query())) setQuery(prefs.rememberedLook(run.charts.map(metricOf)));
   const state = new RunState(run, incidents, query());
@@ -48,7 +50,15 @@ export async function show(root, context) {
     },
     { signal },
   );
+  parts.expected.show(expected);
   parts.follow();
+  if (location.hash === "#expected") setTimeout(() => openExpected(parts.expected.element)); // once it stands
+}
+
+/** @param {HTMLElement} element */
+function openExpected(element) {
+  element.setAttribute("open", "");
+  element.scrollIntoView({ block: "center" });
 }
 
 /** The parts of the page and what binds them to the address. @param {RunState} state @param {Context} context */
@@ -77,6 +87,14 @@ function createParts(state, context) {
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
   const unreadable = createUnreadable();
+  const expected = createExpected({
+    runId,
+    project: state.run.project,
+    onChange(now) {
+      state.shared.expected = now;
+      board.redraw();
+    },
+  });
   const side = h("aside", { class: "side", "aria-label": "Incidents of this run" });
   bindKeys(signal, {
     zoom: actions.zoom,
@@ -88,7 +106,15 @@ function createParts(state, context) {
   const body = h(
     "div",
     { class: "run-body" },
-    h("div", { class: "run-main" }, tools.element, board.element, series.element, unreadable.element),
+    h(
+      "div",
+      { class: "run-main" },
+      tools.element,
+      board.element,
+      series.element,
+      expected.element,
+      unreadable.element,
+    ),
     side,
   );
   const nothing = empty("No points yet", "The run is known, its first points are on their way.");
@@ -157,7 +183,7 @@ function createParts(state, context) {
     found?.element.classList.add("panel-found");
   }
 
-  return { headline, series, board, body, nothing, follow, showAround, learn };
+  return { headline, series, expected, board, body, nothing, follow, showAround, learn };
 }
 
 /** Finding a metric by typing its name. @param {Context} context @param {ReturnType<typeof createAllSeries>} series */
@@ -182,7 +208,7 @@ function searchField({ signal, search }, series) {
 }
 
 /** Points and incidents as they arrive. @param {RunState} state @param {Parts} parts @param {Context} context */
-function hearNews(state, { board, showAround, learn }, { signal }) {
+function hearNews(state, { board, expected, showAround, learn }, { signal }) {
   const { id } = state.run;
   const around = throttled(signal, REFRESH, async () => {
     state.run = await api.run(id, signal);
@@ -199,6 +225,7 @@ function hearNews(state, { board, showAround, learn }, { signal }) {
       if (news.run_id !== id) return;
       learn(news);
       around();
+      void api.expectedIn(id, signal).then(expected.show, () => {}); // it may have been planned
     },
     reconnected: everything,
   });

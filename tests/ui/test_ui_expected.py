@@ -1,0 +1,93 @@
+"""What is planned, on the pages: announced, shown, taken back, and an incident that was planned after all."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.conftest import Opener, Server, healthy
+
+
+@pytest.fixture(scope="module")
+def spiky(server: Server) -> str:
+    """A run whose loss has just risen, and stays up."""
+    columns = healthy()
+    columns["loss"][-60:] = [value + 4 for value in columns["loss"][-60:]]
+    run = server.post("spiky", columns)
+    server.wait_for_incident(run, "spike_fast")
+    return run
+
+
+def test_a_plan_is_added_and_removed_with_the_keyboard_alone(
+    open_page: Opener, server: Server, spiky: str
+) -> None:
+    page = open_page(f"{server.address}/runs/{spiky}#expected", width=360, height=740)
+    page.get_by_label("What is planned").focus()
+    page.keyboard.type("Ev")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("1000")
+    page.keyboard.press("Tab")
+    page.keyboard.type("50")
+    page.keyboard.press("Tab")
+    page.keyboard.type("held-out set")
+    page.keyboard.press("Enter")
+    listed = page.locator(".expected-item")
+    expect(listed).to_have_text(re.compile("Evaluation every 1,000 steps for 50.*held-out set"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("button", name="Remove Evaluation").press("Enter")
+    expect(listed).to_have_count(0)
+
+
+def test_a_plan_that_says_too_little_is_refused_in_words(
+    open_page: Opener, server: Server, spiky: str
+) -> None:
+    page = open_page(f"{server.address}/runs/{spiky}#expected")
+    page.get_by_role("button", name="Expect", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("from_step, to_step or every: expected")
+    open_page.allow("422")
+
+
+def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected(
+    open_page: Opener, server: Server, spiky: str
+) -> None:
+    incident = server.wait_for_incident(spiky, "spike_fast")
+    page = open_page(f"{server.address}/incidents/{incident}")
+    page.get_by_role("button", name="This was planned").click()
+    expect(page.locator(".incident-head")).to_contain_text("Closed")
+    expect(page.locator(".history")).to_contain_text("This was planned.")
+    page.get_by_role("button", name="Show", exact=True).click()
+    listed = page.locator(".expected-item")
+    expect(listed).to_contain_text("A rise or shift of the loss")
+    expect(listed).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(
+    ("event", "place"),
+    [
+        ({"from_step": 20000, "to_step": 20500}, "steps 20,000 to 20,500"),
+        ({"from_step": 5, "to_step": 5}, "at step 5"),
+        ({"from_step": 5}, "from step 5 on"),
+        ({"every": 1000, "lasting": 50}, "every 1,000 steps for 50"),
+        ({"every": 10, "lasting": 1, "to_step": 40}, "every 10 steps for 1, steps 0 to 40"),
+    ],
+)
+def test_where_something_is_expected_is_said_in_words(call, event, place) -> None:  # type: ignore[no-untyped-def]
+    all_of_it = {"from_step": 0, "to_step": None, "every": None, "lasting": None} | event
+    assert call("expected.js", "expectedPlace", all_of_it) == place
+
+
+def test_stretches_lie_within_what_is_shown_and_are_left_out_where_they_are_too_many(call) -> None:  # type: ignore[no-untyped-def]
+    cadence = {"from_step": 0, "to_step": None, "every": 100, "lasting": 10}
+    once = {"from_step": 250, "to_step": 260, "every": None, "lasting": None}
+    assert call("expected.js", "stretchesOf", [cadence, once], [210, 420]) == [
+        [200, 210],
+        [300, 310],
+        [400, 410],
+        [250, 260],
+    ]
+    assert call("expected.js", "stretchesOf", [cadence], [0, 100_000]) == []
+    assert call("expected.js", "stretchesOf", [once], [300, 400]) == []
