@@ -122,11 +122,14 @@ def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[bytes, 
 
 
 def _batch(rows: list[Row]) -> Batch:
-    columns: dict[SeriesKey, tuple[list[int], list[float]]] = {}
+    columns: dict[Labels, dict[str, tuple[list[int], list[float]]]] = {}
     for at, (said, kept) in enumerate(rows):
         for labels in kept:
+            mine = columns.setdefault(labels, {})
             for metric, value in said.values.items():
-                places, values = columns.setdefault(SeriesKey(metric, labels), ([], []))
+                if metric not in mine:
+                    mine[metric] = ([], [])
+                places, values = mine[metric]
                 places.append(at)
                 values.append(value)
     return Batch(
@@ -134,10 +137,11 @@ def _batch(rows: list[Row]) -> Batch:
         times=np.array([row.said.time for row in rows], dtype=np.float64),
         columns=tuple(
             Column(
-                key=key,
+                key=SeriesKey(metric, labels),
                 values=np.array(values, dtype=np.float64),
                 rows=None if len(places) == len(rows) else np.array(places, dtype=np.int64),
             )
-            for key, (places, values) in columns.items()
+            for labels, mine in columns.items()
+            for metric, (places, values) in mine.items()
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
@@ -56,13 +57,16 @@ def _pieces(line: str) -> dict[str, float]:
     """`name: value` between bars; what is no number is no metric."""
     values = {}
     for piece in line.split("|"):
-        name, colon, text = piece.rpartition(":")
-        name = name.strip()
-        if colon and name and "[" not in name:
-            found = number(text)
-            if found is not None:
-                values[name] = found
+        before, colon, text = piece.rpartition(":")
+        if colon and (name := _name(before)) and (value := number(text)) is not None:
+            values[name] = value
     return values
+
+
+@lru_cache(maxsize=4096)
+def _name(text: str) -> str:
+    """The metric that stands before a colon, "" where it is a bracket with a moment or a place."""
+    return "" if "[" in text else text.strip()
 
 
 DIALECT = Dialect(

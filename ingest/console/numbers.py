@@ -10,11 +10,10 @@ _SHAPE = re.compile(r"([-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s?([K
 
 def number(text: str) -> float | None:
     """The number that a text is, None where it is none. Suffixes are decimal: 67.4M is 67,400,000."""
-    text = text.strip().strip("'\"")
     try:
         return None if "_" in text else float(text)  # Python reads 1_000, no logger writes it
     except ValueError:
-        found = _SHAPE.fullmatch(text)
+        found = _SHAPE.fullmatch(text.strip().strip("'\""))
     if found is None:
         return None
     return float(found[1].replace(",", "")) * _SCALE.get(found[2], 1.0)
