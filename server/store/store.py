@@ -20,6 +20,7 @@ from holter.server.store.intake import as_text, check_name, parcel
 from holter.server.store.ledger import save_cursors
 from holter.server.store.lock import FileLock
 from holter.server.store.memory import Memory
+from holter.server.store.news import Chosen, News, Place, news
 from holter.server.store.snapshot import Snapshot, Steps
 from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Receipt, SeriesSummary
 from holter.server.store.writer import Writer
@@ -134,6 +135,11 @@ class Store:
         """
         with reading(self._engine) as connection:
             return full.read(self._snapshot(connection, run_id), keys, Steps(from_step, to_step))
+
+    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
+        """What has come to the chosen series of a run since a place (None: everything), and the new place."""
+        with reading(self._engine) as connection:
+            return news(self._snapshot(connection, run_id), since, chosen)
 
     def chart(
         self,

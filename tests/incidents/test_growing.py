@@ -1,0 +1,136 @@
+"""A run in memory that grows by its news is the run as the store reads it, whatever came in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from holter.server.growing import GrowingRun, GrowingRuns
+from holter.server.store import Store
+from holter.types import Batch, Column, Delivery, Series, SeriesKey
+
+LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")
+
+
+@pytest.fixture
+def store(engine: Engine) -> Iterator[Store]:
+    store = Store(engine)
+    store.start()
+    yield store
+    store.close()
+
+
+def deliver(
+    store: Store, number: int, steps: np.ndarray, *, attempt: int = 0, norm: bool = True, run: str = "r"
+) -> int:
+    """Steps of an attempt; every delivery writes other values."""
+    values = steps + number / 1000
+    columns = [Column(key=LOSS, values=values)]
+    if norm:
+        columns.append(Column(key=NORM, values=np.where(steps % 7 == 0, np.nan, values)))
+    batch = Batch(steps=steps, times=1e9 + steps, columns=tuple(columns), attempt=f"launch {attempt}")
+    return store.accept(
+        Delivery(project="p", run=run, writer=f"w{attempt}", batch_id=f"{number}", batch=batch)
+    ).run_id
+
+
+def every(keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
+    return keys
+
+
+def grow(run: GrowingRun, store: Store, run_id: int) -> bool:
+    return run.take(store.news(run_id, run.place, every))
+
+
+def assert_same(run: GrowingRun, store: Store, run_id: int) -> None:
+    read = store.read(run_id)
+    assert run.series.keys() == read.keys()
+    for key, one in run.series.items():
+        for name in ("attempt", "step", "time", "value"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(read[key], name), f"{key} {name}")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_comes_the_run_in_memory_is_the_run_in_the_store(store: Store, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    run, run_id, last = GrowingRun(), 0, [0, 0]
+    for number in range(40):
+        attempt = int(rng.random() < (0.7 if number > 20 else 0.0))
+        first = max(0, last[attempt] + int(rng.choice([0, 0, 0, 3, -20])))
+        steps = np.arange(first, first + int(rng.integers(1, 40)))
+        last[attempt] = max(last[attempt], int(steps[-1]) + 1)
+        run_id = deliver(store, number, steps, attempt=attempt, norm=rng.random() < 0.6)
+        if rng.random() < 0.2:
+            store.compact(run_id)
+        if rng.random() < 0.6:
+            assert grow(run, store, run_id)
+            assert_same(run, store, run_id)
+        if rng.random() < 0.1:
+            store.compact(run_id)
+    grow(run, store, run_id)
+    assert_same(run, store, run_id)
+    assert not grow(run, store, run_id)
+
+
+def test_what_was_seen_before_does_not_change_while_the_run_grows(store: Store) -> None:
+    run, seen = GrowingRun(), []
+    for number in range(40):
+        run_id = deliver(store, number, np.arange(10 * number, 10 * number + 10))
+        grow(run, store, run_id)
+        seen.append((run.series[LOSS], run.series[LOSS].value.copy()))
+    deliver(store, 99, np.arange(50))
+    grow(run, store, run_id)
+    for series, values in seen:
+        np.testing.assert_array_equal(series.value, values)
+        with pytest.raises(ValueError, match="read-only"):
+            series.value[0] = 1.0
+
+
+def test_rows_that_changed_are_told_to_what_detectors_remember(store: Store) -> None:
+    run, changed = GrowingRun(), []
+    run.memory.changed = lambda key, row: changed.append((key, row))  # type: ignore[method-assign]
+    run_id = deliver(store, 0, np.arange(100), norm=False)
+    grow(run, store, run_id)
+    deliver(store, 1, np.arange(100, 110), norm=False)
+    grow(run, store, run_id)
+    assert changed == []
+    deliver(store, 2, np.arange(60, 70), norm=False)
+    grow(run, store, run_id)
+    assert changed == [(LOSS, 60)]
+    store.compact(run_id)
+    grow(run, store, run_id)
+    assert changed == [(LOSS, 60)]
+
+
+def test_runs_that_nobody_asked_for_make_room(store: Store) -> None:
+    runs = GrowingRuns(limit=3 * 32 * 1000)
+    ids = [deliver(store, 0, np.arange(1000), norm=False, run=f"run {number}") for number in range(5)]
+    for run_id in ids:
+        grow(runs.of(run_id), store, run_id)
+        runs.make_room()
+    kept = [run_id for run_id in ids if runs.of(run_id).place is not None]
+    assert kept == ids[2:]
+
+
+def test_one_run_is_kept_however_large(store: Store) -> None:
+    runs = GrowingRuns(limit=1)
+    run_id = deliver(store, 0, np.arange(1000))
+    grow(runs.of(run_id), store, run_id)
+    runs.make_room()
+    assert runs.of(run_id).place is not None
+
+
+def test_series_that_are_not_chosen_are_not_kept(store: Store) -> None:
+    def losses(keys: Collection[SeriesKey]) -> list[SeriesKey]:
+        return [key for key in keys if key.metric == "loss"]
+
+    run = GrowingRun()
+    for number in range(3):
+        run_id = deliver(store, number, np.arange(10 * number, 10 * number + 10))
+        run.take(store.news(run_id, run.place, losses))
+    assert [key.metric for key in run.series] == ["loss"]
+    one: Series = run.series[LOSS]
+    assert len(one) == 30
