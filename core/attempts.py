@@ -37,10 +37,14 @@ class Track:
 
     def seen(self, count: int, step: int, first: float, last: float) -> None:
         """Take in some more points of the series."""
+        # said so plainly because it is the busiest line of ingest: NaN is what does not equal itself
         self.count += count
-        self.step = max(self.step, step)
-        self.first = first if isnan(self.first) else self.first
-        self.last = last if isnan(self.last) else max(self.last, last) if not isnan(last) else self.last
+        if step > self.step:
+            self.step = step
+        if self.first != self.first:
+            self.first = first
+        if last > self.last or self.last != self.last:
+            self.last = last
 
 
 @dataclass(slots=True)
@@ -54,9 +58,9 @@ class Writer:
     series: dict[SeriesKey, Track] = field(default_factory=dict)
 
     def to_json(self) -> list[Any]:
-        """The state as JSON-able values."""
+        """The state as JSON-able values; a time that is not known may be NaN or null there."""
         tracks = [
-            [key.metric, key.labels, track.count, track.step, _known(track.first), _known(track.last)]
+            [key.metric, key.labels, track.count, track.step, track.first, track.last]
             for key, track in self.series.items()
         ]
         return [self.attempt, self.undecided, self.restarts, self.followed, tracks]
@@ -232,11 +236,12 @@ class Attempts:
 
     def to_json(self) -> dict[str, Any]:
         """The state as JSON-able values."""
-        return {
-            "names": self.names,
-            "started": [[number, _known(time)] for number, time in self.started.items()],
-            "writers": {name: writer.to_json() for name, writer in self.writers.items()},
-        }
+        return self.of_run() | {"writers": {name: one.to_json() for name, one in self.writers.items()}}
+
+    def of_run(self) -> dict[str, Any]:
+        """The state but for the writers, which a store keeps one by one."""
+        started = [[number, _known(time)] for number, time in self.started.items()]
+        return {"names": self.names, "started": started}
 
     @classmethod
     def from_json(cls, state: Mapping[str, Any]) -> Attempts:

@@ -162,6 +162,7 @@ class Delivery:
 
     `batch_id` is the idempotency key within the run: a second delivery of it changes nothing.
     `writer` identifies the process or file that logged it. `cursor` is stored in the same transaction.
+    `finished`: with these points, or without any, the run has come to its end.
     """
 
     project: str
@@ -170,6 +171,7 @@ class Delivery:
     batch_id: str
     batch: Batch
     cursor: Cursor | None = None
+    finished: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

@@ -10,8 +10,6 @@ from typing import Any
 from fastapi import Depends, FastAPI, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -77,8 +75,9 @@ def application(parts: Parts) -> FastAPI:
     app.add_exception_handler(UnknownRunError, answers.on_unknown)
     app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
     app.add_exception_handler(UnknownExpectedError, answers.on_unknown)
-    for away in (OperationalError, InterfaceError, PoolTimeoutError):
+    for away in ingest.AWAY:
         app.add_exception_handler(away, answers.on_database_away)
     app.add_exception_handler(Exception, answers.on_failure)
-    app.add_middleware(Door, access=parts.access)
+    app.add_middleware(ingest.Express, parts=parts)
+    app.add_middleware(Door, access=parts.access)  # the last one added comes first
     return app

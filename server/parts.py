@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -17,6 +18,7 @@ from holter.server.counts import Counts
 from holter.server.database import connect
 from holter.server.expected import ExpectedEvents
 from holter.server.incidents import Incidents
+from holter.server.intake.reception import Reception
 from holter.server.live.listeners import Live
 from holter.server.live.news import tell_commits, tell_incidents
 from holter.server.migrate import upgrade
@@ -24,6 +26,8 @@ from holter.server.outbox import Outbox, routes
 from holter.server.overview.runs import Overview
 from holter.server.store import Store
 from holter.settings import Settings
+
+PROJECTS = 10_000  # whose settings are remembered
 
 
 class OpenDoorError(RuntimeError):
@@ -38,7 +42,10 @@ class Parts:
         make_folder(settings)
         self.engine = connect(settings.database)
         channels = open_channels(settings.all_channels())
-        self.store = Store(self.engine, clock=clock)
+        self.store = Store(
+            self.engine, clock=clock, quota=lru_cache(PROJECTS)(lambda name: settings.project(name).quota)
+        )
+        self.reception = Reception(self.store, limit=settings.max_batch_mb * 2**20)
         self.incidents = Incidents(self.engine, routes=routes(channels), clock=clock)
         self.expected = ExpectedEvents(self.engine, settings, clock=clock)
         self.analysis = AnalysisLoop(

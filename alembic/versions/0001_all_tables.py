@@ -84,7 +84,6 @@ def upgrade() -> None:
     )
     op.create_table(
         "attempt",
-        sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("run_id", sa.Integer(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=200), nullable=True),
@@ -94,8 +93,7 @@ def upgrade() -> None:
         sa.Column("last_time", sa.Float(precision=53), nullable=True),
         sa.Column("points", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_attempt_run_id_run")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_attempt")),
-        sa.UniqueConstraint("run_id", "number", name=op.f("uq_attempt_run_id")),
+        sa.PrimaryKeyConstraint("run_id", "number", name=op.f("pk_attempt")),
     )
     op.create_table(
         "expected_event",

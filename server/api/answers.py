@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from holter.server.intake.forms import BodyError, Where
+from holter.server.intake.forms import Where
 
 _logger = logging.getLogger(__name__)
 
@@ -80,12 +80,6 @@ async def on_invalid_request(_: Request, error: Exception) -> Answer:
     """Parameters and bodies that do not fit their description."""
     assert isinstance(error, RequestValidationError)
     return refused_fields((tuple(problem["loc"]), problem["msg"]) for problem in error.errors())
-
-
-async def on_unreadable_body(_: Request, error: Exception) -> Answer:
-    """Points that cannot be taken."""
-    assert isinstance(error, BodyError)
-    return refused_fields((("body", *place), reason) for place, reason in error.problems)
 
 
 async def on_unknown(_: Request, error: Exception) -> Answer:

@@ -310,6 +310,14 @@ class ExpectedEvents(Shape):
     expected: list[ExpectedEvent]
 
 
+class RefusedSeries(Shape):
+    """Series that a limit keeps out. `metric` may be what the names of several have in common."""
+
+    metric: str
+    series: int
+    reason: str
+
+
 class Accepted(Shape):
     """A batch that is durable. `duplicate`: it had come before, and changed nothing."""
 
@@ -318,6 +326,7 @@ class Accepted(Shape):
     attempt: int
     batch_id: str
     duplicate: bool
+    refused: list[RefusedSeries] | None = None
 
 
 class SessionState(Shape):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from holter.server.models import (
     Analysis,
@@ -19,7 +19,7 @@ from holter.server.models import (
     SeriesRow,
     Thinning,
 )
-from holter.server.store.ledger import upsert
+from holter.server.store.summary import renew
 
 _RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "config", "attempt_state")
 _NOT_OURS = {"id", "run_id", "incident_id"}  # numbers that mean something in one database only
@@ -49,20 +49,16 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
     run = connection.execute(select(Run.updated_at, Run.revision).where(Run.id == run_id)).one()
     ours = {name: about[name] for name in ("config", "attempt_state", "finished_at")}
     connection.execute(update(Run).where(Run.id == run_id).values(**ours, revision=run.revision + 1))
-    upsert(
-        connection,
-        Attempt.__table__,
-        ("run_id", "number"),
-        [{**attempt, "run_id": run_id} for attempt in about["attempts"]],
-    )
+    _replace(connection, Attempt, run_id, about["attempts"])
     if about["thinning"] is not None:
-        row = {**about["thinning"], "run_id": run_id, "revision": run.revision + 1}
-        upsert(connection, Thinning.__table__, ("run_id",), [row])
+        _replace(connection, Thinning, run_id, [{**about["thinning"], "revision": run.revision + 1}])
     for one in about["thinned_series"]:
         _say_thinned(connection, run_id, **one)
+    if about["thinned_series"]:
+        renew(connection, run_id)
     if about["analyzed"]:
-        look = {"run_id": run_id, "seen_at": run.updated_at, "looked_at": now, "cost": 0.0, "error": None}
-        upsert(connection, Analysis.__table__, ("run_id",), [look])
+        look = {"seen_at": run.updated_at, "looked_at": now, "cost": 0.0, "error": None}
+        _replace(connection, Analysis, run_id, [look])
         for incident in about["incidents"]:
             _add_incident(connection, run_id, incident)
 
@@ -73,6 +69,15 @@ def _rows(connection: Connection, model: type[Base], run_id: int) -> list[dict[s
     columns = [column for column in table.columns if column.name not in _NOT_OURS]
     query = select(*columns).where(table.c.run_id == run_id)
     return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def _replace(
+    connection: Connection, model: type[Base], run_id: int, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    table = model.__table__
+    assert isinstance(table, Table)
+    connection.execute(delete(table).where(table.c.run_id == run_id))
+    connection.execute(insert(table), [{**row, "run_id": run_id} for row in rows])
 
 
 def _thinned(connection: Connection, run_id: int) -> list[dict[str, Any]]:

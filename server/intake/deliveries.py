@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
-from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json, parse_msgpack
-from holter.types import Batch, Delivery, SeriesKey, labels_of
+from holter.server.intake.binary import parse_msgpack
+from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json
+from holter.server.intake.shapes import Shapes
+from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, labels_of
 
 NAME_LIMIT = 200
 LONG_NAME_LIMIT = 500
@@ -28,22 +30,27 @@ class Intake:
     config: dict[str, Any]
 
 
-def from_json(body: bytes) -> Intake:
+def from_json(body: bytes, shapes: Shapes) -> Intake:
     """The delivery of a JSON body, in columns or in points. Raises BodyError."""
-    return _intake(*parse_json(body))
+    return _intake(*parse_json(body, shapes), shapes)
 
 
-def from_msgpack(body: bytes) -> Intake:
+def from_msgpack(body: bytes, shapes: Shapes) -> Intake:
     """The delivery of a msgpack body with raw little-endian buffers. Raises BodyError."""
-    return _intake(*parse_msgpack(body))
+    return _intake(*parse_msgpack(body, shapes), shapes)
 
 
-def _intake(header: Header, batch: Batch, place: Where) -> Intake:
-    if problems := [*_names(header), *_series(batch, place), *_rows(batch, place)]:
+def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Intake:
+    shape = batch.columns.shape if isinstance(batch.columns, DenseColumns) else None
+    known = shape is not None and shapes.knows(shape)
+    series = () if known else _series([*batch.columns], place)
+    if problems := [*_names(header), *series, *_rows(batch, place, header)]:
         raise BodyError(problems)
+    if shape is not None and not known:
+        shapes.keep(shape)
     batch = replace(
         batch,
-        columns=tuple(column for column in batch.columns if len(column.values)),
+        columns=batch.columns if shape else tuple(one for one in batch.columns if len(one.values)),
         attempt=None if header.attempt is None else str(header.attempt),
         restarts=header.restarts,
     )
@@ -54,6 +61,7 @@ def _intake(header: Header, batch: Batch, place: Where) -> Intake:
         writer=header.writer or str(SeriesKey("http", labels_of(header.labels))),
         batch_id=header.batch_id or uuid4().hex,
         batch=batch,
+        finished=header.finished,
     )
     return Intake(delivery=delivery, config=header.config)
 
@@ -74,9 +82,9 @@ def _name(place: Where, name: str, limit: int) -> Iterator[Problem]:
         yield place, f"expected 1 to {limit} characters, none of them control characters"
 
 
-def _series(batch: Batch, place: Where) -> Iterator[Problem]:
+def _series(columns: Sequence[Column], place: Where) -> Iterator[Problem]:
     seen: set[SeriesKey] = set()
-    for column in batch.columns:
+    for column in columns:
         key = column.key
         yield from _name((*place, key.metric), key.metric, LONG_NAME_LIMIT)
         for name, value in key.labels:
@@ -87,8 +95,8 @@ def _series(batch: Batch, place: Where) -> Iterator[Problem]:
         seen.add(key)
 
 
-def _rows(batch: Batch, place: Where) -> Iterator[Problem]:
-    if not batch.points:
+def _rows(batch: Batch, place: Where, header: Header) -> Iterator[Problem]:
+    if not batch.points and not header.finished:
         yield place, "expected at least one value"
     if len(batch.times) != len(batch.steps):
         yield (

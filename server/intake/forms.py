@@ -1,4 +1,4 @@
-"""The forms in which points arrive over HTTP: JSON columns, JSON points, raw buffers in msgpack."""
+"""The forms in which points arrive over HTTP, but for the binary one: JSON columns and JSON points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
+from holter.server.intake.shapes import Shapes
+from holter.types import Batch, Column, DenseColumns, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
 STEP_LIMIT = 2**53  # beyond it JSON's numbers are no longer exact
 Where = tuple[str | int, ...]
@@ -37,6 +38,7 @@ class Header(msgspec.Struct, kw_only=True):
     labels: dict[str, LabelValue] = {}
     restarts: bool = False
     config: dict[str, Any] = {}
+    finished: bool = False
 
 
 class PointRow(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -54,58 +56,28 @@ class JsonBody(Header, kw_only=True, forbid_unknown_fields=True):
     points: list[PointRow] | None = None
 
 
-class RawColumn(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One series: float64 `values`, and int64 `rows` where some rows have none. Labels add to the body's."""
-
-    metric: str
-    values: bytes
-    labels: dict[str, LabelValue] = {}
-    rows: bytes | None = None
-
-
-class RawBody(Header, kw_only=True, forbid_unknown_fields=True):
-    """int64 `steps`, float64 `times` (NaN: no clock), and the series over these rows; little-endian."""
-
-    steps: bytes
-    columns: list[RawColumn]
-    times: bytes | None = None
-
-
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _JSON = msgspec.json.Decoder(JsonBody)
-_RAW = msgspec.msgpack.Decoder(RawBody)
 
 
-def parse_json(body: bytes) -> tuple[Header, Batch, Where]:
+def parse_json(body: bytes, shapes: Shapes) -> tuple[Header, Batch, Where]:
     """Header, batch, and where in the body the batch's columns stand. Raises BodyError."""
     try:
         parsed = _JSON.decode(body)
-    except _UNREADABLE as error:
-        raise BodyError([_problem(error, body)]) from error
-    labels = labels_of(parsed.labels)
+    except UNREADABLE as error:
+        raise BodyError([problem(error, body)]) from error
+    labels = labels_of(parsed.labels) if parsed.labels else ()
     if parsed.columns is not None and parsed.points is None:
-        return parsed, _of_columns(parsed.columns, labels), ("columns",)
+        return parsed, _of_columns(parsed.columns, labels, shapes), ("columns",)
     if parsed.points is not None and parsed.columns is None:
         return parsed, _of_points(parsed.points, labels), ("points",)
+    if parsed.finished and parsed.points is None and parsed.columns is None:
+        return parsed, _of_points([], labels), ("points",)
     raise BodyError([((), "expected either 'columns' or 'points'")])
 
 
-def parse_msgpack(body: bytes) -> tuple[Header, Batch, Where]:
-    """As `parse_json`, for the form with raw buffers."""
-    try:
-        parsed = _RAW.decode(body)
-    except _UNREADABLE as error:
-        raise BodyError([_problem(error)]) from error
-    steps = _integers(parsed.steps, ("steps",))
-    times = _no_clock(len(steps)) if parsed.times is None else _doubles(parsed.times, ("times",))
-    columns = tuple(
-        _raw_column(raw, parsed.labels, len(steps), ("columns", index))
-        for index, raw in enumerate(parsed.columns)
-    )
-    return parsed, Batch(steps=steps, times=times, columns=columns), ("columns",)
-
-
-def _problem(error: Exception, body: bytes | None = None) -> Problem:
+def problem(error: Exception, body: bytes | None = None) -> Problem:
+    """Where a body is no body, and why."""
     if isinstance(error, UnicodeDecodeError):
         return (), f"expected text in UTF-8: {error}"
     reason, _, path = str(error).partition(" - at `")
@@ -118,7 +90,7 @@ def _problem(error: Exception, body: bytes | None = None) -> Problem:
         return place, reason
     try:
         loose = msgspec.json.decode(body)
-    except _UNREADABLE:  # something else is wrong further on: its column cannot be told
+    except UNREADABLE:  # something else is wrong further on: its column cannot be told
         return place, reason
     return _named(place, loose)
 
@@ -132,13 +104,13 @@ def _named(place: Where, loose: Any) -> Problem:
         try:
             msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
-            inside, reason = _problem(error)
+            inside, reason = problem(error)
             words = f"; {NONFINITE_WORDS}" if kind is not LabelValue else ""
             return (*place, name, *inside), reason + words
     raise AssertionError(f"every value at {place} is right")
 
 
-def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels) -> Batch:
+def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels, shapes: Shapes) -> Batch:
     if "step" not in columns:
         raise BodyError([(("columns", "step"), "expected a column 'step'")])
     steps = _steps(columns["step"])
@@ -149,12 +121,13 @@ def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels) -> Batch
     ]
     if uneven:
         raise BodyError(uneven)
-    times = _times(columns["time"]) if "time" in columns else _no_clock(len(steps))
-    series = tuple(
-        _column(SeriesKey(name, labels), values)
-        for name, values in columns.items()
-        if name not in {"step", "time"}
-    )
+    times = _times(columns["time"]) if "time" in columns else no_clock(len(steps))
+    metrics = {name: values for name, values in columns.items() if name not in {"step", "time"}}
+    series: Sequence[Column]
+    if metrics and not any(None in values for values in metrics.values()):
+        series = DenseColumns(shapes.find(tuple(metrics), labels), np.array([*metrics.values()], np.float64))
+    else:
+        series = tuple(_column(SeriesKey(name, labels), values) for name, values in metrics.items())
     return Batch(steps=steps, times=times, columns=series)
 
 
@@ -175,7 +148,8 @@ def _floats(values: Sequence[Value]) -> FloatArray:
     return np.array(values, dtype=np.float64)
 
 
-def _no_clock(rows: int) -> FloatArray:
+def no_clock(rows: int) -> FloatArray:
+    """The times of rows without a clock."""
     return np.full(rows, np.nan)
 
 
@@ -199,34 +173,3 @@ def _column(key: SeriesKey, values: Sequence[Value]) -> Column:
         return Column(key=key, values=_floats(values))
     logged = np.array([value is not None for value in values], dtype=bool)
     return Column(key=key, values=_floats(values)[logged], rows=np.flatnonzero(logged))
-
-
-def _raw_column(raw: RawColumn, shared: Mapping[str, LabelValue], count: int, place: Where) -> Column:
-    values = _doubles(raw.values, (*place, "values"))
-    rows = None if raw.rows is None else _integers(raw.rows, (*place, "rows"))
-    expected = count if rows is None else len(rows)
-    if len(values) != expected:
-        raise BodyError(
-            [((*place, "values"), f"expected {expected} values, one for each row, got {len(values)}")]
-        )
-    if (
-        rows is not None
-        and len(rows)
-        and not (rows[0] >= 0 and rows[-1] < count and (np.diff(rows) > 0).all())
-    ):
-        raise BodyError([((*place, "rows"), f"expected ascending row numbers below {count}")])
-    return Column(key=SeriesKey(raw.metric, labels_of({**shared, **raw.labels})), values=values, rows=rows)
-
-
-def _integers(raw: bytes, place: Where) -> IntArray:
-    return np.frombuffer(_eights(raw, place), "<i8").astype(np.int64, copy=False)
-
-
-def _doubles(raw: bytes, place: Where) -> FloatArray:
-    return np.frombuffer(_eights(raw, place), "<f8").astype(np.float64, copy=False)
-
-
-def _eights(raw: bytes, place: Where) -> bytes:
-    if len(raw) % 8:
-        raise BodyError([(place, f"expected values of 8 bytes each, got {len(raw)} bytes")])
-    return raw

@@ -52,10 +52,8 @@ class Attempt(Base):
     """
 
     __tablename__ = "attempt"
-    __table_args__ = (UniqueConstraint("run_id", "number"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
-    number: Mapped[int]
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     name: Mapped[str | None] = mapped_column(String(200))
     first_step: Mapped[int] = mapped_column(BigInteger)
     last_step: Mapped[int] = mapped_column(BigInteger)

@@ -2,6 +2,7 @@
 
 from holter.server.store.errors import (
     CorruptDataError,
+    RateError,
     StoreBusyError,
     StoreClosedError,
     StoreError,
@@ -14,6 +15,7 @@ from holter.server.store.values import (
     ChartSeries,
     Commit,
     Receipt,
+    Refusal,
     Segment,
     SeriesSummary,
 )
@@ -24,7 +26,9 @@ __all__ = [
     "ChartSeries",
     "Commit",
     "CorruptDataError",
+    "RateError",
     "Receipt",
+    "Refusal",
     "Segment",
     "SeriesSummary",
     "Store",

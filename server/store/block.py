@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holter.server.store.chunk import decode_timeline, decode_values, encode_timeline, encode_values
 from holter.server.store.seal import (
@@ -23,7 +24,7 @@ from holter.server.store.seal import (
     unseal,
     unshuffle,
 )
-from holter.types import Batch, FloatArray, IntArray
+from holter.types import Batch, DenseColumns, FloatArray, IntArray
 
 _SHAPE = Struct("<IIIB")  # rows, series, points, dense
 _LENGTH = Struct("<I")
@@ -102,15 +103,19 @@ class Block:
         return replace(self, rows=None if dense else rows, steps=self.steps[used], times=self.times[used])
 
 
-def block_of(batch: Batch, ids: Sequence[int]) -> Block:
+def block_of(batch: Batch, ids: IntArray) -> Block:
     """A batch as a block; `ids` are those of the batch's columns, in their order."""
+    if isinstance(batch.columns, DenseColumns):
+        matrix = np.ascontiguousarray(batch.columns.values, dtype=np.float64)
+        counts = np.full(len(matrix), matrix.shape[1], dtype=np.int64)
+        return Block(ids, counts, None, batch.steps, batch.times, matrix.reshape(-1))
     counts = np.array([len(column.values) for column in batch.columns], dtype=np.int64)
     dense = all(column.rows is None for column in batch.columns)
     everywhere = np.arange(len(batch.steps), dtype=np.int64)
     rows = [everywhere if column.rows is None else column.rows for column in batch.columns]
     values = [column.values for column in batch.columns]
     return Block(
-        ids=np.array(ids, dtype=np.int64),
+        ids=ids,
         counts=counts,
         rows=None if dense else np.concatenate(rows).astype(np.int64, copy=False),
         steps=batch.steps,
@@ -128,16 +133,24 @@ def encode_body(block: Block) -> bytes:
     ]
     if block.rows is not None:
         parts += [shuffle(block.counts.astype("<u4")), shuffle(deltas(block.rows).astype("<i4"))]
-    fits = narrow(block.values)
-    if len(block.counts):
-        # a series is kept in 32 bits only as a whole: a mixture would cost more than it saves
-        fits = np.logical_and.reduceat(fits, block.offsets[:-1]) if len(fits) else fits
-    wide = ~fits
+    wide = _wide(block)
     parts.append(np.packbits(wide).tobytes())
-    each = np.repeat(wide, block.counts)
-    parts.append(shuffle(block.values[~each].astype("<f4") if wide.any() else block.values.astype("<f4")))
-    parts.append(shuffle(block.values[each]))
+    if not wide.any():
+        parts.append(shuffle(block.values.astype("<f4")))
+    elif wide.all():
+        parts.append(shuffle(block.values))
+    else:
+        each = np.repeat(wide, block.counts)
+        parts += [shuffle(block.values[~each].astype("<f4")), shuffle(block.values[each])]
     return compress(b"".join(parts))
+
+
+def _wide(block: Block) -> NDArray[np.bool_]:
+    """Which series have a value that 32 bits do not hold: kept as a whole, a mixture would cost more."""
+    fits = narrow(block.values)
+    if fits.all():
+        return np.zeros(len(block.counts), dtype=bool)
+    return np.asarray(~np.logical_and.reduceat(fits, block.offsets[:-1]))
 
 
 def encode_entry(ids: IntArray, body: bytes) -> bytes:

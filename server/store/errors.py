@@ -15,6 +15,19 @@ class StoreBusyError(StoreError):
     status = 503
 
 
+class RateError(StoreError):
+    """A project sends more points a second than its quota allows. `seconds`: come back after so many."""
+
+    status = 429
+
+    def __init__(self, project: str, rate: float, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(
+            f"project {project!r} sends more than the {rate:,g} points a second that "
+            f"max_points_per_second allows; come back in {seconds:.1f} s"
+        )
+
+
 class StoreClosedError(StoreError):
     """The store is not running."""
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from weakref import WeakSet
 
 import numpy as np
 
 from holter.server.store.block import Block, block_of, encode_body
-from holter.types import Batch, Delivery, Labels
+from holter.types import Batch, Column, Delivery, DenseColumns, Labels, SeriesKey, Shape
 
 _ROWS = 2**31
+_ROOM_OF_A_PARCEL = 2000
 _LIMITS = {
     "project": 200,
     "run": 500,
@@ -21,6 +24,10 @@ _LIMITS = {
     "attempt": 200,
     "source": 1000,
 }
+
+
+# shapes whose names are known to be good: the same ones come with every flush
+_checked: WeakSet[Shape] = WeakSet()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -34,24 +41,39 @@ class Parcel:
     body: bytes
     points: int
 
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 16 * len(self.batch.steps) + 16 * self.points + len(self.body) + _ROOM_OF_A_PARCEL
+
 
 def parcel(delivery: Delivery) -> Parcel:
     """Check and encode a delivery. Raises ValueError saying what is wrong with it."""
     batch = delivery.batch
     _check_names(delivery)
     _check_shape(batch)
-    columns = tuple(column for column in batch.columns if len(column.values))
     batch = Batch(
         steps=np.ascontiguousarray(batch.steps, dtype=np.int64),
         times=np.ascontiguousarray(batch.times, dtype=np.float64),
-        columns=columns,
+        columns=_with_values(batch.columns),
         attempt=batch.attempt,
         restarts=batch.restarts,
     )
-    block = block_of(batch, range(len(columns))) if columns else None
+    return pack(delivery, batch)
+
+
+def pack(delivery: Delivery, batch: Batch) -> Parcel:
+    """A parcel of these columns, which may be fewer than those of the delivery."""
+    block = block_of(batch, np.arange(len(batch.columns))) if len(batch.columns) else None
     body = encode_body(block) if block else b""
     points = len(block.values) if block else 0
     return Parcel(delivery, batch, digest_of(delivery.batch_id), block, body, points)
+
+
+def _with_values(columns: Sequence[Column]) -> Sequence[Column]:
+    if isinstance(columns, DenseColumns):
+        return columns if columns.values.shape[1] else ()
+    return tuple(column for column in columns if len(column.values))
 
 
 def digest_of(batch_id: str) -> bytes:
@@ -84,20 +106,43 @@ def _check_names(delivery: Delivery) -> None:
         check_name(what, name)
         if not name:
             raise ValueError(f"{what} is empty")
-    for column in delivery.batch.columns:
-        check_name("metric", column.key.metric)
-        if column.key.labels:
-            check_name("labels", labels_text(column.key.labels))
+    columns = delivery.batch.columns
+    if not isinstance(columns, DenseColumns):
+        _check_keys(column.key for column in columns)
+    elif columns.shape not in _checked:
+        _check_keys(columns.shape.keys)
+        _checked.add(columns.shape)
     if delivery.batch.attempt is not None:
         check_name("attempt", delivery.batch.attempt)
     if delivery.cursor is not None:
         check_name("source", delivery.cursor.source)
 
 
+def _check_keys(keys: Iterable[SeriesKey]) -> None:
+    for key in keys:
+        check_name("metric", key.metric)
+        if key.labels:
+            check_name("labels", labels_text(key.labels))
+
+
 def _check_shape(batch: Batch) -> None:
     rows = len(batch.steps)
     if rows >= _ROWS or len(batch.times) != rows:
         raise ValueError(f"{rows} steps and {len(batch.times)} times, expected as many of both")
+    if isinstance(batch.columns, DenseColumns):
+        _check_dense(batch.columns, rows)
+    else:
+        _check_columns(batch, rows)
+
+
+def _check_dense(columns: DenseColumns, rows: int) -> None:
+    if len(columns.shape.index) != len(columns.shape.keys):
+        raise ValueError("a series stands in the batch twice")
+    if columns.values.shape[1] != rows:
+        raise ValueError(f"the columns have {columns.values.shape[1]} values for {rows} rows")
+
+
+def _check_columns(batch: Batch, rows: int) -> None:
     keys = {column.key for column in batch.columns}
     if len(keys) != len(batch.columns):
         raise ValueError("a series stands in the batch twice")

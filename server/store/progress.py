@@ -25,6 +25,11 @@ class Progress:
         self._first[places] = np.minimum(self._first[places], first)
         self._last[places] = np.maximum(self._last[places], last)
 
+    def at(self, places: IntArray) -> tuple[IntArray, IntArray]:
+        """Counts and first steps of the series at these places; 0 and a step beyond all where none is."""
+        self._grow(int(places.max(initial=-1)) + 1)
+        return self._counts[places], self._first[places]
+
     def span(self) -> tuple[int, int]:
         """First and last step, of the series with at least half as many points as the longest.
 

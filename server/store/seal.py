@@ -77,7 +77,9 @@ def unshuffle(data: bytes, dtype: str, start: int, count: int) -> NDArray[Any]:
 def deltas(values: NDArray[Any]) -> NDArray[np.int64]:
     """Each 64-bit number's bits minus those before it, wrapping around: exact for floats as well."""
     bits = values.view(np.int64)
-    return np.diff(bits, prepend=np.int64(0))
+    differences = bits.copy()  # np.diff costs five times as much where there are few numbers
+    np.subtract(bits[1:], bits[:-1], out=differences[1:])
+    return differences
 
 
 def undeltas(differences: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isnan, nan
-from typing import Any
+from sys import intern
 
 import numpy as np
 from sqlalchemy import Connection, func, select
 
 from holter.attempts import Attempts, Writer
-from holter.server.models import Attempt, Chunk, LogEntry, Project, Run, SeriesRow, WriterRow
+from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, WriterRow
 from holter.server.store.block import Block, decode_entry
 from holter.server.store.errors import CorruptDataError
+from holter.server.store.explosion import Births
 from holter.server.store.progress import Progress, ranges
-from holter.types import FloatArray, Labels, SeriesKey
+from holter.types import Column, DenseColumns, FloatArray, IntArray, Labels, SeriesKey, Shape
 
 _log = logging.getLogger(__name__)
+
+# bytes, a little more than what was measured (tests/store/test_bounds.py)
+_RUN_BYTES = 4000
+_SERIES_BYTES = 300
+_PROGRESS_BYTES = 24
+_WRITER_BYTES = 12_000
+_SHAPES_PLACES = 1000
 
 
 @dataclass(slots=True)
@@ -51,28 +60,51 @@ class RunState:
     updated_at: float
     attempts: Attempts
     places: dict[SeriesKey, int] = field(default_factory=dict)
-    ids: list[int] = field(default_factory=list)
+    ids: array[int] = field(default_factory=lambda: array("q"))
     progress: dict[int, Progress] = field(default_factory=dict)
     facts: dict[int, AttemptFacts] = field(default_factory=dict)
+    shapes: dict[Shape, IntArray] = field(default_factory=dict)  # places of the series of a shape
+    told: set[str] = field(default_factory=set)  # refusals that stand on the run's page
+    births: Births | None = None
 
-    def add_series(self, keys: Iterable[SeriesKey], ids: Iterable[int]) -> None:
-        """Know these series by their ids."""
-        for key, number in zip(keys, ids, strict=True):
-            self.places[key] = len(self.ids)
-            self.ids.append(number)
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        return (
+            _RUN_BYTES
+            + (_SERIES_BYTES + _PROGRESS_BYTES * len(self.progress)) * len(self.places)
+            + _WRITER_BYTES * len(self.attempts.writers)
+        )
+
+    def place(self, keys: Iterable[SeriesKey]) -> None:
+        """Give new series places; their ids are to follow in `ids`."""
+        for key in keys:
+            place = self.places[key] = len(self.places)
+            if self.births is not None:
+                self.births.add(key, place)
+
+    def places_of(self, columns: Sequence[Column]) -> IntArray:
+        """Where the series of these columns stand, in their order; the same shape again costs nothing."""
+        if not isinstance(columns, DenseColumns):
+            return np.array([self.places[column.key] for column in columns], dtype=np.int64)
+        places = self.shapes.get(columns.shape)
+        if places is None:
+            places = np.array([self.places[key] for key in columns.shape.keys], dtype=np.int64)
+            # ranks of one run have shapes of their own: together these are to take no more than the series
+            if sum(map(len, self.shapes.values())) > 2 * len(self.places) + _SHAPES_PLACES:
+                self.shapes.clear()
+            self.shapes[columns.shape] = places
+        return places
+
+    def ids_at(self, places: IntArray) -> IntArray:
+        """The ids of the series at these places."""
+        return np.frombuffer(self.ids, dtype=np.int64)[places]
 
 
-def load(connection: Connection, project: str, name: str) -> RunState | None:
-    """The run's state as stored, None if there is no such run."""
-    query = (
-        select(Run.id, Run.public_id, Run.revision, Run.updated_at, Run.attempt_state)
-        .join(Project)
-        .where(Project.name == project, Run.name == name)
-        .with_for_update(of=Run)
-    )
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
+def load(connection: Connection, run_id: int) -> RunState:
+    """The run's state as stored."""
+    query = select(Run.id, Run.public_id, Run.revision, Run.updated_at, Run.attempt_state)
+    row = connection.execute(query.where(Run.id == run_id)).one()
     attempts = Attempts.from_json(row.attempt_state)
     writers = select(WriterRow.name, WriterRow.state).where(WriterRow.run_id == row.id)
     attempts.writers = {writer: Writer.from_json(state) for writer, state in connection.execute(writers)}
@@ -80,7 +112,8 @@ def load(connection: Connection, project: str, name: str) -> RunState | None:
     series = connection.execute(
         select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run.id)
     ).all()
-    run.add_series((key_of(one.metric, one.labels) for one in series), (one.id for one in series))
+    run.place(key_of(one.metric, one.labels) for one in series)
+    run.ids.extend(one.id for one in series)
     _load_facts(connection, run)
     _load_progress(connection, run)
     return run
@@ -88,17 +121,12 @@ def load(connection: Connection, project: str, name: str) -> RunState | None:
 
 def key_of(metric: str, labels: str) -> SeriesKey:
     """A series' key out of the columns of its row."""
-    return SeriesKey(metric, _labels_of(labels))
+    return SeriesKey(intern(metric), _labels_of(labels))  # thousands of runs have the same names
 
 
 @lru_cache(maxsize=10_000)
 def _labels_of(text: str) -> Labels:
     return tuple((name, value) for name, value in json.loads(text))
-
-
-def state_json(attempts: Attempts) -> dict[str, Any]:
-    """What the run's row keeps of its attempts; the writers have rows of their own."""
-    return Attempts(names=attempts.names, started=attempts.started).to_json()
 
 
 def known(time: float) -> float | None:
@@ -142,6 +170,6 @@ def _load_progress(connection: Connection, run: RunState) -> None:
         take_in(run, attempt, places, block)
 
 
-def take_in(run: RunState, attempt: int, places: np.ndarray[Any, np.dtype[np.int64]], block: Block) -> None:
+def take_in(run: RunState, attempt: int, places: IntArray, block: Block) -> None:
     """Count a block's points into the attempt's progress."""
     run.progress.setdefault(attempt, Progress()).add(places, block.counts, *ranges(block))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, insert, select
 
+from holter.projects import QuotaSettings
 from holter.server.database import reading, writing
 from holter.server.models import Project, Run, SourceCursor, UnreadableRow
 from holter.server.store import reading as full
@@ -17,13 +18,16 @@ from holter.server.store.chart import chart
 from holter.server.store.check import problems
 from holter.server.store.compactor import Compactor
 from holter.server.store.intake import as_text, check_name, parcel
-from holter.server.store.ledger import save_cursors
+from holter.server.store.ledger import Ledger
 from holter.server.store.lock import FileLock
 from holter.server.store.memory import Memory
 from holter.server.store.news import Chosen, News, Place, news
+from holter.server.store.rates import Rates
+from holter.server.store.rows import save_cursors
 from holter.server.store.snapshot import Snapshot, Steps
+from holter.server.store.usage import Usage
 from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Receipt, SeriesSummary
-from holter.server.store.writer import Writer
+from holter.server.store.writer import Reply, Writer
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
 _REMEMBERED = 64 * 2**20  # bytes of what was worked out for readers
@@ -36,12 +40,20 @@ class Store:
     raise CorruptDataError. Threads may share a store.
     """
 
-    def __init__(self, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        clock: Callable[[], float] = time.time,
+        quota: Callable[[str], QuotaSettings] = lambda _project: QuotaSettings(),
+    ) -> None:
         self._engine = engine
         self._clock = clock
+        self._rates = Rates(quota)
+        self._usage = Usage(engine)
         self._memory = Memory(_REMEMBERED)
         self._lock: FileLock | None = None
-        self._writer = Writer(engine, clock)
+        self._writer = Writer(engine, Ledger(clock, quota, self._usage))
         self._compactor = Compactor(engine)
         self._writer.listen(self._compactor.heard)
 
@@ -58,8 +70,10 @@ class Store:
 
     def close(self) -> None:
         """Write what waits, end the threads, let go of the file."""
+        self._rates.close()
         if self._writer.close():
             self._compactor.close()
+        self._usage.close()
         self._release()
 
     def _release(self) -> None:
@@ -70,13 +84,26 @@ class Store:
     def accept(self, delivery: Delivery, *, timeout: float = 30) -> Receipt:
         """Store a delivery; returns once it is durable.
 
-        Raises ValueError where it is malformed, StoreBusyError when there is no room for it in time.
+        Raises ValueError where it is malformed, StoreBusyError when there is no room for it in time, and
+        RateError when the project sends more than its quota for longer than that.
         """
-        return self._writer.put(parcel(delivery), timeout=timeout).result()
+        ready = parcel(delivery)
+        self._rates.wait(delivery.project, ready.points, timeout)
+        reply: Future[Receipt] = Future()
+        self._writer.put(ready, reply, timeout=timeout)
+        return reply.result()
 
     def submit(self, delivery: Delivery) -> Future[Receipt]:
-        """As `accept`, without waiting: the receipt comes when it is durable, StoreBusyError at once."""
-        return self._writer.put(parcel(delivery), timeout=0)
+        """As `accept`, without waiting: the receipt comes when it is durable, the errors come at once."""
+        reply: Future[Receipt] = Future()
+        self.send(delivery, reply)
+        return reply
+
+    def send(self, delivery: Delivery, reply: Reply) -> None:
+        """As `submit`, with the outcome to `reply`, from the writer's thread: that must be quick."""
+        ready = parcel(delivery)
+        self._rates.wait(delivery.project, ready.points, 0)
+        self._writer.put(ready, reply, timeout=0)
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call `listener` after each durable commit, in the writer's thread: it must be quick."""

@@ -6,8 +6,8 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from time import monotonic
+from typing import Protocol
 
 from sqlalchemy import Engine
 
@@ -19,24 +19,41 @@ from holter.server.store.values import Commit, Receipt
 
 _log = logging.getLogger(__name__)
 
-_WAITING = 1000  # deliveries
-_WAITING_POINTS = 5_000_000
+_WAITING = 4000  # deliveries
+_WAITING_BYTES = 128 * 2**20
 _GROUP = 256
-_GROUP_POINTS = 1_000_000
+_GROUP_BYTES = 16 * 2**20
 
-Waiting = tuple[Parcel, "Future[Receipt]"]
+
+class Reply(Protocol):
+    """Where the outcome of one delivery goes, from the writer's thread. A future is one."""
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Whether somebody still waits: what nobody waits for is not written."""
+        ...
+
+    def set_result(self, result: Receipt, /) -> None:
+        """It is durable."""
+        ...
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """It could not be written."""
+        ...
+
+
+Waiting = tuple[Parcel, Reply]
 
 
 class Writer:
     """Takes parcels into a bounded queue and makes them durable in the order in which they came."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
+    def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine = engine
-        self._ledger = Ledger(clock)
-        self._queue: queue.Queue[Waiting | None] = queue.Queue()
+        self._ledger = ledger
+        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._room = threading.Condition()
         self._deliveries = 0
-        self._points = 0
+        self._bytes = 0
         self._open = False
         self._listeners: list[Callable[[Commit], None]] = []
         self._thread = threading.Thread(target=self._work, name="holter-store-writer", daemon=True)
@@ -61,31 +78,31 @@ class Writer:
         """Call `listener` after each durable commit, in this thread: it must be quick."""
         self._listeners.append(listener)
 
-    def put(self, parcel: Parcel, *, timeout: float) -> Future[Receipt]:
+    def put(self, parcel: Parcel, reply: Reply, *, timeout: float) -> None:
         """Queue a parcel. Raises StoreBusyError when there is no room in time, StoreClosedError."""
-        receipt: Future[Receipt] = Future()
-        end = monotonic() + timeout
         with self._room:
-            while self._open and not self._has_room():
-                if not self._room.wait(max(0.0, end - monotonic())) and not self._has_room():
-                    raise StoreBusyError(
-                        "points come in faster than they can be stored; try again in a second"
-                    )
+            if not self._has_room():
+                self._wait_for_room(timeout)
             if not self._open:
                 raise StoreClosedError("the store is closed")
             self._deliveries += 1
-            self._points += parcel.points
-            self._queue.put((parcel, receipt))
-        return receipt
+            self._bytes += parcel.size
+            self._queue.put((parcel, reply))
+
+    def _wait_for_room(self, timeout: float) -> None:
+        end = monotonic() + timeout
+        while self._open and not self._has_room():
+            if not self._room.wait(max(0.0, end - monotonic())) and not self._has_room():
+                raise StoreBusyError("points come in faster than they can be stored; try again in a second")
 
     def _has_room(self) -> bool:
-        return self._deliveries < _WAITING and self._points < _WAITING_POINTS
+        return self._deliveries < _WAITING and self._bytes < _WAITING_BYTES
 
     def _work(self) -> None:
         while (first := self._queue.get()) is not None:
             group, last = [first], False
-            points = first[0].points
-            while len(group) < _GROUP and points < _GROUP_POINTS:
+            size = first[0].size
+            while len(group) < _GROUP and size < _GROUP_BYTES:
                 try:
                     following = self._queue.get_nowait()
                 except queue.Empty:
@@ -94,7 +111,7 @@ class Writer:
                     last = True
                     break
                 group.append(following)
-                points += following[0].points
+                size += following[0].size
             # a caller that has gone was promised nothing
             self._write([one for one in group if one[1].set_running_or_notify_cancel()])
             self._make_room(group)
@@ -116,8 +133,8 @@ class Writer:
                 _log.exception("a delivery to run %r was not stored", group[0][0].delivery.run)
                 group[0][1].set_exception(error)
             return
-        for (_, receipt), given in zip(group, receipts, strict=True):
-            receipt.set_result(given)
+        for (_, reply), receipt in zip(group, receipts, strict=True):
+            reply.set_result(receipt)
         self._tell(commits)
 
     def _tell(self, commits: Sequence[Commit]) -> None:
@@ -131,5 +148,5 @@ class Writer:
     def _make_room(self, group: Sequence[Waiting]) -> None:
         with self._room:
             self._deliveries -= len(group)
-            self._points -= sum(parcel.points for parcel, _ in group)
+            self._bytes -= sum(parcel.size for parcel, _ in group)
             self._room.notify_all()

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holter.server.intake.deliveries import from_json, from_msgpack
+from holter.server.intake import deliveries
+from holter.server.intake.deliveries import Intake
 from holter.server.intake.forms import BodyError
+from holter.server.intake.shapes import Shapes
 from holter.types import Batch, SeriesKey
 
 VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "-Infinity"]))
@@ -22,6 +24,17 @@ VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "
 
 def body(**parts: Any) -> bytes:
     return json.dumps({"project": "llm", "run": "a", **parts}).encode()
+
+
+SHAPES = Shapes()
+
+
+def from_json(content: bytes) -> Intake:
+    return deliveries.from_json(content, SHAPES)
+
+
+def from_msgpack(content: bytes) -> Intake:
+    return deliveries.from_msgpack(content, SHAPES)
 
 
 def word(value: float | str | None) -> float | str | None:

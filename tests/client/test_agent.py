@@ -16,6 +16,7 @@ import pytest
 
 from holter.agent.sink import body_of
 from holter.server.intake.deliveries import from_msgpack
+from holter.server.intake.shapes import Shapes
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def test_a_delivery_crosses_the_wire_unchanged() -> None:
             restarts=True,
         ),
     )
-    arrived = from_msgpack(body_of(delivery)).delivery
+    arrived = from_msgpack(body_of(delivery), Shapes()).delivery
     assert (arrived.project, arrived.run, arrived.writer) == ("p", "r", "node-1")
     assert (arrived.batch.attempt, arrived.batch.restarts) == ("slurm-7", True)
     assert len(arrived.batch_id) <= 200

@@ -1,0 +1,107 @@
+"""Takes bodies of points from the event loop to the store, in bounded memory, and their receipts back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+
+from holter.server.intake.compression import TooLargeError, decompress
+from holter.server.intake.deliveries import Intake, from_json, from_msgpack
+from holter.server.intake.forms import BodyError
+from holter.server.intake.mail import Mail, Reply
+from holter.server.intake.room import Room, Share
+from holter.server.intake.shapes import Shapes
+from holter.server.store import Receipt, Store
+
+BODY_SECONDS = 60.0
+DURABLE_SECONDS = 30.0
+HELD_BYTES = 256 * 2**20
+LARGE_BODY = 256 * 1024
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+FORMS: dict[str, Callable[[bytes, Shapes], Intake]] = {
+    "application/json": from_json,
+    "application/msgpack": from_msgpack,
+    "application/x-msgpack": from_msgpack,
+}
+
+
+class GoneError(Exception):
+    """Whoever sent the body has gone before its end."""
+
+
+class SlowError(Exception):
+    """A body takes too long to arrive."""
+
+
+class Taken(NamedTuple):
+    """A delivery that is durable."""
+
+    intake: Intake
+    receipt: Receipt
+
+
+class Reception:
+    """One server's way in for points. Bodies are held until their points are durable, no longer."""
+
+    def __init__(
+        self, store: Store, *, limit: int, held: int = HELD_BYTES, patience: float = BODY_SECONDS
+    ) -> None:
+        self._store = store
+        self._limit = limit
+        self._patience = patience
+        self._shapes = Shapes()
+        self._mail: Mail | None = None
+        self.room = Room(max(held, 2 * limit))
+
+    async def take(self, receive: Receive, kind: str, coding: str) -> Taken:
+        """Read a body in one of `FORMS` and make it durable.
+
+        Raises TooLargeError, CompressionError, BodyError, NoRoomError, SlowError, GoneError, TimeoutError,
+        and what the store raises.
+        """
+        with self.room.share() as share:
+            body = await self._read(receive, share)
+            reply = self._replies().reply()
+            if coding == "identity" and len(body) < LARGE_BODY:
+                intake = self._send(body, kind, coding, share, reply)
+            else:  # what takes long to unpack must not hold up the others
+                intake = await run_in_threadpool(self._send, body, kind, coding, share, reply)
+            del body
+            async with asyncio.timeout(DURABLE_SECONDS):
+                return Taken(intake, await reply.future)
+
+    def _replies(self) -> Mail:
+        if self._mail is None:
+            self._mail = Mail()
+        return self._mail
+
+    def _send(self, body: bytes, kind: str, coding: str, share: Share, reply: Reply) -> Intake:
+        intake = FORMS[kind](decompress(body, coding, self._limit, share.grow), self._shapes)
+        try:
+            self._store.send(intake.delivery, reply)
+        except ValueError as error:  # the store keeps less than the form allows, e.g. very many labels
+            raise BodyError([((), str(error))]) from error
+        return intake
+
+    async def _read(self, receive: Receive, share: Share) -> bytes:
+        """The whole body; most come in one piece, and at once."""
+        pieces: list[bytes] = []
+        try:
+            async with asyncio.timeout(self._patience):
+                while True:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise GoneError
+                    piece = message.get("body", b"")
+                    if share.size + len(piece) > self._limit:
+                        raise TooLargeError(self._limit)
+                    share.grow(len(piece))
+                    pieces.append(piece)
+                    if not message.get("more_body"):
+                        return b"".join(pieces) if len(pieces) > 1 else piece
+        except TimeoutError:
+            raise SlowError(f"the body did not arrive within {self._patience:g} s") from None

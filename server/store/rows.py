@@ -1,0 +1,231 @@
+"""What a transaction of deliveries writes: one statement a table, however many runs it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from holter.attempts import Attempts
+from holter.server.models import (
+    AcceptedBatch,
+    Attempt,
+    LogEntry,
+    Project,
+    Run,
+    SeriesRow,
+    SourceCursor,
+    UnreadableRow,
+    WriterRow,
+)
+from holter.server.store.block import encode_entry
+from holter.server.store.intake import as_text, labels_text
+from holter.server.store.state import RunState, known
+from holter.server.store.turn import Note, Turn
+from holter.types import Cursor
+
+_LEAST_TICK = 1e-6  # news must be later than what was news before, even where the clock stands still
+_PLACE = 200  # characters
+
+# made once: composing a statement costs as much as running it
+_REVISIONS = (
+    select(Run.id, Run.revision)
+    .where(Run.id.in_(bindparam("runs", expanding=True)))
+    .order_by(Run.id)  # two servers lock in one order
+    .with_for_update()
+)
+_RUN = select(Run.id).join(Project).where(Project.name == bindparam("project"), Run.name == bindparam("run"))
+_PROJECT = select(Project.id).where(Project.name == bindparam("project"))
+_SERIES = insert(SeriesRow).returning(SeriesRow.id, sort_by_parameter_order=True)
+_LOG = insert(LogEntry)
+_WRITTEN = update(Run).where(Run.id == bindparam("run"))
+_TAKEN_BACK = delete(AcceptedBatch).where(
+    AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest == bindparam("known")
+)
+_TOLD = select(UnreadableRow.id).where(
+    UnreadableRow.run_id == bindparam("run"), UnreadableRow.place == bindparam("where")
+)
+
+
+def find(connection: Connection, project: str, run: str) -> int | None:
+    """The id of a run, None if there is none."""
+    found: int | None = connection.scalar(_RUN, {"project": project, "run": run})
+    return found
+
+
+def create(connection: Connection, project: str, name: str, now: float) -> RunState:
+    """A new run, and its project if it is the first."""
+    project_id = connection.scalar(_PROJECT, {"project": project})
+    if project_id is None:
+        row = {"name": project, "created_at": now}
+        project_id = connection.scalar(insert(Project).returning(Project.id), row)
+    # made of the names, so that addresses stay the same when a database is built anew
+    public_id = blake2b(f"{len(project)}/{project}/{name}".encode(), digest_size=6).hexdigest()
+    row = {
+        "public_id": public_id,
+        "project_id": project_id,
+        "name": name,
+        "created_at": now,
+        "updated_at": now,
+        "config": {},
+        "attempt_state": {},
+        "revision": 0,
+    }
+    created = connection.scalar(insert(Run).returning(Run.id), row)
+    assert created is not None
+    return RunState(created, public_id, revision=0, updated_at=now, attempts=Attempts())
+
+
+def lock(connection: Connection, runs: Iterable[int]) -> dict[int, int]:
+    """Keep other servers from writing into these runs until the end; the revision of each."""
+    rows = connection.execute(_REVISIONS, {"runs": sorted(runs)})
+    return {row.id: row.revision for row in rows}
+
+
+def note_batches(connection: Connection, turns: Iterable[Turn]) -> set[tuple[int, bytes]]:
+    """Remember the batches for good; those of them that their runs had not had yet."""
+    asked = {(turn.run.id, one.digest) for turn in turns for one in turn.parcels}
+    rows = [{"run_id": run, "digest": digest} for run, digest in sorted(asked)]
+    fresh = connection.execute(_accepted(connection.dialect.name), rows)
+    return {(run, bytes(digest)) for run, digest in fresh}
+
+
+def save(connection: Connection, turns: Sequence[Turn], now: float) -> None:
+    """Write what the turns have made of their deliveries."""
+    _save_series(connection, turns)
+    _many(connection, _LOG, [row for turn in turns for row in _entries(turn)])
+    upsert(
+        connection, Attempt.__table__, ("run_id", "number"), [r for turn in turns for r in _attempts(turn)]
+    )
+    upsert(connection, WriterRow.__table__, ("run_id", "name"), [r for turn in turns for r in _writers(turn)])
+    _save_runs(connection, turns, now)
+    undone = [{"run": turn.run.id, "known": digest} for turn in turns for digest in turn.undone]
+    _many(connection, _TAKEN_BACK, undone)
+    for turn in turns:
+        _save_notes(connection, turn.run, turn.notes, now)
+
+
+def _many(connection: Connection, statement: Any, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(statement, rows)
+
+
+def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
+    rows = [
+        {"run_id": turn.run.id, "metric": key.metric, "labels": labels_text(key.labels)}
+        for turn in turns
+        for key in turn.new
+    ]
+    if rows:
+        ids = iter(connection.scalars(_SERIES, rows).all())
+        for turn in turns:
+            turn.run.ids.extend(next(ids) for _ in turn.new)
+
+
+def _entries(turn: Turn) -> Iterable[dict[str, Any]]:
+    for entry in turn.entries:
+        yield {
+            "run_id": turn.run.id,
+            "attempt": entry.attempt,
+            "step_min": entry.step_min,
+            "step_max": entry.step_max,
+            "points": entry.points,
+            "payload": encode_entry(turn.run.ids_at(entry.places), entry.body),
+        }
+
+
+def _attempts(turn: Turn) -> Iterable[dict[str, Any]]:
+    for number in sorted(turn.touched):
+        facts = turn.run.facts[number]
+        first_step, last_step = turn.run.progress[number].span()
+        yield {
+            "run_id": turn.run.id,
+            "number": number,
+            "name": facts.name,
+            "first_step": first_step,
+            "last_step": last_step,
+            "first_time": known(facts.first_time),
+            "last_time": known(facts.last_time),
+            "points": facts.points,
+        }
+
+
+def _writers(turn: Turn) -> Iterable[dict[str, Any]]:
+    for name in sorted(turn.writers):
+        writer = turn.run.attempts.writers[name]
+        yield {"run_id": turn.run.id, "name": name, "state": writer.to_json()}
+
+
+def _save_runs(connection: Connection, turns: Sequence[Turn], now: float) -> None:
+    by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for turn in turns:
+        values = _changes(turn, now)
+        if values:
+            by_columns.setdefault(tuple(values), []).append({"run": turn.run.id} | values)
+    for rows in by_columns.values():
+        connection.execute(_WRITTEN, rows)
+
+
+def _changes(turn: Turn, now: float) -> dict[str, Any]:
+    """What of the run's row is new."""
+    run, values = turn.run, dict[str, Any]()
+    if turn.fresh:
+        run.revision += 1
+        run.updated_at = max(now, run.updated_at + _LEAST_TICK)
+        values = {"revision": run.revision, "updated_at": run.updated_at}
+    if turn.renamed:
+        values["attempt_state"] = run.attempts.of_run()
+    if turn.begun:
+        values["finished_at"] = None  # a run that is launched again is not finished any more
+    if turn.finished:
+        values["finished_at"] = max(now, run.updated_at)
+    return values
+
+
+def _save_notes(connection: Connection, run: RunState, notes: Sequence[Note], now: float) -> None:
+    for note in notes:
+        where = as_text(note.place)[:_PLACE]
+        if connection.scalar(_TOLD, {"run": run.id, "where": where}) is None:
+            row = {"run_id": run.id, "source": note.source, "place": where, "reason": as_text(note.reason)}
+            connection.execute(insert(UnreadableRow), row | {"seen_at": now})
+
+
+def save_cursors(connection: Connection, cursors: Sequence[Cursor], now: float) -> None:
+    """Remember how far sources have been read; of several cursors of a source the last one."""
+    newest = {cursor.source: cursor for cursor in cursors}
+    rows = [
+        {
+            "source": one.source,
+            "format": one.format,
+            "offset": one.offset,
+            "identity": one.identity,
+            "state": dict(one.state),
+            "updated_at": now,
+        }
+        for _, one in sorted(newest.items())
+    ]
+    upsert(connection, SourceCursor.__table__, ("source",), rows)
+
+
+@cache
+def _accepted(dialect: str) -> Any:
+    statement: Any = sqlite.insert(AcceptedBatch) if dialect == "sqlite" else postgresql.insert(AcceptedBatch)
+    return statement.on_conflict_do_nothing().returning(AcceptedBatch.run_id, AcceptedBatch.digest)
+
+
+@cache
+def _upsert_statement(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
+    statement: Any = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    others = [column.name for column in table.columns if column.name not in key and not column.primary_key]
+    changes = {name: statement.excluded[name] for name in others}
+    return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
+
+
+def upsert(connection: Connection, table: Any, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    """Insert rows, or change those that have the same key."""
+    if rows:
+        connection.execute(_upsert_statement(connection.dialect.name, table, key), rows)
