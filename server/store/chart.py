@@ -4,33 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holter.server.store.block import Points
+from holter.server.store.memory import Memory
 from holter.server.store.merge import join
 from holter.server.store.pyramid import BUCKET, WORTHWHILE, Buckets, concatenate, single
 from holter.server.store.reduce import edges, segment
-from holter.server.store.snapshot import ChunkRow, Snapshot, Steps, by_series, log_points
+from holter.server.store.snapshot import ChunkRow, Snapshot, Steps, by_series
 from holter.server.store.values import ChartSeries, Segment
 from holter.timeline import Span, superseded
 from holter.types import IntArray, SeriesKey
 
 _LISTED_NONFINITE = 1000
+_NO_POINTS = Points(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
 
-def chart(snapshot: Snapshot, keys: Collection[SeriesKey], steps: Steps, points: int) -> list[ChartSeries]:
+def chart(
+    snapshot: Snapshot, keys: Collection[SeriesKey], steps: Steps, points: int, memory: Memory
+) -> list[ChartSeries]:
     """Each of these series that the run has, with about `points` points at most, in the order of keys."""
+    asked = ("chart", snapshot.run_id, tuple(sorted(keys)), steps, points)
+    held = memory.get(asked)
+    if held is not None and held[0] == snapshot.version:
+        found: list[ChartSeries] = held[1]
+        return found
+    found = _drawn(snapshot, keys, steps, points)
+    memory.put(asked, (snapshot.version, found), sum(one.size for one in found))
+    return found
+
+
+def _drawn(snapshot: Snapshot, keys: Collection[SeriesKey], steps: Steps, points: int) -> list[ChartSeries]:
     names = snapshot.series(keys)
     spans = snapshot.spans()
-    chunks = by_series(snapshot.chunks(names, steps))
-    log = log_points(snapshot.whole_log(), names)
-    plans = {}
-    for number in names:
-        plans[number] = _Plan(chunks.get(number, []), log.get(number, {}), spans, steps, points)
+    rows, blobs = snapshot.chunks_and_pyramids(names, steps)
+    chunks = by_series(rows)
+    log = snapshot.recent(names, steps)
+    plans = {
+        number: _Plan(chunks.get(number, []), log.get(number, {}), spans, steps, points) for number in names
+    }
     whole = snapshot.points([row for plan in plans.values() for row in plan.whole])
-    coarse = snapshot.pyramids([row for plan in plans.values() for row in plan.coarse])
+    coarse = snapshot.pyramids([row for plan in plans.values() for row in plan.coarse], blobs)
     pyramids: dict[int, dict[int, Buckets]] = {}
     for (number, attempt), buckets in coarse.items():
         pyramids.setdefault(number, {})[attempt] = buckets
@@ -72,24 +89,19 @@ class _Plan:
     def _needed(self, attempt: int, rows: Sequence[ChunkRow]) -> NDArray[np.bool_]:
         """Which chunks of an attempt a pyramid cannot stand for; rows by their first step.
 
-        Those without one or without finite values, those that the range cuts, those that others reach
-        into, and those at the ends of a segment, whose first or last point is to be shown.
+        Those without one, those that the range cuts, those that points of the log stand among, and those
+        in which a segment ends.
         """
         first = np.array([row.step_min for row in rows], dtype=np.int64)
         last = np.array([row.step_max for row in rows], dtype=np.int64)
         needed = np.array(
-            [row.points < WORTHWHILE or row.value_min is None or not self._steps.holds(row) for row in rows]
+            [row.points - row.nonfinite < WORTHWHILE or not self._steps.holds(row) for row in rows]
         )
-        meets = first[1:] <= np.maximum.accumulate(last)[:-1]
-        needed[1:] |= meets
-        needed[:-1] |= meets
-        logged = self._log[attempt].step if attempt in self._log else np.empty(0, dtype=np.int64)
-        needed |= np.searchsorted(logged, first) < np.searchsorted(logged, last, side="right")
-        needed[[0, -1]] = True
+        if attempt in self._log:
+            logged = self._log[attempt].step
+            needed |= np.searchsorted(logged, first) < np.searchsorted(logged, last, side="right")
         for edge in _edges(attempt, self._spans):
             needed |= (first < edge) & (edge <= last)
-            at = int(np.searchsorted(first, edge))
-            needed[max(0, at - 1) : at + 1] = True
         return needed
 
     def draw(self, key: SeriesKey, whole: Mapping[int, Points], coarse: Mapping[int, Buckets]) -> ChartSeries:
@@ -110,7 +122,8 @@ class _Plan:
                 for pair in zip(points.step[listed].tolist(), points.value[listed].tolist(), strict=True)
             ]
             shown = single(points if len(bad) == 0 else Points._make(column[finite] for column in points))
-            curves[attempt] = _in_order([shown, coarse[attempt]]) if attempt in coarse else shown
+            parts = [part for part in (shown, coarse.get(attempt)) if part is not None and len(part.step)]
+            curves[attempt] = _in_order(parts) if parts else shown
         segments = self._segments({attempt: curve for attempt, curve in curves.items() if len(curve.step)})
         return ChartSeries(
             key=key,
@@ -123,13 +136,11 @@ class _Plan:
         )
 
     def _points(self, attempt: int, whole: Mapping[int, Points]) -> Points:
-        rows = sorted(row for row in self.whole if row.attempt == attempt)
-        pieces = [whole[row.id] for row in rows]
+        rows = sorted((row for row in self.whole if row.attempt == attempt), key=attrgetter("step_min"))
+        pieces = [self._steps.within(whole[row.id]) for row in rows]
         if attempt in self._log:
             pieces.append(self._log[attempt])
-        if not pieces:
-            return Points(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
-        return self._steps.within(join(pieces))
+        return join(pieces) if pieces else _NO_POINTS
 
     def _segments(self, curves: Mapping[int, Buckets]) -> list[Segment]:
         if not curves:
@@ -140,7 +151,7 @@ class _Plan:
         bins = edges(first, last, self._bins) if reduce else None
         segments = []
         for attempt, curve in curves.items():
-            ghost = superseded(np.full(len(curve.step), attempt), curve.step, self._spans)
+            ghost = _ghost(attempt, curve.step, self._spans)
             bounds = [0, *(np.flatnonzero(ghost[1:] != ghost[:-1]) + 1).tolist(), len(ghost)]
             for start, stop in pairwise(bounds):
                 piece = Buckets._make(column[start:stop] for column in curve)
@@ -154,7 +165,15 @@ def _edges(attempt: int, spans: Sequence[Span]) -> list[int]:
     return sorted({edge for span in newer for edge in (span.first_step, span.last_step + 1)})
 
 
+def _ghost(attempt: int, step: IntArray, spans: Sequence[Span]) -> NDArray[np.bool_]:
+    if all(span.number <= attempt for span in spans):
+        return np.zeros(len(step), dtype=bool)
+    return superseded(np.full(len(step), attempt), step, spans)
+
+
 def _in_order(parts: Sequence[Buckets]) -> Buckets:
     joined = concatenate(parts)
+    if np.all(joined.step[1:] > joined.step[:-1]):
+        return joined
     order: IntArray = np.argsort(joined.step, kind="stable")
     return Buckets._make(column[order] for column in joined)

@@ -33,8 +33,12 @@ def encode_values(values: FloatArray) -> bytes:
 
 def decode_values(blob: bytes) -> FloatArray:
     """The values of a chunk. Raises CorruptDataError."""
-    codec, body = unseal(blob)
-    return _decode(codec, body, {4: "<f4", 8: "<f8"}).astype(np.float64, copy=False)
+    return decode_numbers(blob).astype(np.float64, copy=False)
+
+
+def decode_numbers(blob: bytes) -> NDArray[Any]:
+    """The values of a chunk in 32 bits if that is how they are kept. Raises CorruptDataError."""
+    return _decode(*unseal(blob), {4: "<f4", 8: "<f8"})
 
 
 def encode_timeline(steps: IntArray, times: FloatArray) -> bytes:

@@ -15,7 +15,7 @@ class Memory:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._guard = threading.Lock()
         self.size = 0
@@ -34,10 +34,10 @@ class Memory:
         with self._guard:
             _, before = self._held.pop(key, (None, 0))
             self.size -= before
-            if 2 * size > self._limit:
+            if 2 * size > self.limit:
                 return
             self._held[key] = (value, size)
             self.size += size
-            while self.size > self._limit:
+            while self.size > self.limit:
                 _, (_, gone) = self._held.popitem(last=False)
                 self.size -= gone

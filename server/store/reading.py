@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,28 @@ from numpy.typing import NDArray
 
 from holter.server.store.block import Points
 from holter.server.store.merge import join
-from holter.server.store.snapshot import Snapshot, Steps, by_series, log_points
+from holter.server.store.snapshot import ChunkRow, Snapshot, Steps
 from holter.types import Series, SeriesKey
 
 
 def read(snapshot: Snapshot, keys: Collection[SeriesKey] | None, steps: Steps) -> dict[SeriesKey, Series]:
     """Every point of these series (None: of all) within the steps; those that the run lacks are left out."""
     names = snapshot.series(keys)
+    groups: dict[tuple[int, int], list[ChunkRow]] = {}
     rows = snapshot.chunks(None if keys is None else names, steps)
-    points = snapshot.points(rows)
-    log = log_points(snapshot.whole_log(), names)
-    chunks = by_series(rows)
+    for row in sorted(rows, key=attrgetter("step_min")):
+        groups.setdefault((row.series_id, row.attempt), []).append(row)
+    pieces: dict[int, dict[int, list[Points]]] = {}
+    for (number, attempt), points in zip(groups, snapshot.joined(groups.values()), strict=True):
+        pieces.setdefault(number, {})[attempt] = [points]
+    for number, held in snapshot.recent(names, steps).items():
+        for attempt, points in held.items():
+            # the log is newer than every chunk
+            pieces.setdefault(number, {}).setdefault(attempt, []).append(points)
     found = {}
     for number, key in names.items():
-        pieces: dict[int, list[Points]] = {}
-        for row in chunks.get(number, ()):
-            pieces.setdefault(row.attempt, []).append(points[row.id])
-        for attempt, piece in log.get(number, {}).items():
-            pieces.setdefault(attempt, []).append(piece)  # the log is newer than every chunk
-        found[key] = _series(key, {attempt: steps.within(join(held)) for attempt, held in pieces.items()})
+        attempts = pieces.get(number, {})
+        found[key] = _series(key, {attempt: steps.within(join(held)) for attempt, held in attempts.items()})
     return found
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select, tuple_
 from sqlalchemy.orm import aliased
 
 from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, Summary, Timeline
 from holter.server.store.block import Block, Points, decode_entry
-from holter.server.store.chunk import decode_timeline, decode_values
+from holter.server.store.chunk import decode_numbers, decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.intake import labels_text
 from holter.server.store.memory import Memory
@@ -118,16 +120,25 @@ class Snapshot:
 
     def chunks(self, ids: Collection[int] | None = None, steps: Steps | None = None) -> list[ChunkRow]:
         """The chunks of these series (None: of all) that reach into the steps, in the order of writing."""
-        query = select(*_COLUMNS)
+        return sorted(ChunkRow._make(row) for row in self._chunks(ids, steps))
+
+    def chunks_and_pyramids(
+        self, ids: Collection[int], steps: Steps
+    ) -> tuple[list[ChunkRow], dict[int, bytes]]:
+        """As `chunks`, with their encoded pyramids by the chunk's id."""
+        rows = list(self._chunks(ids, steps, Chunk.pyramid))
+        return [ChunkRow._make(row[:-1]) for row in rows], {row[0]: row[-1] for row in rows}
+
+    def _chunks(self, ids: Collection[int] | None, steps: Steps | None, *more: Any) -> Iterator[Any]:
+        query = select(*_COLUMNS, *more)
         if steps is not None and steps.first is not None:
             query = query.where(Chunk.step_max >= steps.first)
         if steps is not None and steps.last is not None:
             query = query.where(Chunk.step_min <= steps.last)
         if ids is None:
-            rows = list(self.connection.execute(query.join(SeriesRow).where(SeriesRow.run_id == self.run_id)))
-        else:
-            rows = list(self._in_parts(query, Chunk.series_id, sorted(ids)))
-        return sorted(ChunkRow._make(row) for row in rows)
+            query = query.join(SeriesRow).where(SeriesRow.run_id == self.run_id)
+            return iter(self.connection.execute(query))
+        return self._in_parts(query, Chunk.series_id, sorted(ids))
 
     def log(
         self, ids: Collection[int] | None = None, steps: Steps | None = None, *, until: int | None = None
@@ -160,8 +171,12 @@ class Snapshot:
             after = number
         return after, {attempt: merge(found) for attempt, found in sorted(blocks.items())}
 
-    def whole_log(self) -> dict[int, Block]:
-        """What the log has, by attempt: remembered, and only what is new is read."""
+    def recent(self, ids: Collection[int], steps: Steps) -> dict[int, dict[int, Points]]:
+        """What the log has of these series, by series and attempt; steps may lie beyond the range."""
+        return log_points(self._whole_log() if self._memory.limit else self.log(ids, steps), ids)
+
+    def _whole_log(self) -> dict[int, Block]:
+        """What the log has, by attempt: remembered, so that only what is new is read."""
         generation, _ = self.version
         held = self._memory.get(("log", self.run_id))
         if held is None or held[0] != generation:
@@ -211,27 +226,52 @@ class Snapshot:
 
     def points(self, rows: Sequence[ChunkRow]) -> dict[int, Points]:
         """The points of chunks, by the chunk's id."""
-        self._load_timelines({row.timeline_id for row in rows})
-        places = {row.id: row for row in rows}
         found = {}
-        for number, payload in self._in_parts(select(Chunk.id, Chunk.payload), Chunk.id, sorted(places)):
-            row = places[number]
+        for row, payload in self._payloads(rows):
             values = self.decoded(decode_values, payload, partial(self._place, row))
             steps, times = self._timelines[row.timeline_id]
-            if not len(values) == len(steps) == row.points:
-                raise CorruptDataError(
-                    f"{self._place(row)}: {len(values)} values, {len(steps)} steps, expected {row.points}"
-                )
-            found[number] = Points(steps, times, values)
+            self._agree(row, values, steps)
+            found[row.id] = Points(steps, times, values)
         return found
 
-    def pyramids(self, rows: Sequence[ChunkRow]) -> dict[tuple[int, int], Buckets]:
-        """The pyramids of chunks that have one, together by series and attempt."""
+    def joined(self, groups: Collection[Sequence[ChunkRow]]) -> list[Points]:
+        """The points of each group of chunks together, one chunk after the other."""
+        found: list[Points] = []
+        places: dict[int, Points] = {}
+        for rows in groups:
+            bounds = [0, *accumulate(row.points for row in rows)]
+            size = bounds[-1]
+            found.append(Points(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)))
+            for row, start, stop in zip(rows, bounds, bounds[1:], strict=False):
+                places[row.id] = Points._make(column[start:stop] for column in found[-1])
+        for row, payload in self._payloads([row for rows in groups for row in rows]):
+            values = self.decoded(decode_numbers, payload, partial(self._place, row))
+            steps, times = self._timelines[row.timeline_id]
+            self._agree(row, values, steps)
+            for place, column in zip(places[row.id], (steps, times, values), strict=True):
+                place[:] = column
+        return found
+
+    def _payloads(self, rows: Sequence[ChunkRow]) -> Iterator[tuple[ChunkRow, bytes]]:
+        """The encoded values of chunks, whose timelines are loaded."""
+        self._load_timelines({row.timeline_id for row in rows})
         places = {row.id: row for row in rows}
+        for number, payload in self._in_parts(select(Chunk.id, Chunk.payload), Chunk.id, sorted(places)):
+            yield places[number], payload
+
+    def _agree(self, row: ChunkRow, values: NDArray[Any], steps: IntArray) -> None:
+        if not len(values) == len(steps) == row.points:
+            raise CorruptDataError(
+                f"{self._place(row)}: {len(values)} values, {len(steps)} steps, expected {row.points}"
+            )
+
+    def pyramids(
+        self, rows: Sequence[ChunkRow], blobs: Mapping[int, bytes]
+    ) -> dict[tuple[int, int], Buckets]:
+        """The pyramids of chunks that have one, together by series and attempt."""
         opened: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
-        for number, blob in self._in_parts(select(Chunk.id, Chunk.pyramid), Chunk.id, sorted(places)):
-            row = places[number]
-            held = self.decoded(open_pyramid, blob, partial(self._place, row))
+        for row in rows:
+            held = self.decoded(open_pyramid, blobs[row.id], partial(self._place, row))
             opened.setdefault((row.series_id, row.attempt), []).append(held)
         return {whose: decode(held) for whose, held in opened.items()}
 

@@ -183,7 +183,8 @@ class Store:
         them, and a band. Series that the run does not have are left out.
         """
         with reading(self._engine) as connection:
-            return chart(self._snapshot(connection, run_id), keys, Steps(from_step, to_step), points)
+            snapshot = self._snapshot(connection, run_id)
+            return list(chart(snapshot, keys, Steps(from_step, to_step), points, self._memory))
 
     def series(self, run_id: int) -> list[SeriesSummary]:
         """The run's series in numbers, in the order of their keys."""

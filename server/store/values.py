@@ -118,3 +118,11 @@ class ChartSeries:
     nonfinite: list[tuple[int, int, float]]
     nonfinite_count: int
     thinned: int = 0
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        columns = [column for one in self.segments for column in (one.step, one.time, one.value)]
+        bands = [one.band for one in self.segments if one.band is not None]
+        columns += [column for one in bands for column in (one.step, one.minimum, one.maximum, one.mean)]
+        return 1000 + sum(column.nbytes for column in columns) + 200 * len(self.nonfinite)
