@@ -7,19 +7,23 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.orm import Session
 
-from holter.detectors import find, fingerprint
+from holter.detectors import Memory, find, fingerprint
 from holter.metrics import Role
+from holter.server.growing import GrowingRuns
 from holter.server.incidents import Found, Incidents
 from holter.server.incidents.places import replaced_by, time_of
+from holter.server.keeping.horizon import Horizon, horizon_of
 from holter.server.models.incidents import Analysis
 from holter.server.models.points import Attempt, Project, Run
+from holter.server.store.news import Chosen, News, Place
 from holter.tuning import Tuning
-from holter.types import RunData, Series, SeriesKey
+from holter.types import Finding, RunData, Series, SeriesKey
 
 _logger = logging.getLogger(__name__)
 
@@ -28,16 +32,16 @@ LATE = 900.0
 STALE = 86_400.0
 """Seconds: a run that sent nothing for longer is not watched for stalls, and nobody is told about it."""
 _SHARE = 5.0
-_PAUSE = 1.0
+"""All runs together are looked at for at most so small a part of the time: 1/5 of one core."""
+_PAUSE = 0.2
+_BUSY = 10.0
+"""Seconds: who was looked at within them counts as busy."""
+_NOTED = 1.0
+"""Seconds between two notes of what was looked at: a restart looks once more at what came meanwhile."""
+_ROOM = 512 * 2**20
+"""Bytes of points that are kept to go on from; the run that is looked at may have more."""
 _FIRST_DELAY = 10.0
 _LAST_DELAY = 600.0
-
-
-class Summary(Protocol):
-    """What is asked of a series before it is read."""
-
-    @property
-    def key(self) -> SeriesKey: ...
 
 
 class Committed(Protocol):
@@ -50,12 +54,8 @@ class Committed(Protocol):
 class Points(Protocol):
     """The part of the store that analysis needs."""
 
-    def series(self, run_id: int) -> Sequence[Summary]:
-        """Every series of a run."""
-        ...
-
-    def read(self, run_id: int, keys: Collection[SeriesKey] | None = None) -> dict[SeriesKey, Series]:
-        """Every point of these series."""
+    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
+        """What has come to the chosen series of a run since a place, None: everything."""
         ...
 
     def on_commit(self, listener: Callable[[Any], None]) -> None:
@@ -108,9 +108,11 @@ def failing(engine: Engine) -> dict[str, str]:
 
 
 class AnalysisLoop:
-    """Looks at each run with news, at most every max(1 s, 5 x what the last look cost), in one thread.
+    """Looks at each run with news, in one thread: after a moment's rest, and longer ones where many are busy.
 
-    What was looked at stands in the database: after a restart the first look covers what came since.
+    A look reads and works out what is new: the points so far, and what detectors remember of them, are in
+    memory. They are never more than that: without them, as after a restart, a look takes longer and says
+    the same. What was looked at stands in the database, so that the first look covers what came since.
     A run whose look fails is logged and recorded (`failing`), and does not stop the others.
     """
 
@@ -132,6 +134,8 @@ class AnalysisLoop:
         self._due: dict[int, float] = {}
         self._rested: dict[int, float] = {}
         self._delay: dict[int, float] = {}
+        self._runs = GrowingRuns(_ROOM)
+        self._noted: dict[int, tuple[float, str | None]] = {}
         self._stopping = False
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
         store.on_commit(self._committed)
@@ -167,35 +171,44 @@ class AnalysisLoop:
         looked_at = self._clock()
         error: str | None = "the look did not end"
         try:
-            tuning = self._tuning(run_id)
-            found = self._found(run_id, standing.looked_at(looked_at), tuning)
-            live, over = standing.live(looked_at), standing.finished_at is not None
-            changed = self._incidents.fold(run_id, found, live=live, over=over, planned=tuning.expected)
+            changed = self._look(run_id, standing, looked_at)
             error = None
         except Exception as failure:
+            self._runs.forget(run_id)
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
             look = Analysis(run_id=run_id, seen_at=standing.updated_at, looked_at=looked_at, error=error)
             look.cost = time.monotonic() - began
-            with Session(self._engine) as session, session.begin():
-                session.merge(look)
+            self._note(look)
         return changed
 
-    def _found(self, run_id: int, now: float | None, tuning: Tuning) -> list[Found]:
-        keys = [summary.key for summary in self._store.series(run_id)]
-        # system metrics and the like tell detectors nothing, and would make up most of what is read
-        asked = [key for key in keys if tuning.role(key) is not Role.OTHER] or keys
-        run = RunData(series=self._store.read(run_id, asked), now=now)
-        return [
-            Found(
-                finding=finding,
-                fingerprint=fingerprint(finding),
-                start_time=time_of(run.series, finding),
-                replaced_by=replaced_by(run.series, finding),
-            )
-            for finding in find(run, tuning=tuning)
-        ]
+    def _look(self, run_id: int, standing: Standing, now: float) -> list[dict[str, Any]]:
+        run = self._runs.of(run_id)
+        tuning, horizon = self._tuning(run_id), horizon_of(self._engine, run_id)
+        run.take(self._store.news(run_id, run.place, partial(_chosen, tuning)))
+        self._runs.make_room()
+        data = RunData(series=run.series, now=standing.looked_at(now))
+        found = _found(data if horizon is None else horizon.cut(data), tuning, run.memory)
+        live, over = standing.live(now), standing.finished_at is not None
+        said = (found, live, over, tuning.expected, horizon)
+        if said == run.said:
+            return []  # folding it again would change nothing
+        settled = _nothing if horizon is None else horizon.settled
+        changed = self._incidents.fold(
+            run_id, found, live=live, over=over, planned=tuning.expected, settled=settled
+        )
+        run.said = said
+        return changed
+
+    def _note(self, look: Analysis) -> None:
+        """Write down what was looked at, seldom while nothing but that is new."""
+        at, error = self._noted.get(look.run_id, (-_NOTED, None))
+        now = time.monotonic()
+        if now - at >= _NOTED or look.error != error:
+            self._noted[look.run_id] = now, look.error
+            with Session(self._engine) as session, session.begin():
+                session.merge(look)
 
     def _committed(self, commit: Committed) -> None:
         self.look_soon(commit.run_id)
@@ -228,7 +241,8 @@ class AnalysisLoop:
         """Leave the run alone for a while; `again`: come back without news, after ever longer times."""
         now = time.monotonic()
         with self._wake:
-            self._rested[run_id] = now + max(_PAUSE, _SHARE * cost)
+            self._rested = {other: until for other, until in self._rested.items() if until > now - _BUSY}
+            self._rested[run_id] = now + max(_PAUSE, _SHARE * cost * max(len(self._rested), 1))
             if again:
                 delay = self._delay.get(run_id, _FIRST_DELAY)
                 self._delay[run_id] = min(1.5 * delay, _LAST_DELAY)
@@ -242,7 +256,7 @@ class AnalysisLoop:
         query = (
             select(Run.created_at, Run.updated_at, Run.finished_at, func.max(Attempt.last_time))
             .outerjoin(Attempt, Attempt.run_id == Run.id)
-            .where(Run.id == run_id)
+            .where(Run.id == run_id, Run.deleted_at.is_(None))
             .group_by(Run.id)
         )
         with Session(self._engine) as session:
@@ -261,6 +275,28 @@ class AnalysisLoop:
             Run.finished_at > Analysis.looked_at,
             Run.finished_at.is_(None) & (Run.updated_at > self._clock() - STALE),
         )
-        query = select(Run.id).outerjoin(Analysis, Analysis.run_id == Run.id).where(news)
+        query = select(Run.id).outerjoin(Analysis, Analysis.run_id == Run.id)
+        query = query.where(news, Run.deleted_at.is_(None))
         with Session(self._engine) as session:
             return list(session.scalars(query.order_by(Run.updated_at.desc())))
+
+
+def _nothing(_: Finding) -> bool:
+    return False
+
+
+def _chosen(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
+    # system metrics and the like tell detectors nothing, and would make up most of what is read
+    return [key for key in keys if tuning.role(key) is not Role.OTHER] or keys
+
+
+def _found(run: RunData, tuning: Tuning, memory: Memory) -> list[Found]:
+    return [
+        Found(
+            finding=finding,
+            fingerprint=fingerprint(finding),
+            start_time=time_of(run.series, finding),
+            replaced_by=replaced_by(run.series, finding),
+        )
+        for finding in find(run, tuning=tuning, memory=memory)
+    ]

@@ -57,7 +57,8 @@ class _Standing:
         yield listeners
         with Session(self._engine) as session:
             runs = GaugeMetricFamily("holter_runs", "Runs stored.")
-            runs.add_metric([], session.scalar(select(func.count()).select_from(Run)) or 0)
+            stored = select(func.count()).select_from(Run).where(Run.deleted_at.is_(None))
+            runs.add_metric([], session.scalar(stored) or 0)
             yield runs
             unreadable = GaugeMetricFamily(
                 "holter_unreadable", "Places in logs that could not be understood."

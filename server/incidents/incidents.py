@@ -19,7 +19,7 @@ from holter.server.models.incidents import Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.models.points import Run
 from holter.tuning import Expected
-from holter.types import Severity
+from holter.types import Finding, Severity
 
 _logger = logging.getLogger(__name__)
 Listener = Callable[[dict[str, Any]], None]
@@ -49,17 +49,21 @@ class Incidents:
         live: bool = True,
         over: bool = False,
         planned: Sequence[Expected] = (),
+        settled: Callable[[Finding], bool] = lambda _: False,
     ) -> list[dict[str, Any]]:
         """Make a run's incidents say what the newest look found; returns those that changed, as JSON.
 
         `live`: the run's points arrive as they are logged, so that people want to hear of it now.
-        `over`: the run is finished. `planned`: why something may no longer be found. Folding the same
+        `over`: the run is finished. `planned`: why something may no longer be found. `settled`: which
+        findings nothing new is said of, so that their incidents stay as they are. Folding the same
         findings again changes nothing.
         """
+        found = [item for item in found if not settled(item.finding)]
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
             # replicas that look at one run at once, and people, take turns; SQLite has one writer anyway
             session.execute(select(Run.id).where(Run.id == run_id).with_for_update(key_share=True))
             rows = {row.id: row for row in _of_run(session, run_id)}
+            rows = {number: row for number, row in rows.items() if not settled(known_of(row, None).finding)}
             words = _words(session, rows.values())
             known = [known_of(row, words.get(row.id)) for row in rows.values()]
             changed: list[Incident] = []

@@ -87,7 +87,7 @@ def _copy(origin: Connection, there: Connection) -> dict[str, Sum]:
         for portion in rows_of(origin, table):
             for row in portion:
                 sums[name].add(tuple(row))
-            insert_rows(there, targets[name], (row._mapping for row in portion))
+            insert_rows(there, targets[name], (row._asdict() for row in portion))
     continue_numbering(there, targets.values())
     return sums
 

@@ -17,7 +17,8 @@ def tell_commits(live: Live, overview: Overview) -> Callable[[Commit], None]:
     def tell(commit: Commit) -> None:
         if commit.run_id not in public_ids:
             public_id = overview.public_id(commit.run_id)
-            assert public_id is not None, "a committed run exists"
+            if public_id is None:
+                return  # deleted as soon as it was written
             public_ids[commit.run_id] = public_id
             live.tell(run_news(public_id))
         run = public_ids[commit.run_id]

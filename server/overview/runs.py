@@ -203,6 +203,7 @@ def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:
         select(*columns, *times)
         .join(Project, Project.id == Run.project_id)
         .outerjoin(Analysis, Analysis.run_id == Run.id)
+        .where(Run.deleted_at.is_(None))
     )
     if run_id is not None:
         query = query.where(Run.id == run_id)

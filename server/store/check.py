@@ -25,7 +25,8 @@ from holter.server.store.summary import Stored, load, recount
 
 def problems(connection: Connection) -> Iterator[str]:
     """Everything that is wrong, each with the run and the series it belongs to."""
-    for run_id, name in connection.execute(select(Run.id, Run.name).order_by(Run.id)).all():
+    runs = select(Run.id, Run.name).where(Run.deleted_at.is_(None))  # the others may be half gone
+    for run_id, name in connection.execute(runs.order_by(Run.id)).all():
         for problem in _of_run(connection, run_id):
             yield f"run {name!r}: {problem}"
     lost = select(func.count()).select_from(Chunk).outerjoin(SeriesRow).where(SeriesRow.id.is_(None))

@@ -160,11 +160,11 @@ def _left(entry: int, block: Block) -> dict[str, Any]:
 def _apply(connection: Connection, run_id: int, change: Change) -> None:
     claim(connection, run_id, change.stored.generation)
     _replace_entries(connection, change)
-    timelines = _add_timelines(connection, run_id, change.cutter.timelines)
+    timelines = add_timelines(connection, run_id, change.cutter.timelines)
     if change.cutter.rows:
         rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.cutter.rows]
         connection.execute(insert(Chunk), rows)
-    _delete(connection, change.replaced)
+    delete_chunks(connection, change.replaced)
     chunks = combine([change.stored.chunks, *change.added])
     if change.mixed:
         chunks = recount(chunks, Snapshot(connection, run_id).chunks(change.mixed))
@@ -183,7 +183,7 @@ def _replace_entries(connection: Connection, change: Change) -> None:
             raise StoreError("another server has compacted these entries of the log")
 
 
-def _add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, bytes]) -> dict[bytes, int]:
+def add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, bytes]) -> dict[bytes, int]:
     """The ids of timelines by their digests; those that the run does not have are stored."""
     query = select(Timeline.digest, Timeline.id).where(Timeline.run_id == run_id)
     ids: dict[bytes, int] = {}
@@ -199,7 +199,8 @@ def _add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, b
     return ids
 
 
-def _delete(connection: Connection, rows: Sequence[ChunkRow]) -> None:
+def delete_chunks(connection: Connection, rows: Sequence[ChunkRow]) -> None:
+    """Delete chunks, and timelines that no other needs. Raises StoreError where one is there no more."""
     for part in _parts([row.id for row in rows]):
         if connection.execute(delete(Chunk).where(Chunk.id.in_(part))).rowcount != len(part):
             raise StoreError("these chunks have been replaced meanwhile")

@@ -26,7 +26,7 @@ def checkpoint(engine: Engine) -> None:
             pool.close()
 
 
-def give_back(engine: Engine) -> None:
+def give_back(engine: Engine, *, keep: int = _KEPT) -> None:
     """Shrink the file by its free pages, but for some."""
     if engine.dialect.name != "sqlite":
         return
@@ -36,8 +36,8 @@ def give_back(engine: Engine) -> None:
     try:
         connection_itself = pool.driver_connection
         assert connection_itself is not None
-        while free > _KEPT:
-            pages = min(_AT_ONCE, free - _KEPT)
+        while free > keep:
+            pages = min(_AT_ONCE, free - keep)
             # as a script: the driver's execute() would stop after the first page
             connection_itself.executescript(f"PRAGMA incremental_vacuum({pages});")
             free -= pages

@@ -1,0 +1,75 @@
+"""Keeps house in the background: deleted runs, retention, and the space that becomes free."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from sqlalchemy import Engine
+
+from holter.projects import RetentionSettings
+from holter.server.keeping.deletion import delete_run, purge
+from holter.server.keeping.retention import keep
+from holter.server.store.space import give_back
+
+_logger = logging.getLogger(__name__)
+
+EVERY = 600.0
+"""Seconds between two rounds."""
+
+
+class Keeper:
+    """One thread. What it does may be ended at any moment, and is done by whoever comes next."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Callable[[str], RetentionSettings],
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._clock = clock
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="holter-keeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin, with what an earlier process has left."""
+        self._wake.set()
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the transaction that is under way."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def delete(self, run_id: int) -> None:
+        """Delete a run: nobody sees it from now on; what it holds goes in the background."""
+        delete_run(self._engine, run_id, self._clock())
+        self._wake.set()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._wake.wait(EVERY)
+            self._wake.clear()
+            if self._stop.is_set():
+                return
+            try:
+                self._round()
+            except Exception:
+                _logger.exception("keeping house failed; the next round is in %.0f s", EVERY)
+
+    def _round(self) -> None:
+        freed = purge(self._engine, pause=self._stop.wait, stopping=self._stop.is_set)
+        for kept in keep(self._engine, self._settings, self._clock(), stopping=self._stop.is_set):
+            if not kept.problem:
+                freed += 1
+                _logger.info("%s/%s: %s", kept.due.project, kept.due.name, kept.said)
+        if freed:
+            give_back(self._engine)

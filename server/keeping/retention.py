@@ -1,0 +1,117 @@
+"""Which runs are to be thinned or deleted now, by what is set for their projects."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, select
+
+from holter.projects import RetentionSettings
+from holter.server.database import reading
+from holter.server.keeping.deletion import delete_run, purge
+from holter.server.keeping.thinning import thin
+from holter.server.models import Analysis, Project, Run, Thinning
+from holter.server.store import CorruptDataError, StoreError
+
+DAY = 86_400.0
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Due:
+    """A run whose time has come. `bucket` is None where it is to be deleted; `seen`: it was analysed."""
+
+    run_id: int
+    public_id: str
+    project: str
+    name: str
+    bucket: int | None
+    seen: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """What was done to a run, or would be. Points are those of its chunks."""
+
+    due: Due
+    before: int = 0
+    after: int = 0
+    problem: str = ""
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        if self.problem or self.due.bucket is None:
+            return self.problem or "deleted"
+        return f"{self.after} of {self.before} points kept"
+
+
+def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float) -> list[Due]:
+    """Runs that have had no news for longer than their project allows; those to be deleted first."""
+    columns = (
+        *(Run.id, Run.public_id, Run.name, Run.updated_at, Run.finished_at, Run.revision),
+        *(Project.name.label("project"), Analysis.seen_at, Analysis.error),
+        *(Thinning.revision.label("thinned"), Thinning.done_at),
+    )
+    query = (
+        select(*columns)
+        .join(Project, Project.id == Run.project_id)
+        .outerjoin(Analysis, Analysis.run_id == Run.id)
+        .outerjoin(Thinning, Thinning.run_id == Run.id)
+        .where(Run.deleted_at.is_(None))
+    )
+    with reading(engine) as connection:
+        rows = connection.execute(query.order_by(Run.id)).all()
+    found = []
+    for row in rows:
+        said = settings(row.project)
+        days = (now - max(row.updated_at, row.finished_at or 0.0)) / DAY
+        delete = 0 < said.delete_after_days < days
+        thinned = row.thinned == row.revision and row.done_at is not None
+        if delete or (0 < said.full_resolution_days < days and not thinned):
+            found.append(
+                Due(
+                    run_id=row.id,
+                    public_id=row.public_id,
+                    project=row.project,
+                    name=row.name,
+                    bucket=None if delete else said.thin_to,
+                    seen=row.error is None and (row.seen_at or 0.0) >= row.updated_at,
+                )
+            )
+    return sorted(found, key=lambda one: one.bucket is not None)
+
+
+def keep(
+    engine: Engine,
+    settings: Callable[[str], RetentionSettings],
+    now: float,
+    *,
+    apply: bool = True,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Iterator[Kept]:
+    """Do what is due, run by run; `apply`: else say what would be done. A run that fails stops no other."""
+    for one in due(engine, settings, now):
+        if stopping():
+            return
+        try:
+            yield _kept(engine, one, now, apply=apply, stopping=stopping)
+        except (CorruptDataError, StoreError) as error:
+            _logger.warning("run %s/%s stays as it is: %s", one.project, one.name, error)
+            yield Kept(due=one, problem=str(error))
+
+
+def _kept(engine: Engine, one: Due, now: float, *, apply: bool, stopping: Callable[[], bool]) -> Kept:
+    if one.bucket is None:
+        if apply:
+            delete_run(engine, one.run_id, now)
+            purge(engine)
+        return Kept(due=one)
+    if not one.seen:
+        # what detection has not seen at full resolution it will never see
+        return Kept(due=one, problem="not thinned: nobody has analysed all of it yet")
+    done = thin(engine, one.run_id, one.bucket, now, apply=apply, stopping=stopping)
+    return Kept(due=one, before=done.before, after=done.after)
