@@ -22,10 +22,13 @@ _RISING = 21
 """Of their 23 differences so many rise: once in 30,000 where memory goes up and down by chance."""
 _FIRST = 8
 _SHARE = 0.02
-_STEPS, _SECONDS = 1000, 1800.0
+_STEPS, _SECONDS = 2000, 1800.0
 """Growth over less is a warm-up, of caches, pools and workers, until it has gone on."""
-_STEADY, _ONE_OFF = 0.5, 0.34
-"""The last third grows by this share of the first or more; no single difference is more than that of all."""
+_STEADY, _ONE_OFF, _TAKEN_BACK = 0.8, 0.34, 0.15
+"""The second half grows by this share of the first or more: what slows down comes to an end. No single
+difference is more than that share of the whole growth, and no more than that is taken back on the way."""
+_ANEW = 0.5
+"""Share of the growth that lies above everything before: a cache that fills again is no leak."""
 _STOPPED = 0.25
 _NEAR_LIMIT, _SOON = 0.9, 7200.0
 _Evidence = dict[str, float | int | str | None]
@@ -170,22 +173,21 @@ def _lengths(points: int) -> list[int]:
 
 def _first(use: _Use, after: tuple[int, int], length: int, share: float) -> _Growth | None:
     """The first steady growth in blocks of one length that begins after a point and is seen after another."""
-    skipped = -(-after[0] // length)
-    count = len(use.used) // length - skipped
-    if count < _BLOCKS:
-        return None
-    least = use.used[skipped * length : (skipped + count) * length].reshape(count, length).min(axis=1)
-    more = np.diff(least)
-    rises = np.concatenate(([0], np.cumsum(more > 0)))
+    count = len(use.used) // length
+    least = use.used[: count * length].reshape(count, length).min(axis=1)
+    rises = np.concatenate(([0], np.cumsum(np.diff(least) > 0)))
     width = _BLOCKS - 1
-    for window in np.flatnonzero(rises[width:] - rises[:-width] >= _RISING).tolist():
-        inside = least[window : window + _BLOCKS]
-        start, seen = (skipped + window) * length, (skipped + window + _BLOCKS) * length - 1
+    windows = np.flatnonzero(rises[width:] - rises[:-width] >= _RISING)
+    for window in windows[windows * length >= after[0]].tolist():
+        inside, earlier = least[window : window + _BLOCKS], least[:window]
+        if inside[-1] - earlier.max(initial=-np.inf) < _ANEW * (inside[-1] - inside[0]):
+            continue  # it has been there before, and came back
+        start, seen = window * length, (window + _BLOCKS) * length - 1
         if seen > after[1] and _long_enough(use, start, seen) and _is_steady(inside, share):
             ended = _over(least[window:])
             if ended is None:
                 return _Growth(start=start, seen=seen)
-            end, known = ((skipped + window + block) * length for block in ended)
+            end, known = ((window + block) * length for block in ended)
             return _Growth(start=start, seen=seen, end=end, known=known + length - 1)
     return None
 
@@ -196,13 +198,16 @@ def _long_enough(use: _Use, start: int, seen: int) -> bool:
 
 
 def _is_steady(least: FloatArray, share: float) -> bool:
-    third = _BLOCKS // 3
     total = float(least[-1] - least[0])
     # of free memory the level is what is left; a share of it is as good
     if total <= share * abs(float(np.median(least))):
         return False
-    first, last = least[third - 1] - least[0], least[-1] - least[-third]
-    return bool(last >= _STEADY * first and np.diff(least).max() <= _ONE_OFF * total)
+    half = _BLOCKS // 2
+    along = np.arange(half) - (half - 1) / 2
+    first, last = float(along @ least[:half]), float(along @ least[half:])
+    taken_back = float(np.max(np.maximum.accumulate(least) - least))
+    one_off = float(np.diff(least).max())
+    return bool(last >= _STEADY * first and one_off <= _ONE_OFF * total and taken_back <= _TAKEN_BACK * total)
 
 
 def _over(least: FloatArray) -> tuple[int, int] | None:

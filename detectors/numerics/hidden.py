@@ -20,6 +20,8 @@ _CHANCE = float(np.log(1e-8))
 _KNOWN, _MEMORY, _RECENT = 64, 1024, 128
 """Points before which nothing is said; points that say how often it happens by itself, in all and of late."""
 _FEWEST_SAME, _FEWEST_ZERO, _FEWEST_SKIPPED = 4, 3, 3
+_DIFFERENT = 32
+"""Values that must differ among the recent ones: a log with few digits repeats itself."""
 _CLEAR_OF_ZERO = 8.0
 """Noise that a level is above zero before a zero is out of place there."""
 _HUGE = 1e12
@@ -86,13 +88,16 @@ def _masked(series: Series) -> Iterator[_Trace]:
         enough = _enough(same, begun, _FEWEST_SAME - 1) + 1
         past = value[max(begun - _MEMORY, 0) : begun]
         # a norm that is logged after clipping stands at its limit for as long as it is clipped
-        if after - begun >= enough and not (is_norm and value[begun] >= past.max()):
+        if after - begun < enough or _is_coarse(past):
+            continue
+        if not (is_norm and value[begun] >= past.max()):
             yield _trace(series, attempt, step, value, (begun, after, enough), "the same value")
     zero = value == 0
     breaks = np.flatnonzero(~follows)
     for first, after in _stretches(zero, breaks):
         enough = _enough(zero, first, _FEWEST_ZERO)
-        if after - first >= enough and _clear_of_zero(value[max(first - _RECENT, 0) : first]):
+        past = value[max(first - _RECENT, 0) : first]
+        if after - first >= enough and not _is_coarse(past) and _clear_of_zero(past):
             yield _trace(series, attempt, step, value, (first, after, enough), "zero")
     size = np.abs(value)
     for first, after in _stretches(size > _HUGE, breaks):
@@ -119,6 +124,10 @@ def _enough(marks: NDArray[np.bool_], upto: int, fewest: int) -> int:
 
 def _share(marks: NDArray[np.bool_]) -> float:
     return (np.count_nonzero(marks) + 1) / (len(marks) + 2)
+
+
+def _is_coarse(past: FloatArray) -> bool:
+    return len(np.unique(past[-_RECENT:])) < _DIFFERENT
 
 
 def _clear_of_zero(past: FloatArray) -> bool:
