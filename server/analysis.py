@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -18,12 +18,12 @@ from holter.metrics import Role
 from holter.server.growing import GrowingRuns
 from holter.server.incidents import Found, Incidents
 from holter.server.incidents.places import replaced_by, time_of
-from holter.server.keeping.horizon import Horizon, horizon_of
+from holter.server.keeping.horizon import horizon_of
 from holter.server.models.incidents import Analysis
 from holter.server.models.points import Attempt, Project, Run
 from holter.server.store.news import Chosen, News, Place
 from holter.tuning import Tuning
-from holter.types import Finding, RunData, Series, SeriesKey
+from holter.types import Finding, RunData, SeriesKey
 
 _logger = logging.getLogger(__name__)
 

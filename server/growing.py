@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors import Memory
 from holter.server.store.block import Points
-from holter.server.store.news import Chosen, News, Place
+from holter.server.store.news import News, Place
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
 Columns = tuple[IntArray, IntArray, FloatArray, FloatArray]
@@ -113,12 +113,13 @@ def _first_other(before: Series, now: Series) -> int | None:
 
 
 class GrowingRun:
-    """The series of a run that were chosen, as of a place in its log, and what detectors remember of them."""
+    """The series of a run that were chosen, as of a place in its log, what detectors remember of them, and
+    what was `said` last."""
 
     def __init__(self) -> None:
         self.place: Place | None = None
         self.memory = Memory()
-        self.folded: object = None
+        self.said: object = None
         self._series: dict[SeriesKey, GrowingSeries] = {}
 
     @property
@@ -154,14 +155,6 @@ class GrowingRun:
         if key not in self._series:
             self._series[key] = GrowingSeries(key)
         return self._series[key]
-
-
-class Reader(Protocol):
-    """Who tells what has come to a run."""
-
-    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
-        """What came since a place, None: everything."""
-        ...
 
 
 class GrowingRuns:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from holter.detectors.places import span_of, spans_of
 from holter.types import Finding, Kind, Series, SeriesKey
 
 _OF_THE_CURVE = frozenset(
@@ -29,10 +30,10 @@ def time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float | Non
     A finding may name a series that was derived: then any series of its attempt tells the time.
     """
     for one in _tellers(series, finding):
-        inside = np.flatnonzero(one.attempt == finding.attempt)
-        at = int(np.searchsorted(one.step[inside], finding.start_step))
-        if at < len(inside):
-            moment = float(one.time[inside[at]])
+        span = span_of(one, finding.attempt)
+        at = span.first + int(np.searchsorted(one.step[span.rows], finding.start_step))
+        if at < span.after:
+            moment = float(one.time[at])
             return moment if np.isfinite(moment) else None
     return None
 
@@ -43,10 +44,9 @@ def replaced_by(series: Mapping[SeriesKey, Series], finding: Finding) -> int | N
         return None
     passed = max(finding.start_step, finding.detected_step, finding.peak_step or 0)
     for one in _tellers(series, finding):
-        for attempt in np.unique(one.attempt[one.attempt > finding.attempt])[::-1]:
-            steps = one.step[one.attempt == attempt]
-            if steps[0] <= finding.start_step and steps[-1] > passed:
-                return int(attempt)
+        for span in reversed(spans_of(one, span_of(one, finding.attempt).after)):
+            if one.step[span.first] <= finding.start_step and one.step[span.after - 1] > passed:
+                return span.attempt
         return None
     return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Engine, select
 
+from holter.detectors.places import span_of
 from holter.server.database import reading
 from holter.server.models import Thinning
 from holter.types import Finding, Kind, RunData, Series
@@ -35,16 +36,16 @@ class Horizon:
         return RunData(series={key: one for key, one in series.items() if len(one)}, now=run.now)
 
     def _cut(self, series: Series) -> Series:
-        whole = series.attempt > self.attempt
-        whole |= (series.attempt == self.attempt) & (series.step >= self.whole_from)
-        if np.all(whole):
+        span = span_of(series, self.attempt)
+        first = span.first + int(np.searchsorted(series.step[span.rows], self.whole_from))
+        if not first:
             return series
         return Series(
             key=series.key,
-            attempt=series.attempt[whole],
-            step=series.step[whole],
-            time=series.time[whole],
-            value=series.value[whole],
+            attempt=series.attempt[first:],
+            step=series.step[first:],
+            time=series.time[first:],
+            value=series.value[first:],
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from holter.server.models.incidents import Analysis, Incident
 from holter.server.models.notifications import Notification
 from holter.server.models.points import LogEntry, Run
 from holter.server.store import Store
-from holter.types import Batch, Column, Delivery, Series, SeriesKey
+from holter.server.store.news import Chosen, News, Place
+from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.incidents.conftest import Clock
 
 BEGIN = 1_700_000_000.0
@@ -202,13 +203,12 @@ class CountingStore:
         self.began: list[float] = []
         self.delay = delay
         self.on_commit = store.on_commit
-        self.series = store.series
 
-    def read(self, run_id: int, keys: Collection[SeriesKey] | None = None) -> dict[SeriesKey, Series]:
+    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
         self.reads.append(run_id)
         self.began.append(time.monotonic())
         time.sleep(self.delay)
-        return self.store.read(run_id, keys)
+        return self.store.news(run_id, since, chosen)
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ def test_a_run_whose_points_are_damaged_is_told_and_stops_no_other(
     start(store)
     deliver(store, clock, 0, 900, run="sound")
     wait_for(lambda: len(incidents_of(engine)) == 1)
-    wait_for(lambda: failing(engine))
+    wait_for(lambda: bool(failing(engine)))
     ((run, reason),) = failing(engine).items()
     assert run.endswith("/damaged")
     assert "CorruptDataError" in reason
