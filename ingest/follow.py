@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from holter.ingest import formats
@@ -27,6 +28,8 @@ class Follower:
     """Follows every log below some folders, or single files, until told to stop.
 
     `poll` makes it look every so many seconds instead of asking the kernel; None decides by file system.
+    `at_once` is how many runs it may read at a time, for a sink that several threads may call; the files
+    of a run are read one after the other in any case.
     `host` goes before the paths that name sources, for a sink that hears from several machines. A file
     that cannot be read, or a sink that fails, is tried again later and never stops the others.
     """
@@ -42,10 +45,11 @@ class Follower:
         stop: threading.Event | None = None,
         host: str = "",
         known: Mapping[str, Format] | None = None,
+        at_once: int = 1,
     ) -> None:
         self._sink, self._project, self._clock, self._host = sink, project, clock, host
         self._stop = stop or threading.Event()
-        self._poll = poll
+        self._poll, self._at_once = poll, at_once
         known = known or formats()
         self._trees = {root: Tree(root, known) for root in dict.fromkeys(path.resolve() for path in roots)}
         self._tails: dict[Path, Tail] = {}
@@ -83,7 +87,26 @@ class Follower:
             self._tails.pop(gone, None)
             self._pauses.pop(gone, None)
         self._sources[root] = found
+        runs: dict[str, list[Source]] = {}
         for source in found.values():
+            if self._has_news(source):
+                runs.setdefault(source.place.run, []).append(source)
+        if self._at_once == 1 or len(runs) == 1:
+            for held in runs.values():
+                self._look_in_turn(held)
+        elif runs:  # a sink that is waited for takes several in the time of one
+            with ThreadPoolExecutor(self._at_once, thread_name_prefix="holter-follow") as pool:
+                list(pool.map(self._look_in_turn, runs.values()))
+
+    def _has_news(self, source: Source) -> bool:
+        tail = self._tails.get(source.path)
+        try:
+            return tail is None or tail.has_news()
+        except OSError:
+            return True
+
+    def _look_in_turn(self, sources: Iterable[Source]) -> None:
+        for source in sources:
             if self._stop.is_set():
                 return
             self._look(source)

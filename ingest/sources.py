@@ -36,6 +36,7 @@ class Source:
 class Seen:
     """A file's size and time when it was looked at, and what was found to be in it."""
 
+    path: Path
     inode: int
     size: int
     modified: int
@@ -49,20 +50,24 @@ class Tree:
         self.root = root
         self._formats = formats
         self._one_run = one_run
-        self._seen: dict[Path, Seen] = {}
+        self._seen: dict[str, Seen] = {}  # by strings: of thousands of files, paths cost more than looks
         self._launches: dict[Path, Launch | bool] = {}
+        self._placed: list[Source] = []
+        self._placed_from: tuple[dict[Path, Format], dict[Path, Launch]] = {}, {}
 
     def scan(self) -> list[Source]:
         """Every log there is now, in the order in which those of a run should be read."""
-        found: dict[Path, Format] = {}
-        seen: dict[Path, Seen] = {}
-        for path, stat in walk(self.root):
-            looked = self._look(path, stat)
-            seen[path] = looked
-            if looked.found.format is not None:
-                found[path] = looked.found.format
-        self._seen = seen
+        self._seen = {path: self._look(path, stat) for path, stat in walk(self.root)}
+        found = {
+            seen.path: seen.found.format for seen in self._seen.values() if seen.found.format is not None
+        }
         launches = {} if self._one_run else self._find_launches(found)
+        if (found, launches) != self._placed_from:
+            self._placed_from = dict(found), launches
+            self._placed = self._place(found, launches)
+        return self._placed
+
+    def _place(self, found: dict[Path, Format], launches: Mapping[Path, Launch]) -> list[Source]:
         if self.root in found and self.root.is_file():
             places = {self.root: place_file(self.root)}
         else:
@@ -79,11 +84,11 @@ class Tree:
         if any(part.startswith(".") or part in _PASSED_FOLDERS for part in parts) or _is_passed(path.name):
             return False
         try:
-            looked = self._look(path, path.stat())
+            looked = self._look(str(path), path.stat())
         except OSError:
             return False
         if looked.found.format is None:
-            self._seen[path] = looked
+            self._seen[str(path)] = looked
         return looked.found.format is not None
 
     def _find_launches(self, found: dict[Path, Format]) -> dict[Path, Launch]:
@@ -100,16 +105,17 @@ class Tree:
         in_order = sorted(known, reverse=True)  # of several files of a folder the first one says it
         return {path.parent: said for path in in_order if isinstance(said := known[path], Launch)}
 
-    def _look(self, path: Path, stat: os.stat_result) -> Seen:
+    def _look(self, path: str, stat: os.stat_result) -> Seen:
         before = self._seen.get(path)
+        file = Path(path) if before is None else before.path
         if before is not None and before.inode == stat.st_ino:
             unchanged = (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns)
             if before.found.settled or unchanged:
                 return before
-            found = recognise(path, self._formats, before=before.found)
+            found = recognise(file, self._formats, before=before.found)
         else:
-            found = recognise(path, self._formats)
-        return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns, found)
+            found = recognise(file, self._formats)
+        return Seen(file, stat.st_ino, stat.st_size, stat.st_mtime_ns, found)
 
 
 def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> None:
@@ -130,18 +136,18 @@ def _launch(path: Path, format_: Format) -> Launch | bool:
         return False
 
 
-def walk(root: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     """The files in which a log may be, below a folder; or the file itself.
 
     Hidden folders, checkpoints, and what links elsewhere inside the tree are passed over.
     """
     if root.is_file():
-        yield root, root.stat()
+        yield str(root), root.stat()
     else:
-        yield from _walk(root, root.resolve(), _DEEPEST)
+        yield from _walk(str(root), root.resolve(), _DEEPEST)
 
 
-def _walk(folder: Path, root: Path, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
+def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_result]]:
     try:
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
@@ -152,9 +158,9 @@ def _walk(folder: Path, root: Path, depth: int) -> Iterator[tuple[Path, os.stat_
         try:
             if entry.is_dir(follow_symlinks=False):
                 if depth and not entry.name.startswith(".") and entry.name not in _PASSED_FOLDERS:
-                    yield from _walk(folder / entry.name, root, depth - 1)
+                    yield from _walk(entry.path, root, depth - 1)
             elif _may_be_log(entry, root):
-                yield folder / entry.name, entry.stat()
+                yield entry.path, entry.stat()
         except OSError:  # gone between listing and looking
             continue
 

@@ -74,6 +74,11 @@ class Tail:
         """Whether it must be looked at again although nothing changes."""
         return self._short_since is not None
 
+    def has_news(self) -> bool:
+        """Whether a look may find anything. Raises OSError where the file is gone."""
+        stat = self._source.path.stat()
+        return self.waiting or (stat.st_ino, stat.st_size, stat.st_mtime_ns) != self._seen
+
     def look(self) -> bool:
         """Read what is new and hand it over; whether there was anything.
 

@@ -21,6 +21,7 @@ from holter.types import Cursor, Unreadable
 
 NOTHING_READABLE = 3
 TOLD_PLACES = 5
+RUNS_AT_ONCE = 8  # so many share one durable write, however slow the disk
 TOLD = frozenset({"opened", "reopened", "escalated", "recovered"})
 _logger = logging.getLogger(__name__)
 
@@ -59,7 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 def following(parts: Parts, roots: Sequence[Path], *, project: str, poll: float | None) -> Iterator[None]:
     """Follow `roots` into the store, in a thread, until the end."""
     stop = threading.Event()
-    follower = Follower(roots, Aloud(parts.store), project=project, poll=poll, stop=stop)
+    follower = Follower(
+        roots, Aloud(parts.store), project=project, poll=poll, stop=stop, at_once=RUNS_AT_ONCE
+    )
 
     def follow() -> None:
         try:

@@ -320,3 +320,84 @@ def test_a_file_rewritten_while_it_is_being_read_tells_each_row_once(tmp_path: P
     follower.catch_up()
     assert memory.told(tmp_path.name).values("loss") == [(step, step / 2) for step in range(299)]
     assert memory.unreadable == []
+
+
+def test_several_runs_are_read_at_once_where_the_sink_may_be_called_so(tmp_path: Path, memory: Any) -> None:
+    for number in range(40):
+        place = tmp_path / f"run-{number:02}" / "log.csv"
+        place.parent.mkdir()
+        place.write_text("step,loss\n1,1\n")
+
+    def slow(delivery: Any) -> bool:
+        time.sleep(0.05)
+        return False
+
+    memory.fails = slow
+    began = time.monotonic()
+    Follower([tmp_path], memory, at_once=8).catch_up()
+    assert len(memory.runs) == 40
+    assert time.monotonic() - began < 0.05 * 40 / 2
+
+
+def test_the_files_of_a_run_are_read_in_their_order_however_many_runs_are_read_at_once(
+    tmp_path: Path, memory: Any
+) -> None:
+    for number in range(8):
+        for part in range(5):
+            place = tmp_path / f"run-{number}" / f"log-{part}.csv"
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(f"step,loss\n{part},1\n")
+    Follower([tmp_path], memory, at_once=4).catch_up()
+    for number in range(8):
+        assert [step for step, _ in memory.told(f"run-{number}").values("loss")] == [0, 1, 2, 3, 4]
+
+
+def test_a_look_at_thousands_of_files_without_news_costs_little(tmp_path: Path, memory: Any) -> None:
+    for number in range(2000):
+        place = tmp_path / f"run-{number:04}" / "log.csv"
+        place.parent.mkdir()
+        place.write_text("step,loss\n1,1\n")
+    follower = Follower([tmp_path], memory)
+    began = time.process_time()
+    follower.catch_up()
+    first = time.process_time() - began
+    began = time.process_time()
+    follower.catch_up()
+    assert time.process_time() - began < first / 5
+    assert len(memory.deliveries) == 2000
+
+
+READING = """
+import resource, sys
+from pathlib import Path
+from holter.ingest import compiled
+from holter.ingest.event_file import EventFile
+from holter.ingest.kernels import no_kernels
+kernels = no_kernels if sys.argv[1] == "numpy" else lambda size: compiled
+for path in sys.argv[2:]:
+    with Path(path).open("rb") as stream:
+        points = sum(batch.points for batch in EventFile(kernels).reader(Path(path), {}).read(stream))
+    print(points, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.parametrize("how", ["numpy", "compiled"])
+def test_reading_an_event_file_takes_the_same_memory_whatever_its_size(tmp_path: Path, how: str) -> None:
+    with SummaryWriter(str(tmp_path / "written")) as writer:
+        for step in range(5000):
+            writer.add_scalar(f"train/metric_{step % 50}", step / 4, step // 50)
+    (written,) = (tmp_path / "written").glob("events*")
+    small, large = tmp_path / "small.tfevents", tmp_path / "large.tfevents"
+    small.write_bytes(written.read_bytes() * 40)  # 10 MB
+    large.write_bytes(written.read_bytes() * 400)
+    done = subprocess.run(
+        [sys.executable, "-c", READING, how, str(small), str(large)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    (points, before), (more, after) = (
+        [int(word) for word in line.split()] for line in done.stdout.splitlines()
+    )
+    assert (points, more) == (200_000, 2_000_000)
+    assert after - before < 12  # megabytes, of a hundred that were read
