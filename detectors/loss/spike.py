@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from holter.detectors.loss.excursion import excursions_of, stretches_of
+from holter.detectors.loss.circumstances import circumstances
+from holter.detectors.loss.excursion import Excursion, excursions_of, stretches_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
+from holter.detectors.loss.rollback import rollback_for
 from holter.detectors.loss.schedule import OtherRates, other_rates
 from holter.detectors.loss.scope import dataset_labels, scope_of
 from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates
@@ -50,7 +52,7 @@ class SpikeDetector:
         # the total first where both spoke at one step
         sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
         total = next(iter(by_role[Role.LOSS]), None)
-        yield from self._speak(sightings, datasets, total, rates)
+        yield from self._speak(run, sightings, datasets, total, rates)
 
     def _in(self, series: Series, believed: Precursors, rates: OtherRates, share: float) -> list[Sighting]:
         stretches = stretches_of(series.attempt, series.step, series.value)
@@ -66,7 +68,12 @@ class SpikeDetector:
         return with_other_rates(seen, series, stretches, rates) if is_total else seen
 
     def _speak(
-        self, sightings: list[Sighting], datasets: list[Series], total: Series | None, rates: OtherRates
+        self,
+        run: RunData,
+        sightings: list[Sighting],
+        datasets: list[Series],
+        total: Series | None,
+        rates: OtherRates,
     ) -> Iterator[Finding]:
         spoken: list[Sighting] = []
         for sighting in sightings:
@@ -84,16 +91,17 @@ class SpikeDetector:
                 continue
             if scope.alone is None:
                 rose = sighting.series if total is None or sighting.series not in datasets else total
-                yield self._finding(sighting, rose.key, scope.seen, rates)
+                yield self._finding(run, sighting, rose.key, scope.seen, rates)
                 continue
             # its own curve tells best how it went on
             own = next((s for s in sightings if s.series is scope.alone and is_same(sighting, s)), None)
             spoken += [own] if own is not None else []
             key = SeriesKey(scope.alone.key.metric, dataset_labels(scope.alone))
-            yield self._finding(sighting, key, scope.seen, rates, development=own)
+            yield self._finding(run, sighting, key, scope.seen, rates, development=own)
 
     def _finding(
         self,
+        run: RunData,
         sighting: Sighting,
         key: SeriesKey,
         waited: int,
@@ -101,47 +109,73 @@ class SpikeDetector:
         development: Sighting | None = None,
     ) -> Finding:
         shown = development or sighting
+        detected_step = int(sighting.stretch.step[sighting.excursion.detected + waited])
+        story = self._story(sighting, shown, key, detected_step, rates)
+        before = circumstances(run, shown.excursion.attempt, story.start_step, detected_step)
+        points = sighting.excursion.detected - sighting.excursion.start + waited + 1
+        return Finding(
+            kind=story.verdict.kind,
+            metric=key.metric,
+            labels=key.labels,
+            attempt=shown.excursion.attempt,
+            start_step=story.start_step,
+            detected_step=detected_step,
+            peak_step=story.peak_step,
+            end_step=story.end_step,
+            classified_step=story.verdict.classified_step,
+            severity=story.verdict.severity,
+            confidence=float(1 - 0.3 / min(max(sighting.excursion.strength, 1.0), 1e6) ** 2),
+            summary=summary_of(story),
+            advice=advice_on(story),
+            evidence={**_evidence(shown.excursion, story), "points_to_detect": points, "precursors": before},
+        )
+
+    def _story(
+        self, sighting: Sighting, shown: Sighting, key: SeriesKey, detected_step: int, rates: OtherRates
+    ) -> Story:
+        """What is told of a sighting, by how the one that shows it best went on."""
         excursion, returns = shown.excursion, shown.excursion.returns
         verdict = verdict_on(excursion, shown.stretch, self.tuning.of(shown.series.key.metric))
-        rate = rates.get(excursion.attempt) if excursion.resumed else None
-        peak = float(shown.stretch.value[excursion.start + returns.peak])
-        story = Story(
+        peak_step = max(shown.step(returns.peak) or 0, sighting.start_step)
+        return Story(
             verdict=verdict,
             baseline=excursion.baseline,
-            peak=peak,
+            peak=float(shown.stretch.value[excursion.start + returns.peak]),
             start_step=sighting.start_step,
-            peak_step=max(shown.step(returns.peak) or 0, sighting.start_step),
+            peak_step=peak_step,
             end_step=shown.step(returns.back) if returns.confirmed is not None else None,
             last_step=shown.step(returns.last) or sighting.start_step,
             labels=key.labels,
             down=excursion.down,
-            rate=rate,
+            rate=rates.get(excursion.attempt) if excursion.resumed else None,
+            rollback=rollback_for(
+                verdict.kind,
+                start_step=sighting.start_step,
+                peak_step=peak_step,
+                seen_step=detected_step,
+                spacing=int(sighting.stretch.spacing[sighting.excursion.start]),
+            ),
         )
-        evidence = {
-            "baseline": excursion.baseline,
-            "peak": peak,
-            "noise": excursion.noise.sigma,
-            "recovery_steps": verdict.recovery_steps,
-            "strength": excursion.strength,
-            "points_to_detect": sighting.excursion.detected - sighting.excursion.start + waited + 1,
+
+
+def _evidence(excursion: Excursion, story: Story) -> dict[str, Any]:
+    """The numbers a finding rests on, and those that its advice names."""
+    evidence: dict[str, Any] = {
+        "baseline": excursion.baseline,
+        "peak": story.peak,
+        "noise": excursion.noise.sigma,
+        "recovery_steps": story.verdict.recovery_steps,
+        "strength": excursion.strength,
+    }
+    if story.rate is not None:
+        evidence |= {
+            "learning_rate_expected": story.rate.expected,
+            "learning_rate_found": story.rate.found,
         }
-        if rate is not None:
-            evidence |= {"learning_rate_expected": rate.expected, "learning_rate_found": rate.found}
-        if excursion.belief != 1.0:
-            evidence["precursors"] = excursion.belief
-        return Finding(
-            kind=verdict.kind,
-            metric=key.metric,
-            labels=key.labels,
-            attempt=excursion.attempt,
-            start_step=story.start_step,
-            detected_step=int(sighting.stretch.step[sighting.excursion.detected + waited]),
-            peak_step=story.peak_step,
-            end_step=story.end_step,
-            classified_step=verdict.classified_step,
-            severity=verdict.severity,
-            confidence=float(1 - 0.3 / min(max(sighting.excursion.strength, 1.0), 1e6) ** 2),
-            summary=summary_of(story),
-            advice=advice_on(story),
-            evidence=evidence,
-        )
+    if excursion.belief != 1.0:
+        evidence["belief"] = excursion.belief
+    if story.rollback is not None:
+        evidence["rollback_upto"] = story.rollback.upto
+        if story.rollback.skip_from is not None:
+            evidence |= {"skip_from": story.rollback.skip_from, "skip_until": story.rollback.skip_until}
+    return evidence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holter.detectors.figures import figure
+from holter.detectors.loss.rollback import Rollback
 from holter.detectors.loss.schedule import OtherRate
 from holter.detectors.loss.verdict import Verdict
 from holter.types import Kind, Labels
@@ -24,6 +25,7 @@ class Story:
     labels: Labels
     down: bool = False
     rate: OtherRate | None = None
+    rollback: Rollback | None = None
 
 
 def summary_of(story: Story) -> str:
@@ -36,6 +38,10 @@ def summary_of(story: Story) -> str:
         return _resume(story)
     if verdict.kind is Kind.DIVERGENCE:
         return f"{loss} has been drifting away since about step {start}: {moved} by step {story.peak_step:,}."
+    if verdict.kind is Kind.OUTLIER_BATCH:
+        return (
+            f"{loss} was {figure(story.peak)} at step {start} instead of {figure(story.baseline)}: one batch."
+        )
     if verdict.recovery_steps is not None:
         needed = "1 step" if verdict.recovery_steps == 1 else f"{verdict.recovery_steps:,} steps"
         return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
@@ -60,7 +66,8 @@ def _resume(story: Story) -> str:
 def advice_on(story: Story) -> str:
     """What to do about it: where to roll back to, and what to skip."""
     kind, start = story.verdict.kind, f"{story.start_step:,}"
-    first = f"a checkpoint before step {start}"
+    upto = f"{story.rollback.upto:,}" if story.rollback else start
+    first = f"the latest checkpoint up to step {upto}"
     if kind is Kind.RESUME_ARTIFACT and story.rate is not None:
         return f"Unless it was meant: restore the schedule with the checkpoint, resume at step {start} again."
     if kind is Kind.RESUME_ARTIFACT:
@@ -69,10 +76,19 @@ def advice_on(story: Story) -> str:
     if kind is Kind.DIVERGENCE:
         return f"Stop; go back to {first}, with a lower learning rate, or look at precision and data."
     if kind is Kind.SPIKE_UNRECOVERED:
-        return f"Roll back to {first}, and skip the batches of {_steps(story)}."
+        return f"Roll back to {first}, and skip the batches of {_skipped(story)}."
     if kind is Kind.SPIKE_SLOW and story.end_step is None:
         return f"Watch; if it does not come back, {first} is the one to roll back to."
+    if kind is Kind.OUTLIER_BATCH:
+        return f"Nothing to do: this run's noise has such points. The batch is that of step {start}."
     return f"Nothing to do now; note the batches of {_steps(story)}, and whether they come with more spikes."
+
+
+def _skipped(story: Story) -> str:
+    rollback = story.rollback
+    if rollback is None or rollback.skip_from is None:
+        return _steps(story)
+    return f"steps {rollback.skip_from:,} to {rollback.skip_until:,}"
 
 
 def _steps(story: Story) -> str:
