@@ -5,7 +5,7 @@ It is never more than that: with a memory or with a new one, the findings are th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,7 @@ from holter.types import Series, SeriesKey
 
 S = TypeVar("S")
 
-_APART = 4
+_APART = 8
 """Older marks stand ever further apart: by so many times their distance from the newest."""
 
 
@@ -106,6 +106,10 @@ class Memory:
             found = self._trails[name] = Trail(keys)
         return found
 
+    def trails(self) -> Collection[Trail[Any]]:
+        """Every trail, for those who want to know how much is remembered."""
+        return self._trails.values()
+
     def _see(self, series: Series) -> None:
         key = series.key
         before, changed = self._seen.get(key), self._changed.pop(key, None)
@@ -124,11 +128,20 @@ def _intact(before: Series, now: Series) -> int:
     """How many rows at the beginning are the same. Only the last one is compared where it is in its place:
     a row can come between others, but does not change by itself."""
     last = len(before) - 1
-    if last < 0 or (last < len(now) and _same_rows(before, now, slice(last, last + 1)).all()):
+    if last < 0 or (last < len(now) and _same_row(before, now, last)):
         return last + 1
     common = slice(0, min(len(before), len(now)))
     same = _same_rows(before, now, common)
     return common.stop if same.all() else int(np.argmin(same))
+
+
+def _same_row(one: Series, other: Series, row: int) -> bool:
+    value, others = one.value[row], other.value[row]
+    return bool(
+        one.step[row] == other.step[row]
+        and one.attempt[row] == other.attempt[row]
+        and (value == others or (value != value and others != others))
+    )
 
 
 def _same_rows(one: Series, other: Series, rows: slice) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -1,0 +1,120 @@
+"""Live analysis measured: what a look costs after some new points, at run lengths a hundredfold apart.
+
+    python benchmarks/live.py [--longest 1000000]
+
+Seconds of CPU, medians of several looks. `full` is the first look at all of it, as after a restart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+
+import numpy as np
+
+from holter.detectors import Memory, find, registry
+from holter.detectors.detector import look
+from holter.types import RunData, Series, SeriesKey
+
+NEW = (1, 10, 100)
+LOOKS = 15
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--longest", type=int, default=1_000_000, help="points of the longest run")
+    longest = parser.parse_args().longest
+    lengths = [n for n in (10_000, 100_000, 1_000_000) if n <= longest]
+    header = "| points a series | full, s | " + " | ".join(f"{new} new, ms" for new in NEW)
+    print(f"## A run of five series, all detectors\n\n{header} | nothing new, ms | memory, KB |")
+    print("|---" * (len(NEW) + 4) + "|")
+    for n in lengths:
+        print(row_of(n), flush=True)
+    print("\n## By detector, at the longest\n\n| detector | full, s | 100 new, ms |\n|---|---|---|")
+    for name, first, later in by_detector(lengths[-1]):
+        print(f"| {name} | {first:.3f} | {1000 * later:.2f} |", flush=True)
+
+
+def row_of(n: int) -> str:
+    """What looks cost at a length."""
+    run, memory = healthy(n + LOOKS * sum(NEW)), Memory()
+    first = seconds(lambda: find(upto(run, n), memory=memory))
+    size, costs = n, []
+    for new in NEW:
+        spent = []
+        for _ in range(LOOKS):
+            size += new
+            part = upto(run, size)
+            spent.append(seconds(lambda part=part: find(part, memory=memory)))
+        costs.append(median(spent))
+    part = upto(run, size)
+    find(part, memory=memory)
+    again = median(seconds(lambda: find(part, memory=memory)) for _ in range(LOOKS))
+    cells = " | ".join(f"{1000 * cost:.1f}" for cost in costs)
+    return f"| {n:,} | {first:.2f} | {cells} | {1000 * again:.1f} | {kilobytes(memory):,.0f} |"
+
+
+def by_detector(n: int) -> Iterator[tuple[str, float, float]]:
+    """Seconds of each detector for a full look, and for a look at a hundred points more."""
+    run = healthy(n + LOOKS * 100)
+    for name, detector in registry().items():
+        memory = Memory()
+
+        def once(size: int) -> float:
+            part = upto(run, size)
+            with np.errstate(all="ignore"):
+                return seconds(lambda: list(look(detector, part, memory)))  # noqa: B023
+
+        first = once(n)
+        yield name, first, median(once(n + 100 * (more + 1)) for more in range(LOOKS))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Of CPU time."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def kilobytes(memory: Memory) -> float:
+    """What detectors remember, without the arrays of the run itself."""
+    return sum(len(pickle.dumps(trail)) for trail in memory.trails()) / 1024
+
+
+def healthy(n: int) -> RunData:
+    """Loss, gradient norm, learning rate, speed and step time; two attempts, the later one rolls back."""
+    rng = np.random.default_rng(0)
+    half, back = n // 2, 1000
+    step = np.concatenate((np.arange(half), np.arange(half, n) - back))
+    attempt = np.repeat([0, 1], (half, n - half))
+    batch = rng.normal(0, 1, n)[step]
+    speed = 1e5 * np.exp(rng.normal(0, 0.02, n))
+    values = {
+        "loss": (2 + 6 * (step + 20.0) ** -0.35) * np.exp(0.03 * batch),
+        "grad_norm": 0.5 * np.exp(0.1 * batch + rng.normal(0, 0.1, n)),
+        "lr": 3e-4 * np.minimum(step / 1000, 1.0) * (0.5 + 0.5 * np.cos(np.pi * step / (4 * n))),
+        "tokens_per_s": speed,
+        "step_time": 2e5 / speed,
+    }
+    columns = {"attempt": attempt, "step": step, "time": 1.7e9 + np.cumsum(2e5 / speed)}
+    series = [Series(key=SeriesKey(name), value=value, **columns) for name, value in values.items()]
+    return RunData(series={one.key: one for one in series})
+
+
+def upto(run: RunData, n: int) -> RunData:
+    """The run as it was after so many points of each series."""
+    series = {
+        key: Series(
+            key=key, attempt=one.attempt[:n], step=one.step[:n], time=one.time[:n], value=one.value[:n]
+        )
+        for key, one in run.series.items()
+    }
+    return RunData(series=series)
+
+
+if __name__ == "__main__":
+    main()
