@@ -8,11 +8,12 @@ from holter.ingest.csv_log import CsvLog
 from holter.ingest.event_file import EventFile
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
+from holter.ingest.wandb.wandb_log import WandbLog
 from holter.registry import build
 
 # of a text that speaks several dialects the first one reads it
 _CONSOLE = tuple(ConsoleLog(dialect, DIALECTS[:place]) for place, dialect in enumerate(DIALECTS))
-BUILTIN: tuple[Format, ...] = (EventFile(), CsvLog(), JsonLines(), *_CONSOLE)
+BUILTIN: tuple[Format, ...] = (EventFile(), WandbLog(), CsvLog(), JsonLines(), *_CONSOLE)
 
 
 def formats() -> dict[str, Format]:

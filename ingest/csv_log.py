@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import axes
 from holter.ingest.csv_table import Layout, Table, parse
-from holter.ingest.lines import LineBlock, read_block, skip_line
+from holter.ingest.lines import LineBlock, Lines
 from holter.ingest.opening import HEAD
 from holter.ingest.problems import Problems
 from holter.ingest.rewritten import Trail
@@ -50,8 +50,7 @@ class CsvReader:
         self._header: list[str] | None = state.get("header")
         self._old_header: list[str] | None = before.get("header")
         self._delimiter: str = state.get("delimiter", before.get("delimiter", ","))
-        self._line: int = state.get("line", 0)
-        self._skipping: bool = state.get("skipping", False)
+        self._lines = Lines(state, expected="a row")
         self._layout = Layout.from_state(self._header or [], state)
         self._trail = Trail(state.get("trail", {}))
         self._expected = Trail(before.get("trail", {}))
@@ -64,8 +63,7 @@ class CsvReader:
         return {
             "header": self._header,
             "delimiter": self._delimiter,
-            "line": self._line,
-            **({"skipping": True} if self._skipping else {}),
+            **self._lines.state(),
             **self._layout.state(),
             "trail": self._trail.state(),
             **self._problems.state(),
@@ -76,28 +74,17 @@ class CsvReader:
         yield from self._problems.tell()
         if self._expected.rows and not self._pass_known(stream):
             return
-        while (block := self._next_block(stream)) is not None:
+        while (block := self._lines.next(stream, self._problems)) is not None:
             yield from self._batches(self._table(block), block, stream)
             yield from self._problems.tell()
 
-    def _next_block(self, stream: BinaryIO) -> LineBlock | None:
-        if self._skipping and not skip_line(stream):
-            return None
-        self._skipping = False
-        block = read_block(stream)
-        if block is not None and block.overlong:
-            self._line += 1
-            self._skipping = not block.ended
-            self._problems.add(f"line {self._line}", "expected a row, found a line longer than 1 MiB")
-        return block
-
     def _table(self, block: LineBlock) -> Table:
         """The rows of a block; the first line of a file is its header."""
-        lines, first_line = block.lines, self._line + 1
+        lines, first_line = block.lines, self._lines.number + 1
         skip = 0
         if self._header is None and lines:
             skip = self._take_header(lines[0])
-        self._line += len(lines)
+        self._lines.number += len(lines)
         return parse(
             lines[skip:],
             layout=self._layout,
@@ -121,14 +108,14 @@ class CsvReader:
 
     def _batches(self, table: Table, block: LineBlock, stream: BinaryIO) -> Iterator[Batch]:
         """Batches of one attempt each; the stream and the state stand right after each as it is yielded."""
-        line, position, told = self._line, stream.tell(), 0
+        line, position, told = self._lines.number, stream.tell(), 0
         for start, stop in table.stretches():
             if stop < len(table):
                 following = int(table.lines[stop])
-                self._line = following - 1
+                self._lines.number = following - 1
                 stream.seek(block.offsets[len(block.lines) - (line - following) - 1])
             else:
-                self._line = line
+                self._lines.number = line
                 stream.seek(position)
             told = self._blame(table, told)
             self._trail.extend(table, start, stop)
@@ -137,7 +124,7 @@ class CsvReader:
 
     def _blame(self, table: Table, told: int) -> int:
         """Take over the table's problems up to the current line; how many are taken over by now."""
-        due = [problem for problem in table.problems[told:] if problem[0] <= self._line]
+        due = [problem for problem in table.problems[told:] if problem[0] <= self._lines.number]
         for line, reason in due:
             self._problems.add(f"line {line}", reason)
         return told + len(due)
@@ -150,8 +137,8 @@ class CsvReader:
         """
         start = stream.tell()
         while self._trail.rows < self._expected.rows:
-            here, line = stream.tell(), self._line
-            block = self._next_block(stream)
+            here, line = stream.tell(), self._lines.number
+            block = self._lines.next(stream, self._problems)
             if block is None:
                 if self._trail.agrees(self._expected):
                     self._restart(stream, start)
@@ -161,8 +148,8 @@ class CsvReader:
             wanted = min(len(table), self._expected.rows - self._trail.rows)
             self._trail.extend(table, 0, wanted)
             if wanted < len(table):
-                self._line = int(table.lines[wanted]) - 1
-                stream.seek(block.offsets[self._line - line])
+                self._lines.number = int(table.lines[wanted]) - 1
+                stream.seek(block.offsets[self._lines.number - line])
             assert stream.tell() > here
         agrees = self._trail.agrees(self._expected)
         self._expected = Trail({})
@@ -173,7 +160,7 @@ class CsvReader:
 
     def _restart(self, stream: BinaryIO, start: int) -> None:
         stream.seek(start)
-        self._header, self._line, self._skipping = None, 0, False
+        self._header, self._lines = None, Lines({}, expected="a row")
         self._layout, self._trail, self._problems = Layout([]), Trail({}), Problems({})
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar
 
 import msgspec
-import numpy as np
 
 from holter.ingest import axes
-from holter.ingest.lines import LineBlock, read_block, skip_line
+from holter.ingest.lines import Lines
 from holter.ingest.names import as_label
 from holter.ingest.problems import Problems
-from holter.types import Batch, Column, Labels, SeriesKey, Unreadable, labels_of
+from holter.ingest.rows import Row, batch_of
+from holter.types import Batch, Unreadable, labels_of
 
 _DEEPEST = 8
 _NONFINITE = {
@@ -25,16 +25,6 @@ _NONFINITE = {
     "-inf": float("-inf"),
 }
 _decode = msgspec.json.Decoder().decode
-
-
-class Row(NamedTuple):
-    """One log call, as a line tells it."""
-
-    step: int
-    time: float
-    values: dict[str, float]
-    labels: Labels
-    attempt: str | None
 
 
 class JsonLines:
@@ -67,16 +57,14 @@ class JsonLinesReader:
     """Reads one file of JSON Lines as it grows."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._line: int = state.get("line", 0)
-        self._skipping: bool = state.get("skipping", False)
+        self._lines = Lines(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
         self._problems = Problems(state)
 
     def state(self) -> Mapping[str, Any]:
         """The line number, and what has been told."""
         return {
-            "line": self._line,
-            **({"skipping": True} if self._skipping else {}),
+            **self._lines.state(),
             **({"stepless": True} if self._stepless else {}),
             **self._problems.state(),
         }
@@ -84,37 +72,24 @@ class JsonLinesReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the objects of every complete line; see `Reader`."""
         yield from self._problems.tell()
-        while (block := self._next_block(stream)) is not None:
+        while (block := self._lines.next(stream, self._problems)) is not None:
             rows: list[Row] = []
-            before = self._line - len(block.lines)
+            before = self._lines.number
             for at, line in enumerate(block.lines):
                 row = self._row(line, before + at + 1)
                 if row is None:
                     continue
                 if rows and row.attempt != rows[-1].attempt:
-                    self._line = before + at
+                    self._lines.number = before + at
                     stream.seek(block.offsets[at])
-                    yield _batch(rows)
+                    yield batch_of(rows)
                     rows = []
                 rows.append(row)
-            self._line = before + len(block.lines)
+            self._lines.number = before + len(block.lines)
             stream.seek(block.offsets[-1])
             if rows:
-                yield _batch(rows)
+                yield batch_of(rows)
             yield from self._problems.tell()
-
-    def _next_block(self, stream: BinaryIO) -> LineBlock | None:
-        if self._skipping and not skip_line(stream):
-            return None
-        self._skipping = False
-        block = read_block(stream)
-        if block is not None and block.overlong:
-            self._line += 1
-            self._skipping = not block.ended
-            self._problems.add(f"line {self._line}", "expected an object, found a line longer than 1 MiB")
-        elif block is not None:
-            self._line += len(block.lines)
-        return block
 
     def _row(self, line: bytes, number: int) -> Row | None:
         if not line or line.isspace():
@@ -194,25 +169,3 @@ def _number(value: object) -> float | None:
     if isinstance(value, str) and len(value) <= 9:
         return _NONFINITE.get(value.lower())
     return None
-
-
-def _batch(rows: list[Row]) -> Batch:
-    columns: dict[SeriesKey, tuple[list[int], list[float]]] = {}
-    for at, row in enumerate(rows):
-        for name, value in row.values.items():
-            places, values = columns.setdefault(SeriesKey(name, row.labels), ([], []))
-            places.append(at)
-            values.append(value)
-    return Batch(
-        steps=np.array([row.step for row in rows], dtype=np.int64),
-        times=np.array([row.time for row in rows], dtype=np.float64),
-        columns=tuple(
-            Column(
-                key=key,
-                values=np.array(values, dtype=np.float64),
-                rows=None if len(places) == len(rows) else np.array(places, dtype=np.int64),
-            )
-            for key, (places, values) in columns.items()
-        ),
-        attempt=rows[0].attempt,
-    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from holter.ingest.problems import Problems
 
 BLOCK = 128 * 1024
 LONGEST_LINE = 1024 * 1024
@@ -59,3 +62,31 @@ def skip_line(stream: BinaryIO) -> bool:
             stream.seek(stream.tell() - len(data) + cut + 1)
             return True
     return False
+
+
+class Lines:
+    """The blocks of a file, one after another; what is too long to be a line is told and passed over.
+
+    `number` is that of the last line passed; who reads a block moves it on.
+    """
+
+    def __init__(self, state: Mapping[str, Any], *, expected: str) -> None:
+        self.number: int = state.get("line", 0)
+        self._skipping: bool = state.get("skipping", False)
+        self._expected = expected
+
+    def state(self) -> dict[str, Any]:
+        """The line number, and whether it is in the middle of a line that is too long."""
+        return {"line": self.number, **({"skipping": True} if self._skipping else {})}
+
+    def next(self, stream: BinaryIO, problems: Problems) -> LineBlock | None:
+        """The next complete lines, None if there are none yet; a line too long counts as passed."""
+        if self._skipping and not skip_line(stream):
+            return None
+        self._skipping = False
+        block = read_block(stream)
+        if block is not None and block.overlong:
+            self.number += 1
+            self._skipping = not block.ended
+            problems.add(f"line {self.number}", f"expected {self._expected}, found a line longer than 1 MiB")
+        return block

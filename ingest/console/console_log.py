@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar, NamedTuple
-
-import numpy as np
+from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import Dialect, LineKind, Memory
 from holter.ingest.console.prefixes import Clean, clean
-from holter.types import Batch, Column, Labels, SeriesKey, Unreadable
+from holter.ingest.rows import Row, batch_of
+from holter.types import Batch, Labels, Unreadable
 
 _OTHERS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"})
 _PRINTERS = 4096
@@ -44,13 +43,6 @@ class ConsoleLog:
         return ConsoleReader(self._dialect, {} if "rewritten" in state else state)
 
 
-class Row(NamedTuple):
-    """What one line says, and the labels under which it is kept."""
-
-    said: Said
-    kept: tuple[Labels, ...]
-
-
 class ConsoleReader:
     """Reads one growing text.
 
@@ -80,14 +72,15 @@ class ConsoleReader:
         while (block := read_text(stream)) is not None:
             rows = list(self._rows(block))
             if rows:
-                yield _batch(rows)
+                yield batch_of(rows)
 
     def _rows(self, block: bytes) -> Iterator[Row]:
         for line, kind in _marked(block, self._kinds):
             found = clean(line)
             said = kind.read(found.text, self._memory(found))
             if said is not None and said.values and abs(said.step) <= LARGEST_STEP:
-                yield Row(said, self._kept(found.labels))
+                for labels in self._kept(found.labels):
+                    yield Row(said.step, said.time, said.values, labels)
 
     def _memory(self, line: Clean) -> Memory:
         printer = line.labels[0][1] if line.labels else ""
@@ -119,29 +112,3 @@ def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[bytes, 
         end, kind = found[start]
         stop = block.find(b"\r", start, end)
         yield block[start : end if stop < 0 else stop], kind
-
-
-def _batch(rows: list[Row]) -> Batch:
-    columns: dict[Labels, dict[str, tuple[list[int], list[float]]]] = {}
-    for at, (said, kept) in enumerate(rows):
-        for labels in kept:
-            mine = columns.setdefault(labels, {})
-            for metric, value in said.values.items():
-                if metric not in mine:
-                    mine[metric] = ([], [])
-                places, values = mine[metric]
-                places.append(at)
-                values.append(value)
-    return Batch(
-        steps=np.array([row.said.step for row in rows], dtype=np.int64),
-        times=np.array([row.said.time for row in rows], dtype=np.float64),
-        columns=tuple(
-            Column(
-                key=SeriesKey(metric, labels),
-                values=np.array(values, dtype=np.float64),
-                rows=None if len(places) == len(rows) else np.array(places, dtype=np.int64),
-            )
-            for labels, mine in columns.items()
-            for metric, (places, values) in mine.items()
-        ),
-    )

@@ -1,0 +1,68 @@
+"""LevelDB's log format as wandb writes it: blocks of 32 KiB, records in one piece or several, checksums."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import NamedTuple
+
+MAGIC = b":W&B\xe1\xbe\x00"
+BLOCK = 32_768
+_HEADER = struct.Struct("<IHB")
+_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+
+
+class Frame(NamedTuple):
+    """A whole record, and the byte of the file after it."""
+
+    payload: bytes
+    end: int
+
+
+class Walked(NamedTuple):
+    """The whole records of some bytes of a file, and the byte from which on nothing is known yet.
+
+    `damaged` are the bytes of places that were passed over, up to the next block.
+    """
+
+    frames: list[Frame]
+    stop: int
+    damaged: list[int]
+
+
+def walk(data: bytes, base: int) -> Walked:
+    """The complete records of `data`, which begins with a record at byte `base` of its file."""
+    frames: list[Frame] = []
+    damaged: list[int] = []
+    at, stop, pieces = 0, 0, list[bytes]()
+    while True:
+        left = BLOCK - (base + at) % BLOCK
+        if left < _HEADER.size:  # too little for a header: padding
+            at += left
+            stop = at if not pieces else stop
+            continue
+        if at + _HEADER.size > len(data):
+            break
+        checksum, size, kind = _HEADER.unpack_from(data, at)
+        start, end = at + _HEADER.size, at + _HEADER.size + size
+        fits = _FULL <= kind <= _LAST and size <= left - _HEADER.size
+        if fits and end > len(data):
+            break
+        if not fits or zlib.crc32(data[at + 6 : end]) != checksum:
+            if at + left > len(data):  # the block may still be written to
+                break
+            damaged.append(base + at)
+            at, pieces = at + left, []
+            stop = at
+            continue
+        if kind in (_FULL, _FIRST):
+            pieces = []
+        elif not pieces:  # the rest of a record whose beginning is damaged
+            at = stop = end
+            continue
+        pieces.append(data[start:end])
+        at = end
+        if kind in (_FULL, _LAST):
+            frames.append(Frame(b"".join(pieces), base + at))
+            pieces, stop = [], at
+    return Walked(frames, base + min(stop, len(data)), damaged)

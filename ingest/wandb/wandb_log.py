@@ -1,0 +1,135 @@
+"""`run-ID.wandb`: what the wandb client keeps of a run, offline or online, while it runs and afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from google.protobuf.message import DecodeError
+
+from holter.ingest.axes import LARGEST_STEP
+from holter.ingest.problems import Problems
+from holter.ingest.rows import Row, batch_of
+from holter.ingest.wandb.frames import BLOCK, MAGIC, Walked, walk
+from holter.ingest.wandb.schema import Record
+from holter.types import Batch, Unreadable
+
+_READ = 8 * BLOCK
+_LARGEST_RECORD = 64 * 1024 * 1024
+_LARGEST_BATCH = 32_768
+_NOT_METRICS = frozenset({"_step", "_timestamp", "_runtime", "_wandb"})
+
+
+class WandbLog:
+    """Metrics by `_step`; what the client measures of the machine as `system.…` at the step of its time."""
+
+    name: ClassVar[str] = "wandb"
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """The header that every client since 0.10 writes."""
+        return head.startswith(MAGIC)
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> WandbReader:
+        """A reader that goes on from `state`."""
+        return WandbReader({} if "rewritten" in state else state)
+
+
+class WandbReader:
+    """Reads one transaction log as it grows."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._step: int = state.get("step", 0)
+        self._problems = Problems(state)
+
+    def state(self) -> Mapping[str, Any]:
+        """The step that was logged last, and what is still to be told."""
+        return {"step": self._step, **self._problems.state()}
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield the rows of every complete record; see `Reader`."""
+        yield from self._problems.tell()
+        if stream.tell() == 0 and not _pass_header(stream):
+            return
+        size = _READ
+        while True:
+            base = stream.tell()
+            data = stream.read(size)
+            walked = walk(data, base)
+            for place in walked.damaged:
+                self._problems.add(f"byte {place}", "expected a record, but its checksum does not match")
+            yield from self._batches(walked, stream)
+            stream.seek(walked.stop)
+            yield from self._problems.tell()
+            if len(data) < size:
+                return
+            size = _READ if walked.stop > base else 2 * size
+            if size > _LARGEST_RECORD:
+                self._problems.add(f"byte {base}", f"expected records below {_LARGEST_RECORD} bytes")
+                stream.seek(base - base % BLOCK + BLOCK)
+                size = _READ
+
+    def _batches(self, walked: Walked, stream: BinaryIO) -> Iterator[Batch]:
+        rows: list[Row] = []
+        points = 0
+        for payload, end in walked.frames:
+            row = self._row(payload, end)
+            if row is None:
+                continue
+            rows.append(row)
+            points += len(row.values)
+            if points >= _LARGEST_BATCH:
+                stream.seek(end)
+                yield batch_of(rows)
+                rows, points = [], 0
+        if rows:
+            stream.seek(walked.stop)
+            yield batch_of(rows)
+
+    def _row(self, payload: bytes, end: int) -> Row | None:
+        try:
+            record = Record.FromString(payload)
+        except DecodeError:
+            self._problems.add(f"byte {end - len(payload)}", "expected one of wandb's records")
+            return None
+        row = None
+        if record.HasField("history"):
+            row = self._history(record.history)
+        elif record.HasField("stats"):
+            row = self._stats(record.stats)
+        return row if row is not None and row.values else None
+
+    def _history(self, history: Any) -> Row | None:
+        values: dict[str, float] = {}
+        for item in history.item:
+            value = _number(item.value_json)
+            if value is not None:
+                values["/".join(item.nested_key) or item.key] = value
+        step = values.get("_step", float(history.step.num))
+        if not abs(step) <= LARGEST_STEP:
+            return None
+        self._step = int(step)
+        time = values.get("_timestamp", float("nan"))
+        metrics = {name: value for name, value in values.items() if name not in _NOT_METRICS}
+        return Row(self._step, time, metrics)
+
+    def _stats(self, stats: Any) -> Row:
+        values = {f"system.{item.key}": _number(item.value_json) for item in stats.item}
+        found = {name: value for name, value in values.items() if value is not None}
+        return Row(self._step, stats.timestamp.seconds + stats.timestamp.nanos / 1e9, found)
+
+
+def _pass_header(stream: BinaryIO) -> bool:
+    """Go behind the file's header; False while it is not all there."""
+    if stream.read(len(MAGIC)) == MAGIC:
+        return True
+    stream.seek(0)
+    return False
+
+
+def _number(text: str) -> float | None:
+    """The number in JSON text, None for text, lists and objects: pictures and tables are not kept."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
