@@ -1,7 +1,8 @@
 """Holter: a heart monitor for training runs.
 
 `holter.init(...).log(...)` sends metrics from a training process (standard library only);
-`holter.analyze(...)` looks at arrays in a notebook (needs `holter[detect]`).
+`holter.analyze(...)` looks at arrays and data frames in a notebook, `holter.findings_frame(...)` makes a
+data frame of what it found (need `holter[detect]`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from importlib.metadata import version
 from typing import Any
 
 __version__ = version("holter")
-__all__ = ["__version__", "analyze", "init"]
+__all__ = ["__version__", "analyze", "findings_frame", "init"]
 
 # imported when first used: a training process must not pay for numpy, a notebook not for the client
-_LAZY = {"init": "holter.client", "analyze": "holter.detectors"}
+_LAZY = {"init": "holter.client", "analyze": "holter.notebook", "findings_frame": "holter.notebook"}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from holter.detectors.arrays import as_run
 from holter.detectors.consequences import without_consequences
 from holter.detectors.detector import Detector, look
 from holter.detectors.health.gpu import GpuFault
@@ -32,7 +28,7 @@ from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData
 
-__all__ = ["BUILTIN", "Detector", "Memory", "Tuning", "analyze", "find", "fingerprint", "registry"]
+__all__ = ["BUILTIN", "Detector", "Memory", "Tuning", "find", "fingerprint", "registry"]
 
 BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
@@ -113,22 +109,3 @@ _SIGNAL = {
         "loss_scale_collapse",
     )
 }
-
-
-def analyze(
-    steps: ArrayLike | Mapping[str, Any],
-    values: ArrayLike | None = None,
-    *,
-    metric: str = "loss",
-    attempt: ArrayLike | None = None,
-    time: ArrayLike | None = None,
-    tuning: Tuning = Tuning(),
-) -> list[Finding]:
-    """Findings in arrays, for notebooks.
-
-    Either `steps` and `values` of one metric [n], or a mapping (a dict of arrays, a data frame) with a
-    column `step`, an optional `attempt` and `wall_time`, and a column a metric. Steps that go backwards
-    begin a new attempt where none is given. Raises ValueError when columns differ in length or `step`
-    is missing.
-    """
-    return find(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning=tuning)
