@@ -20,9 +20,8 @@ from holter.client.notices import Notices
 from holter.client.post import Later, Refused
 from holter.client.sender import Courier
 from holter.ingest.follow import SinkError
-from holter.types import Column, Cursor, Delivery, Unreadable
+from holter.types import Column, Cursor, Delivery, Labels, Unreadable
 
-MSGPACK = "application/msgpack"
 LONGEST_ID = 200
 TOLD_PLACES = 10
 
@@ -124,6 +123,8 @@ def body_of(delivery: Delivery) -> bytes:
     batch, batch_id = delivery.batch, delivery.batch_id
     if len(batch_id) > LONGEST_ID:  # a long path: the same name for it every time will do
         batch_id = hashlib.sha256(batch_id.encode()).hexdigest()
+    labels = {column.key.labels for column in batch.columns}
+    shared = labels.pop() if len(labels) == 1 else ()
     body: dict[str, Any] = {
         "project": delivery.project,
         "run": delivery.run,
@@ -131,19 +132,17 @@ def body_of(delivery: Delivery) -> bytes:
         "batch_id": batch_id,
         "attempt": batch.attempt,
         "restarts": batch.restarts,
+        "labels": dict(shared),
         "steps": batch.steps.astype("<i8").tobytes(),
         "times": batch.times.astype("<f8").tobytes(),
-        "columns": [column_of(column) for column in batch.columns],
+        "columns": [column_of(column, shared) for column in batch.columns],
     }
     return msgspec.msgpack.encode(body)
 
 
-def column_of(column: Column) -> dict[str, Any]:
-    """One series of the binary form."""
+def column_of(column: Column, shared: Labels) -> dict[str, Any]:
+    """One series of the binary form; labels that all have stand in the body once."""
     rows = None if column.rows is None else np.asarray(column.rows).astype("<i8").tobytes()
-    return {
-        "metric": column.key.metric,
-        "labels": dict(column.key.labels),
-        "values": column.values.astype("<f8").tobytes(),
-        "rows": rows,
-    }
+    own = {} if column.key.labels == shared else {"labels": dict(column.key.labels)}
+    values = column.values.astype("<f8").tobytes()
+    return {"metric": column.key.metric, "values": values, "rows": rows} | own

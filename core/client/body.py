@@ -1,16 +1,17 @@
-"""Rows in memory become the JSON bodies of POST /api/v1/ingest."""
+"""Rows in memory become the bodies of POST /api/v1/ingest, in the binary form (docs/rest.md)."""
 
 from __future__ import annotations
 
-import json
-import math
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-MAX_VALUES = 20_000  # in one body: about 400 KB before compression
-RESERVED = ("step", "time")  # names of columns that are no metrics
+from holter.client.msgpack import encode
+
+MAX_VALUES = 100_000  # in one body: 800 KB before compression
+Fields = dict[str, Any]
 
 
 class Row(NamedTuple):
@@ -34,21 +35,23 @@ class Envelope:
     labels: Mapping[str, str]
     config: Mapping[str, Any]
 
-    def wrap(self, number: int, content: str) -> bytes:
-        """The body with this number, as one line. Number 0 brings the configuration along."""
-        head: dict[str, Any] = {"project": self.project, "run": self.run, "writer": self.writer}
+    def wrap(self, number: int, fields: Fields, *, finished: bool = False) -> bytes:
+        """The body with this number. Number 0 brings the configuration along."""
+        head: Fields = {"project": self.project, "run": self.run, "writer": self.writer}
         head["batch_id"] = f"{self.nonce}-{number}"
         if self.attempt is not None:
             head["attempt"] = self.attempt
         if self.labels:
-            head["labels"] = dict(self.labels)
+            head["labels"] = self.labels
         if self.config and number == 0:
-            head["config"] = dict(self.config)
-        return f"{json.dumps(head)[:-1]}, {content}}}\n".encode()
+            head["config"] = self.config
+        if finished:
+            head["finished"] = True
+        return encode(head | fields)
 
 
-def contents(rows: Iterable[Row]) -> Iterator[tuple[str, int]]:
-    """The rows as pieces of JSON, each `"columns": ...` or `"points": ...`, with the points in it."""
+def contents(rows: Iterable[Row]) -> Iterator[tuple[Fields, int]]:
+    """The rows in pieces, each as fields of a body with the points in it."""
     piece: list[Row] = []
     size = 0
     for row in rows:
@@ -61,43 +64,39 @@ def contents(rows: Iterable[Row]) -> Iterator[tuple[str, int]]:
         yield content(piece), size
 
 
-def content(rows: Sequence[Row]) -> str:
-    """Columns, or points where columns would be mostly empty (metrics logged one by one)."""
-    names = list(dict.fromkeys(name for row in rows for name in row.names))
-    filled = sum(len(row.names) for row in rows)
-    if any(name in RESERVED for name in names) or 2 * filled < len(names) * len(rows):
-        return f'"points": [{", ".join(point(row) for row in rows)}]'
-    columns = {"step": json.dumps([row.step for row in rows]), "time": json.dumps([row.time for row in rows])}
-    if all(row.names == rows[0].names for row in rows):
-        values = array("d", b"".join(row.values.tobytes() for row in rows))
-        columns |= {name: numbers(values[i :: len(names)].tolist()) for i, name in enumerate(names)}
-    else:
-        cells = [dict(zip(row.names, row.values, strict=True)) for row in rows]
-        columns |= {name: numbers([cell.get(name) for cell in cells]) for name in names}
-    return f'"columns": {{{", ".join(f"{json.dumps(name)}: {column}" for name, column in columns.items())}}}'
+def content(rows: Sequence[Row]) -> Fields:
+    """A table where every row has the same names, else each metric with the rows that have it."""
+    fields: Fields = {
+        "steps": little(array("q", [row.step for row in rows])),
+        "times": little(array("d", [row.time for row in rows])),
+    }
+    names = rows[0].names
+    if all(row.names is names or row.names == names for row in rows):
+        return fields | {"metrics": names, "values": little(joined(rows))}
+    return fields | {"columns": columns(rows)}
 
 
-def point(row: Row) -> str:
-    values = ", ".join(
-        f"{json.dumps(name)}: {number(value)}" for name, value in zip(row.names, row.values, strict=True)
-    )
-    return f'{{"step": {row.step}, "time": {row.time!r}, "values": {{{values}}}}}'
+def columns(rows: Sequence[Row]) -> list[Fields]:
+    """Each metric's values, and the rows they stand at."""
+    found: dict[str, tuple[array[int], array[float]]] = {}
+    for number, row in enumerate(rows):
+        for name, value in zip(row.names, row.values, strict=True):
+            at, values = found.setdefault(name, (array("q"), array("d")))
+            at.append(number)
+            values.append(value)
+    return [
+        {"metric": name, "values": little(values)} | ({"rows": little(at)} if len(at) < len(rows) else {})
+        for name, (at, values) in found.items()
+    ]
 
 
-def numbers(column: Sequence[float | None]) -> str:
-    """A column as JSON. One column at a time, so that the interpreter is never held for long."""
-    try:
-        return json.dumps(column, allow_nan=False)
-    except ValueError:
-        return f"[{', '.join(map(number, column))}]"
+def joined(rows: Sequence[Row]) -> array[float]:
+    """The values of all rows, one row after the other."""
+    return array("d", b"".join([row.values.tobytes() for row in rows]))
 
 
-def number(value: float | None) -> str:
-    """A value as JSON, which has no word for NaN and the infinities: they go as strings."""
-    if value is None:
-        return "null"
-    if math.isnan(value):
-        return '"NaN"'
-    if math.isinf(value):
-        return '"Infinity"' if value > 0 else '"-Infinity"'
-    return repr(value)
+def little(numbers: array[Any]) -> bytes:
+    """The numbers as little-endian bytes."""
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()

@@ -8,9 +8,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
-from typing import Any
-from urllib.parse import urlsplit
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 REFUSED = frozenset({400, 409, 411, 413, 415, 422})  # this body, for good: no retry will change it
 MAX_WAIT = 300.0
@@ -46,33 +46,112 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class Answer(NamedTuple):
+    """What came back, whatever it says."""
+
+    status: int
+    reason: str
+    retry_after: str | None
+    content: bytes
+
+
 OPENER = urllib.request.build_opener(NoRedirect)
-DIRECT = urllib.request.build_opener(NoRedirect, urllib.request.ProxyHandler({}))
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+KIND = "application/msgpack"
+LONGEST_ANSWER = 2**20
 
 
-def post(
-    url: str, body: bytes, *, token: str | None, timeout: float, kind: str = "application/json"
-) -> Accepted | Later | Refused:
-    """Post a body of this kind, compressed. Never raises for what networks and servers do."""
-    headers = {"Content-Type": kind, "Content-Encoding": "gzip", "User-Agent": "holter"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
+class Wire:
+    """A connection to the server, kept open from one post to the next. One thread uses it."""
+
+    def __init__(self) -> None:
+        self._line: HTTPConnection | None = None
+        self._place = ("", "")
+
+    def post(self, url: str, body: bytes, *, token: str | None, timeout: float) -> Accepted | Later | Refused:
+        """Post a body in the binary form. Never raises for what networks and servers do."""
+        headers = {"Content-Type": KIND, "User-Agent": "holter"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        try:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("expected http://HOST or https://HOST")
+            if parts.hostname not in LOOPBACK:  # within a machine, compressing takes longer than sending
+                headers["Content-Encoding"] = "gzip"
+                body = gzip.compress(body, 1, mtime=0)
+            send = through_proxy if proxied(parts) else self._direct
+            return judge(url, send(parts, body, headers, timeout))
+        except (OSError, HTTPException) as error:
+            return Later(
+                reason=f"{url} cannot be reached: {getattr(error, 'reason', error) or type(error).__name__}"
+            )
+        except ValueError as error:
+            return Later(reason=f"{url} is no address: {error}", misconfigured=True)
+
+    def hang_up(self) -> None:
+        """Close the connection; the next post opens another."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def _direct(self, parts: SplitResult, body: bytes, headers: dict[str, str], timeout: float) -> Answer:
+        place = (parts.scheme, parts.netloc)
+        if self._line is not None and self._place == place:
+            try:
+                return self._ask(self._line, parts, body, headers)
+            except TimeoutError:
+                self.hang_up()
+                raise
+            except (OSError, HTTPException):  # the server may have closed it meanwhile: once more, anew
+                pass
+        self.hang_up()
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._line, self._place = kind(parts.hostname or "", parts.port, timeout=timeout), place
+        try:
+            return self._ask(self._line, parts, body, headers)
+        except BaseException:
+            self.hang_up()
+            raise
+
+    def _ask(self, line: HTTPConnection, parts: SplitResult, body: bytes, headers: dict[str, str]) -> Answer:
+        line.request("POST", parts.path, body, headers)
+        response = line.getresponse()
+        content = response.read(LONGEST_ANSWER)
+        if not response.isclosed():  # there is more of it: no answer of ours
+            self.hang_up()
+        return Answer(response.status, response.reason, response.headers.get("Retry-After"), content)
+
+
+def proxied(parts: SplitResult) -> bool:
+    """Whether the environment puts a proxy before this server; never before this machine itself."""
+    if parts.hostname in LOOPBACK or parts.scheme not in urllib.request.getproxies():
+        return False
+    return not urllib.request.proxy_bypass(parts.hostname or "")
+
+
+def through_proxy(parts: SplitResult, body: bytes, headers: dict[str, str], timeout: float) -> Answer:
+    """One post through the environment's proxy."""
+    request = urllib.request.Request(parts.geturl(), body, headers, method="POST")
     try:
-        request = urllib.request.Request(url, gzip.compress(body, 1, mtime=0), headers, method="POST")
-        # clusters set proxies for the world outside: this machine is never behind one
-        opener = DIRECT if urlsplit(url).hostname in LOOPBACK else OPENER
-        with opener.open(request, timeout=timeout) as response:
-            return read_reply(url, response.read())
+        with OPENER.open(request, timeout=timeout) as response:
+            return Answer(response.status, "", None, response.read(LONGEST_ANSWER))
     except urllib.error.HTTPError as error:
         with error:
-            return judge(url, error)
-    except (OSError, HTTPException) as error:
-        return Later(
-            reason=f"{url} cannot be reached: {getattr(error, 'reason', error) or type(error).__name__}"
-        )
-    except ValueError as error:
-        return Later(reason=f"{url} is no address: {error}", misconfigured=True)
+            retry = error.headers.get("Retry-After")
+            return Answer(error.code, str(error.reason), retry, error.read(LONGEST_ANSWER))
+
+
+def judge(url: str, answer: Answer) -> Accepted | Later | Refused:
+    """What an answer means: this body, this address or token, or this moment."""
+    if answer.status == 200:
+        return read_reply(url, answer.content)
+    reason = f"{url} answered {answer.status}: {detail(answer)}"
+    if answer.status in REFUSED:
+        return Refused(reason=reason)
+    if answer.status in (408, 425, 429) or answer.status >= 500:
+        return Later(reason=reason, wait=retry_after(answer.retry_after))
+    return Later(reason=reason, misconfigured=True)
 
 
 def read_reply(url: str, content: bytes) -> Accepted | Later:
@@ -86,25 +165,14 @@ def read_reply(url: str, content: bytes) -> Accepted | Later:
     return Later(reason=f"{url} answers, but is no Holter server", misconfigured=True)
 
 
-def judge(url: str, error: urllib.error.HTTPError) -> Later | Refused:
-    """What an error status means: this body, this address or token, or this moment."""
-    reason = f"{url} answered {error.code}: {detail(error)}"
-    if error.code in REFUSED:
-        return Refused(reason=reason)
-    if error.code in (408, 425, 429) or error.code >= 500:
-        return Later(reason=reason, wait=retry_after(error.headers.get("Retry-After")))
-    return Later(reason=reason, misconfigured=True)
-
-
-def detail(error: urllib.error.HTTPError) -> str:
+def detail(answer: Answer) -> str:
     """The server's own words, shortened."""
     try:
-        content = error.read(4096)
-        reply = json.loads(content)
-        said = reply["detail"] if isinstance(reply, dict) and "detail" in reply else reply
-        return (said if isinstance(said, str) else json.dumps(said))[:500]
-    except (OSError, HTTPException, ValueError):
-        return str(error.reason)
+        reply = json.loads(answer.content)
+    except ValueError:
+        return answer.reason
+    said = reply["detail"] if isinstance(reply, dict) and "detail" in reply else reply
+    return (said if isinstance(said, str) else json.dumps(said))[:500]
 
 
 def retry_after(value: str | None) -> float | None:

@@ -8,11 +8,10 @@ from array import array
 from collections import deque
 from queue import Empty, SimpleQueue
 
-from holter.client.body import Envelope, Row, contents
+from holter.client.body import Envelope, Fields, Row, contents
 from holter.client.notices import Notices
 from holter.client.spool import Spool
 
-FINISH = b'{"finish": '  # begins the line that says that the run is over; the run's last body follows
 ROOM_SECONDS = 0.1
 FLUSH_SECONDS = 0.5  # what a killed process can lose
 ROWS_AT_ONCE = 10_000
@@ -39,8 +38,8 @@ class Recorder(threading.Thread):
         self._written = written
         self._number = 0
         self._held: deque[tuple[bytes, int]] = deque()  # bodies not on disk yet, with their points
-        self._newest = b""
-        self._ended = False
+        self._ended = False  # the run, not only this process
+        self._said = False  # that it has
         self._deadline = 0.0
 
     def run(self) -> None:
@@ -50,17 +49,14 @@ class Recorder(threading.Thread):
                 closing = self.wake.get(timeout=FLUSH_SECONDS)
             except Empty:
                 closing = False
-            written = self.flush()
+            written = self.flush(last=closing)
             self._notices.say()
         while not written and time.monotonic() < self._deadline:  # the sender may be making room
             time.sleep(ROOM_SECONDS)
-            written = self.flush()
+            written = self.flush(last=True)
         if not written:
             self.dropped += sum(points for _, points in self._held)
             self.dropped += sum(len(row.values) for row in self.rows)
-        elif self._ended and self._newest:
-            self._held.append((FINISH + self._newest.rstrip() + b"}\n", 0))
-            self._write_held()
 
     def close(self, timeout: float, *, ended: bool) -> None:
         """Write what is in memory, then (`ended`) that the run is over; waits at most `timeout` seconds."""
@@ -69,17 +65,27 @@ class Recorder(threading.Thread):
         self.wake.put(True)
         self.join(timeout + FLUSH_SECONDS)
 
-    def flush(self) -> bool:
-        """Everything logged so far to disk, as far as there is room; whether that is all of it."""
+    def flush(self, *, last: bool = False) -> bool:
+        """Everything logged so far to disk, as far as there is room; whether that is all of it.
+
+        The last flush of a run that has ended says so in its last body, or in one of its own.
+        """
         while self._write_held():
             rows = self._take()
+            ending = last and self._ended and not self.rows
             if not rows:
-                return True
-            for content, points in contents(rows):
-                self._newest = self._envelope.wrap(self._number, content)
-                self._held.append((self._newest, points))
-                self._number += 1
+                if not ending or self._said or not self._number:
+                    return True
+                self._hold({}, 0, finished=True)
+            pieces = list(contents(rows))
+            for number, (fields, points) in enumerate(pieces, 1):
+                self._hold(fields, points, finished=ending and number == len(pieces))
         return False
+
+    def _hold(self, fields: Fields, points: int, *, finished: bool) -> None:
+        self._held.append((self._envelope.wrap(self._number, fields, finished=finished), points))
+        self._number += 1
+        self._said = finished
 
     def _take(self) -> list[Row]:
         rows = [self.rows.popleft() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holter.client.notices import Notices
-from holter.client.post import Accepted, Later, Refused, post
-from holter.client.recorder import FINISH
+from holter.client.post import Accepted, Later, Refused, Wire
 from holter.client.spool import Spool, left_behind
 
 IDLE_SECONDS = 1.0
@@ -41,10 +40,9 @@ class Courier:
         *,
         stop: threading.Event,
         chance: random.Random,
-        kind: str = "application/json",
     ) -> None:
         self._access = access
-        self._kind = kind
+        self._wire = Wire()
         self._notices = notices
         self._stop = stop
         self._chance = chance
@@ -70,6 +68,7 @@ class Courier:
             outcome = self.send(body)
             if not isinstance(outcome, Later):
                 self._notices.forget("away")
+                self._note_refused(outcome)
                 return outcome
             self._notices.note("away", f"{outcome.reason}; metrics wait on disk (the training goes on)")
             self._notices.say()
@@ -80,16 +79,21 @@ class Courier:
             failures = min(failures + 1, 10)
 
     def send(self, body: bytes) -> Accepted | Later | Refused:
-        """One try. To end a run takes its id: the reply to its last body, sent once more, has it."""
-        if not body.startswith(FINISH):
-            return self._post("ingest", body, self._kind)
-        outcome = self._post("ingest", body[len(FINISH) :].rstrip()[:-1], self._kind)
-        if isinstance(outcome, Accepted):
-            return self._post(f"runs/{outcome.reply.get('run_id')}/finish", b"{}", "application/json")
-        return outcome
+        """One try."""
+        return self._wire.post(
+            self._access.url("ingest"), body, token=self._access.token, timeout=POST_TIMEOUT
+        )
 
-    def _post(self, path: str, body: bytes, kind: str) -> Accepted | Later | Refused:
-        return post(self._access.url(path), body, token=self._access.token, timeout=POST_TIMEOUT, kind=kind)
+    def close(self) -> None:
+        """Hang up."""
+        self._wire.hang_up()
+
+    def _note_refused(self, outcome: Accepted | Refused) -> None:
+        """Metrics that a limit keeps out of a run that goes on: each cause is said once."""
+        if isinstance(outcome, Accepted):
+            for one in outcome.reply.get("refused") or ():
+                self._notices.note(f"kept out {one.get('metric')}", f"not stored: {one.get('reason')}")
+            self._notices.say()
 
 
 class Sender(threading.Thread):
@@ -127,6 +131,7 @@ class Sender(threading.Thread):
             if idle and time.monotonic() - adopted > ADOPT_SECONDS:
                 self._adopt(("server", "host"))
                 adopted = time.monotonic()
+        self._courier.close()
         self._spool.close()
 
     def _drain(self) -> bool:

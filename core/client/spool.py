@@ -3,9 +3,9 @@
 One folder a process, `HOST-PID-NONCE`:
 
     header.json        whose it is: server, project, run
-    00000001.jsonl     bodies, one a line; the next file begins when this one is full
+    00000001.spool     bodies, each after its length and checksum; the next file begins when this one is full
     sent               file number and offset of what the server has acknowledged
-    rejected.jsonl     bodies the server refused for good, each after the reason it gave
+    rejected.jsonl     bodies the server refused for good (in base64), with the reason it gave
     lock               held (flock) by whoever sends; freed by the system when that process dies
 
 An acknowledged file is removed. Reading again what was sent is harmless: every body carries its
@@ -14,16 +14,20 @@ batch_id, and the server takes each once.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import errno
 import fcntl
 import json
 import os
 import shutil
+import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 SEGMENT_BYTES = 8 * 2**20
+HEADER = struct.Struct("<II")  # length of the body, its CRC-32
 
 
 class Spool:
@@ -55,10 +59,11 @@ class Spool:
         return first, 0
 
     def append(self, body: bytes) -> bool:
-        """Write one body (a line). False when the bound of the spool is reached; OSError as it comes.
+        """Write one body. False when the bound of the spool is reached; OSError as it comes.
 
-        A line that could be written in part only (disk full) is cut off again.
+        A body that could be written in part only (disk full) is cut off again.
         """
+        body = framed(body)
         if self.appended - self.freed + len(body) > self._limit:
             return False
         if self._writing is None or self._written >= self._segment_bytes:
@@ -92,15 +97,15 @@ class Spool:
                     return None
             # looked at first: what is appended before the next file begins must still be read here
             complete = segment(self.folder, self._read_number + 1).exists()
-            line = line_at(self._reading, self._offset)
-            if line.endswith(b"\n"):
-                return line
+            body = body_at(self._reading, self._offset)
+            if body is not None:
+                return body
             if not complete:
                 return None
             self._leave_segment()
 
     def _leave_segment(self) -> None:
-        """Everything in the file is acknowledged (a torn last line was never complete): remove it."""
+        """Everything in the file is acknowledged (a torn last one was never complete): remove it."""
         assert self._reading is not None
         size = os.fstat(self._reading).st_size
         os.close(self._reading)
@@ -113,7 +118,7 @@ class Spool:
 
     def done(self, body: bytes) -> None:
         """Acknowledge what `next` gave."""
-        self._offset += len(body)
+        self._offset += HEADER.size + len(body)
         self._remember()
 
     def _remember(self) -> None:
@@ -123,8 +128,8 @@ class Spool:
     def put_aside(self, body: bytes, reason: str) -> Path:
         """Keep a refused body with its reason, and go on behind it; returns where it is kept."""
         path = self.folder / "rejected.jsonl"
-        with path.open("ab") as file:
-            file.write(json.dumps({"reason": reason}).encode() + b"\n" + body)
+        with path.open("a") as file:
+            file.write(json.dumps({"reason": reason, "body": base64.b64encode(body).decode()}) + "\n")
         self.done(body)
         return path
 
@@ -147,24 +152,29 @@ class Spool:
         os.close(self._lock)
 
 
-def line_at(descriptor: int, offset: int) -> bytes:
-    """The line that begins at `offset`, without its end where the file ends before it."""
-    parts = []
-    while block := os.pread(descriptor, 2**16, offset):
-        head, newline, _ = block.partition(b"\n")
-        parts += [head, newline]
-        offset += len(block)
-        if newline:
-            break
-    return b"".join(parts)
+def framed(body: bytes) -> bytes:
+    """A body as it stands in a file."""
+    return HEADER.pack(len(body), zlib.crc32(body)) + body
+
+
+def body_at(descriptor: int, offset: int) -> bytes | None:
+    """The body that begins at `offset`, None where it does not stand there whole (yet)."""
+    header = os.pread(descriptor, HEADER.size, offset)
+    if len(header) < HEADER.size:
+        return None
+    length, checksum = HEADER.unpack(header)
+    if not 0 < length <= os.fstat(descriptor).st_size - offset - HEADER.size:
+        return None  # torn, or the zeros that a power failure leaves
+    body = os.pread(descriptor, length, offset + HEADER.size)
+    return body if len(body) == length and zlib.crc32(body) == checksum else None
 
 
 def segment(folder: Path, number: int) -> Path:
-    return folder / f"{number:08d}.jsonl"
+    return folder / f"{number:08d}.spool"
 
 
 def segments(folder: Path) -> list[int]:
-    return sorted(int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdecimal())
+    return sorted(int(path.stem) for path in folder.glob("*.spool") if path.stem.isdecimal())
 
 
 def create(root: Path, name: str, header: Mapping[str, str | None], *, limit: int) -> Spool:

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from holter.agent.sink import MSGPACK, HttpSink, StoppedError
+from holter.agent.sink import HttpSink, StoppedError
 from holter.client.notices import Notices
 from holter.client.run import DEFAULT_SERVER, roots
 from holter.client.sender import Access, Courier
@@ -72,7 +72,7 @@ def follow(arguments: argparse.Namespace, access: Access, folder: Path) -> int:
     stop, notices = threading.Event(), Notices()
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, lambda *_: stop.set())
-    courier = Courier(access, notices, stop=stop, chance=random.Random(), kind=MSGPACK)
+    courier = Courier(access, notices, stop=stop, chance=random.Random())
     sink = HttpSink(courier, folder, notices)
     follower = Follower(
         arguments.paths,

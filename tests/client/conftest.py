@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec import msgpack
 
@@ -83,6 +84,17 @@ class Server:
         return sorted(found, key=lambda point: point[:2])
 
 
+def columns_of(body: dict[str, Any]) -> dict[str, list[float]]:
+    """The values of a body in the binary form by metric, and its steps."""
+    steps = np.frombuffer(body.get("steps", b""), "<i8").tolist()
+    metrics = body.get("metrics", [])
+    table = np.frombuffer(body.get("values", b""), "<f8").reshape(-1, len(metrics) or 1)
+    found = {"step": steps} | {metric: table[:, place].tolist() for place, metric in enumerate(metrics)}
+    for column in body.get("columns", []):
+        found[column["metric"]] = np.frombuffer(column["values"], "<f8").tolist()
+    return found
+
+
 class Moody(BaseHTTPRequestHandler):
     """Answers as it is told to, one answer a request, then accepts; remembers what it was sent and when."""
 
@@ -91,8 +103,8 @@ class Moody(BaseHTTPRequestHandler):
     accepted = b'{"accepted": 1, "run_id": "r1", "attempt": 0}'
 
     def do_POST(self) -> None:
-        raw = gzip.decompress(self.rfile.read(int(self.headers["Content-Length"])))
-        body = msgpack.decode(raw) if "msgpack" in self.headers["Content-Type"] else json.loads(raw)
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        body = msgpack.decode(gzip.decompress(raw) if self.headers["Content-Encoding"] else raw)
         self.seen.append((time.monotonic(), self.path, body))
         status, headers = self.answers.pop(0) if self.answers else (200, {})
         content = self.accepted if status == 200 else b'{"detail": "as told"}'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -19,9 +18,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import msgpack
 
 import holter
 from holter.client import Run
+from holter.client.spool import body_at, framed
+from holter.server.intake.deliveries import from_msgpack
+from holter.server.intake.shapes import Shapes
 
 NOWHERE = "http://127.0.0.1:9"  # nobody listens on the discard port
 
@@ -35,26 +38,24 @@ class Spooled:
 
     def bodies(self) -> list[dict[str, Any]]:
         self.run.close(10)
-        lines = [
-            line for path in sorted(self.root.glob("*/0*.jsonl")) for line in path.read_bytes().splitlines()
-        ]
-        return [json.loads(line) for line in lines]
+        found = []
+        for path in sorted(self.root.glob("*/0*.spool")):
+            with path.open("rb") as file:
+                offset = 0
+                while (body := body_at(file.fileno(), offset)) is not None:
+                    found.append(msgpack.decode(body))
+                    offset += len(framed(body))
+        return found
 
     def points(self) -> list[tuple[int, str, Any]]:
-        """(step, name, value) of everything written, whatever the form."""
-        found = []
+        """(step, name, value) of everything written, as the server understands it."""
+        shapes, found = Shapes(), []
         for body in self.bodies():
-            if "points" in body:
-                found += [
-                    (row["step"], name, value)
-                    for row in body["points"]
-                    for name, value in row["values"].items()
-                ]
-                continue
-            columns = body["columns"]
-            for name in columns.keys() - {"step", "time"}:
-                cells = zip(columns["step"], columns[name], strict=True)
-                found += [(step, name, value) for step, value in cells if value is not None]
+            batch = from_msgpack(msgpack.encode(body), shapes).delivery.batch
+            for column in batch.columns:
+                steps = batch.steps if column.rows is None else batch.steps[column.rows]
+                pairs = zip(steps.tolist(), column.values.tolist(), strict=True)
+                found += [(step, column.key.metric, value) for step, value in pairs]
         return sorted(found, key=lambda point: point[:2])
 
 
@@ -104,7 +105,10 @@ def test_numbers_of_every_kind_arrive_as_they_are(spooled: Spooled) -> None:
 def test_nan_and_infinities_are_data(spooled: Spooled) -> None:
     for step, value in enumerate((1.0, math.nan, math.inf, -math.inf)):
         spooled.run.log({"loss": value}, step=step)
-    assert [value for _, _, value in spooled.points()] == [1.0, "NaN", "Infinity", "-Infinity"]
+    values = [value for _, _, value in spooled.points()]
+    assert values[0] == 1.0
+    assert math.isnan(values[1])
+    assert values[2:] == [math.inf, -math.inf]
 
 
 def test_nested_mappings_are_joined_by_a_slash(spooled: Spooled) -> None:
@@ -143,7 +147,7 @@ def test_metrics_logged_one_by_one_make_no_empty_columns(spooled: Spooled) -> No
     for number in range(50):
         spooled.run.log({f"metric-{number}": number}, step=3)
     assert len(spooled.points()) == 50
-    assert all("points" in body for body in spooled.bodies())
+    assert all(len(column["values"]) == 8 for body in spooled.bodies() for column in body["columns"])
 
 
 anything = st.recursive(
@@ -158,7 +162,7 @@ anything = st.recursive(
 @given(calls=st.lists(st.tuples(anything | st.dictionaries(st.text(), anything), anything), max_size=20))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore:Conversion of an array:DeprecationWarning")
-def test_log_never_raises_and_what_it_writes_is_json(
+def test_log_never_raises_and_what_it_writes_is_understood(
     tmp_path_factory: pytest.TempPathFactory, calls: list[tuple[Any, Any]]
 ) -> None:
     spooled = Spooled(tmp_path_factory.mktemp("spool"))
@@ -244,7 +248,9 @@ def test_a_configuration_of_any_objects_becomes_json(tmp_path: Path) -> None:
     with holter.init("tests", "config", config, server=NOWHERE, spool=tmp_path) as run:
         run.log({"loss": 1.0})
         run.close(10)
-    first = json.loads(next(iter(tmp_path.glob("*/0*.jsonl"))).read_text().splitlines()[0])
+    [segment] = tmp_path.glob("*/0*.spool")
+    with segment.open("rb") as file:
+        first = msgpack.decode(body_at(file.fileno(), 0) or b"")
     assert first["config"] == {
         "lr": 1e-3, "path": "/data", "3": {"deep": [1, None]}, "nan": "nan", "big": str(2**90),
     }  # fmt: skip
@@ -255,7 +261,7 @@ def test_an_address_that_is_none_keeps_everything_on_disk(tmp_path: Path, server
     run = holter.init("tests", "address", server=server, spool=tmp_path, environ={})
     run.log({"loss": 1.0})
     run.finish(timeout=10)
-    assert list(tmp_path.glob("*/0*.jsonl"))
+    assert list(tmp_path.glob("*/0*.spool"))
 
 
 def test_a_spool_that_cannot_be_written_moves_elsewhere(
@@ -269,4 +275,4 @@ def test_a_spool_that_cannot_be_written_moves_elsewhere(
         run.log({"loss": 1.0})
         run.close(10)
     assert any("trying elsewhere" in record.message for record in caplog.records)
-    assert list((tmp_path / "other").rglob("0*.jsonl"))
+    assert list((tmp_path / "other").rglob("0*.spool"))

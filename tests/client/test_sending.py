@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import math
@@ -15,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import msgpack
 
 import holter
+from tests.client.conftest import columns_of
 
 if TYPE_CHECKING:
     from tests.client.conftest import Moody, Server
@@ -243,8 +246,8 @@ def test_a_busy_server_is_left_alone_as_long_as_it_asks(
     times = [moment for moment, _, _ in server.seen]
     assert times[1] - times[0] >= 2.0
     assert times[2] - times[1] >= 0.5
-    assert len({json.dumps(body) for _, path, body in server.seen if path.endswith("ingest")}) == 1
-    assert server.seen[-1][1] == "/api/v1/runs/r1/finish"
+    assert len({body["batch_id"] for _, _, body in server.seen[:3]}) == 1
+    assert server.seen[-1][2]["finished"] is True
 
 
 def test_when_the_spool_is_full_what_is_dropped_is_counted_said_and_shown_in_the_run(
@@ -264,11 +267,11 @@ def test_when_the_spool_is_full_what_is_dropped_is_counted_said_and_shown_in_the
         eventually(lambda: len(server.seen) > 5)
         run.log({"loss": 0.0}, step=150_000)
         run.finish()
-    bodies = {body["batch_id"]: body["columns"] for _, path, body in server.seen if path.endswith("ingest")}
+    bodies = {body["batch_id"]: columns_of(body) for _, _, body in server.seen}
     stored: dict[str, list[float]] = {}
     for columns in bodies.values():
         for name, values in columns.items():
-            stored.setdefault(name, []).extend(value for value in values if value is not None)
+            stored.setdefault(name, []).extend(values)
     dropped = sum(stored["holter/dropped_points"])
     assert dropped > 0
     assert len(stored["loss"]) + len(stored["lr"]) + dropped == 300_001
@@ -290,8 +293,10 @@ def test_a_body_that_is_refused_is_kept_aside_and_the_rest_is_sent(
         run.log({"loss": 2.0}, step=1)
         run.close(10)
     [kept] = tmp_path.glob("*/rejected.jsonl")
-    assert '"step": [0]' in kept.read_text()
-    assert [body["columns"]["step"] for _, _, body in server.seen] == [[0], [1]]
+    refused = json.loads(kept.read_text())
+    assert columns_of(msgpack.decode(base64.b64decode(refused["body"])))["step"] == [0]
+    assert "as told" in refused["reason"]
+    assert [columns_of(body)["step"] for _, _, body in server.seen] == [[0], [1]]
     assert any(str(kept) in record.message and "as told" in record.message for record in caplog.records)
 
 
@@ -306,8 +311,8 @@ def test_a_wrong_token_or_address_is_said_once_and_loses_nothing(
         run.log({"loss": 1.0})
         run.close(10)
     assert sum(str(status) in record.message for record in caplog.records) == 1
-    assert list(tmp_path.glob("*/0*.jsonl"))
-    assert "secret" not in "".join(path.read_text() for path in tmp_path.glob("*/*") if path.is_file())
+    assert list(tmp_path.glob("*/0*.spool"))
+    assert b"secret" not in b"".join(path.read_bytes() for path in tmp_path.glob("*/*") if path.is_file())
 
 
 def test_a_page_that_is_no_holter_server_is_not_taken_for_an_acknowledgement(
@@ -318,4 +323,4 @@ def test_a_page_that_is_no_holter_server_is_not_taken_for_an_acknowledgement(
     run = holter.init("tests", "portal", server=url, spool=tmp_path)
     run.log({"loss": 1.0})
     run.close(10)
-    assert list(tmp_path.glob("*/0*.jsonl"))
+    assert list(tmp_path.glob("*/0*.spool"))
