@@ -6,9 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 READ = ("R20",)
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "holter" / "peers"
@@ -27,7 +26,7 @@ class Entrant:
     requirements: tuple[str, ...] | None = None
     debian: str | None = None
     share: float = 1.0
-    fewer: Mapping[str, float] = MappingProxyType({})
+    fewer: Mapping[str, float] = field(default_factory=dict)
     rounds: int = 3
 
     def share_of(self, workload: str) -> float:
