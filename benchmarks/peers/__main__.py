@@ -52,7 +52,7 @@ def main() -> int:
     arguments = parser.parse_args()
     began, about = time.time(), machine()
     found = Found()
-    environments = dict(_environments(_chosen(ROSTER, arguments.only), found))
+    environments = list(_environments(_chosen(ROSTER, arguments.only), found))
     rounds = arguments.rounds or (1 if arguments.quick else 3)
     scale = 0.1 if arguments.quick else 1.0
     wanted = [name for name in arguments.workloads.split(",") if name] or [*WORKLOADS, "events"]
@@ -60,7 +60,7 @@ def main() -> int:
         files = _event_files(Path(folder), scale) if "events" in wanted else {}
         for number in range(rounds):
             for name in wanted:
-                for entrant, python in environments.items():
+                for entrant, python in environments:
                     if number >= (arguments.rounds or entrant.rounds):
                         continue
                     for case, share in _cases(entrant, name, files, scale):
