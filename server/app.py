@@ -15,7 +15,19 @@ from starlette.exceptions import HTTPException
 
 import holter
 from holter.server.access.door import Door
-from holter.server.api import answers, data, expected, health, incidents, ingest, pages, runs, session, stream
+from holter.server.api import (
+    answers,
+    data,
+    expected,
+    health,
+    incidents,
+    ingest,
+    keeping,
+    pages,
+    runs,
+    session,
+    stream,
+)
 from holter.server.api.answers import FieldProblems, Problem
 from holter.server.api.parameters import only_known
 from holter.server.expected import UnknownExpectedError
@@ -65,7 +77,7 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (ingest, runs, data, incidents, expected, stream):
+    for noun in (ingest, runs, data, keeping, incidents, expected, stream):
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)

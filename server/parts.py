@@ -19,6 +19,7 @@ from holter.server.database import connect
 from holter.server.expected import ExpectedEvents
 from holter.server.incidents import Incidents
 from holter.server.intake.reception import Reception
+from holter.server.keeping.keeper import Keeper
 from holter.server.live.listeners import Live
 from holter.server.live.news import tell_commits, tell_incidents
 from holter.server.migrate import upgrade
@@ -52,6 +53,7 @@ class Parts:
             self.engine, self.store, self.incidents, tuning=self.expected.tuning, clock=clock
         )
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
+        self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
         self.overview = Overview(self.engine, self.store, clock=clock)
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()
@@ -70,7 +72,7 @@ class Parts:
             upgrade(self.engine)
             if refusal := refusal_to_start(self.settings, self.engine):
                 raise OpenDoorError(refusal)
-            for part in (self.store, self.analysis, self.outbox):
+            for part in (self.store, self.analysis, self.outbox, self.keeper):
                 part.start()
                 undo.callback(part.close)
             self.store.on_commit(lambda commit: self.counts.points.inc(commit.points))

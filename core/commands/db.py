@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from holter.commands.serve import refuse
 from holter.server.database import connect, is_missing
 from holter.server.keeping.backup import BackupError, back_up, restore
+from holter.server.keeping.deletion import delete_run, purge
 from holter.server.keeping.move import MoveError, move
+from holter.server.keeping.retention import keep
+from holter.server.keeping.vacuum import vacuum
+from holter.server.keeping.which import WhichRunError, named
 from holter.server.migrate import upgrade
 from holter.server.parts import make_folder
 from holter.server.store import Store
@@ -40,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     moving = actions.add_parser("move", help="copy everything into an empty database, of either kind")
     moving.add_argument("--to", metavar="URL", required=True, help="where to, e.g. postgresql+psycopg://…")
     actions.add_parser("check", help="read everything and compare checksums and counts")
+    thinning = actions.add_parser("thin", help="thin and delete old runs now, as retention settings say")
+    thinning.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    deleting = actions.add_parser("delete", help="delete a run with everything that belongs to it")
+    deleting.add_argument("run", metavar="RUN", help="a run's id, its name, or PROJECT/NAME")
+    vacuuming = actions.add_parser("vacuum", help="give free space back to the disk")
+    vacuuming.add_argument("--full", action="store_true", help="write all anew, while others wait")
     for action in actions.choices.values():
         add_database_flags(action)
 
@@ -51,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     with on_database(arguments, migrate=migrate, make=make) as (engine, settings):
         try:
             return _ACTIONS[arguments.action](arguments, engine, settings)
-        except (BackupError, MoveError) as error:
+        except (BackupError, MoveError, WhichRunError) as error:
             return refuse(str(error))
 
 
@@ -101,12 +112,41 @@ def _check(_: argparse.Namespace, engine: Engine, __: Settings) -> int:
     return 1 if problems else 0
 
 
+def _thin(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> int:
+    nothing = True
+    apply = not arguments.dry_run
+    for kept in keep(engine, lambda name: settings.project(name).retention, time.time(), apply=apply):
+        nothing = False
+        would = "" if apply or kept.problem else "would be: "
+        print(f"{kept.due.public_id}  {kept.due.project}/{kept.due.name}: {would}{kept.said}")
+    if nothing:
+        print("nothing to do: no run has been quiet for longer than retention settings allow")
+    return 0
+
+
+def _delete(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
+    one = named(engine, arguments.run)
+    delete_run(engine, one.id, time.time())
+    purge(engine)
+    print(f"{one} is deleted, with everything that belonged to it")
+    return 0
+
+
+def _vacuum(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
+    sizes = vacuum(engine, full=arguments.full)
+    print(f"{sizes.before} bytes before, {sizes.after} after")
+    return 0
+
+
 _ACTIONS: Mapping[str, Action] = {
     "upgrade": _upgrade,
     "backup": _back_up,
     "restore": _restore,
     "move": _move,
     "check": _check,
+    "thin": _thin,
+    "delete": _delete,
+    "vacuum": _vacuum,
 }
 
 

@@ -34,7 +34,7 @@ _PLACE = 200  # characters
 # made once: composing a statement costs as much as running it
 _REVISIONS = (
     select(Run.id, Run.revision)
-    .where(Run.id.in_(bindparam("runs", expanding=True)))
+    .where(Run.id.in_(bindparam("runs", expanding=True)), Run.deleted_at.is_(None))
     .order_by(Run.id)  # two servers lock in one order
     .with_for_update()
 )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.api.conftest import holter, quiet_surroundings
+from tests.api.conftest import holter, quiet_surroundings, serve
 
-__all__ = ["holter", "quiet_surroundings"]
+__all__ = ["holter", "quiet_surroundings", "serve"]
