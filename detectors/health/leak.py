@@ -220,7 +220,10 @@ def _over(least: FloatArray) -> tuple[int, int] | None:
     if len(least) >= begin + _BLOCKS:
         later = sliding_window_view(least[begin:], _BLOCKS)
         slow = np.flatnonzero(later[:, -1] - later[:, 0] < _STOPPED * slope * (_BLOCKS - 1))
-        ends += [(begin + int(slow[0]), begin + int(slow[0]) + _BLOCKS - 1)] if len(slow) else []
+        if len(slow):
+            inside, first = later[slow[0]], begin + int(slow[0])
+            rest = int(np.argmax(inside >= np.median(inside[_BLOCKS // 2 :]) - slope / 2))
+            ends.append((first + rest, first + _BLOCKS - 1))
     return min(ends, key=lambda one: one[1], default=None)
 
 

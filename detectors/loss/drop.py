@@ -105,8 +105,8 @@ def _means(blocks: FloatArray, scale: int) -> FloatArray:
     """Means of so many blocks up to each [blocks - scale + 1]."""
     if len(blocks) < scale:
         return np.empty(0)
-    total = np.concatenate(([0.0], np.cumsum(blocks)))
-    means: FloatArray = (total[scale:] - total[:-scale]) / scale
+    # not by differences of sums: one huge value would leave nothing of all others
+    means: FloatArray = sliding_window_view(blocks, scale).mean(axis=1)
     return means
 
 
@@ -131,17 +131,18 @@ def _at_scale(
     if len(means) <= behind:
         return
     long_before, before, after = means[:-behind], means[2 * scale : -2 * scale], means[behind:]
+    count = len(after)
     trend = np.maximum(long_before - before, 0.0)
     fall = before - after - _TREND * trend
     noise = _noise(means[2 * scale :] - means[: -2 * scale])[2 * scale :]
     ever = np.minimum(np.minimum.accumulate(means)[2 * scale : -2 * scale], lowest)
     half = _means(blocks, max(scale // 2, 1))
     early_half, late_half = half[behind:], half[behind + scale - max(scale // 2, 1) :]
-    count = len(after)
     with np.errstate(invalid="ignore"):
         found = fall * sensitivity > np.maximum(_ASKED * noise, _SHARE * np.abs(before))
     found &= after < ever - 0.5 * fall
-    found &= np.abs(early_half[:count] - late_half[:count]) < _RESTLESS * fall + noise
+    found &= _means(blocks, _SCALES[0])[-count:] < (before + after) / 2
+    found &= np.abs(early_half[:count] - late_half[:count]) < _RESTLESS * fall
     for at in np.flatnonzero(found).tolist():
         end = at + behind + scale - 1
         start, bottom = _edges(blocks[at + 2 * scale : end + 1], float(before[at]), float(after[at]))

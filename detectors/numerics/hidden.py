@@ -22,8 +22,8 @@ _KNOWN, _MEMORY, _RECENT = 64, 1024, 128
 _FEWEST_SAME, _FEWEST_ZERO, _FEWEST_SKIPPED = 4, 3, 3
 _DIFFERENT = 32
 """Values that must differ among the recent ones: a log with few digits repeats itself."""
-_CLEAR_OF_ZERO = 8.0
-"""Noise that a level is above zero before a zero is out of place there."""
+_CLEAR_OF_ZERO, _NEAR_ZERO = 8.0, 0.1
+"""A zero is out of place where the level is so many times its noise above it, or nothing came so near it."""
 _HUGE = 1e12
 _SEARCH_STEPS = 100
 """Steps of an attempt in which loss scaling looks for its scale, and skips."""
@@ -133,7 +133,8 @@ def _is_coarse(past: FloatArray) -> bool:
 def _clear_of_zero(past: FloatArray) -> bool:
     level = float(np.median(past[-16:]))
     noise = 1.4826 * float(np.median(np.abs(np.diff(past)))) / 2**0.5
-    return abs(level) > _CLEAR_OF_ZERO * noise and level != 0
+    never_near = float(np.abs(past).min()) > _NEAR_ZERO * abs(level)
+    return level != 0 and (abs(level) > _CLEAR_OF_ZERO * noise or never_near)
 
 
 def _trace(
@@ -222,7 +223,7 @@ def _finding(event: list[_Trace]) -> Finding:
         ),
         evidence={
             "value": told.value,
-            "points": sum(one.points for one in event if one.series is told.series),
+            "points": sum(one.points for one in event if (one.series, one.how) == (told.series, told.how)),
             "before": told.before,
             "how": told.how,
             "good_step": told.good,

@@ -67,6 +67,9 @@ def eventful_runs() -> dict[str, RunData]:
     waits = 2.0 * np.arange(n)
     waits[1000:] += 7200
     return {
+        "numbers": overflows(rng, n),
+        "data": other_data(rng, n),
+        "machines": failing_machines(rng, n),
         "spikes": run(series("loss", spiky)),
         "slow": run(series("tokens_per_s", slow, **clock(slow)), series("step_time", 1e5 / slow)),
         "drifting": run(series("tokens_per_s", drifting, **clock(drifting))),
@@ -74,6 +77,43 @@ def eventful_runs() -> dict[str, RunData]:
         "ranks": run(*ranks, series("step_time", 1.0 / slow)),
         "silence": run(series("loss", loss_curve(rng, n), time=1.7e9 + waits)),
     }
+
+
+def overflows(rng: np.random.Generator, n: int) -> RunData:
+    """Gradients overflow and the loss scale collapses; later a logger hides NaN."""
+    loss, norm, scale = loss_curve(rng, n), np.exp(rng.normal(0, 0.2, n)), np.full(n, 2.0**16)
+    norm[1000:1008] = np.inf
+    scale[1001:1500] = np.exp2(np.maximum(16.0 - np.arange(1, 500), 9))
+    loss[2000:2060], loss[2500:2520], norm[2700:2720] = 0.0, loss[2499], 0.0
+    return run(series("loss", loss), series("grad_norm", norm), series("loss_scale", scale))
+
+
+def other_data(rng: np.random.Generator, n: int) -> RunData:
+    """The shares of two datasets change, come back and change again with a restart; both learn something."""
+    at = np.arange(n)
+    shares = np.where((at >= 900) & (at < 1600) | (at >= 2400), 0.8, 0.2)
+    learnt = 1 - 0.3 / (1 + np.exp(-(at - 2000) / 10.0))
+    losses = [level * (1 + 0.02 * rng.normal(0, 1, n)) * learnt for level in (1.8, 3.0)]
+    where = {"attempt": (at >= 2400).astype(int)}
+    total = (1 - shares) * losses[0] + shares * losses[1]
+    both = [series(f"loss/{name}", one, **where) for name, one in zip("ab", losses, strict=True)]
+    return run(series("loss", total, **where), *both)
+
+
+def failing_machines(rng: np.random.Generator, n: int) -> RunData:
+    """Memory leaks until a restart, a GPU reports faults, a rank falls out of step for a while."""
+    at = np.arange(n)
+    where = {"step": at * 10, "attempt": (at >= 2400).astype(int)}
+    memory = 30 + 2e-3 * np.minimum(at, 1500) + 0.02 * rng.normal(0, 1, n)
+    number = 40.0 * at[:, None] + rng.integers(0, 2, (n, 4))
+    number[700:720] = number[700].max()
+    number[700:720, 2] -= 1
+    return run(
+        series("memory(GiB)", memory, **where),
+        series("xid", np.where(at < 1200, 0, 79), **where),
+        series("loss", loss_curve(rng, n), **where),
+        *(series("coll_sn", number[:, rank], rank=rank, **where) for rank in range(4)),
+    )
 
 
 EVENTFUL = eventful_runs()

@@ -1,0 +1,93 @@
+"""Faults that GPUs report, and ranks that part: each named, with what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holter.detectors.health.gpu import GpuFault
+from holter.detectors.ranks.desync import Desync
+from holter.types import Finding, Series
+from tests.detectors.curves import run, series
+
+N = 300
+
+
+def faults(*all_series: Series) -> list[Finding]:
+    return list(GpuFault().detect(run(*all_series)))
+
+
+class TestGpuFaults:
+    def test_an_xid_is_named_with_its_gpu_and_what_it_means(self) -> None:
+        code = np.where(np.arange(N) < 120, 0, 79)
+        (finding,) = faults(series("xid", code, gpu=3, host="n17"))
+        assert (finding.start_step, finding.severity, finding.end_step) == (120, "critical", None)
+        assert "fallen off the bus" in finding.summary
+        assert "host n17" in finding.advice
+
+    def test_an_error_of_the_program_is_less_serious(self) -> None:
+        (finding,) = faults(series("DCGM_FI_DEV_XID_ERRORS", np.where(np.arange(N) < 120, 0, 31)))
+        assert finding.severity == "warning"
+
+    def test_what_stood_there_before_is_not_of_this_attempt(self) -> None:
+        assert faults(series("xid", np.full(N, 79)), series("ecc_errors_uncorrected", np.full(N, 4))) == []
+
+    def test_a_count_that_rises_is_one_finding_with_how_much(self) -> None:
+        count = np.searchsorted([100, 101, 200], np.arange(N), side="right")
+        (finding,) = faults(series("ecc_errors_uncorrected", count, gpu=0))
+        assert (finding.start_step, finding.evidence["count"]) == (100, 3)
+
+    def test_a_restart_ends_it(self) -> None:
+        count = np.where(np.arange(N) < 100, 0, 1)
+        attempt = (np.arange(N) >= 200).astype(int)
+        (finding,) = faults(series("ecc_errors_uncorrected", count, attempt=attempt))
+        assert finding.end_step == 199
+
+
+def numbers(ranks: int = 8, *, seed: int = 0, skew: int = 2) -> np.ndarray:
+    """Sequence numbers [rows, ranks]: forty collectives a step, asked for at slightly different moments."""
+    rng = np.random.default_rng(seed)
+    return 40 * np.arange(N)[:, None] + rng.integers(0, skew + 1, (N, ranks))
+
+
+def desync(value: np.ndarray, **where: object) -> list[Finding]:
+    each = [series("coll_sn", value[:, rank], rank=rank, **where) for rank in range(value.shape[1])]  # type: ignore[arg-type]
+    return list(Desync().detect(run(*each)))
+
+
+class TestDesync:
+    def test_ranks_that_are_asked_at_other_moments_are_in_step(self) -> None:
+        assert desync(numbers()) == []
+
+    @pytest.mark.parametrize("behind", [-1, 1])
+    def test_the_rank_that_differs_when_all_stand_is_named(self, behind: int) -> None:
+        value = numbers()
+        value[200:] = value[200].max()
+        value[200:, 5] += behind
+        (finding,) = desync(value)
+        assert finding.labels == (("rank", "5"),)
+        assert (finding.start_step, finding.detected_step) == (200, 203)
+        assert finding.severity == "critical"
+
+    def test_a_rank_that_has_stopped_while_the_others_go_on_is_named(self) -> None:
+        value = numbers()
+        value[200:, 2] = value[200, 2]
+        (finding,) = desync(value)
+        assert finding.labels == (("rank", "2"),)
+
+    def test_a_pause_in_which_all_stand_at_one_number_is_none(self) -> None:
+        value = numbers(skew=0)
+        value[200:230] = value[200]
+        assert desync(value) == []
+
+    def test_stages_that_count_other_collectives_may_pause(self) -> None:
+        value = numbers(skew=0) * np.where(np.arange(8) < 3, 1, 2)
+        value[200:230] = value[200]
+        assert desync(value) == []
+
+    def test_it_is_over_when_they_go_on(self) -> None:
+        value = numbers()
+        value[200:220] = value[200].max()
+        value[200:220, 5] -= 1
+        (finding,) = desync(value)
+        assert (finding.end_step, finding.severity) == (220, "warning")

@@ -1,0 +1,105 @@
+"""What several detectors see of one event is one finding, with the name of its cause."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holter.detectors import find, fingerprint
+from holter.types import Finding, RunData
+from tests.detectors.curves import loss_curve, run, series, until
+
+N = 4000
+T = np.arange(N)
+
+
+def loss(seed: int = 0) -> np.ndarray:
+    return loss_curve(np.random.default_rng(seed), N)
+
+
+def one(data: RunData) -> Finding:
+    (finding,) = find(data)
+    return finding
+
+
+def overflowing(*, loss_too: bool) -> RunData:
+    """Gradients that overflow from step 2000 on, and a loss scale that is halved each time."""
+    norm, curve = np.exp(np.random.default_rng(1).normal(0, 0.2, N)), loss()
+    scale = np.full(N, 2.0**16)
+    norm[2000:2008] = np.inf
+    scale[2001:] = np.exp2(np.maximum(16.0 - np.arange(1, N - 2000), 8))
+    if loss_too:
+        curve[2000:2008] = np.nan
+    return run(series("loss", curve), series("grad_norm", norm), series("loss_scale", scale))
+
+
+def test_gradients_that_overflow_while_the_scale_collapses_are_the_collapse() -> None:
+    data = overflowing(loss_too=False)
+    finding = one(data)
+    assert (finding.kind, finding.metric, finding.start_step) == ("loss_scale_collapse", "grad_norm", 2000)
+    assert finding.evidence["also"] == ["nonfinite of grad_norm at step 2000"]
+
+
+def test_a_loss_that_is_nan_makes_the_scale_collapse_and_keeps_its_name() -> None:
+    finding = one(overflowing(loss_too=True))
+    assert (finding.kind, finding.metric, finding.start_step) == ("nonfinite", "loss", 2000)
+    assert finding.evidence["also"] == ["loss_scale_collapse of loss_scale at step 2001"]
+
+
+def test_a_finding_is_recognised_under_its_new_name() -> None:
+    data = overflowing(loss_too=False)
+    finding = one(data)
+    early = one(until(data, 0, finding.detected_step))
+    assert early.kind == "nonfinite"
+    assert fingerprint(early) == fingerprint(finding)
+
+
+def test_a_curve_that_comes_back_from_zero_did_not_spike() -> None:
+    curve = loss()
+    curve[2000:2200] = 0.0
+    finding = one(run(series("loss", curve)))
+    assert (finding.kind, finding.start_step, finding.end_step) == ("hidden_nonfinite", 2000, 2200)
+
+
+def test_an_absurd_value_is_no_spike_beside() -> None:
+    curve = loss()
+    curve[2000:2010] = 3e38
+    assert one(run(series("loss", curve))).kind == "hidden_nonfinite"
+
+
+def test_a_restart_that_brought_other_data_is_told_as_what_the_restart_did() -> None:
+    rng = np.random.default_rng(0)
+    attempt, shares = (T >= 2000).astype(int), np.where(T < 2000, 0.2, 0.8)
+    losses = np.array([[1.8], [3.2]]) * (1 + 0.02 * rng.normal(0, 1, (2, N)))
+    total = (1 - shares) * losses[0] + shares * losses[1]
+    data = run(
+        series("loss", total, attempt=attempt),
+        series("loss/a", losses[0], attempt=attempt),
+        series("loss/b", losses[1], attempt=attempt),
+    )
+    finding = one(data)
+    assert (finding.kind, finding.attempt, finding.start_step) == ("resume_artifact", 1, 2000)
+    assert any(said.startswith("mixture_shift") for said in finding.evidence["also"])
+
+
+def test_a_hang_that_ranks_explain_is_no_second_silence() -> None:
+    rows = 300
+    number = 40.0 * np.arange(rows)[:, None] + np.zeros((rows, 4))
+    number[290:] = number[290]
+    number[290:, 2] -= 1
+    ranks = [series("coll_sn", number[:, rank], rank=rank) for rank in range(4)]
+    curve = series("loss", loss()[:290])
+    end = float(ranks[0].time[-1])
+    data = run(curve, *ranks, now=end + 7200)
+    finding = one(data)
+    assert (finding.kind, dict(finding.labels)["rank"]) == ("desync", "2")
+    assert any(said.startswith("stall") for said in finding.evidence["also"])
+
+
+def test_events_far_from_each_other_stay_two() -> None:
+    curve, scale = loss(), np.full(N, 2.0**16)
+    curve[1000:1020] += 4.0
+    scale[3000:] = 2.0**10
+    assert [found.kind for found in find(run(series("loss", curve), series("loss_scale", scale)))] == [
+        "spike_fast",
+        "loss_scale_collapse",
+    ]
