@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from holter.server.intake.forms import Where
 
+MSGPACK = "application/msgpack"
 _logger = logging.getLogger(__name__)
 
 
@@ -26,6 +27,16 @@ class Answer(Response):
     def render(self, content: Any) -> bytes:
         """Encode; numbers and strings only, no numpy."""
         return msgspec.json.encode(content)
+
+
+class Packed(Answer):
+    """The same as msgpack."""
+
+    media_type = MSGPACK
+
+    def render(self, content: Any) -> bytes:
+        """Encode; bytes are buffers of numbers."""
+        return msgspec.msgpack.encode(content)
 
 
 class Problem(BaseModel):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
+from numpy.typing import NDArray
 
-from holter.server.api.answers import Answer, Problem, number, refused_fields
+from holter.server.api.answers import MSGPACK, Answer, Packed, Problem, number, refused_fields
 from holter.server.api.shapes import ChartData
 from holter.server.intake.forms import STEP_LIMIT
 from holter.server.parts import OfServer
@@ -24,11 +26,12 @@ router = APIRouter(tags=["runs"])
 @router.get(
     "/runs/{run_id}/data",
     responses={
-        200: {"model": ChartData},
+        200: {"model": ChartData, "content": {MSGPACK: {"schema": {"type": "string", "format": "binary"}}}},
         404: {"model": Problem, "description": "There is no such run"},
     },
 )
 def chart_data(
+    request: Request,
     run_id: str,
     parts: OfServer,
     metric: Annotated[list[str], Query(min_length=1, description="Once for each metric wanted")],
@@ -41,7 +44,8 @@ def chart_data(
 ) -> Answer:
     """Series over a range of steps. Every minimum and maximum is among the points or in the band.
 
-    Without `labels`, all series of a metric; metrics that the run does not have are left out.
+    Without `labels`, all series of a metric; metrics that the run does not have are left out. With
+    `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
     """
     wanted = _labels(labels)
     if isinstance(wanted, str):
@@ -55,16 +59,28 @@ def chart_data(
         return refused_fields([(("query", "metric"), reason)])
     drawn = parts.store.chart(internal, keys, from_step=from_step, to_step=to_step, points=points)
     attempts = parts.store.attempts(internal)
-    return Answer(
-        {
-            "run_id": run_id,
-            "attempts": [
-                {"number": one.number, "first_step": one.first_step, "last_step": one.last_step}
-                for one in attempts
-            ],
-            "series": [_series(one) for one in drawn],
-        }
-    )
+    binary = MSGPACK in request.headers.get("accept", "")
+    column = _buffer if binary else _list
+    content = {
+        "run_id": run_id,
+        "attempts": [
+            {"number": one.number, "first_step": one.first_step, "last_step": one.last_step}
+            for one in attempts
+        ],
+        "series": [_series(one, column) for one in drawn],
+    }
+    answer = Packed(content) if binary else Answer(content)
+    answer.headers["Vary"] = "Accept"
+    return answer
+
+
+def _list(column: NDArray[Any]) -> Any:
+    return column.tolist()
+
+
+def _buffer(column: NDArray[Any]) -> Any:
+    """64 bits each, little-endian: whole numbers for steps, floats for the rest."""
+    return column.astype("<i8" if column.dtype.kind == "i" else "<f8", copy=False).tobytes()
 
 
 def _labels(text: str | None) -> Labels | str | None:
@@ -80,13 +96,13 @@ def _labels(text: str | None) -> Labels | str | None:
     return found
 
 
-def _series(one: ChartSeries) -> dict[str, Any]:
+def _series(one: ChartSeries, column: Callable[[NDArray[Any]], Any]) -> dict[str, Any]:
     return {
         "metric": one.key.metric,
         "labels": dict(one.key.labels),
         "count": one.count,
         "reduced": one.reduced,
-        "segments": [_segment(segment) for segment in one.segments],
+        "segments": [_segment(segment, column) for segment in one.segments],
         "nonfinite": [
             {"attempt": int(attempt), "step": int(step), "value": number(float(value))}
             for attempt, step, value in one.nonfinite
@@ -96,19 +112,14 @@ def _series(one: ChartSeries) -> dict[str, Any]:
     }
 
 
-def _segment(segment: Segment) -> dict[str, Any]:
+def _segment(segment: Segment, column: Callable[[NDArray[Any]], Any]) -> dict[str, Any]:
     band = segment.band
     return {
         "attempt": segment.attempt,
         "ghost": segment.ghost,
-        "step": segment.step.tolist(),
-        "time": segment.time.tolist(),
-        "value": segment.value.tolist(),
+        "step": column(segment.step),
+        "time": column(segment.time),
+        "value": column(segment.value),
         "band": band
-        and {
-            "step": band.step.tolist(),
-            "minimum": band.minimum.tolist(),
-            "maximum": band.maximum.tolist(),
-            "mean": band.mean.tolist(),
-        },
+        and {name: column(getattr(band, name)) for name in ("step", "minimum", "maximum", "mean")},
     }

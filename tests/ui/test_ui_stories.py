@@ -7,6 +7,7 @@ import re
 import sqlite3
 import time
 
+import msgspec
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -117,7 +118,7 @@ def test_a_zoom_fetches_full_resolution_for_every_chart_and_a_double_click_reset
     expect(panel(page, "Loss").locator(".nsewdrag").first).to_be_visible()
     with page.expect_response(lambda answer: "/data?" in answer.url and "from=" in answer.url) as fetched:
         drag(page, "Loss", 0.4, 0.5)
-    series = fetched.value.json()["series"]
+    series = msgspec.msgpack.decode(fetched.value.body())["series"]
     loss = next(one for one in series if one["metric"] == "loss")
     assert not loss["reduced"]
     assert 130 < loss["count"] < 180

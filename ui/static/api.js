@@ -1,6 +1,8 @@
 // @ts-check
 /** Everything that goes over the network: the REST API and the stream of news. No other module fetches. */
 
+import { decode, floats, wholes } from "./msgpack.js";
+
 /** @typedef {import("./types.js").Run} Run */
 /** @typedef {import("./types.js").RunDetail} RunDetail */
 /** @typedef {import("./types.js").Incident} Incident */
@@ -25,11 +27,14 @@ export function whenLoginNeeded(listener) {
 }
 
 /**
- * @param {string} path @param {{ method?: string, body?: unknown, signal?: AbortSignal }} [options]
+ * @param {string} path @param {{ method?: string, body?: unknown, signal?: AbortSignal, accept?: string }} [options]
+ *   `accept`: the answer's bytes are wanted, in this form
  * @returns {Promise<any>}
  */
-async function request(path, { method = "GET", body, signal } = {}) {
-  const headers = body === undefined ? undefined : { "content-type": "application/json" };
+async function request(path, { method = "GET", body, signal, accept } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = accept ? { accept } : {};
+  if (body !== undefined) headers["content-type"] = "application/json";
   const init = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
   let answer;
   try {
@@ -38,6 +43,7 @@ async function request(path, { method = "GET", body, signal } = {}) {
     if (signal?.aborted) throw error;
     throw new ApiError(0, "The server does not answer. Nothing is lost: the page goes on when it is back.");
   }
+  if (answer.ok && accept) return answer.arrayBuffer();
   if (answer.ok) return answer.status === 204 ? null : answer.json();
   if (answer.status === 401 && path !== "/session") needLogin();
   throw new ApiError(answer.status, await reason(answer));
@@ -73,6 +79,24 @@ export const run = (id, signal) => request(`/runs/${encodeURIComponent(id)}`, { 
 export const seriesOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
 
+/** Times; null where the log has no clock. @param {Uint8Array} bytes */
+const clock = (bytes) => floats(bytes).map((time) => (Number.isNaN(time) ? null : time));
+
+/** @param {string} path @param {AbortSignal} [signal] @returns {Promise<import("./types.js").ChartData>} */
+async function charts(path, signal) {
+  const answer = decode(await request(path, { signal, accept: "application/msgpack" }));
+  for (const { segments } of answer.series) {
+    for (const segment of segments) {
+      const { step, time, value, band } = segment;
+      Object.assign(segment, { step: wholes(step), time: clock(time), value: floats(value) });
+      if (band === null) continue;
+      const [minimum, maximum, mean] = [band.minimum, band.maximum, band.mean].map(floats);
+      segment.band = { step: wholes(band.step), minimum, maximum, mean };
+    }
+  }
+  return answer;
+}
+
 /**
  * Curves over a range of steps; the server reduces them to about `points` without losing an extreme.
  * @param {string} id @param {string[]} metrics
@@ -85,7 +109,7 @@ export function data(id, metrics, { from, to, points, labels }, signal) {
   if (from !== null && from !== undefined) query.set("from", String(Math.floor(from)));
   if (to !== null && to !== undefined) query.set("to", String(Math.ceil(to)));
   if (points) query.set("points", String(Math.round(points)));
-  return request(`/runs/${encodeURIComponent(id)}/data?${query}`, { signal });
+  return charts(`/runs/${encodeURIComponent(id)}/data?${query}`, signal);
 }
 
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<Incident[]>} */

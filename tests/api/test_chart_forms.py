@@ -1,0 +1,65 @@
+"""Charts in the binary form say what the JSON says, bit for bit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import httpx
+import msgspec
+import numpy as np
+import pytest
+
+from holter.server.parts import Parts
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+MSGPACK = "application/msgpack"
+
+
+def unpacked(answer: Any) -> Any:
+    """The binary form's buffers as the lists that JSON has."""
+    if isinstance(answer, dict):
+        return {
+            name: np.frombuffer(held, "<i8" if name == "step" else "<f8").tolist()
+            if isinstance(held, bytes)
+            else unpacked(held)
+            for name, held in answer.items()
+        }
+    return [unpacked(one) for one in answer] if isinstance(answer, list) else answer
+
+
+def without_nan(answer: Any) -> Any:
+    """JSON has null where a log has no clock."""
+    if isinstance(answer, dict):
+        return {name: without_nan(held) for name, held in answer.items()}
+    if isinstance(answer, list):
+        return [without_nan(one) for one in answer]
+    return None if isinstance(answer, float) and math.isnan(answer) else answer
+
+
+@pytest.mark.parametrize("points", [10, 1000])
+def test_the_binary_form_says_what_the_json_says(client: httpx.Client, parts: Parts, points: int) -> None:
+    random = np.random.default_rng(1)
+    for attempt, start in enumerate((-(2**52), -(2**52) + 3_000)):
+        steps = start + np.arange(5_000)
+        values = random.normal(size=5_000)
+        values[[7, 99]] = math.nan, -math.inf
+        times = np.where(random.random(5_000) < 0.5, math.nan, steps * 1e-3)
+        columns = (
+            Column(key=SeriesKey("loss", (("rank", "3"),)), values=values),
+            Column(key=SeriesKey("lr"), values=values[:4], rows=np.arange(4)),
+        )
+        batch = Batch(steps=steps, times=times, columns=columns, attempt=str(attempt))
+        parts.store.accept(Delivery(project="p", run="r", writer="w", batch_id=str(attempt), batch=batch))
+        parts.store.compact()
+    run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
+    address, wanted = f"/api/v1/runs/{run_id}/data", {"metric": ["loss", "lr", "absent"], "points": points}
+    plain = client.get(address, params=wanted)
+    packed = client.get(address, params=wanted, headers={"Accept": f"{MSGPACK}, application/json"})
+    assert (plain.headers["content-type"], packed.headers["content-type"]) == ("application/json", MSGPACK)
+    assert plain.headers["vary"] == packed.headers["vary"] == "Accept"
+    binary = without_nan(unpacked(msgspec.msgpack.decode(packed.content)))
+    assert binary == plain.json()
+    assert len(packed.content) < len(plain.content)
+    refused = client.get(address, headers={"Accept": MSGPACK})
+    assert (refused.status_code, refused.headers["content-type"]) == (422, "application/json")

@@ -1,0 +1,130 @@
+"""What is remembered for readers is what a reader without memory finds, whoever wrote meanwhile."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from holter.server.database import reading, writing
+from holter.server.store import Store
+from holter.server.store.memory import Memory
+from holter.server.store.snapshot import Snapshot
+from holter.server.store.summary import load, renew
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+KEYS = [SeriesKey("loss"), SeriesKey("lr")]
+NUMBERS = count()
+
+places = st.tuples(
+    st.integers(0, 2),  # attempt
+    st.sampled_from([0, 50, 900, 3_000, 40_000, -70_000]),
+    st.sampled_from([1, 30, 400, 2_500, 35_000]),
+    st.sampled_from([1, 2]),  # every so many steps
+    st.sampled_from([KEYS, KEYS[:1], KEYS[1:]]),
+)
+
+
+def deliver(store: Store, run: str, place: tuple[int, int, int, int, list[SeriesKey]], number: int) -> int:
+    attempt, start, rows, every, keys = place
+    random = np.random.default_rng(number)
+    steps = start + every * np.arange(rows)
+    values = np.where(random.random(rows) < 0.02, np.nan, random.normal(size=rows))
+    columns = tuple(Column(key=key, values=values * (1 + at)) for at, key in enumerate(keys))
+    batch = Batch(steps=steps, times=steps * 0.1 + attempt, columns=columns, attempt=str(attempt))
+    delivery = Delivery(project="p", run=run, writer="w", batch_id=str(number), batch=batch)
+    return store.accept(delivery).run_id
+
+
+def seen(store: Store, run_id: int) -> list[Any]:
+    """Everything that readers are given, as values that can be compared."""
+    found: list[Any] = [
+        sorted(map(repr, store.series(run_id))),
+        sorted(map(repr, store.latest(run_id).items())),
+    ]
+    for key, series in store.read(run_id).items():
+        columns = (series.attempt, series.step, series.time, series.value)
+        found.append((key, *(column.tobytes() for column in columns)))
+    for wanted in ({}, {"from_step": 100, "to_step": 5_000}, {"points": 12}):
+        for drawn in store.chart(run_id, KEYS, **wanted):
+            found.append((drawn.key, drawn.count, repr(drawn.nonfinite), drawn.nonfinite_count))
+            for one in drawn.segments:
+                band = () if one.band is None else (one.band.step, one.band.minimum, one.band.mean)
+                columns = (one.step, one.time, one.value, *band)
+                found.append((one.attempt, one.ghost, *(column.tobytes() for column in columns)))
+    return found
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(st.one_of(places, places, st.sampled_from(["compact", "renew", "restart"])), max_size=10))
+def test_what_is_remembered_is_what_is_stored(engine: Engine, actions: list[Any]) -> None:
+    run = f"run-{next(NUMBERS)}"
+    store, reader = Store(engine), Store(engine)  # the reader hears of nothing, as another server would not
+    store.start()
+    try:
+        run_id = deliver(store, run, (0, 0, 10, 1, KEYS), 0)
+        for number, action in enumerate(actions, start=1):
+            if action == "compact":
+                store.compact(run_id)
+            elif action == "renew":
+                with writing(engine) as connection:
+                    renew(connection, run_id)
+            elif action == "restart":
+                store.close()
+                store = Store(engine)
+                store.start()
+            else:
+                deliver(store, run, action, number)
+            expected = seen(Store(engine), run_id)
+            assert seen(store, run_id) == seen(reader, run_id) == expected
+        assert store.check() == []
+    finally:
+        store.close()
+
+
+def test_a_summary_worked_out_anew_is_what_compaction_kept(store: Store, engine: Engine) -> None:
+    for number, start in enumerate((0, 40_000, 80_000, 20_000)):
+        run_id = deliver(store, "run", (0, start, 35_000, 1, KEYS), number)
+        deliver(store, "run", (1, start, 60, 1, KEYS[:1]), 10 + number)
+        store.compact()
+    with writing(engine) as connection:
+        before = load(Snapshot(connection, run_id))
+        renew(connection, run_id)
+    with reading(engine) as connection:
+        after = load(Snapshot(connection, run_id))
+    assert after.generation == before.generation + 1
+    for kept, found in zip((*before.chunks, *before.log), (*after.chunks, *after.log), strict=True):
+        assert kept.tobytes() == found.tobytes()
+
+
+def test_late_points_go_into_the_chunks_they_belong_to(store: Store) -> None:
+    deliver(store, "run", (0, 0, 35_000, 2, KEYS[:1]), 0)
+    store.compact()
+    deliver(store, "run", (0, 1, 400, 2, KEYS[:1]), 1)
+    run_id = deliver(store, "run", (0, 69_990, 400, 1, KEYS[:1]), 2)
+    (before,) = store.series(run_id)
+    store.compact()
+    (after,) = store.series(run_id)
+    assert before == after
+    assert after.points == 35_000 + 400 + 395
+    assert store.check() == []
+
+
+def test_what_was_not_asked_for_the_longest_time_is_forgotten_first() -> None:
+    memory = Memory(100)
+    memory.put("a", 1, 40)
+    memory.put("b", 2, 40)
+    assert memory.get("a") == 1
+    memory.put("c", 3, 40)
+    assert (memory.get("a"), memory.get("b"), memory.get("c")) == (1, None, 3)
+    memory.put("a", 4, 60)
+    assert memory.get("a") is None, "most of the room is not given to one"
+    assert memory.size == 40

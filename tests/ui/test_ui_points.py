@@ -1,0 +1,82 @@
+"""Points on their way to the page: the binary form, read by the page's own decoder, and drawn as they are."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import Opener, Runs, Server
+
+READ = """async (bytes) => {
+  const { decode } = await import("/msgpack.js");
+  return decode(new Uint8Array(bytes).buffer);
+}"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        False,
+        [0, 1, 127, 128, 255, 256, 65_535, 65_536, 2**32 - 1, 2**32, 2**53],
+        [-1, -32, -33, -128, -129, -32_768, -32_769, -(2**31), -(2**31) - 1, -(2**53)],
+        [0.5, -1e300, 5e-324],
+        ["", "ü" * 15, "x" * 32, "日" * 100, "y" * 70_000],
+        {"": [], "a": {"b": [{}, [1]]}},
+        {str(number): number for number in range(20)},
+        list(range(70_000)),
+    ],
+    ids=lambda value: json.dumps(value)[:24],
+)
+def test_messages_are_read_as_they_were_written(modules: Page, value: Any) -> None:
+    assert modules.evaluate(READ, list(msgspec.msgpack.encode(value))) == value
+
+
+def test_short_floats_and_unknown_forms(modules: Page) -> None:
+    assert modules.evaluate(READ, [0xCA, *struct.pack(">f", 1.5)]) == 1.5
+    with pytest.raises(Exception, match="begins with 193"):
+        modules.evaluate(READ, [0xC1])
+
+
+def test_buffers_are_columns_of_numbers_wherever_they_begin(modules: Page) -> None:
+    steps = [0, 1, -1, 2**31, 2**32, -(2**32), 2**53, -(2**53)]
+    values = [0.1, -0.0, 1e308, 5e-324]
+    message = {
+        "a": "x",
+        "step": np.array(steps, "<i8").tobytes(),
+        "value": np.array(values, "<f8").tobytes(),
+        "none": b"",
+        "long": np.arange(10_000, dtype="<i8").tobytes(),
+    }
+    found = modules.evaluate(
+        """async (bytes) => {
+          const { decode, floats, wholes } = await import("/msgpack.js");
+          const { step, value, none, long } = decode(new Uint8Array(bytes).buffer);
+          return [wholes(step), floats(value), [...wholes(none), ...floats(none)], wholes(long)];
+        }""",
+        list(msgspec.msgpack.encode(message)),
+    )
+    assert found == [steps, values, [], list(range(10_000))]
+
+
+def test_the_page_asks_for_the_binary_form_and_draws_its_points(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    page = open_page("about:blank")
+    with page.expect_response(lambda answer: "/data?" in answer.url) as fetched:
+        page.goto(f"{server.address}/runs/{runs.steady}?from=600&to=1000")
+    assert fetched.value.headers["content-type"] == "application/msgpack"
+    plot = page.get_by_role("region", name="Chart of Loss", exact=True).locator(".plot")
+    expect(plot.locator(".main-svg").first).to_be_visible()
+    drawn = plot.evaluate("node => node.data.map((one) => [one.name, one.x, one.y])")
+    (curve,) = [(x, y) for name, x, y in drawn if name == "loss {}"]
+    answer = server.ask(f"/runs/{runs.steady}/data?metric=loss&from=600&to=1000")
+    whole = answer["series"][0]["segments"][0]
+    assert curve == (whole["step"], whole["value"])
