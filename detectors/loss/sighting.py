@@ -11,16 +11,19 @@ from holter.detectors.loss.baseline import CENTRE, plain_noise
 from holter.detectors.loss.excursion import Excursion, Stretch
 from holter.detectors.loss.recovery import unfollowed
 from holter.detectors.loss.schedule import OtherRates
+from holter.detectors.loss.seams import Seam, Seams
 from holter.types import Series
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sighting:
-    """An excursion with the series and the stretch of points it was seen in."""
+    """An excursion with the series and the stretch of points it was seen in, and where it began with a
+    restart that the log does not tell of, that seam."""
 
     series: Series
     stretch: Stretch
     excursion: Excursion
+    seam: Seam | None = None
 
     def step(self, index: int | None) -> int | None:
         """The step of a point counted from the excursion's start."""
@@ -50,6 +53,22 @@ def is_same(earlier: Sighting, later: Sighting) -> bool:
         return True
     back = earlier.step(earlier.excursion.returns.back)
     return back is not None and later.start_step <= back
+
+
+def with_seams(sightings: Iterable[Sighting], seams: Seams) -> list[Sighting]:
+    """The sightings, where a rise right after a seam is what the restart there did to the loss."""
+    return [_with_seam(one, seams.get(one.excursion.attempt, [])) for one in sightings]
+
+
+def _with_seam(sighting: Sighting, seams: list[Seam]) -> Sighting:
+    excursion, step = sighting.excursion, sighting.stretch.step
+    if excursion.resumed or excursion.explained:
+        return sighting
+    for seam in reversed(seams):
+        since = excursion.start - int(np.searchsorted(step, seam.step))
+        if 0 <= since < seam.reach and seam.seen_step <= sighting.detected_step:
+            return replace(sighting, excursion=replace(excursion, resumed=True), seam=seam)
+    return sighting
 
 
 def with_other_rates(

@@ -16,7 +16,8 @@ from holter.detectors.loss.precursors import Precursors, precursors_of
 from holter.detectors.loss.rollback import rollback_for
 from holter.detectors.loss.schedule import OtherRates, other_rates
 from holter.detectors.loss.scope import dataset_labels, scope_of
-from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates
+from holter.detectors.loss.seams import seams_of
+from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates, with_seams
 from holter.detectors.loss.verdict import KINDS, verdict_on
 from holter.detectors.loss.wording import Story, advice_on, summary_of
 from holter.detectors.tuning import Tuning
@@ -46,15 +47,17 @@ class SpikeDetector:
         rates = other_rates(run)
         believed = precursors_of(run)
         sightings = [
-            *(one for series in by_role[Role.LOSS] for one in self._in(series, believed, rates, 1.0)),
-            *(one for series in datasets for one in self._in(series, believed, rates, _DATASET)),
+            *(one for series in by_role[Role.LOSS] for one in self._in(run, series, believed, rates, 1.0)),
+            *(one for series in datasets for one in self._in(run, series, believed, rates, _DATASET)),
         ]
         # the total first where both spoke at one step
         sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
         total = next(iter(by_role[Role.LOSS]), None)
         yield from self._speak(run, sightings, datasets, total, rates)
 
-    def _in(self, series: Series, believed: Precursors, rates: OtherRates, share: float) -> list[Sighting]:
+    def _in(
+        self, run: RunData, series: Series, believed: Precursors, rates: OtherRates, share: float
+    ) -> list[Sighting]:
         stretches = stretches_of(series.attempt, series.step, series.value)
         by_attempt = {stretch.attempt: stretch for stretch in stretches}
         share *= self.tuning.of(series.key.metric).sensitivity
@@ -65,7 +68,8 @@ class SpikeDetector:
         )
         seen = [Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one) for one in excursions]
         is_total = role_of(series.key) is Role.LOSS
-        return with_other_rates(seen, series, stretches, rates) if is_total else seen
+        seen = with_other_rates(seen, series, stretches, rates) if is_total else seen
+        return with_seams(seen, seams_of(run, series))
 
     def _speak(
         self,
@@ -147,7 +151,8 @@ class SpikeDetector:
             last_step=shown.step(returns.last) or sighting.start_step,
             labels=key.labels,
             down=excursion.down,
-            rate=rates.get(excursion.attempt) if excursion.resumed else None,
+            rate=rates.get(excursion.attempt) if excursion.resumed and shown.seam is None else None,
+            seam=shown.seam,
             rollback=rollback_for(
                 verdict.kind,
                 start_step=sighting.start_step,
@@ -171,6 +176,12 @@ def _evidence(excursion: Excursion, story: Story) -> dict[str, Any]:
         evidence |= {
             "learning_rate_expected": story.rate.expected,
             "learning_rate_found": story.rate.found,
+        }
+    if story.seam is not None:
+        evidence |= {
+            "seam": story.seam.sign,
+            "seam_step": story.seam.step,
+            "seam_size": story.seam.size,
         }
     if excursion.belief != 1.0:
         evidence["belief"] = excursion.belief

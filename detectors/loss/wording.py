@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.detectors.figures import figure
+from holter.detectors.figures import duration, figure
 from holter.detectors.loss.rollback import Rollback
 from holter.detectors.loss.schedule import OtherRate
+from holter.detectors.loss.seams import Seam
 from holter.detectors.loss.verdict import Verdict
 from holter.types import Kind, Labels
 
@@ -26,6 +27,7 @@ class Story:
     down: bool = False
     rate: OtherRate | None = None
     rollback: Rollback | None = None
+    seam: Seam | None = None
 
 
 def summary_of(story: Story) -> str:
@@ -60,7 +62,18 @@ def _resume(story: Story) -> str:
         return f"Loss has been lower than it should since the restart at step {start}: other data, it seems."
     back = "" if story.end_step is None else f" and was back at step {story.end_step:,}"
     moved = f"from {figure(story.baseline)} to {figure(story.peak)}"
+    if story.seam is not None:
+        return f"Loss rose {moved} at step {start}{back}, where {_told_by(story.seam)}: a restart, it seems."
     return f"Loss rose {moved} with the restart at step {start}{back}."
+
+
+def _told_by(seam: Seam) -> str:
+    at = f"{seam.step:,}"
+    if seam.sign == "silence":
+        return f"the log had been silent for {duration(seam.size)} before step {at}"
+    if seam.sign == "gap":
+        return f"{seam.size:,.0f} steps are missing before step {at}"
+    return f"the learning rate began to warm up anew at step {at}"
 
 
 def advice_on(story: Story) -> str:
