@@ -24,6 +24,8 @@ _FROM_THE_START = float(np.log(1.1))
 _NOISE_FLOOR = 0.002
 _EXTREME, _WITHIN, _BY_CHANCE = 6.0, 64, 1e-4
 """Short bursts: so far out, so often within so many rows, that among all peers it is no chance."""
+_UNSEEN = 0.25
+"""Extremes that may have been missed: with none of any other peer, three within 64 rows are told."""
 _PATIENCE, _SAME = 24, 64
 """Rows without slowness until it is over; rows after the end within which it is the same again."""
 
@@ -206,8 +208,8 @@ class Lags:
         self.bursts[rank] = bursts
         self.extremes += 1
         peers = len(self.sum)
-        # how often this happens to anyone, were it but once more than seen without this peer
-        often = (self.extremes - len(bursts) + 1) / ((row + 1) * peers)
+        # how often this happens to anyone, were it a little more than seen without this peer
+        often = (self.extremes - len(bursts) + _UNSEEN) / ((row + 1) * peers)
         behind = self._beyond(row - _WITHIN + 1, row + 1) if row >= _WITHIN else self._beyond(0, row + 1)
         excess = float(np.median(behind[np.array(bursts) - row - 1, rank] - self.usual[rank]))
         if len(bursts) < 3 or excess < _SMALLEST / self.sensitivity:

@@ -11,6 +11,9 @@ from holter.detectors.places import Place
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
+_HOSTS = ("host", "hostname", "node")
+"""Labels that name the machine."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranks:
@@ -34,6 +37,16 @@ class Ranks:
     def place_before(self, row: int) -> Place | None:
         """Where the row before one stands, None where there is none."""
         return (int(self.attempt[row - 1]), int(self.step[row - 1])) if row > 0 else None
+
+
+def host_of(run: RunData, rank: str) -> str | None:
+    """The host of a rank, where a label of any of its series names it."""
+    for key in sorted(run.series):
+        labels = dict(key.labels)
+        host = next((labels[name] for name in _HOSTS if name in labels), None)
+        if host is not None and labels.get("rank") == rank:
+            return host
+    return None
 
 
 def rank_of(key: SeriesKey) -> str | None:

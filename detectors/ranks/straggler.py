@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import rows_upto
 from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
-from holter.detectors.ranks.ranks import Ranks, rank_of, series_by_rank, table_of
+from holter.detectors.ranks.ranks import Ranks, host_of, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.rows import rows_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
@@ -41,17 +41,23 @@ class Straggler:
         timed = series_by_rank(run, Role.COMPUTE_TIME) or series_by_rank(run, Role.STEP_TIME)
         for series in timed:
             same = next((wait for wait in waits if _ranks(wait) == _ranks(series)), [])
-            yield from self._in_ranks(series, same, memory)
+            yield from self._in_ranks(run, series, same, memory)
         if not timed:
             for wait in waits:
-                yield from self._in_ranks(wait, [], memory, turned=True)
+                yield from self._in_ranks(run, wait, [], memory, turned=True)
 
     def _in_ranks(
-        self, series: list[Series], wait: list[Series], memory: Memory, *, turned: bool = False
+        self,
+        run: RunData,
+        series: list[Series],
+        wait: list[Series],
+        memory: Memory,
+        *,
+        turned: bool = False,
     ) -> Iterator[Finding]:
         lags = self._scanned(series, wait, memory, turned=turned)
         for lag in sorted(lags.found, key=lambda one: one.detected.row):
-            yield _finding(series, lag, lags.row, has_waits=bool(wait))
+            yield _with_hosts(_finding(series, lag, lags.row, has_waits=bool(wait)), run)
 
     def _scanned(self, series: list[Series], wait: list[Series], memory: Memory, *, turned: bool) -> Lags:
         metric, both = series[0].key.metric, [*series, *wait]
@@ -117,6 +123,16 @@ def _finding(series: list[Series], lag: Lag, rows: int, *, has_waits: bool) -> F
         advice="Look at this rank's node: clocks, temperature, other processes. Drain it if it stays slow.",
         evidence=evidence,
     )
+
+
+def _with_hosts(finding: Finding, run: RunData) -> Finding:
+    """The finding with the hosts of its ranks, where the log names them."""
+    hosts = [host_of(run, str(rank)) for rank in finding.evidence["ranks"]]
+    known = sorted({host for host in hosts if host is not None})
+    if not known:
+        return finding
+    advice = finding.advice.replace("this rank's node", f"{' and '.join(known)}, where it runs")
+    return replace(finding, advice=advice, evidence={**finding.evidence, "hosts": known})
 
 
 def _number(key: SeriesKey) -> int | str:

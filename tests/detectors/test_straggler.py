@@ -37,6 +37,19 @@ def test_the_others_wait_and_the_culprit_does_not() -> None:
     assert finding.evidence["share_of_step_lost"] == pytest.approx(0.3 / 1.4, abs=0.05)
 
 
+def test_its_host_is_named_where_a_label_of_any_of_its_series_tells() -> None:
+    all_series = times(slow=[(3, 60, 149, 1.3)])
+    all_series += [series("gpu_temp", [40.0], rank=rank, host=f"n{rank // 2}") for rank in range(16)]
+    (finding,) = found(all_series)
+    assert finding.evidence["hosts"] == ["n1"]
+    assert "n1" in finding.advice
+
+
+def test_three_bursts_are_enough_where_no_other_rank_has_any() -> None:
+    (finding,) = found(times(ranks=8, slow=[(2, row, row, 1.12) for row in (60, 77, 90)]))
+    assert finding.detected_step == 90 * 20
+
+
 def test_an_intermittent_straggler_is_one_finding_with_its_duty() -> None:
     bursts = [(5, begin, begin + 3, 1.2) for begin in range(50, 150, 12)]
     (finding,) = found(times(slow=bursts))
