@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from google_crc32c import value as crc32c
+from numpy.typing import NDArray
 
 from holter.types import IntArray
 
@@ -15,7 +16,8 @@ TRAILER = 4
 _WINDOW = 1024 * 1024
 _LONGEST = 2**40  # bytes; beyond it a length is noise
 MASK_DELTA = 0xA282EAD8
-_HEADERS_KEPT = 65_536
+_LONGEST_TABLED = 512  # bytes; longer ones are summed one by one
+_ALL = np.uint32(0xFFFFFFFF)
 
 
 class Records(NamedTuple):
@@ -33,60 +35,105 @@ class Records(NamedTuple):
 
 
 class Walker:
-    """Walks from record to record. Remembers headers seen: the records of a log have few lengths."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, int] = {}
+    """Walks from record to record."""
 
     def walk(self, block: bytes) -> Records:
         """The complete records from the block's first byte on, up to the first that is not, or is damaged."""
-        ends: list[int] = []
-        starts: list[int] = []
-        sums: list[int] = []
-        known, at, size = self._known, 0, len(block)
-        length: int | None
-        damaged = False
-        while True:
-            header = block[at : at + HEADER]
-            length = known.get(header)
-            if length is None:
-                length = self._read_header(header)
-                if length is None:
-                    damaged = len(header) == HEADER
-                    break
-            start = at + HEADER
-            end = start + length
-            if end + TRAILER > size:
-                break
-            sums.append(crc32c(block[start:end]))
-            starts.append(start)
-            ends.append(end)
-            at = end + TRAILER
-        return _verified(block, starts, ends, sums, Records(_NONE, _NONE, at, length, damaged))
-
-    def _read_header(self, header: bytes) -> int | None:
-        length = read_header(header)
-        if length is not None:
-            if len(self._known) >= _HEADERS_KEPT:
-                self._known.clear()
-            self._known[header] = length
-        return length
+        at, length = _chain(block)
+        start, end = at + HEADER, at + HEADER + length
+        wrong = np.flatnonzero(crc32c_of(block, start, end) != _stored(block, end))
+        if len(wrong):
+            bad = int(wrong[0])
+            return Records(start[:bad], end[:bad], int(at[bad]), int(length[bad]), True)
+        stop = int(end[-1]) + TRAILER if len(end) else 0
+        header = block[stop : stop + HEADER]
+        announced = read_header(header)
+        damaged = announced is None and len(header) == HEADER
+        return Records(start, end, stop, announced, damaged)
 
 
-def _verified(block: bytes, starts: list[int], ends: list[int], sums: list[int], rest: Records) -> Records:
-    start, end = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
-    if not len(start):
-        return rest
-    data = np.frombuffer(block, dtype=np.uint8)
-    stored = data[end[:, None] + np.arange(TRAILER)].view("<u4")[:, 0]
-    crc = np.array(sums, dtype=np.uint32)
-    masked = ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(MASK_DELTA)
-    wrong = np.flatnonzero(masked != stored)
-    if not len(wrong):
-        return rest._replace(start=start, end=end)
-    bad = int(wrong[0])
-    stop, length = starts[bad] - HEADER, ends[bad] - starts[bad]
-    return Records(start[:bad], end[:bad], stop, length, True)
+def _chain(block: bytes) -> tuple[IntArray, IntArray]:
+    """Where complete records begin that follow one another from byte 0 on, and how long their data is.
+
+    All headers that stand in the block are found at once, by their zeros and checksums. Mostly each one
+    ends where the next begins; what looks like a header within a record's data does not, and is left out.
+    """
+    found, length = _headers(block)
+    following = found + length + (HEADER + TRAILER)
+    breaks = np.flatnonzero(following[:-1] != found[1:])
+    pieces, at, place = [], 0, 0
+    while place < len(found) and found[place] == at:
+        next_break = int(np.searchsorted(breaks, place))
+        last = int(breaks[next_break]) if next_break < len(breaks) else len(found) - 1
+        pieces.append(np.arange(place, last + 1))
+        at = int(following[last])
+        place = int(np.searchsorted(found, at))
+    chosen = np.concatenate(pieces) if pieces else _NONE
+    chosen = chosen[following[chosen] <= len(block)]
+    return found[chosen], length[chosen]
+
+
+def _headers(block: bytes) -> tuple[IntArray, IntArray]:
+    """Where all headers of records shorter than 16 MiB stand, at any byte, and how long the data is."""
+    if len(block) < HEADER:
+        return _NONE, _NONE
+    zero = np.frombuffer(block, dtype=np.uint8) == 0
+    last = len(block) - HEADER + 1
+    zeros = zero[3 : last + 3] & zero[4 : last + 4]
+    for place in (5, 6, 7):
+        zeros &= zero[place : last + place]
+    found = np.flatnonzero(zeros)
+    length = _numbers(block, "<u4")[found]
+    crc = np.full(len(found), _BEFORE[8], dtype=np.uint32)
+    for place in range(3):
+        crc ^= _TABLES[7 - place][length >> np.uint32(8 * place) & np.uint32(255)]
+    good = _masked(crc) == _stored(block, found + 8)
+    return found[good], length[good].astype(np.int64)
+
+
+def crc32c_of(block: bytes, start: IntArray, end: IntArray) -> NDArray[np.uint32]:
+    """CRC32C, as TFRecord stores it, of bytes [start, end) for all of these at once.
+
+    There are at least eight bytes before each end. What a byte contributes to the checksum depends on
+    nothing but how many bytes follow it, so eight bytes are taken from each end at a time.
+    """
+    length = end - start
+    crc = np.zeros(len(start), dtype=np.uint32)
+    long = np.flatnonzero(length > _LONGEST_TABLED)
+    for at in long.tolist():
+        crc[at] = crc32c(block[start[at] : end[at]])
+    order = np.argsort(-np.minimum(length, _LONGEST_TABLED + 1).astype(np.int16), kind="stable")[len(long) :]
+    ends, left = end[order], length[order]
+    sums = _BEFORE[left]
+    words = _numbers(block, "<u8")
+    for after in range(0, int(left[0]) if len(left) else 0, 8):
+        count = int(np.searchsorted(-left, -after))  # those longer than that
+        word = words[ends[:count] - (after + 8)]
+        short = np.searchsorted(-left[:count], -(after + 8), side="right")  # those with less than eight left
+        surplus = (8 * (8 + after - left[short:count])).astype(np.uint64)
+        word[short:] = word[short:] >> surplus << surplus
+        held = word.view(np.uint8).reshape(-1, 8)
+        for place in range(8):
+            sums[:count] ^= _TABLES[after + 7 - place].take(held[:, place])
+    crc[order] = sums
+    crc[long] = crc[long] ^ _ALL
+    return _masked(crc)
+
+
+def _stored(block: bytes, at: IntArray) -> NDArray[np.uint32]:
+    return _numbers(block, "<u4")[at]
+
+
+def _numbers(block: bytes, dtype: str) -> NDArray[Any]:
+    """The number that stands at each byte."""
+    width = np.dtype(dtype).itemsize
+    return np.ndarray(max(0, len(block) - width + 1), dtype, block, 0, 1)
+
+
+def _masked(crc: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """As TFRecord stores it, of a checksum that is not yet inverted."""
+    crc = crc ^ _ALL
+    return ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(MASK_DELTA)
 
 
 def read_header(header: bytes) -> int | None:
@@ -135,3 +182,23 @@ def only_zeros(stream: BinaryIO, after: int) -> bool:
 
 
 _NONE = np.empty(0, dtype=np.int64)
+
+
+def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """What a byte contributes where n more follow, [n, byte]; the checksum of n zeros, not inverted, [n]."""
+    one = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        one = (one >> np.uint32(1)) ^ np.where(one & np.uint32(1), np.uint32(0x82F63B78), np.uint32(0))
+    tables = np.empty((_LONGEST_TABLED + 8, 256), dtype=np.uint32)
+    before = np.empty(_LONGEST_TABLED + 1, dtype=np.uint32)
+    tables[0], before[0] = one, _ALL
+    for number in range(1, len(tables)):
+        shorter = tables[number - 1]
+        tables[number] = (shorter >> np.uint32(8)) ^ one[shorter & np.uint32(255)]
+    for number in range(1, len(before)):
+        state = before[number - 1]
+        before[number] = (state >> np.uint32(8)) ^ one[state & np.uint32(255)]
+    return tables, before
+
+
+_TABLES, _BEFORE = _tables()

@@ -23,6 +23,7 @@ _START = 1
 
 _UNIT_DIMENSION = bytes((0x12, 0x02, 0x08, 0x01))
 _BFLOAT16 = 14
+_LONGEST_HASHED = 64  # bytes; longer tags are compared one by one
 _HALF_VALUES = 13
 
 # DataType: how one element stands in tensor_content
@@ -57,11 +58,10 @@ class Scalars:
 
 
 class Decoder:
-    """Decodes events; remembers what a tag's first value said about it, and spelt-out tags."""
+    """Decodes events; remembers what a tag's first value said about it."""
 
     def __init__(self, ignored: Iterable[str] = ()) -> None:
         self.ignored = set(ignored)
-        self._plugins: dict[bytes, str] = {}
 
     def decode(self, block: bytes, start: IntArray, end: IntArray, kernels: Kernels | None = None) -> Scalars:
         """The scalars of the events at bytes [start, end) of a block."""
@@ -130,31 +130,27 @@ class Decoder:
             broken[event[tensors.owner[malformed]]] = True
         simple = fields.of(_SIMPLE, FIXED32)
         numbers[simple.owner], scalar[simple.owner] = _gather(data, simple.start, "<f4"), True
-        tags, names = _tags(block, fields.of(_TAG, LENGTH), size)
+        tags, names = _tags(block, data, fields.of(_TAG, LENGTH), size)
         tensor_only = np.zeros(size, dtype=bool)
         tensor_only[tensors.owner] = True
         tensor_only[simple.owner] = False
         if np.any(tensor_only):
-            self._learn(block, fields.of(_METADATA, LENGTH), tags, names, scalar & tensor_only)
+            self._learn(block, data, fields.of(_METADATA, LENGTH), tags, names, scalar & tensor_only)
             foreign = np.array([name in self.ignored for name in names], dtype=bool)
             scalar &= ~(tensor_only & foreign[tags])
         scalar &= ~broken[event]
         return tags, names, numbers, np.flatnonzero(scalar)
 
     def _learn(
-        self, block: bytes, metadata: Fields, tags: IntArray, names: list[str], scalar: NDArray[np.bool_]
+        self, block: bytes, data: Bytes, metadata: Fields, of: IntArray, names: list[str], scalar: Any
     ) -> None:
         """Remember tags that look like scalars but belong to another plugin; a tag's first value says so."""
-        places = zip(metadata.owner.tolist(), metadata.start.tolist(), metadata.end.tolist(), strict=True)
-        for owner, start, end in places:
-            content = block[start:end]
-            plugin = self._plugins.get(content)
-            if plugin is None:
-                plugin = self._plugins[content] = _plugin(content)
-                if len(self._plugins) > 4096:
-                    self._plugins.clear()
-            if plugin not in ("", "scalars") and scalar[owner] and len(self.ignored) < 1000:
-                self.ignored.add(names[tags[owner]])
+        groups, first = _equal(data, metadata.start, metadata.end)
+        spans = zip(metadata.start[first].tolist(), metadata.end[first].tolist(), strict=True)
+        foreign = [_plugin(block[start:end]) not in ("", "scalars") for start, end in spans]
+        for owner in metadata.owner[np.array(foreign, dtype=bool)[groups]].tolist():
+            if scalar[owner] and len(self.ignored) < 1000:
+                self.ignored.add(names[of[owner]])
 
 
 def _merged(scalars: Scalars, others: Scalars, which: IntArray) -> Scalars:
@@ -203,17 +199,44 @@ def _starts(data: Bytes, logs: Fields, broken: NDArray[np.bool_]) -> IntArray:
     return np.unique(logs.owner[status.owner[status.value == _START]])
 
 
-def _tags(block: bytes, tags: Fields, size: int) -> tuple[IntArray, list[str]]:
-    codes: dict[bytes, int] = {b"": 0}
-    found = [
-        codes.setdefault(block[start:end], len(codes))
-        for start, end in zip(tags.start.tolist(), tags.end.tolist(), strict=True)
-    ]
+def _tags(block: bytes, data: Bytes, tags: Fields, size: int) -> tuple[IntArray, list[str]]:
+    """The code of each value's tag, and the tags by their codes; a value without one has the tag ""."""
+    groups, first = _equal(data, tags.start, tags.end)
+    names: dict[str, int] = {"": 0}
+    spans = zip(tags.start[first].tolist(), tags.end[first].tolist(), strict=True)
+    spelt = [names.setdefault(_text(block[start:end]), len(names)) for start, end in spans]
     code = np.zeros(size, dtype=np.int64)
-    code[tags.owner] = found
-    names: dict[str, int] = {}
-    spelt = [names.setdefault(_text(tag), len(names)) for tag in codes]
-    return np.array(spelt, dtype=np.int64)[code], list(names)
+    code[tags.owner] = np.array(spelt, dtype=np.int64)[groups]
+    return code, list(names)
+
+
+def _equal(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    """Numbers that are the same for stretches with the same bytes, and one stretch of each number."""
+    length = end - start
+    if not len(start) or length.max() > _LONGEST_HASHED:
+        return _equal_by_bytes(data, start, end)
+    parts, hashed = [length.astype(np.uint64)], length.astype(np.uint64)
+    for after in range(0, int(length.max()), 8):
+        surplus = (8 * np.clip(8 + after - length, 0, 7)).astype(np.uint64)
+        word = wire.numbers(data, "<u8")[start + np.minimum(after, length)] << surplus
+        parts.append(np.where(length > after, word, np.uint64(0)))
+        hashed = (hashed ^ parts[-1]) * np.uint64(0x9E3779B97F4A7C15)
+        hashed ^= hashed >> np.uint64(32)
+    order = np.argsort(hashed)
+    fresh = np.append(True, np.diff(hashed[order]) != 0)
+    groups, first = np.empty(len(order), dtype=np.int64), order[fresh]
+    groups[order] = np.cumsum(fresh) - 1
+    if all(np.array_equal(part, part[first][groups]) for part in parts):
+        return groups, first
+    return _equal_by_bytes(data, start, end)
+
+
+def _equal_by_bytes(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    known: dict[bytes, int] = {}
+    spans = zip(start.tolist(), end.tolist(), strict=True)
+    groups = [known.setdefault(data[begin:stop].tobytes(), len(known)) for begin, stop in spans]
+    _, first = np.unique(np.array(groups, dtype=np.int64), return_index=True)
+    return np.array(groups, dtype=np.int64), first.astype(np.int64)
 
 
 def _plugin(metadata: bytes) -> str:
@@ -309,6 +332,5 @@ def _bfloat16(words: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _gather(data: Bytes, start: IntArray, dtype: str) -> NDArray[Any]:
-    width = np.dtype(dtype).itemsize
-    taken = data[start[:, None] + np.arange(width)]
-    return np.ascontiguousarray(taken).view(dtype)[:, 0]
+    taken: NDArray[Any] = wire.numbers(data, dtype)[start]
+    return taken

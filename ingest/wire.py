@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,12 @@ def varints(data: Bytes, at: IntArray) -> tuple[Words, IntArray]:
         more = more[byte > _PLAIN]
     after[more] = len(data) - 1
     return value, after
+
+
+def numbers(data: Bytes, dtype: str) -> NDArray[Any]:
+    """The number that begins at each byte, without a copy."""
+    width = np.dtype(dtype).itemsize
+    return np.ndarray(max(0, len(data) - width + 1), dtype, data, 0, 1)
 
 
 def _joined(rounds: list[Fields]) -> Fields:

@@ -21,7 +21,7 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from holter.ingest import compiled
 from holter.ingest.event_file import EventFile
 from holter.ingest.kernels import Kernels, Preparation, no_kernels
-from holter.ingest.records import masked_crc
+from holter.ingest.records import Walker, crc32c_of, masked_crc
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
 DATA = Path(__file__).parents[1] / "data" / "tensorboard"
@@ -153,6 +153,29 @@ def test_any_bytes_in_good_records_are_read_alike(payloads: list[bytes], copies:
 @given(noise=st.binary(max_size=300))
 def test_noise_is_read_alike(noise: bytes, reading: Any) -> None:
     both_tell(noise, reading)
+
+
+def test_checksums_of_many_records_at_once_are_those_of_each() -> None:
+    chance = np.random.default_rng(1)
+    payloads = [chance.bytes(int(size)) for size in (*range(70), *range(500, 530), 511, 512, 513, 5000)]
+    chance.shuffle(payloads)
+    block = b"".join(framed(payload) for payload in payloads)
+    records = Walker().walk(block)
+    assert (records.end - records.start).tolist() == [len(payload) for payload in payloads]
+    assert crc32c_of(block, records.start, records.end).tolist() == [masked_crc(one) for one in payloads]
+
+
+def test_a_record_within_a_record_is_none_of_the_files_own(reading: Any) -> None:
+    inner = record(
+        Event(wall_time=1.5, step=9, summary=Summary(value=[Summary.Value(tag="x", simple_value=1)]))
+    )
+    outer = [record(Event(wall_time=1.5, step=step, file_version="x" + inner.hex())) for step in range(3)]
+    hidden = [framed(b"\x52" + bytes((len(inner),)) + inner) for _ in range(3)]  # field 10: not known
+    plain = record(
+        Event(wall_time=1.5, step=4, summary=Summary(value=[Summary.Value(tag="y", simple_value=2)]))
+    )
+    told = both_tell(b"".join([*outer, *hidden, plain, *hidden]), reading)
+    assert (told.count, told.unreadable) == (1, [])
 
 
 def test_what_writers_usually_write_is_plain() -> None:
