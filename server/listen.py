@@ -13,6 +13,7 @@ import uvicorn
 
 from holter.server.app import application
 from holter.server.parts import Parts
+from holter.server.protocol import Bounded
 
 
 class PortTakenError(OSError):
@@ -39,6 +40,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application(parts),
+                http=Bounded,
                 log_config=None,
                 access_log=False,
                 timeout_keep_alive=75,

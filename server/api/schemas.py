@@ -37,6 +37,7 @@ _HEADER: dict[str, Any] = {
     "labels": {**_LABELS, "description": "labels of every series in the batch"},
     "restarts": {"type": "boolean", "description": "the log marks a new launch at the first row"},
     "config": {"type": "object", "description": "added to the run's configuration"},
+    "finished": {"type": "boolean", "description": "with these points the run has ended"},
 }
 _COLUMNS = {
     "type": "object",
@@ -79,11 +80,19 @@ def _form(name: str, shape: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_ENDED: dict[str, Any] = {
+    "type": "object",
+    "required": ["project", "run", "finished"],
+    "additionalProperties": False,
+    "properties": {**_HEADER, "finished": {"enum": [True], "description": "the run has ended"}},
+}
 INGEST_BODY: dict[str, Any] = {
     "required": True,
     "description": "gzip or zstd with Content-Encoding; the binary form is described in docs/rest.md",
     "content": {
-        "application/json": {"schema": {"oneOf": [_form("columns", _COLUMNS), _form("points", _POINTS)]}},
+        "application/json": {
+            "schema": {"oneOf": [_form("columns", _COLUMNS), _form("points", _POINTS), _ENDED]}
+        },
         "application/msgpack": {"schema": {"type": "string", "format": "binary"}},
     },
 }

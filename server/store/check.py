@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
@@ -11,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from holter.server.models import Chunk, LogEntry, Run, SeriesRow, Timeline
-from holter.server.store import pyramid
+from holter.server.store import check_rows, pyramid
 from holter.server.store.block import Points, decode_entry
 from holter.server.store.chunk import decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
@@ -25,6 +27,16 @@ from holter.server.store.summary import Stored, load, recount
 
 def problems(connection: Connection) -> Iterator[str]:
     """Everything that is wrong, each with the run and the series it belongs to."""
+    try:
+        yield from check_rows.of_file(connection)
+        yield from _of_all(connection)
+    except DatabaseError as error:
+        if isinstance(error, OperationalError):
+            raise  # away, not damaged
+        yield f"the database cannot be read any further: {error.orig}"
+
+
+def _of_all(connection: Connection) -> Iterator[str]:
     runs = select(Run.id, Run.name).where(Run.deleted_at.is_(None))  # the others may be half gone
     for run_id, name in connection.execute(runs.order_by(Run.id)).all():
         for problem in _of_run(connection, run_id):
@@ -35,6 +47,12 @@ def problems(connection: Connection) -> Iterator[str]:
 
 
 def _of_run(connection: Connection, run_id: int) -> Iterator[str]:
+    if unreadable := list(check_rows.of_names(connection, run_id)):
+        yield from unreadable
+        return  # nobody can tell whose points these are
+    yield from check_rows.of_timelines(connection, run_id)
+    yield from check_rows.of_states(connection, run_id)
+    yield from check_rows.of_attempts(connection, run_id)
     series = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run_id)
     names = {row.id: str(key_of(row.metric, row.labels)) for row in connection.execute(series)}
     yield from _of_log(connection, run_id, names)
@@ -66,7 +84,9 @@ def _check_entry(row: Any, names: dict[int, str]) -> None:
 
 
 def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> Iterator[str]:
-    query = select(*Chunk.__table__.columns, Timeline.payload.label("timeline"))
+    query = select(
+        *Chunk.__table__.columns, Timeline.payload.label("timeline"), Timeline.run_id.label("timeline_run")
+    )
     query = query.join(Timeline).join(SeriesRow).where(SeriesRow.run_id == run_id)
     # by timeline: many chunks share one, and not all of them fit into memory
     query = query.order_by(Chunk.timeline_id, Chunk.id)
@@ -74,11 +94,11 @@ def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> It
     for row in _streamed(connection, query):
         if row.timeline_id != current:
             current, steps = row.timeline_id, None
-            try:
+            with suppress(CorruptDataError):  # said of the timeline itself
                 steps, times = decode_timeline(row.timeline)
-            except CorruptDataError as error:
-                yield f"timeline {row.timeline_id}: {error}"
         place = f"series {names[row.series_id]}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
+        if row.timeline_run != run_id:
+            yield f"{place}: its timeline {row.timeline_id} is another run's"
         if steps is None:
             yield f"{place}: its timeline {row.timeline_id} is not readable"
         else:

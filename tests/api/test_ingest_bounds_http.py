@@ -1,0 +1,161 @@
+"""POST /ingest bounds what senders can make it hold, and says what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from typing import Any
+
+import httpx
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+
+from holter.projects import ProjectSettings
+from holter.server.intake.reception import Reception
+from holter.server.parts import Parts
+from holter.settings import Settings
+
+Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+INGEST = "/api/v1/ingest"
+
+
+def body(step: int, *metrics: str, project: str = "p") -> dict[str, Any]:
+    return {"project": project, "run": "r", "columns": {"step": [step], **{name: [1.0] for name in metrics}}}
+
+
+@pytest.fixture
+def limited(sqlite_url: str, serve: Serve) -> Iterator[tuple[httpx.Client, Parts]]:
+    """A server where the project `few` may have 2 series a run, and `slow` 10 points a second."""
+    projects = {
+        "few": ProjectSettings.model_validate({"quota": {"max_series_per_run": 2}}),
+        "slow": ProjectSettings.model_validate(
+            {"quota": {"max_points_per_second": 10, "burst_seconds": 0.1}}
+        ),
+    }
+    with (
+        serve(Settings(database_url=sqlite_url, projects=projects)) as (parts, address),
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        yield client, parts
+
+
+def test_the_answer_names_what_a_quota_keeps_out_and_the_run_shows_it(
+    limited: tuple[httpx.Client, Parts],
+) -> None:
+    client, _ = limited
+    reply = client.post(INGEST, json=body(1, "a", "b", "c", project="few")).json()
+    assert reply["accepted"] == 2
+    [refused] = reply["refused"]
+    assert (refused["metric"], refused["series"]) == ("max_series_per_run", 1)
+    assert "refused" not in client.post(INGEST, json=body(1, "a", "b", "c")).json()
+    run = client.get(f"/api/v1/runs/{reply['run_id']}").json()
+    assert run["unreadable"][0]["reason"] == refused["reason"]
+
+
+def test_a_batch_of_which_nothing_is_left_is_refused_for_good(limited: tuple[httpx.Client, Parts]) -> None:
+    client, _ = limited
+    client.post(INGEST, json=body(1, "a", "b", project="few"))
+    answer = client.post(INGEST, json=body(2, "c", project="few"))
+    assert answer.status_code == 422
+    assert "max_series_per_run" in answer.json()["detail"][0]["msg"]
+
+
+def test_too_many_points_a_second_are_asked_to_come_back(limited: tuple[httpx.Client, Parts]) -> None:
+    client, _ = limited
+    assert client.post(INGEST, json=body(1, *"abcdefghijklmno", project="slow")).status_code == 200
+    answer = client.post(INGEST, json=body(2, "a", project="slow"))
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) >= 1
+    assert client.post(INGEST, json=body(2, "a")).status_code == 200  # nobody else's business
+
+
+def test_a_run_ends_with_its_last_points_or_without_any(limited: tuple[httpx.Client, Parts]) -> None:
+    client, _ = limited
+    for name, last in (("with", body(1, "a") | {"finished": True}), ("without", {"finished": True})):
+        client.post(INGEST, json=body(0, "a") | {"run": name})
+        reply = client.post(INGEST, json={"project": "p"} | last | {"run": name}).json()
+        assert client.get(f"/api/v1/runs/{reply['run_id']}").json()["state"] == "finished"
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_a_table_arrives_bit_by_bit_in_every_compression(
+    client: httpx.Client, coding: str, dtype: str
+) -> None:
+    table = np.random.default_rng(0).normal(size=(50, 3)).astype(f"<{dtype}")
+    raw = msgspec.msgpack.encode(
+        {
+            "project": "p", "run": coding + dtype, "steps": np.arange(50, dtype="<i8").tobytes(),
+            "metrics": ["a", "b", "c"], "values": table.tobytes(), "dtype": dtype,
+        }
+    )  # fmt: skip
+    packed = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor().compress}.get(coding, bytes)(raw)
+    headers = {"Content-Type": "application/msgpack", "Content-Encoding": coding}
+    reply = client.post(INGEST, content=packed, headers=headers).json()
+    for place, metric in enumerate("abc"):
+        data = client.get(f"/api/v1/runs/{reply['run_id']}/data", params={"metric": metric}).json()
+        found = [value for segment in data["series"][0]["segments"] for value in segment["value"]]
+        assert found == table[:, place].astype(float).tolist()
+
+
+def connected(address: str) -> closing[socket.socket]:
+    host, port = address.removeprefix("http://").split(":")
+    return closing(socket.create_connection((host, int(port)), timeout=10))
+
+
+def head(size: int) -> bytes:
+    return (
+        f"POST {INGEST} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {size}\r\n\r\n"
+    ).encode()
+
+
+def test_a_body_that_trickles_in_is_given_up_and_let_go(parts: Parts, server: tuple[Parts, str]) -> None:
+    parts.reception = Reception(parts.store, limit=2**20, patience=0.3)
+    with connected(server[1]) as line:
+        line.sendall(head(1000) + b"{")
+        said = b""
+        while piece := line.recv(4096):  # until the server hangs up
+            said += piece
+        assert said.startswith(b"HTTP/1.1 408")
+    assert parts.reception.room.held == 0
+
+
+def test_bodies_on_their_way_are_bounded_together(parts: Parts, server: tuple[Parts, str]) -> None:
+    parts.reception = Reception(parts.store, limit=2**20, held=2**20, patience=5)
+    with connected(server[1]) as one, connected(server[1]) as other, connected(server[1]) as third:
+        for line in (one, other):
+            line.sendall(head(2**20) + b" " * 1_000_000)
+        end = time.monotonic() + 10
+        while parts.reception.room.held < 2_000_000 and time.monotonic() < end:
+            time.sleep(0.01)
+        third.sendall(head(200_000) + b" " * 200_000)
+        answer = third.recv(4096)
+        assert answer.startswith(b"HTTP/1.1 503")
+        assert b"retry-after" in answer.lower()
+    while parts.reception.room.held and time.monotonic() < end:
+        time.sleep(0.01)
+    assert parts.reception.room.held == 0
+
+
+def send_without_reading(line: socket.socket, request: bytes) -> None:
+    for _ in range(40_000):
+        line.sendall(request)
+
+
+def test_a_client_that_does_not_read_its_answers_holds_nothing(
+    parts: Parts, server: tuple[Parts, str], client: httpx.Client
+) -> None:
+    content = json.dumps(body(1, "a") | {"batch_id": "same"}).encode() + b" " * 5000
+    with connected(server[1]) as line:
+        line.settimeout(0.1)
+        with pytest.raises(TimeoutError):  # the server stops reading before it has remembered much
+            send_without_reading(line, head(len(content)) + content)
+        assert client.post(INGEST, json=body(2, "a")).status_code == 200
+        assert parts.reception.room.held < 2**20

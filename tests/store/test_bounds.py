@@ -1,0 +1,101 @@
+"""Memory is bounded: what the writer remembers of runs, what waits, and which shapes are recognised."""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from holter.projects import QuotaSettings
+from holter.server.database import writing
+from holter.server.intake.room import NoRoomError, Room
+from holter.server.intake.shapes import Shapes
+from holter.server.store.intake import parcel
+from holter.server.store.ledger import Ledger
+from holter.server.store.usage import Usage
+from holter.types import Batch, Delivery, DenseColumns, Labels, Shape
+
+NONE: Labels = ()
+
+
+def delivery(run: int, shape: Shape, step: int = 0) -> Delivery:
+    columns = DenseColumns(shape, np.ones((len(shape.keys), 1)))
+    batch = Batch(steps=np.array([step]), times=np.array([1.0]), columns=columns)
+    return Delivery(project="p", run=f"run-{run}", writer="w", batch_id=str(step), batch=batch)
+
+
+def names(count: int, word: str = "m") -> tuple[str, ...]:
+    return tuple(f"{word}/{number}" for number in range(count))
+
+
+def test_what_is_remembered_of_runs_is_bounded_in_bytes_and_exact_all_the_same(
+    sqlite_engine: Engine,
+) -> None:
+    usage = Usage(sqlite_engine)
+    ledger = Ledger(lambda: 1.0, lambda _: QuotaSettings(), usage, most=2**20)
+    shape = Shapes().find(names(300), NONE)
+    for step in range(2):
+        for run in range(0, 100, 10):
+            group = [parcel(delivery(one, shape, step)) for one in range(run, run + 10)]
+            with writing(sqlite_engine) as connection:
+                receipts, _ = ledger.write(connection, group)
+            assert not any(one.duplicate for one in receipts)
+            assert ledger.held <= 2**20
+    with writing(sqlite_engine) as connection:
+        again, _ = ledger.write(connection, [parcel(delivery(0, shape, 1))])
+    usage.close()
+    assert again[0].duplicate
+
+
+def test_a_run_takes_no_more_memory_than_is_counted_for_it(sqlite_engine: Engine) -> None:
+    usage = Usage(sqlite_engine)
+    ledger = Ledger(lambda: 1.0, lambda _: QuotaSettings(), usage)
+    shape = Shapes().find(names(300), NONE)
+    write = partial(_write, sqlite_engine, ledger, shape)
+    write(range(20))  # what is made once
+    tracemalloc.start()
+    counted, before = ledger.held, tracemalloc.get_traced_memory()[0]
+    write(range(20, 120))
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    usage.close()
+    assert taken <= ledger.held - counted
+    assert (ledger.held - counted) / 100 < 150_000  # 2,000 such runs are remembered at once
+
+
+def _write(engine: Engine, ledger: Ledger, shape: Shape, runs: range) -> None:
+    for run in runs:
+        with writing(engine) as connection:
+            ledger.write(connection, [parcel(delivery(run, shape))])
+
+
+def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
+    shapes = Shapes(most=100_000)
+    first = shapes.find(names(100), NONE)
+    shapes.keep(first)
+    assert shapes.find(names(100), NONE) is first
+    for number in range(50):
+        shapes.keep(shapes.find(names(100, f"word{number}"), NONE))
+        assert shapes.held <= 100_000
+    assert shapes.find(names(100), NONE) is not first
+    assert not shapes.knows(first)
+    shapes.keep(shapes.find(names(10_000), NONE))  # larger than all of it
+    assert shapes.held <= 100_000
+
+
+def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() -> None:
+    room = Room(1000)
+    with room.share() as large:
+        large.grow(5000)
+        with room.share() as other, pytest.raises(NoRoomError):
+            other.grow(1)
+    assert room.held == 0
+    with room.share() as one, room.share() as other:
+        one.grow(600)
+        with pytest.raises(NoRoomError):
+            other.grow(600)
+        other.grow(400)
+    assert room.held == 0
