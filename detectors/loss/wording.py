@@ -59,7 +59,8 @@ def _resume(story: Story) -> str:
         rate = f"{figure(story.rate.expected)} there before, {figure(story.rate.found)} now"
         return f"The restart at step {start} did not take up the learning rate: {rate}."
     if story.down:
-        return f"Loss has been lower than it should since the restart at step {start}: other data, it seems."
+        moved = f"Loss has been lower than it should since the restart at step {start}"
+        return f"{moved}: data seen before, or another mixture; the log does not say which."
     back = "" if story.end_step is None else f" and was back at step {story.end_step:,}"
     moved = f"from {figure(story.baseline)} to {figure(story.peak)}"
     if story.seam is not None:

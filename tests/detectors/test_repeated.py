@@ -69,7 +69,7 @@ def test_the_place_in_the_stream_is_found_exactly(source: int, seed: int) -> Non
 
 def test_it_says_by_how_much_the_loss_reads_too_low() -> None:
     (finding,) = found(training([(0, 1000, 0), (1000, 1600, 0)], low=0.15))
-    assert finding.evidence["under_reported"] == pytest.approx(0.15, abs=0.05)
+    assert finding.evidence["underreported"] == pytest.approx(0.15, abs=0.05)
 
 
 def test_while_it_lasts_it_says_when_unseen_data_will_begin() -> None:
