@@ -177,6 +177,8 @@ def _evidence(excursion: Excursion, story: Story) -> dict[str, Any]:
             "learning_rate_expected": story.rate.expected,
             "learning_rate_found": story.rate.found,
         }
+    if story.down and story.rate is None:
+        evidence["cause"] = "undetermined"
     if story.seam is not None:
         evidence |= {
             "seam": story.seam.sign,
