@@ -1,9 +1,9 @@
 """What numba compiles of reading event files: the walk over records with their checksums, and plain events.
 
-Importing this compiles it, or loads what an earlier process compiled; `python -m holter.ingest.compiled`
-does nothing else. What is not entirely plain is left to the decoder in numpy, so that one place alone
-knows what odd messages mean. Arrays are not passed between compiled functions in the inner loops: numba
-would count references at each call, which takes longer than the work.
+Importing this compiles it, or loads what an earlier process compiled. What is not entirely plain is left
+to the decoder in numpy, so that one place alone knows what odd messages mean. Arrays are not passed
+between compiled functions in the inner loops: numba would count references at each call, which takes
+longer than the work.
 """
 
 from __future__ import annotations

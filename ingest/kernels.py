@@ -86,7 +86,7 @@ class Preparation:
     def _prepare(self) -> None:
         if find_spec("numba") is None:
             return
-        command = [sys.executable, "-m", self._compiled]
+        command = [sys.executable, "-c", f"import os; os.nice(10); import {self._compiled}"]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=_LONGEST_COMPILATION)
             self._kernels = import_module(self._compiled)
