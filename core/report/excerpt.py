@@ -18,6 +18,7 @@ _NARROWEST = 0.6
 class Stretch:
     """Points that a line may join: of one attempt, all of the timeline or all of the ghost branch."""
 
+    attempt: int
     ghost: bool
     step: IntArray
     value: FloatArray
@@ -67,12 +68,14 @@ def between(series: Series, first: int, last: int, *, attempts_to: int | None = 
     attempt, step, value = series.attempt[shown], series.step[shown], series.value[shown]
     ghost = superseded(attempt, step, _spans(series, attempts_to))
     edges = np.flatnonzero((np.diff(attempt) != 0) | (np.diff(ghost) != 0)) + 1
-    parts = zip(np.split(ghost, edges), np.split(step, edges), np.split(value, edges), strict=True)
+    parts = zip(*(np.split(one, edges) for one in (attempt, ghost, step, value)), strict=True)
     return Excerpt(
         key=series.key,
         first_step=int(step.min()) if len(step) else first,
         last_step=int(step.max()) if len(step) else last,
-        stretches=tuple(Stretch(ghost=bool(g[0]), step=s, value=v) for g, s, v in parts if len(s)),
+        stretches=tuple(
+            Stretch(attempt=int(a[0]), ghost=bool(g[0]), step=s, value=v) for a, g, s, v in parts if len(s)
+        ),
     )
 
 

@@ -8,12 +8,19 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from holter.detectors.figures import figure
 from holter.report import Report
 from holter.report.excerpt import around, between, main_series, series_of
 from holter.report.svg import draw
-from holter.report.words import kind, mark, place, verdict
-from holter.types import Finding, Kind, RunData, Series
+from holter.report.words import evidence, kind, mark, place, verdict
+from holter.types import Finding, Kind, RunData, Series, Severity
+
+_LONG = 24
+"""Characters of evidence that fill a line of their own."""
+_MANY = 8
+"""Findings from which on those for information are folded up, and listed first."""
+_LISTED = 6
+"""Findings of a run in the list of runs: the gravest."""
+_WEIGHT = [Severity.CRITICAL.value, Severity.WARNING.value, Severity.INFO.value]
 
 _ENVIRONMENT = Environment(loader=PackageLoader("holter.report", "."), autoescape=True)
 
@@ -21,16 +28,21 @@ _ENVIRONMENT = Environment(loader=PackageLoader("holter.report", "."), autoescap
 def page(reports: Sequence[Report]) -> str:
     """The whole page; needs nothing from anywhere else."""
     title = f"Run {reports[0].run}" if len(reports) == 1 else f"{len(reports)} runs"
-    runs = [
-        {
-            "report": report,
-            "verdict": verdict(report),
-            "curves": list(_curves(report)),
-            "findings": [_finding(report.data, finding) for finding in report.findings],
-        }
-        for report in reports
-    ]
+    runs = [_run(report) for report in reports]
     return _ENVIRONMENT.get_template("page.html").render(title=title, runs=runs)
+
+
+def _run(report: Report) -> dict[str, Any]:
+    findings = [_finding(report.data, finding, number) for number, finding in enumerate(report.findings, 1)]
+    by_weight = sorted(findings, key=lambda one: _WEIGHT.index(one["severity"]))
+    return {
+        "report": report,
+        "verdict": verdict(report),
+        "curves": list(_curves(report)),
+        "findings": findings,
+        "gravest": by_weight[:_LISTED],
+        "many": len(findings) > _MANY,
+    }
 
 
 def _curves(report: Report) -> Iterator[tuple[str, Markup]]:
@@ -45,12 +57,13 @@ def _whole(series: Series) -> Any:
     return between(series, int(series.step.min()), int(series.step.max()))
 
 
-def _finding(run: RunData, finding: Finding) -> dict[str, Any]:
+def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
     series = series_of(run, finding)
     picture = ""
     if series is not None and finding.kind is not Kind.STALL:
         picture = draw(around(series, finding), [finding], title=finding.summary)
     return {
+        "number": number,
         "severity": finding.severity.value,
         "mark": mark(finding),
         "kind": kind(finding),
@@ -59,17 +72,5 @@ def _finding(run: RunData, finding: Finding) -> dict[str, Any]:
         "advice": finding.advice,
         "caption": str(series.key) if series is not None else "",
         "picture": Markup(picture),
-        "evidence": [(name.replace("_", " "), _shown(value)) for name, value in finding.evidence.items()],
+        "evidence": [(name, text, len(text) > _LONG) for name, text in evidence(finding)],
     }
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return figure(value)
-    if isinstance(value, list | tuple):
-        return ", ".join(_shown(one) for one in value)
-    return "not known" if value is None else str(value)

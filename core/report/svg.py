@@ -1,4 +1,7 @@
-"""Curves as inline SVG: a line per stretch, ghosts dashed, incidents as bands, nothing lost to reduction."""
+"""Curves as inline SVG: a line per stretch, ghosts dashed, incidents as bands, nothing lost to reduction.
+
+The picture stretches with the page while its words, which stand around it, keep their size.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ import numpy as np
 
 from holter.detectors.figures import figure
 from holter.report.excerpt import Excerpt, Stretch
-from holter.types import Finding, FloatArray
+from holter.report.words import kind, place
+from holter.types import Finding, FloatArray, IntArray
 
-WIDTH, HEIGHT = 960, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 10, 16, 20
-_COLUMNS = WIDTH - _LEFT - _RIGHT
+WIDTH, HEIGHT = 960, 160
 _FEW = 200
+"""Points that are drawn as dots, too."""
+_NUMBERS = 12
+"""Attempts whose numbers can be read beside each other, on a phone too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,36 +33,65 @@ class Scale:
     high: float
 
     def x(self, step: FloatArray) -> FloatArray:
-        """Pixels from the left."""
+        """Units from the left."""
         span = max(self.last - self.first, 1.0)
-        return _LEFT + np.clip((step - self.first) / span, 0, 1) * _COLUMNS
+        return np.clip((step - self.first) / span, 0, 1) * WIDTH
 
     def y(self, value: FloatArray) -> FloatArray:
-        """Pixels from the top; values outside of the range lie on its edge."""
+        """Units from the top; values outside of the range lie on its edge."""
         share = (np.clip(value, self.low, self.high) / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
-        return HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM)
+        return HEIGHT * (1 - share)
 
 
 def draw(excerpt: Excerpt, findings: Sequence[Finding], *, title: str) -> str:
-    """The excerpt as one `<svg>`, with a band for each finding; empty without finite points."""
+    """The excerpt as a picture with its axes in words; empty without finite points.
+
+    A finding on this series is a band, one on another a bar along the axis.
+    """
     values = np.concatenate([stretch.value for stretch in excerpt.stretches] or [np.empty(0)])
     finite = values[np.isfinite(values)]
     if not len(finite):
         return ""
     low, high = _range(finite)
     scale = Scale(first=float(excerpt.first_step), last=float(excerpt.last_step), low=low, high=high)
-    outside = int(np.sum((finite < low) | (finite > high)))
+    dotted = len(finite) <= _FEW
+    resumes = _resumes(excerpt)
     parts = [
         *(_band(finding, scale, excerpt) for finding in findings),
-        *_grid(scale),
-        *(_line(stretch, scale) for stretch in sorted(excerpt.stretches, key=lambda one: not one.ghost)),
+        *(f'<path class="grid" d="M0 {y}H{WIDTH}"/>' for y in (0, HEIGHT // 2, HEIGHT)),
+        *_ticks(resumes, scale),
+        *(_line(one, scale, dotted) for one in sorted(excerpt.stretches, key=lambda one: not one.ghost)),
         *_not_finite(excerpt, scale),
     ]
+    picture = (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg>'
+    )
+    outside = int(np.sum((finite < low) | (finite > high)))
+    return f'<div class="plot">{_around(picture, scale, resumes, outside)}</div>'
+
+
+def _around(picture: str, scale: Scale, resumes: Sequence[tuple[int, int]], outside: int) -> str:
+    """The picture with three values beside it, three steps below, and the numbers of attempts."""
+    middle = scale.low / 2 + scale.high / 2
+    values = "".join(f"<span>{figure(value)}</span>" for value in (scale.high, middle, scale.low))
+    steps = (scale.first, (scale.first + scale.last) / 2, scale.last)
+    shown = "".join(f"<span>{step:,.0f}</span>" for step in steps)
+    note = ""
     if outside:
         words = "1 point lies" if outside == 1 else f"{outside:,} points lie"
-        parts.append(f'<text class="note" x="{WIDTH - _RIGHT}" y="11">{words} outside of this range</text>')
-    label = escape(title, quote=True)
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
+        note = f'<div class="note">{words} outside of this range</div>'
+    apart = -(-len(resumes) // _NUMBERS)
+    places = [(number, step) for i, (number, step) in enumerate(resumes) if i % max(apart, 1) == 0]
+    numbers = "".join(
+        f'<span style="left:{float(scale.x(np.array([step]))[0]) / WIDTH:.1%}">{number}</span>'
+        for number, step in places
+    )
+    below = f'<div class="resumes">{numbers}</div>' if numbers else ""
+    return (
+        f'{note}<div class="values">{values}</div><div class="picture">{picture}</div>'
+        f'{below}<div class="steps">{shown}</div>'
+    )
 
 
 def _range(finite: FloatArray) -> tuple[float, float]:
@@ -71,22 +105,22 @@ def _range(finite: FloatArray) -> tuple[float, float]:
     return max(low - margin, -1e308), min(high + margin, 1e308)
 
 
-def _line(stretch: Stretch, scale: Scale) -> str:
+def _line(stretch: Stretch, scale: Scale, dotted: bool) -> str:
     known = np.isfinite(stretch.value)
     step, value = stretch.step[known].astype(np.float64), stretch.value[known]
     if not len(step):
         return ""
     kept = _extremes(scale.x(step), value)
-    x, y = scale.x(step[kept]), scale.y(value[kept])
-    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    pairs = list(zip(scale.x(step[kept]).tolist(), scale.y(value[kept]).tolist(), strict=True))
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)
     dots = ""
-    if len(x) <= _FEW and not stretch.ghost:
-        dots = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="1.6"/>' for a, b in zip(x, y, strict=True))
+    if not stretch.ghost and (dotted or len(pairs) == 1):
+        dots = f'<path class="dots" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b in pairs)}"/>'
     return f'<polyline class="{"ghost" if stretch.ghost else "curve"}" points="{points}"/>{dots}'
 
 
-def _extremes(x: FloatArray, value: FloatArray) -> FloatArray:
-    """Which points to draw: of those in one column of pixels the first, the last, the lowest, the highest."""
+def _extremes(x: FloatArray, value: FloatArray) -> IntArray:
+    """Which points to draw: of those in one column the first, the last, the lowest, the highest."""
     column = x.astype(np.int64)
     order = np.lexsort((value, column))
     starts = np.flatnonzero(np.diff(column[order], prepend=-1))
@@ -101,34 +135,30 @@ def _band(finding: Finding, scale: Scale, excerpt: Excerpt) -> str:
         return ""
     end = excerpt.last_step if finding.end_step is None else max(finding.end_step, finding.start_step)
     left, right = scale.x(np.array([finding.start_step, end], dtype=np.float64)).tolist()
-    height = HEIGHT - _TOP - _BOTTOM
+    own = finding.metric == excerpt.key.metric
+    top = 0 if own else HEIGHT - 4
+    onset = f'<path class="onset" d="M{left:.1f} 0V{HEIGHT}"/>' if own else ""
     return (
-        f'<g class="{finding.severity.value}"><rect class="band" x="{left:.1f}" y="{_TOP}" '
-        f'width="{max(right - left, 1.5):.1f}" height="{height}"/>'
-        f'<path class="onset" d="M{left:.1f} {_TOP}v{height}"/></g>'
+        f'<g class="{finding.severity.value}"><title>{kind(finding)}, {place(finding)}</title>'
+        f'<rect class="{"band" if own else "bar"}" x="{left:.1f}" y="{top}" '
+        f'width="{max(right - left, 1.5):.1f}" height="{HEIGHT - top}"/>{onset}</g>'
     )
 
 
-def _grid(scale: Scale) -> list[str]:
-    """Three values and three steps, written as they are."""
-    parts = []
-    for share in (0.0, 0.5, 1.0):
-        value = scale.low * (1 - share) + scale.high * share
-        y = float(scale.y(np.array([value]))[0])
-        parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}h{_COLUMNS}"/>')
-        parts.append(f'<text class="value" x="{_LEFT - 6}" y="{y + 4:.1f}">{figure(value)}</text>')
-        step = scale.first * (1 - share) + scale.last * share
-        x = _LEFT + share * _COLUMNS
-        anchor = ("start", "middle", "end")[int(share * 2)]
-        parts.append(
-            f'<text class="step" x="{x:.1f}" y="{HEIGHT - 5}" text-anchor="{anchor}">{step:,.0f}</text>'
-        )
-    return parts
+def _resumes(excerpt: Excerpt) -> list[tuple[int, int]]:
+    """Each attempt that is in the picture with its first step there; none where there is only one."""
+    first = {one.attempt: int(one.step[0]) for one in reversed(excerpt.stretches)}
+    return sorted(first.items())[1:]
+
+
+def _ticks(resumes: Sequence[tuple[int, int]], scale: Scale) -> list[str]:
+    x = scale.x(np.array([step for _, step in resumes], dtype=np.float64))
+    return [f'<path class="tick" d="M{at} {HEIGHT}v-7"/>' for at in np.unique(x.astype(np.int64)).tolist()]
 
 
 def _not_finite(excerpt: Excerpt, scale: Scale) -> list[str]:
-    """A mark on the axis at every step (column of pixels) with a NaN or an infinity."""
+    """A mark on the axis at every step (column of the picture) with a NaN or an infinity."""
     steps = [stretch.step[~np.isfinite(stretch.value)] for stretch in excerpt.stretches]
     x = scale.x(np.concatenate(steps).astype(np.float64)) if steps else np.empty(0)
-    y = HEIGHT - _BOTTOM
-    return [f'<path class="broken" d="M{a} {y - 5}v10"/>' for a in np.unique(x.astype(np.int64)).tolist()]
+    y = HEIGHT - 10
+    return [f'<path class="broken" d="M{a} {y}v10"/>' for a in np.unique(x.astype(np.int64)).tolist()]

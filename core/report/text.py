@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from holter.metrics import Role, role_of
@@ -17,8 +16,10 @@ from holter.report.words import kind, mark, place, verdict
 from holter.types import Finding, Kind, RunData, Severity
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_PICTURE = 32
-_WIDEST = 120
+_PICTURE = 28
+_HEAD = 48
+"""Columns before the picture, so that pictures stand below each other."""
+_WIDEST = 100
 
 
 def write(reports: Sequence[Report], console: Console) -> None:
@@ -40,25 +41,21 @@ def _run(report: Report) -> RenderableType:
         "  ",
         (verdict(report), "" if report.findings else "green" if report.points else "dim"),
     )
-    if not report.findings:
-        return Group(head, "")
-    rows = [_row(report.data, finding) for finding in report.findings]
-    return Group(head, *(Padding(row, (0, 0, 1, 2)) for row in rows))
+    return Group(head, *(_finding(report.data, finding) for finding in report.findings), "")
 
 
-def _row(run: RunData, finding: Finding) -> Table:
-    """Left the kind, the place and the picture; right the sentence and what to do."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(width=_PICTURE)
-    table.add_column(ratio=1)
+def _finding(run: RunData, finding: Finding) -> RenderableType:
+    """A line of kind, place and picture; below it the sentence, and what to do."""
     style = _STYLE[finding.severity]
-    headline = Text.assemble((f"{mark(finding)} {kind(finding)}", style))
-    table.add_row(headline, Text(finding.summary))
-    table.add_row(Text(place(finding), style="dim"), Text(finding.advice, style="dim"))
+    line = Text.assemble((f"{mark(finding)} {kind(finding)}", style), "  ", (place(finding), "dim"))
+    below: list[RenderableType] = [Text(finding.summary), Text(finding.advice, style="dim")]
     picture = _picture(run, finding, style)
-    if picture is not None:
-        table.add_row(picture, "")
-    return table
+    if picture is not None and line.cell_len > _HEAD - 2:
+        below.insert(0, picture)
+    elif picture is not None:
+        line.append(" " * (_HEAD - line.cell_len))
+        line.append_text(picture)
+    return Group("", Padding(line, (0, 0, 0, 2)), Padding(Group(*below), (0, 0, 0, 4)))
 
 
 def _picture(run: RunData, finding: Finding, style: str) -> Text | None:

@@ -1,0 +1,122 @@
+"""Reports for people, from one finding to many and over hundreds of attempts."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from holter.detectors import find
+from holter.report import Report, html, text
+from holter.types import Finding, Kind, RunData, Severity
+from tests.detectors.curves import loss_curve, run, series
+
+
+def report(data: RunData, *, findings: list[Finding] | None = None) -> Report:
+    points = sum(map(len, data.series.values()))
+    found = find(data) if findings is None else findings
+    return Report(path="runs/a", run="a", attempts=1, points=points, data=data, findings=found)
+
+
+def spiky(times: int) -> RunData:
+    loss = loss_curve(np.random.default_rng(0), 600 * (times + 2))
+    for i in range(times):
+        loss[900 + 600 * i : 910 + 600 * i + 150 * (i % 2)] += 4.0
+    return run(series("loss", loss))
+
+
+def finding(**said: object) -> Finding:
+    fields: dict[str, object] = {
+        "kind": Kind.SPIKE_SLOW, "metric": "loss", "attempt": 0, "start_step": 500, "detected_step": 503,
+        "severity": Severity.WARNING, "confidence": 0.9, "summary": "Loss rose.", "advice": "Look.",
+    }  # fmt: skip
+    return Finding(**(fields | said))  # type: ignore[arg-type]
+
+
+def printed(one: Report, width: int) -> list[str]:
+    out = io.StringIO()
+    text.write([one], Console(file=out, width=width, highlight=False))
+    return out.getvalue().splitlines()
+
+
+def test_few_findings_are_all_unfolded() -> None:
+    page = html.page([report(spiky(3))])
+    assert page.count("<article") == 3
+    assert "<details>" not in page
+
+
+def test_of_many_findings_there_is_a_list_and_information_is_folded_up() -> None:
+    page = html.page([report(spiky(30))])
+    assert page.count("<article") == 30
+    assert page.count("<details>") == 15
+    links = set(re.findall(r'href="#(finding-1-\d+)"', page))
+    assert links == set(re.findall(r'id="(finding-1-\d+)"', page))
+    assert "30 findings (15 warnings, 15 for information)" in page
+
+
+def test_the_list_of_runs_names_the_gravest_first() -> None:
+    minor = [finding(kind=Kind.SPIKE_FAST, severity=Severity.INFO, start_step=at) for at in range(9)]
+    grave = finding(kind=Kind.NONFINITE, severity=Severity.CRITICAL, start_step=900)
+    data = spiky(1)
+    page = html.page([report(data, findings=[*minor, grave]), report(data, findings=[])])
+    listed = page[page.index('<table class="all">') : page.index("</table>")]
+    assert listed.index("NaN or infinity") < listed.index("fast spike")
+    assert "and 4 more" in listed
+
+
+def test_resumes_are_ticks_of_which_as_many_have_numbers_as_can_be_read() -> None:
+    loss = loss_curve(np.random.default_rng(0), 20_000)
+    attempts = np.repeat(np.arange(200), 100)
+    page = html.page([report(run(series("loss", loss, attempt=attempts)), findings=[])])
+    assert page.count('class="tick"') == 199
+    numbers = re.search(r'<div class="resumes">(.*?)</div>', page)
+    assert numbers is not None
+    assert 8 <= numbers[1].count("<span") <= 12
+    assert 'class="dots"' not in page
+
+
+def test_what_other_series_did_is_a_sentence_and_what_says_nothing_is_left_out() -> None:
+    jump = {"what": "grad_norm", "metric": "gn", "before": 0.8486, "value": 1.2788, "step": 1312}
+    said = finding(evidence={"precursors": [jump], "skip_until": None, "ranks": [1, 2], "none": []})
+    page = html.page([report(spiky(1), findings=[said])])
+    assert "grad norm from 0.849 to 1.28 at step 1,312" in page
+    assert "skip until" not in page
+    assert "<dt>none</dt>" not in page
+    assert "<dd>1, 2</dd>" in page
+
+
+def test_a_finding_is_a_band_on_its_own_curve_and_a_bar_on_others() -> None:
+    data = spiky(1)
+    both = run(*data.series.values(), series("grad_norm", np.ones(1800)))
+    page = html.page([report(both)])
+    assert page.count('class="band"') == 2  # over the whole run, and near by
+    assert page.count('class="bar"') == 1
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_terminal_shows_the_kind_its_place_and_a_picture_in_a_line(width: int) -> None:
+    lines = printed(report(spiky(2)), width)
+    assert max(map(len, lines)) <= width
+    (first,) = (line for line in lines if "fast spike" in line)
+    assert "steps 900 to 910" in first
+    assert any(block in "".join(lines) for block in "▂▃▄▅▆▇█")
+    if width >= 80:
+        assert "█" in first
+
+
+def test_a_line_without_room_has_its_picture_below() -> None:
+    long = finding(kind=Kind.SPIKE_UNRECOVERED, start_step=1_000_000_000, end_step=2_000_000_000, attempt=3)
+    steps = np.arange(1_000_000_000, 1_000_003_000)
+    lines = printed(report(run(series("loss", np.ones(3000), step=steps)), findings=[long]), 80)
+    at = next(i for i, line in enumerate(lines) if "not recovered" in line)
+    assert "▁" not in lines[at]
+    assert "▁" in lines[at + 1]
+
+
+def test_nothing_found_is_one_line() -> None:
+    assert [line for line in printed(report(spiky(0)), 80) if line] == [
+        "a  1 attempt, 1,200 points: nothing found"
+    ]
