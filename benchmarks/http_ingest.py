@@ -28,11 +28,14 @@ import numpy as np
 import psutil
 from sqlalchemy import event
 
+import holter
 from holter.server.database import connect
 from holter.server.listen import Server, bind
 from holter.server.migrate import upgrade
 from holter.server.parts import Parts
+from holter.server.store import Store
 from holter.settings import Settings
+from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
 
 CONNECTIONS = 32
 Found = dict[str, float]
@@ -185,12 +188,77 @@ def one_body(run: str, batch_id: str, step: int, metrics: int, rows: int) -> byt
     )
 
 
+def live(url: str, seconds: float) -> Found:
+    """In process: 2,000 series, one point each a flush, each flush durable before the next (W4)."""
+    engine = connect(url)
+    store = Store(engine)
+    store.start()
+    shape = Shape(SeriesKey(f"metric/{number}") for number in range(2000))
+    waits, began = [], time.perf_counter()
+    nonce = str(time.time_ns())
+    for step in range(500):
+        columns = DenseColumns(shape, VALUES[step : step + 2000].reshape(2000, 1))
+        batch = Batch(steps=np.array([step]), times=np.array([1.7e9 + step]), columns=columns, attempt="0")
+        one = Delivery(project="bench", run=nonce, writer="w", batch_id=f"{nonce}-{step}", batch=batch)
+        flushed = time.perf_counter()
+        store.accept(one)
+        waits.append(time.perf_counter() - flushed)
+    took = time.perf_counter() - began
+    store.close()
+    engine.dispose()
+    waits.sort()
+    return {
+        "M points/s": 500 * 2000 / took / 1e6,
+        "ms a flush, median": waits[250] * 1e3,
+        "ms a flush, 99 %": waits[495] * 1e3,
+    }
+
+
+def client(url: str, *, runs: int, metrics: int, steps: int) -> Found:
+    """From the first call of the client to the acknowledgement of its last point, its spool included."""
+    with served(url) as (port, server), tempfile.TemporaryDirectory() as spool:
+        address = f"http://127.0.0.1:{port}"
+        train(address, spool, "warm", 1, metrics, 10)
+        before = sum(server.cpu_times()[:2])
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(1) as pool:
+            pool.apply(train, (address, spool, "warm too", 1, metrics, 10))
+            took, own = pool.apply(train, (address, spool, str(time.time_ns()), runs, metrics, steps))
+        cost = sum(server.cpu_times()[:2]) - before
+        points = runs * metrics * steps
+        return {
+            "M points/s until acknowledged": points / took / 1e6,
+            "client CPU s a million": own / points * 1e6,
+            "server CPU s a million": cost / points * 1e6,
+        }
+
+
+def train(address: str, spool: str, name: str, runs: int, metrics: int, steps: int) -> tuple[float, float]:
+    """Log rows as a training loop does, run after run; wall and CPU seconds until all are acknowledged."""
+    names = [f"train/metric/{number}" for number in range(metrics)]
+    values = VALUES[:metrics].tolist() if metrics <= len(VALUES) else []
+    rows = [dict(zip(names, [value + step for value in values], strict=True)) for step in range(10)]
+    began, own = time.perf_counter(), time.process_time()
+    for number in range(runs):
+        run = holter.init("bench", f"{name}-{number}", server=address, spool=spool)
+        for step in range(steps):
+            run.log(rows[step % 10], step=step)
+        run.finish()
+    return time.perf_counter() - began, time.process_time() - own
+
+
 MEASUREMENTS = {
     "flushes of 100 metrics x 1 step": lambda url, s: load(url, s, metrics=100, rows=1),
     "flushes of 10 metrics x 10 steps": lambda url, s: load(url, s, metrics=10, rows=10),
     "flushes of 100 metrics x 1 step, +5 ms": lambda url, s: load(url, s, metrics=100, rows=1, delay=0.005),
     "requests of 1,000 points": lambda url, s: load(url, s, metrics=10, rows=100),
     "requests of 10,000 points": lambda url, s: load(url, s, metrics=100, rows=100),
+    "W4, 2,000 series x 1 point, in process": live,
+    "W1, client, 100 metrics x 10,000 steps": lambda url, _: client(url, runs=1, metrics=100, steps=10_000),
+    "W2, client, 10,000 metrics x 100 steps": lambda url, _: client(url, runs=1, metrics=10_000, steps=100),
+    "W3, client, 50 runs x 20 metrics x 1,000 steps": lambda url, _: client(
+        url, runs=50, metrics=20, steps=1000
+    ),
 }
 
 if __name__ == "__main__":

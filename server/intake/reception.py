@@ -63,16 +63,24 @@ class Reception:
         Raises TooLargeError, CompressionError, BodyError, NoRoomError, SlowError, GoneError, TimeoutError,
         and what the store raises.
         """
+        arrived = False
         with self.room.share() as share:
-            body = await self._read(receive, share)
-            reply = self._replies().reply()
-            if coding == "identity" and len(body) < LARGE_BODY:
-                intake = self._send(body, kind, coding, share, reply)
-            else:  # what takes long to unpack must not hold up the others
-                intake = await run_in_threadpool(self._send, body, kind, coding, share, reply)
-            del body
-            async with asyncio.timeout(DURABLE_SECONDS):
-                return Taken(intake, await reply.future)
+            try:
+                async with asyncio.timeout(self._patience) as deadline:
+                    body = await self._read(receive, share)
+                    arrived = True
+                    deadline.reschedule(asyncio.get_running_loop().time() + DURABLE_SECONDS)
+                    reply = self._replies().reply()
+                    if coding == "identity" and len(body) < LARGE_BODY:
+                        intake = self._send(body, kind, coding, share, reply)
+                    else:  # what takes long to unpack must not hold up the others
+                        intake = await run_in_threadpool(self._send, body, kind, coding, share, reply)
+                    del body
+                    return Taken(intake, await reply.future)
+            except TimeoutError:
+                if arrived:
+                    raise
+                raise SlowError(f"the body did not arrive within {self._patience:g} s") from None
 
     def _replies(self) -> Mail:
         if self._mail is None:
@@ -90,18 +98,14 @@ class Reception:
     async def _read(self, receive: Receive, share: Share) -> bytes:
         """The whole body; most come in one piece, and at once."""
         pieces: list[bytes] = []
-        try:
-            async with asyncio.timeout(self._patience):
-                while True:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise GoneError
-                    piece = message.get("body", b"")
-                    if share.size + len(piece) > self._limit:
-                        raise TooLargeError(self._limit)
-                    share.grow(len(piece))
-                    pieces.append(piece)
-                    if not message.get("more_body"):
-                        return b"".join(pieces) if len(pieces) > 1 else piece
-        except TimeoutError:
-            raise SlowError(f"the body did not arrive within {self._patience:g} s") from None
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise GoneError
+            piece = message.get("body", b"")
+            if share.size + len(piece) > self._limit:
+                raise TooLargeError(self._limit)
+            share.grow(len(piece))
+            pieces.append(piece)
+            if not message.get("more_body"):
+                return b"".join(pieces) if len(pieces) > 1 else piece
