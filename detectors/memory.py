@@ -52,6 +52,12 @@ class Trail(Generic[S]):
             self._marks.pop()
         return None
 
+    def before(self, mark: Mark[S]) -> Mark[S] | None:
+        """The mark before one that holds no more, which is forgotten."""
+        while self._marks and self._marks.pop() is not mark:
+            pass
+        return self._marks[-1] if self._marks else None
+
     def keep(self, mark: Mark[S]) -> None:
         """Remember a mark; its rows are no fewer than those of the marks before."""
         if self._marks and self._marks[-1].rows == mark.rows:

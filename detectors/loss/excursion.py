@@ -8,15 +8,16 @@ stay as they were. An attempt that rolls back takes up the history as it was at 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from holter.detectors.loss.baseline import History, Noise
+from holter.detectors.loss.baseline import Fall, History, Noise
 from holter.detectors.loss.evidence import OUTLIER, lone, means, sums
 from holter.detectors.loss.recovery import DRIFT, Return, follow, half_of, rose_slowly, unfollowed
 from holter.detectors.loss.resume import FIRST_POINTS, LR_POINTS, Entry
-from holter.types import FloatArray, IntArray
+from holter.detectors.loss.stretch import Stretch
+from holter.types import FloatArray
 
 _SLOW = 32
 _LOOK_BACK = 512
@@ -52,116 +53,186 @@ class Excursion:
     noise: Noise
     strength: float
     returns: Return
+    fall: Fall = field(default_factory=Fall)
     belief: float = 1.0
     resumed: bool = False
     down: bool = False
     explained: bool = False
 
+    def followed(self, stretch: Stretch) -> Excursion:
+        """As it has gone on by the last point of its attempt."""
+        points = len(stretch.step)
+        if self.returns.confirmed is not None or self.returns.last == points - 1 - self.start:
+            return self
+        if self.down:
+            return replace(self, returns=unfollowed(points))
+        returns = follow(
+            stretch.step[self.start :],
+            stretch.value[self.start :],
+            seen=self.detected - self.start,
+            width=self.width,
+            baseline=self.baseline,
+            fall=self.fall,
+            noise=self.noise,
+        )
+        return replace(self, returns=returns)
+
+
+Belief = Callable[[Stretch, int, int], FloatArray]
+"""What the evidence at the points of a stretch from one to another (not included) is multiplied by."""
+
+
+def _plain(_: Stretch, first: int, after: int) -> FloatArray:
+    return np.ones(after - first)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stretch:
-    """One attempt's points [n] of a series, finite, in the order of their steps."""
+class Standing:
+    """What a scan knows between two pieces: before point `at` of the stretch with a `number`.
 
-    attempt: int
-    step: IntArray
-    value: FloatArray
+    The first `count` of `found` were found by then, and `lasting` is the number of the last that was told.
+    """
 
-    @property
-    def spacing(self) -> IntArray:
-        """Steps since the point before; the first point's is that of the second."""
-        if len(self.step) < 2:
-            return np.ones(len(self.step), dtype=np.int64)
-        apart = np.diff(self.step)
-        spacing: IntArray = np.maximum(np.concatenate((apart[:1], apart)), 1)
-        return spacing
+    number: int
+    at: int
+    history: History
+    entry: Entry | None
+    is_low: bool
+    lasting: int | None
+    found: list[Excursion]
+    count: int
+    doubtful: frozenset[int]
 
-
-def stretches_of(attempt: IntArray, step: IntArray, value: FloatArray) -> list[Stretch]:
-    """A series cut into its attempts, without what is not finite. Huge values are bounded, so that their
-    sums stay finite."""
-    finite = np.isfinite(value)
-    attempt, step, value = attempt[finite], step[finite], np.clip(value[finite], -1e30, 1e30)
-    edges = np.flatnonzero(np.diff(attempt)) + 1
-    return [
-        Stretch(attempt=int(a[0]), step=s, value=v)
-        for a, s, v in zip(
-            np.split(attempt, edges), np.split(step, edges), np.split(value, edges), strict=True
-        )
-        if len(a)
-    ]
-
-
-Belief = Callable[[Stretch], FloatArray]
-
-
-def _plain(stretch: Stretch) -> FloatArray:
-    return np.ones(len(stretch.step))
+    def holds(self, stretches: list[Stretch], doubtful: Collection[int]) -> bool:
+        """Whether a scan may go on from here: attempts that began since take the run up at a later point, or
+        one that is still to be scanned; and those so far began as they were thought to."""
+        if self.doubtful != frozenset(one.attempt for one in stretches[: self.number + 1]) & set(doubtful):
+            return False
+        for number in range(self.number + 1, len(stretches)):
+            first = int(stretches[number].step[0])
+            over = [one for one in stretches[:number] if one.step[0] < first <= one.step[-1]]
+            if not over:
+                continue
+            begun = stretches.index(over[-1])
+            if begun < self.number or (
+                begun == self.number and int(np.searchsorted(over[-1].step, first)) < self.at
+            ):
+                return False
+        return True
 
 
 def excursions_of(
-    stretches: list[Stretch], *, doubtful: Collection[int] = (), belief: Belief = _plain
-) -> Iterator[Excursion]:
+    stretches: list[Stretch],
+    *,
+    doubtful: Collection[int] = (),
+    belief: Belief = _plain,
+    since: Standing | None = None,
+    keep: Callable[[Standing], None] | None = None,
+) -> list[Excursion]:
     """Every excursion of a series, attempt by attempt; `doubtful` attempts began with another setting.
 
-    `belief` gives for each point [n] of a stretch what the evidence there is multiplied by.
+    `since`: where to go on; `keep` is told of every place from which one might.
     """
+    found = [] if since is None else _so_far(stretches, since)
     snapshots: dict[int, History] = {}
     firsts = [int(stretch.step[0]) for stretch in stretches]
     latest = History.empty()
-    for number, stretch in enumerate(stretches):
-        history = snapshots.get(firsts[number], latest)
-        entry = Entry(history=history, doubtful=stretch.attempt in doubtful) if number else None
-        scan = _Scan(stretch, history, entry, belief(stretch), stops=sorted(set(firsts[number + 1 :])))
-        yield from scan.run()
+    for number in range(0 if since is None else since.number, len(stretches)):
+        stretch = stretches[number]
+        scan = _Scan(stretch, found, belief, stops=sorted(set(firsts[number + 1 :])))
+        if since is not None and number == since.number:
+            scan.go_on(since)
+        else:
+            history = snapshots.get(firsts[number], latest)
+            entry = Entry(history=history, doubtful=stretch.attempt in doubtful) if number else None
+            scan.begin(history, entry)
+        for at in scan.run():
+            if keep is not None:
+                begun = frozenset(one.attempt for one in stretches[: number + 1]) & set(doubtful)
+                keep(scan.standing(number, at, begun))
         snapshots.update(scan.snapshots)
         latest = scan.history
+    return found
+
+
+def _so_far(stretches: list[Stretch], since: Standing) -> list[Excursion]:
+    by_attempt = {stretch.attempt: stretch for stretch in stretches}
+    return [one.followed(by_attempt[one.attempt]) for one in since.found[: since.count]]
 
 
 class _Scan:
     """Goes through one stretch; keeps the history, and copies of it at the steps where others begin."""
 
-    def __init__(
-        self, stretch: Stretch, history: History, entry: Entry | None, belief: FloatArray, stops: list[int]
-    ) -> None:
+    def __init__(self, stretch: Stretch, found: list[Excursion], belief: Belief, stops: list[int]) -> None:
         self.stretch = stretch
-        self.history = history
-        self.entry = entry
+        self.found = found
         self.belief = belief
-        self.spacing = stretch.spacing
         within = [stop for stop in stops if stretch.step[0] < stop <= stretch.step[-1]]
         self.stops = {int(np.searchsorted(stretch.step, stop)): stop for stop in within}
         self.snapshots: dict[int, History] = {}
-        self.is_low = False
-        self.lasting: Excursion | None = None
 
-    def run(self) -> Iterator[Excursion]:
-        at, end = 0, len(self.stretch.step)
+    def begin(self, history: History, entry: Entry | None) -> None:
+        """Stand at the first point, with what is known there."""
+        self.at = 0
+        self.history = history
+        self.entry = entry
+        self.is_low = False
+        self.lasting: int | None = None
+
+    def go_on(self, since: Standing) -> None:
+        """Stand where another scan of the same stretch did."""
+        self.at = since.at
+        self.history = since.history
+        self.entry = since.entry
+        self.is_low = since.is_low
+        self.lasting = since.lasting
+
+    def standing(self, number: int, at: int, doubtful: frozenset[int]) -> Standing:
+        return Standing(
+            number=number,
+            at=at,
+            history=self.history,
+            entry=self.entry,
+            is_low=self.is_low,
+            lasting=self.lasting,
+            found=self.found,
+            count=len(self.found),
+            doubtful=doubtful,
+        )
+
+    def run(self) -> Iterator[int]:
+        """Look at piece after piece; yields each point before which nothing can change any more."""
+        at, end = self.at, len(self.stretch.step)
         while at < end:
-            upto = self._next_cut(at, end)
-            noise = self.history.noise(int(self.spacing[at]))
+            upto, is_whole = self._next_cut(at, end)
+            noise = self.history.noise(self.stretch.apart(at))
             values = self.stretch.value[at:upto]
             centres = self.history.centres(values)
             if noise is not None and self.entry is not None and not self.is_low:
-                yield from self._low(at, upto, noise)
+                self._low(at, upto, noise)
             alarm = None if noise is None else self._alarm(at, values, centres, noise)
             self._snapshot(at, upto if alarm is None else alarm.at, values, centres, noise)
             if alarm is None:
-                self.history = self.history.accept(values, centres, self.spacing[at:upto], noise)
+                spacing = self.stretch.spacing(at, upto)
+                self.history = self.history.accept(values, centres, spacing, noise)
                 at = upto
             else:
                 assert noise is not None
                 excursion = self._open(at, alarm, values, centres, noise)
                 if not self._goes_on(excursion):
-                    yield excursion
-                    self.lasting = excursion
+                    self.lasting = len(self.found)
+                    self.found.append(excursion)
                 at = self._close(excursion)
+                is_whole = at < end
+            if is_whole:
+                yield at
 
     def _goes_on(self, excursion: Excursion) -> bool:
         """Whether it belongs to one that has not come back: a rise by less than half of what that rose, one
         of a drift that has not settled yet, or one that leads a drift no higher than it was."""
-        earlier = self.lasting
-        if earlier is None:
+        if self.lasting is None:
             return False
+        earlier = self.found[self.lasting]
         confirmed = earlier.returns.confirmed
         if confirmed is not None and earlier.start + confirmed <= excursion.detected:
             return False
@@ -182,13 +253,16 @@ class _Scan:
         half = half_of(step, self.stretch.value[excursion.start : upto] - excursion.baseline)
         return rose_slowly(step, half=half)
 
-    def _next_cut(self, at: int, end: int) -> int:
-        """Where this piece ends: the noise is constant within it, and so is the spacing, or it grows."""
+    def _next_cut(self, at: int, end: int) -> tuple[int, bool]:
+        """Where this piece ends: the noise is constant within it, and so is the spacing, or it grows; and
+        whether it would end there with more points too."""
         count = self.history.count
         grid = next(apart for upto, apart in _GRIDS if count < upto)
-        cut = min(at + grid - count % grid, end)
-        finer = np.flatnonzero(self.spacing[at + 1 : cut] * 1.5 < self.spacing[at : cut - 1])
-        return at + 1 + int(finer[0]) if len(finer) else cut
+        whole = at + grid - count % grid
+        cut = min(whole, end)
+        spacing = self.stretch.spacing(at, cut)
+        finer = np.flatnonzero(spacing[1:] * 1.5 < spacing[:-1])
+        return (at + 1 + int(finer[0]), True) if len(finer) else (cut, cut == whole)
 
     def _snapshot(
         self, at: int, upto: int, values: FloatArray, centres: FloatArray, noise: Noise | None
@@ -198,7 +272,7 @@ class _Scan:
             if at <= stop < upto:
                 seen = stop - at
                 self.snapshots[step] = self.history.accept(
-                    values[:seen], centres[:seen], self.spacing[at:stop], noise
+                    values[:seen], centres[:seen], self.stretch.spacing(at, stop), noise
                 )
 
     def _alarm(self, at: int, values: FloatArray, centres: FloatArray, noise: Noise) -> Alarm | None:
@@ -213,7 +287,7 @@ class _Scan:
             # an outlier is what nothing else explains
             better = (found > strength) & ((points != OUTLIER) | (strength < 1))
             strength[better], width[better] = found[better], points
-        strength *= self.belief[at : at + len(values)]
+        strength *= self.belief(self.stretch, at, at + len(values))
         loud = np.flatnonzero(strength >= 1)
         if not len(loud):
             return None
@@ -226,7 +300,7 @@ class _Scan:
             explained=explained,
         )
 
-    def _low(self, at: int, upto: int, noise: Noise) -> Iterator[Excursion]:
+    def _low(self, at: int, upto: int, noise: Noise) -> None:
         """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
         history, and the level that later rises are held against."""
         assert self.entry is not None
@@ -237,7 +311,7 @@ class _Scan:
             return
         self.is_low = True
         detected = at + int(np.argmax(strength >= 1))
-        yield Excursion(
+        found = Excursion(
             attempt=self.stretch.attempt,
             start=0,
             detected=detected,
@@ -249,13 +323,16 @@ class _Scan:
             down=True,
             returns=unfollowed(len(self.stretch.step)),
         )
+        self.found.append(found)
 
     def _open(
         self, at: int, alarm: Alarm, values: FloatArray, centres: FloatArray, noise: Noise
     ) -> Excursion:
         """The excursion behind an alarm: the history keeps only what was before its start."""
         seen = alarm.at - at
-        self.history = self.history.accept(values[:seen], centres[:seen], self.spacing[at : alarm.at], noise)
+        self.history = self.history.accept(
+            values[:seen], centres[:seen], self.stretch.spacing(at, alarm.at), noise
+        )
         start = self._onset(alarm, noise)
         near = LR_POINTS if self.entry is not None and self.entry.doubtful else FIRST_POINTS
         resumed = self.entry is not None and start < near and not alarm.explained
@@ -264,7 +341,7 @@ class _Scan:
         self.history = self.history.without_last(alarm.at - start)
         self.entry = self.entry if alarm.explained else None
         baseline = self._level(alarm) if len(self.history.pulled) else float(values[0])
-        return Excursion(
+        excursion = Excursion(
             attempt=self.stretch.attempt,
             start=start,
             detected=alarm.at,
@@ -272,19 +349,13 @@ class _Scan:
             baseline=baseline,
             noise=noise,
             strength=alarm.strength,
-            belief=float(self.belief[alarm.at]),
+            belief=float(self.belief(self.stretch, alarm.at, alarm.at + 1)[0]),
             resumed=resumed,
             explained=alarm.explained,
-            returns=follow(
-                self.stretch.step[start:],
-                self.stretch.value[start:],
-                seen=alarm.at - start,
-                width=alarm.width,
-                baseline=baseline,
-                fall=self.history.fall(noise),
-                noise=noise,
-            ),
+            fall=self.history.fall(noise),
+            returns=unfollowed(0),
         )
+        return excursion.followed(self.stretch)
 
     def _level(self, alarm: Alarm) -> float:
         """The level before an excursion; before a slow rise the lowest of the last levels."""
@@ -314,7 +385,8 @@ class _Scan:
         high = (mean >= max(0.5 * suffix[start], noise.sigma)) & (excess[start:] > 0.5 * noise.sigma)
         begin = first + start + (int(np.argmax(high)) if high.any() else 0)
         # a precursor says when: what rose before it was noise
-        believed = self.belief[begin : alarm.at + 1] > self.belief[begin]
+        belief = self.belief(self.stretch, begin, alarm.at + 1)
+        believed = belief > belief[0]
         return begin + int(np.argmax(believed)) if believed.any() else begin
 
     def _close(self, excursion: Excursion) -> int:
@@ -334,7 +406,7 @@ class _Scan:
 
     def _with(self, history: History, first: int, upto: int, noise: Noise) -> History:
         values = self.stretch.value[first:upto]
-        return history.accept(values, history.centres(values), self.spacing[first:upto], noise)
+        return history.accept(values, history.centres(values), self.stretch.spacing(first, upto), noise)
 
 
 _RESUMED = 0

@@ -6,12 +6,16 @@ easier to believe; a planned warm restart of the learning rate makes it harder.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from holter.detectors.loss.excursion import Stretch
+from holter.detectors.loss.stretch import Stretch
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import span_of
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
@@ -29,39 +33,107 @@ _RATE_BACK = 20
 _WARM_RESTART = 0.5
 
 
+_LOOK_BACK = 256
+"""Points before those asked about, on which what is said of them rests."""
+_BLOCK = 1024
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Precursors:
-    """By attempt, steps [n] with the factor [n] that evidence from the loss is multiplied by there."""
+    """What the gradient norm and the learning rate say, where they are logged.
 
-    by_attempt: dict[int, list[tuple[IntArray, FloatArray]]]
+    `highest` [n / 1024] are the highest learning rates in the rows up to each block of so many.
+    """
 
-    def at(self, stretch: Stretch) -> FloatArray:
-        """The factor at each point [n] of a stretch, from what was logged up to its step."""
-        factor = np.ones(len(stretch.step))
-        for steps, factors in self.by_attempt.get(stretch.attempt, ()):
-            index = np.searchsorted(steps, stretch.step, side="right") - 1
-            factor *= np.where(index >= 0, factors[np.maximum(index, 0)], 1.0)
+    norm: Series | None
+    rate: Series | None
+    highest: FloatArray
+
+    @property
+    def series(self) -> list[Series]:
+        """Those that are logged."""
+        return [one for one in (self.norm, self.rate) if one is not None]
+
+    def at(self, stretch: Stretch, first: int, after: int) -> FloatArray:
+        """The factor that evidence from the loss is multiplied by at the points of a stretch from `first` to
+        `after` (not included), from what was logged up to the step of each."""
+        steps = stretch.step[first:after]
+        factor = np.ones(len(steps))
+        for series, weigh in ((self.norm, _belief_by_gradient), (self.rate, self._belief_by_rate)):
+            if series is not None and len(steps):
+                factor *= _at_steps(series, stretch.attempt, steps, weigh)
         return factor
 
+    def _belief_by_rate(self, series: Series, begun: int, first: int, after: int) -> FloatArray:
+        back = max(begun, first - _LOOK_BACK)
+        # the first row stands for what was before it
+        rate = series.value[np.maximum(np.arange(back - 3 * _RATE_BACK, after), begun)]
+        rate = np.where(np.isfinite(rate), rate, 0.0)
+        long_before, before, now = (
+            rate[: after - back],
+            rate[2 * _RATE_BACK : -_RATE_BACK],
+            rate[3 * _RATE_BACK :],
+        )
+        upto = max(back - _RATE_BACK, begun)
+        best = np.maximum.accumulate(np.maximum(before, self._highest(series, upto)))
+        jumped = now > _RATE_JUMP * np.maximum(before, 1e-300)
+        # not a warm-up, which comes from below
+        jumped &= (before > 0) & (before < 1.1 * long_before)
+        jumped[: max(begun + 3 * _RATE_BACK - back, 0)] = False
+        unheard_of = _lasting(jumped & (now > 1.2 * best))
+        restarted = _lasting(jumped & (now <= 1.2 * best)) & ~unheard_of
+        belief = np.where(unheard_of, 1 + _BELIEF, np.where(restarted, _WARM_RESTART, 1.0))
+        return belief[first - back :]
 
-def precursors_of(run: RunData) -> Precursors:
+    def _highest(self, series: Series, upto: int) -> float:
+        """The highest learning rate in the rows before one; no less than zero."""
+        whole = upto // _BLOCK
+        return max(
+            float(self.highest[whole - 1]) if whole else 0.0, _highest_of(series.value[whole * _BLOCK : upto])
+        )
+
+
+def _highest_of(rate: FloatArray) -> float:
+    return float(np.max(rate, initial=0.0, where=np.isfinite(rate)))
+
+
+_Weigh = Callable[[Series, int, int, int], FloatArray]
+
+
+def _at_steps(series: Series, attempt: int, steps: IntArray, weigh: _Weigh) -> FloatArray:
+    """What a series says at steps [n] of an attempt, by its last row up to each; 1 before the first."""
+    span = span_of(series, attempt)
+    row = span.first + np.searchsorted(series.step[span.rows], steps, side="right") - 1
+    said = np.ones(len(steps))
+    known = row >= span.first
+    if known.any():
+        first, after = int(row[known][0]), int(row[known][-1]) + 1
+        said[known] = weigh(series, span.first, first, after)[row[known] - first]
+    return said
+
+
+def precursors_of(run: RunData, memory: Memory) -> Precursors:
     """The precursors in a run's gradient norm and learning rate; the first series of each, by name."""
-    by_attempt: dict[int, list[tuple[IntArray, FloatArray]]] = {}
-    for role, weigh in ((Role.GRAD_NORM, _belief_by_gradient), (Role.LEARNING_RATE, _belief_by_rate)):
-        series = next((run.series[key] for key in sorted(run.series) if role_of(key) is role), None)
-        if series is None:
-            continue
-        highest = 0.0
-        for number in np.unique(series.attempt).tolist():
-            steps, values = _of_attempt(series, number)
-            by_attempt.setdefault(number, []).append((steps, weigh(values, highest)))
-            highest = max(highest, float(np.max(values, initial=0.0, where=np.isfinite(values))))
-    return Precursors(by_attempt=by_attempt)
+    found = [
+        next((run.series[key] for key in sorted(run.series) if role_of(key) is role), None)
+        for role in (Role.GRAD_NORM, Role.LEARNING_RATE)
+    ]
+    norm, rate = found
+    highest = np.empty(0) if rate is None else _highest_by_block(rate, memory)
+    return Precursors(norm=norm, rate=rate, highest=highest)
 
 
-def _of_attempt(series: Series, number: int) -> tuple[IntArray, FloatArray]:
-    mine = series.attempt == number
-    return series.step[mine], series.value[mine]
+def _highest_by_block(series: Series, memory: Memory) -> FloatArray:
+    trail: Trail[FloatArray] = memory.trail(("highest", series.key), [series])
+    mark = trail.newest([series])
+    known = mark.state if mark else np.empty(0)
+    whole = len(series) // _BLOCK
+    if whole > len(known):
+        blocks = range(len(known), whole)
+        fresh = [_highest_of(series.value[block * _BLOCK : (block + 1) * _BLOCK]) for block in blocks]
+        known = np.maximum.accumulate(np.concatenate((known, fresh)))
+        trail.keep(Mark(known, (whole * _BLOCK,)))
+    return known
 
 
 def _trailing_median(values: FloatArray, size: int) -> FloatArray:
@@ -70,39 +142,22 @@ def _trailing_median(values: FloatArray, size: int) -> FloatArray:
     return np.concatenate((values[:1], median[:-1]))
 
 
-def _belief_by_gradient(values: FloatArray, _: float) -> FloatArray:
+def _belief_by_gradient(series: Series, begun: int, first: int, after: int) -> FloatArray:
+    back = max(begun, first - _LOOK_BACK)
+    values = series.value[back:after]
     with np.errstate(invalid="ignore"):
         logs = np.log(np.clip(np.where(np.isfinite(values), values, 1e6), 1e-12, 1e12))
     above = logs - _trailing_median(logs, _CENTRE)
     spread = 1.4826 * _trailing_median(np.abs(above), _SPREAD)
     score = np.clip(above / np.maximum(spread, 0.02), -_CLEAR, _CLEAR)
-    score[:_SETTLED] = 0.0
-    total = np.concatenate(([0.0], np.cumsum(score)))
+    score[: max(begun + _SETTLED - back, 0)] = 0.0
     jump = np.zeros(len(score))
-    for points in (2, 3, 5, 8):
-        ends = np.arange(points, len(total))
-        jump[points - 1 :] = np.maximum(
-            jump[points - 1 :], (total[ends] - total[ends - points]) / points**0.5
-        )
-    recent = maximum_filter1d(jump, _LASTS, origin=(_LASTS - 1) // 2, mode="nearest") if len(jump) else jump
-    return 1 + _BELIEF * np.clip((recent - _FROM) / (_CLEAR - _FROM), 0.0, 1.0)
-
-
-def _belief_by_rate(values: FloatArray, highest: float) -> FloatArray:
-    rate = np.where(np.isfinite(values), values, 0.0)
-    before, long_before = _ago(rate, _RATE_BACK), _ago(rate, 3 * _RATE_BACK)
-    best = np.maximum.accumulate(np.concatenate(([highest], before)))[: len(rate)]
-    jumped = rate > _RATE_JUMP * np.maximum(before, 1e-300)
-    # not a warm-up, which comes from below
-    jumped &= (before > 0) & (before < 1.1 * long_before)
-    jumped[: 3 * _RATE_BACK] = False
-    unheard_of = _lasting(jumped & (rate > 1.2 * best))
-    restarted = _lasting(jumped & (rate <= 1.2 * best)) & ~unheard_of
-    return np.where(unheard_of, 1 + _BELIEF, np.where(restarted, _WARM_RESTART, 1.0))
-
-
-def _ago(values: FloatArray, points: int) -> FloatArray:
-    return np.concatenate((np.repeat(values[:1], points), values))[: len(values)]
+    for points in (points for points in (2, 3, 5, 8) if points <= len(score)):
+        # added up anew for each point: the sum must not depend on where one began to add
+        total = sliding_window_view(score, points).sum(axis=1)
+        jump[points - 1 :] = np.maximum(jump[points - 1 :], total / points**0.5)
+    recent = maximum_filter1d(jump, _LASTS, origin=(_LASTS - 1) // 2, mode="nearest")
+    return 1 + _BELIEF * np.clip((recent[first - back :] - _FROM) / (_CLEAR - _FROM), 0.0, 1.0)
 
 
 def _lasting(marks: np.ndarray) -> np.ndarray:

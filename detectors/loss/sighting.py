@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.loss.baseline import CENTRE, plain_noise
-from holter.detectors.loss.excursion import Excursion, Stretch
+from holter.detectors.loss.excursion import Excursion
 from holter.detectors.loss.recovery import unfollowed
 from holter.detectors.loss.schedule import OtherRates
 from holter.detectors.loss.seams import Seam, Seams
+from holter.detectors.loss.stretch import Stretch
 from holter.types import Series
 
 

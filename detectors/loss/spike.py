@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holter.detectors.loss.circumstances import circumstances
-from holter.detectors.loss.excursion import Excursion, excursions_of, stretches_of
+from holter.detectors.loss.excursion import Excursion
 from holter.detectors.loss.precursors import Precursors, precursors_of
+from holter.detectors.loss.resumption import resumed
 from holter.detectors.loss.rollback import rollback_for
 from holter.detectors.loss.schedule import OtherRates, other_rates
 from holter.detectors.loss.scope import dataset_labels, scope_of
 from holter.detectors.loss.seams import seams_of
 from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates, with_seams
+from holter.detectors.loss.stretch import stretches_of
 from holter.detectors.loss.verdict import KINDS, verdict_on
 from holter.detectors.loss.wording import Story, advice_on, summary_of
+from holter.detectors.memory import Memory
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
@@ -36,8 +39,9 @@ class SpikeDetector:
     name: ClassVar[str] = "spike"
     kinds: ClassVar[frozenset[Kind]] = KINDS
 
-    def detect(self, run: RunData) -> Iterator[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterator[Finding]:
         """Findings on the training loss, and on those of single datasets."""
+        memory = memory or Memory()
         by_role: dict[Role, list[Series]] = {Role.LOSS: [], Role.DATASET_LOSS: []}
         for key in sorted(run.series):
             # thousands of ranks repeat the loss of the run
@@ -45,10 +49,14 @@ class SpikeDetector:
                 by_role[role_of(key)].append(run.series[key])
         datasets = by_role[Role.DATASET_LOSS]
         rates = other_rates(run)
-        believed = precursors_of(run)
+        believed = precursors_of(run, memory)
         sightings = [
-            *(one for series in by_role[Role.LOSS] for one in self._in(run, series, believed, rates, 1.0)),
-            *(one for series in datasets for one in self._in(run, series, believed, rates, _DATASET)),
+            *(
+                one
+                for series in by_role[Role.LOSS]
+                for one in self._in(run, series, believed, rates, memory, 1.0)
+            ),
+            *(one for series in datasets for one in self._in(run, series, believed, rates, memory, _DATASET)),
         ]
         # the total first where both spoke at one step
         sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
@@ -56,15 +64,23 @@ class SpikeDetector:
         yield from self._speak(run, sightings, datasets, total, rates)
 
     def _in(
-        self, run: RunData, series: Series, believed: Precursors, rates: OtherRates, share: float
+        self,
+        run: RunData,
+        series: Series,
+        believed: Precursors,
+        rates: OtherRates,
+        memory: Memory,
+        share: float,
     ) -> list[Sighting]:
-        stretches = stretches_of(series.attempt, series.step, series.value)
+        stretches = stretches_of(series, memory)
         by_attempt = {stretch.attempt: stretch for stretch in stretches}
         share *= self.tuning.of(series.key.metric).sensitivity
-        excursions = excursions_of(
+        excursions = resumed(
             stretches,
+            [series, *believed.series],
+            memory.trail((self.name, series.key), [series, *believed.series]),
             doubtful=rates,
-            belief=lambda stretch: share * believed.at(stretch),
+            belief=lambda stretch, first, after: share * believed.at(stretch, first, after),
         )
         seen = [Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one) for one in excursions]
         is_total = role_of(series.key) is Role.LOSS
@@ -158,7 +174,7 @@ class SpikeDetector:
                 start_step=sighting.start_step,
                 peak_step=peak_step,
                 seen_step=detected_step,
-                spacing=int(sighting.stretch.spacing[sighting.excursion.start]),
+                spacing=sighting.stretch.apart(sighting.excursion.start),
             ),
         )
 
