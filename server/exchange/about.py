@@ -49,7 +49,12 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
     run = connection.execute(select(Run.updated_at, Run.revision).where(Run.id == run_id)).one()
     ours = {name: about[name] for name in ("config", "attempt_state", "finished_at")}
     connection.execute(update(Run).where(Run.id == run_id).values(**ours, revision=run.revision + 1))
-    _replace(connection, Attempt, run_id, about["attempts"])
+    if about.get("partial"):  # only some of its series: what these say of their attempts is right for them
+        for attempt in about["attempts"]:
+            mine = (Attempt.run_id == run_id, Attempt.number == attempt["number"])
+            connection.execute(update(Attempt).where(*mine).values(name=attempt["name"]))
+    else:
+        _replace(connection, Attempt, run_id, about["attempts"])
     if about["thinning"] is not None:
         _replace(connection, Thinning, run_id, [{**about["thinning"], "revision": run.revision + 1}])
     for one in about["thinned_series"]:

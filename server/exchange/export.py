@@ -68,6 +68,7 @@ def exported(
     with reading(engine) as connection:
         keys = list(Snapshot(connection, run_id).series(only).values())
         run = describe(connection, run_id, incidents=incidents)
+        run["partial"] = len(keys) < len(Snapshot(connection, run_id).series())
         head = {"holter_export": FORMAT, "holter": holter.__version__, "run": run}
         yield Exported(keys, _content(form, head, pieces(connection, run_id, keys), keys))
 

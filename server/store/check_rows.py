@@ -85,7 +85,8 @@ def of_attempts(connection: Connection, run_id: int) -> Iterator[str]:
         except CorruptDataError:
             whole = False  # said of the entry itself
             continue
-        held.setdefault(number, _Held()).add(*(part.tolist() for part in ranges(block)), 0)
+        first, last = ranges(block)
+        held.setdefault(number, _Held()).add(first.tolist(), last.tolist(), 0)
     attempts = connection.execute(select(Attempt.__table__).where(Attempt.run_id == run_id))
     rows = {row.number: row for row in attempts}
     for number in sorted(held.keys() | rows.keys()) if whole else ():

@@ -271,6 +271,9 @@ def test_the_commands_say_what_they_did(
     assert code == 0, complaint
     assert "615 points" in printed
     assert "llm/a" in printed
+    assert holter("export", "llm/a", "--metric", "lr", "--output", tmp_path / "lr.json", *where)[0] == 0
+    assert "3 points" in holter("import", tmp_path / "lr.json", "--run", "lr", *fresh)[1]
+    assert holter("db", "check", *fresh)[0] == 0
     assert "was imported before" in holter("import", file, *fresh)[1]
     assert holter("import", tmp_path / "nothing", *fresh)[2].endswith("No such file or directory\n")
     assert "one file at a time" in holter("import", file, file, "--run", "x", *fresh)[2]
