@@ -10,8 +10,8 @@ import numpy as np
 
 from holter.metrics import Role
 from holter.server.overview.goodput import Goodput, goodput, lost_from
-from holter.server.overview.strip import SPEAKING, relative_throughput, speakers
-from holter.server.store import AttemptSummary, SeriesSummary, Store
+from holter.server.overview.strip import BINS, SPEAKING, relative_throughput, speakers
+from holter.server.store import AttemptSummary, Glance, SeriesGlance, SeriesSummary, Store
 from holter.timeline import Span
 from holter.types import SeriesKey
 
@@ -20,9 +20,9 @@ STRIP_POINTS = 1000
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Facts:
-    """What a run's points say, as of one `updated_at`: worked out once, kept until points arrive."""
+    """What a run's points say, as of one version of it: worked out once, kept until it changes."""
 
-    updated_at: float
+    version: tuple[int, int]
     points: int
     series: int
     first_time: float | None
@@ -30,30 +30,32 @@ class Facts:
     last_step: int | None
     latest: Mapping[str, Any]
     strip: Mapping[str, Any]
+    drawn: int | None  # the run's last step when the strip's throughput was worked out
 
 
-def read_facts(store: Store, run_id: int, updated_at: float) -> Facts:
-    """What the points of a run say now; `updated_at` is that of the run before they were read."""
-    series = store.series(run_id)
-    attempts = store.attempts(run_id)
-    best = speakers(series)
-    newest = store.latest(run_id)
+def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) -> Facts:
+    """What the points of a run say; `before` is what they said."""
+    attempts = glance.attempts
+    best = speakers(glance.series)
+    newest = {one.key: one for one in glance.series}
     first_times = [one.first_time for one in attempts if one.first_time is not None]
     last_times = [one.last_time for one in attempts if one.last_time is not None]
+    reach = {
+        "first_step": min((one.first_step for one in attempts), default=None),
+        "last_step": max((one.last_step for one in attempts), default=None),
+        "attempts": _attempts(attempts),
+    }
+    drawn, throughput = _throughput(store, run_id, best, reach, before)
     return Facts(
-        updated_at=updated_at,
-        points=sum(one.points for one in series),
-        series=len(series),
+        version=glance.version,
+        points=sum(one.points for one in glance.series),
+        series=len(glance.series),
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
         last_step=attempts[-1].last_step if attempts else None,
-        latest={role.value: _latest(best.get(role), newest) for role in SPEAKING},
-        strip={
-            "first_step": min((one.first_step for one in attempts), default=None),
-            "last_step": max((one.last_step for one in attempts), default=None),
-            "attempts": _attempts(attempts),
-            "throughput": _throughput(store, run_id, best),
-        },
+        latest={role.value: _latest(newest.get(best[role])) if role in best else None for role in SPEAKING},
+        strip={**reach, "throughput": throughput},
+        drawn=drawn,
     )
 
 
@@ -79,25 +81,35 @@ def _attempts(attempts: Sequence[AttemptSummary]) -> list[dict[str, Any]]:
     ]
 
 
-def _throughput(store: Store, run_id: int, best: Mapping[Role, SeriesKey]) -> Mapping[str, Sequence[Any]]:
+def _throughput(
+    store: Store,
+    run_id: int,
+    best: Mapping[Role, SeriesKey],
+    reach: Mapping[str, Any],
+    before: Facts | None,
+) -> tuple[int | None, Mapping[str, Sequence[Any]]]:
     role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
     if role not in best:
-        return {"step": [], "relative": []}
+        return None, {"step": [], "relative": []}
+    if before is not None and before.drawn is not None and _is_drawn(before.drawn, before.strip, reach):
+        return before.drawn, before.strip["throughput"]
     drawn = store.chart(run_id, [best[role]], points=STRIP_POINTS)
     kept = [segment for one in drawn for segment in one.segments if not segment.ghost]
     steps = [part.step if part.band is None else part.band.step for part in kept]
     values = [part.value if part.band is None else part.band.mean for part in kept]
-    return relative_throughput(
+    return reach["last_step"], relative_throughput(
         np.concatenate([np.empty(0, np.int64), *steps]),
         np.concatenate([np.empty(0), *values]),
         slower_is_more=role is Role.STEP_TIME,
     )
 
 
-def _latest(
-    key: SeriesKey | None, newest: Mapping[SeriesKey, tuple[int, int, float, float]]
-) -> dict[str, Any] | None:
-    if key is None or key not in newest:
-        return None
-    _, step, _, value = newest[key]
-    return {"metric": key.metric, "value": value, "step": step}
+def _is_drawn(drawn: int, strip: Mapping[str, Any], reach: Mapping[str, Any]) -> bool:
+    """Whether a strip's throughput shows this reach, but for less than one of its bins."""
+    same = len(strip["attempts"]) == len(reach["attempts"]) and strip["first_step"] == reach["first_step"]
+    width = max(1, (reach["last_step"] - reach["first_step"]) // BINS)
+    return bool(same and reach["last_step"] - drawn < width)
+
+
+def _latest(newest: SeriesGlance | None) -> dict[str, Any] | None:
+    return newest and {"metric": newest.key.metric, "value": newest.value, "step": newest.step}

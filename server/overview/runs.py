@@ -13,8 +13,8 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.analysis import Standing
-from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, UnreadableRow
-from holter.server.overview.facts import Facts, read_facts, spans_of, spent
+from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
+from holter.server.overview.facts import Facts, facts_of, spans_of, spent
 from holter.server.overview.goodput import lost_from
 from holter.server.overview.strip import charts
 from holter.server.store import Store
@@ -22,7 +22,7 @@ from holter.server.store.intake import labels_text
 from holter.server.store.state import key_of
 from holter.types import Labels, SeriesKey
 
-REMEMBERED_RUNS = 512
+REMEMBERED_RUNS = 4096
 SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
 _WEIGHT = {"info": 1, "warning": 2, "critical": 3}
@@ -45,6 +45,13 @@ class RunRow:
     finished_at: float | None
     seen_at: float | None
     looked_at: float | None
+    generation: int
+    revision: int
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """While it stays, so does what the run's points say."""
+        return self.generation, self.revision
 
     @property
     def analyzed(self) -> bool:
@@ -71,7 +78,9 @@ class Overview:
         with Session(self._engine) as session:
             rows = [row for row in _rows(session) if _fits(row, project, q)]
             incidents = _incidents(session, [row.id for row in rows])
-        runs = [self._summary(row, incidents.get(row.id, [])) for row in rows]
+        facts = self._facts_of(rows)
+        there = [row for row in rows if row.id in facts]
+        runs = [self._summary(row, facts[row.id], incidents.get(row.id, [])) for row in there]
         return [run for run in runs if state is None or run["state"] == state]
 
     def run(self, public_id: str) -> dict[str, Any]:
@@ -82,11 +91,14 @@ class Overview:
             config = session.scalar(select(Run.config).where(Run.id == row.id))
             incidents = _incidents(session, [row.id]).get(row.id, [])
             unreadable = _unreadable(session, row.id)
+        facts = self._facts_of([row]).get(row.id)
+        if facts is None:
+            raise UnknownRunError(f"There is no run {public_id}.")
         series = self._store.series(row.id)
         spans = spans_of(self._store.attempts(row.id))
         cost = spent(self._store, row.id, series, spans)
         return {
-            **self._summary(row, incidents),
+            **self._summary(row, facts, incidents),
             "config": config or {},
             "lost_steps": sum(lost_from(span, spans)[1] for span in spans),
             "lost_seconds": cost.lost_seconds,
@@ -134,8 +146,7 @@ class Overview:
             if run is not None and not config.items() <= run.config.items():
                 run.config = {**run.config, **config}
 
-    def _summary(self, row: RunRow, incidents: Sequence[Incident]) -> dict[str, Any]:
-        facts = self._facts_of(row)
+    def _summary(self, row: RunRow, facts: Facts, incidents: Sequence[Incident]) -> dict[str, Any]:
         open_ones = [incident for incident in incidents if incident.state == "open"]
         worst = max(open_ones, key=lambda one: (_WEIGHT[one.severity], one.opened_at), default=None)
         return {
@@ -172,16 +183,25 @@ class Overview:
             return "stalled"
         return "running" if standing.live(self._clock()) else "finished"
 
-    def _facts_of(self, row: RunRow) -> Facts:
-        known = self._facts.get(row.id)
-        if known is None or known.updated_at != row.updated_at:
-            known = read_facts(self._store, row.id, row.updated_at)
+    def _facts_of(self, rows: Sequence[RunRow]) -> dict[int, Facts]:
+        """What the points of runs say, worked out anew where they have changed."""
         with self._lock:
-            self._facts[row.id] = known
-            self._facts.move_to_end(row.id)
+            held = {row.id: self._facts[row.id] for row in rows if row.id in self._facts}
+        changed = [row.id for row in rows if row.id not in held or held[row.id].version != row.version]
+        # a run that goes away meanwhile is as it was, or as one without points
+        found = self._store.glances(changed) if changed else {}
+        fresh = {
+            number: facts_of(self._store, number, glance, held.get(number))
+            for number, glance in found.items()
+        }
+        with self._lock:
+            self._facts |= fresh
+            for row in rows:
+                if row.id in self._facts:
+                    self._facts.move_to_end(row.id)
             while len(self._facts) > REMEMBERED_RUNS:
                 self._facts.popitem(last=False)
-        return known
+        return held | fresh
 
 
 def _unreadable(session: Session, run_id: int) -> dict[str, Any]:
@@ -199,9 +219,11 @@ def _unreadable(session: Session, run_id: int) -> dict[str, Any]:
 def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:
     columns = (Run.id, Run.public_id, Run.name, Project.name.label("project"))
     times = (Run.created_at, Run.updated_at, Run.finished_at, Analysis.seen_at, Analysis.looked_at)
+    version = (func.coalesce(Summary.generation, 0).label("generation"), Run.revision)
     query = (
-        select(*columns, *times)
+        select(*columns, *times, *version)
         .join(Project, Project.id == Run.project_id)
+        .outerjoin(Summary, Summary.run_id == Run.id)
         .outerjoin(Analysis, Analysis.run_id == Run.id)
         .where(Run.deleted_at.is_(None))
     )

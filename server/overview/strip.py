@@ -48,11 +48,16 @@ class Counted(Protocol):
 
 def speakers(series: Iterable[Counted]) -> dict[Role, SeriesKey]:
     """The one series of each role that stands for it: few labels, many points, a short name."""
-    ranked = sorted(series, key=lambda one: (len(one.key.labels), -one.points, len(one.key.metric), one.key))
+    some = [(_role(one.key), one) for one in series]
+    speaking = [(role, one) for role, one in some if role in SPEAKING]
     best: dict[Role, SeriesKey] = {}
-    for one in ranked:
-        best.setdefault(_role(one.key), one.key)
+    for role, one in sorted(speaking, key=lambda pair: _rank(pair[1])):
+        best.setdefault(role, one.key)
     return {role: best[role] for role in SPEAKING if role in best}
+
+
+def _rank(one: Counted) -> tuple[int, int, int, SeriesKey]:
+    return len(one.key.labels), -one.points, len(one.key.metric), one.key
 
 
 def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:

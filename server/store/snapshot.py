@@ -108,9 +108,8 @@ class Snapshot:
         """The run's series, some of which are known already, in the order of their keys."""
         query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
         query = query.where(SeriesRow.run_id == self.run_id, SeriesRow.id > max(known, default=0))
-        fresh = [
-            (number, key_of(metric, labels)) for number, metric, labels in self.connection.execute(query)
-        ]
+        rows = self.connection.execute(query)
+        fresh = [(number, key_of(metric, labels)) for number, metric, labels in rows]
         return dict(sorted([*known.items(), *fresh], key=itemgetter(1))) if fresh else known
 
     def spans(self) -> list[Span]:

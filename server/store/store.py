@@ -26,7 +26,7 @@ from holter.server.store.rates import Rates
 from holter.server.store.rows import save_cursors
 from holter.server.store.snapshot import Snapshot, Steps
 from holter.server.store.usage import Usage
-from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Receipt, SeriesSummary
+from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Glance, Receipt, SeriesSummary
 from holter.server.store.writer import Reply, Writer
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
@@ -190,6 +190,11 @@ class Store:
         """The run's series in numbers, in the order of their keys."""
         with reading(self._engine) as connection:
             return list(summaries.series(self._snapshot(connection, run_id), self._memory))
+
+    def glances(self, run_ids: Collection[int]) -> dict[int, Glance]:
+        """Runs at a glance, those that there are: in as many statements for many as for one."""
+        with reading(self._engine) as connection:
+            return summaries.glances(connection, run_ids, self._memory)
 
     def attempts(self, run_id: int) -> list[AttemptSummary]:
         """The run's attempts in numbers, in their order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,13 @@ from holter.server.store.known import Known, know
 from holter.server.store.memory import Memory
 from holter.server.store.reading import read
 from holter.server.store.snapshot import Snapshot, Steps
-from holter.server.store.values import AttemptSummary, SeriesSummary
+from holter.server.store.values import AttemptSummary, Glance, SeriesGlance, SeriesSummary
 from holter.types import FloatArray, Series, SeriesKey
 
 Latest = Mapping[SeriesKey, tuple[int, int, float, float]]
 
 _BYTES = 500  # of a series in an answer
+_AT_ONCE = 500  # runs in one statement
 
 
 def attempts(connection: Connection, run_id: int) -> list[AttemptSummary]:
@@ -34,7 +35,7 @@ def latest(snapshot: Snapshot, memory: Memory) -> Latest:
     if held is not None and held[0] == snapshot.version:
         found: Latest = held[1]
         return found
-    known = know(snapshot, memory)
+    known = _known(snapshot, memory)
     columns = (column.tolist() for column in known.numbers[1:5])
     newest = dict(zip(known.numbers.ids.tolist(), zip(*columns, strict=True), strict=True))
     found = {key: newest[number] for number, key in known.names.items() if number in newest}
@@ -48,12 +49,9 @@ def series(snapshot: Snapshot, memory: Memory) -> list[SeriesSummary]:
     if held is not None and held[0] == snapshot.version:
         found: list[SeriesSummary] = held[1]
         return found
-    known = know(snapshot, memory)
+    known = _known(snapshot, memory)
     summaries = _summaries(known)
-    # where a step was written twice, a sum would count it twice: there only the points themselves tell
-    exact = (
-        read(snapshot, [known.names[number] for number in known.doubtful], Steps()) if known.doubtful else {}
-    )
+    exact = _recounted(snapshot, known)
     found = [
         _exact(summaries[number], exact[key]) if key in exact else summaries[number]
         for number, key in known.names.items()
@@ -61,6 +59,41 @@ def series(snapshot: Snapshot, memory: Memory) -> list[SeriesSummary]:
     ]
     memory.put(("series", snapshot.run_id), (snapshot.version, found), _BYTES * len(found))
     return found
+
+
+def glances(connection: Connection, run_ids: Collection[int], memory: Memory) -> dict[int, Glance]:
+    """Runs at a glance, in as many statements for many as for one."""
+    spans: dict[int, list[AttemptSummary]] = {}
+    names = AttemptSummary.__slots__
+    columns = [getattr(Attempt, name) for name in names]
+    held = sorted(run_ids)
+    for start in range(0, len(held), _AT_ONCE):
+        query = select(Attempt.run_id, *columns).order_by(Attempt.run_id, Attempt.number)
+        for row in connection.execute(query.where(Attempt.run_id.in_(held[start : start + _AT_ONCE]))):
+            spans.setdefault(row.run_id, []).append(AttemptSummary(**dict(zip(names, row[1:], strict=True))))
+    return {
+        number: Glance(version=known.version, attempts=spans.get(number, []), series=_glanced(known, exact))
+        for number, known in know(connection, held, memory).items()
+        for exact in [_recounted(Snapshot(connection, number, memory), known)]
+    }
+
+
+def _glanced(known: Known, exact: Mapping[SeriesKey, Series]) -> list[SeriesGlance]:
+    numbers = known.numbers
+    columns = (numbers.points.tolist(), numbers.step.tolist(), numbers.value.tolist())
+    rows = dict(zip(numbers.ids.tolist(), zip(*columns, strict=True), strict=True))
+    found = [SeriesGlance(key, *rows[number]) for number, key in known.names.items() if number in rows]
+    return [one._replace(points=len(exact[one.key])) if one.key in exact else one for one in found]
+
+
+def _known(snapshot: Snapshot, memory: Memory) -> Known:
+    return know(snapshot.connection, [snapshot.run_id], memory).get(snapshot.run_id) or Known(names={})
+
+
+def _recounted(snapshot: Snapshot, known: Known) -> dict[SeriesKey, Series]:
+    """The points of series of which a step was written twice: a sum would count it twice."""
+    doubtful = [known.names[number] for number in known.doubtful]
+    return read(snapshot, doubtful, Steps()) if doubtful else {}
 
 
 def _summaries(known: Known) -> dict[int, SeriesSummary]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
@@ -13,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from holter.server.models import Summary
 from holter.server.store.block import Points
-from holter.server.store.errors import StoreError
+from holter.server.store.errors import CorruptDataError, StoreError
 from holter.server.store.numbers import NOTHING, Numbers, combine, decode, encode, of_block
 from holter.server.store.snapshot import ChunkRow, Snapshot
 
@@ -35,12 +36,17 @@ class Stored:
 def load(snapshot: Snapshot) -> Stored:
     """The summary of a run as stored. Raises CorruptDataError."""
     columns = (Summary.generation, Summary.entry, Summary.chunks, Summary.log)
-    row = snapshot.connection.execute(select(*columns).where(Summary.run_id == snapshot.run_id)).one_or_none()
-    if row is None:
-        return Stored()
-    chunks, log = (
-        snapshot.decoded(decode, blob, lambda: "series in numbers") for blob in (row.chunks, row.log)
-    )
+    query = select(Summary.run_id, *columns).where(Summary.run_id == snapshot.run_id)
+    row = snapshot.connection.execute(query).one_or_none()
+    return Stored() if row is None else stored_of(row)
+
+
+def stored_of(row: Any) -> Stored:
+    """The summary that a row of its table holds. Raises CorruptDataError."""
+    try:
+        chunks, log = decode(row.chunks), decode(row.log)
+    except CorruptDataError as error:
+        raise CorruptDataError(f"run {row.run_id}, series in numbers: {error}") from error
     return Stored(generation=row.generation, entry=row.entry, chunks=chunks, log=log)
 
 

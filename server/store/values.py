@@ -79,6 +79,24 @@ class AttemptSummary:
     points: int
 
 
+class SeriesGlance(NamedTuple):
+    """One series at a glance: its points over all attempts, step and value of the newest attempt's last."""
+
+    key: SeriesKey
+    points: int
+    step: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Glance:
+    """A run at a glance, as of a version of it: nothing of it changes while the version stays."""
+
+    version: tuple[int, int]
+    attempts: list[AttemptSummary]
+    series: list[SeriesGlance]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Band:
     """What a reduced segment stands for, bucket by bucket: arrays [m], finite values only."""
