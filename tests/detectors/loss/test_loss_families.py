@@ -1,0 +1,170 @@
+"""The same events in logs of every kind: levels, intervals, smoothing, gaps; and shapes that are rare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from holter.types import Finding, Kind, Severity
+from tests.detectors.loss.curves import Floats, curve, decay, falling, found_in, prefix, run_of, the_one_in
+
+POINTS, AT = 1600, 900
+LEVELS: dict[str, Callable[[int], Floats]] = {
+    "power": falling,
+    "flat": lambda points: np.full(points, 2.0),
+    "small": lambda points: 1e-3 * falling(points),
+    "negative": lambda points: -3.0 + 2.0 * np.exp(-np.arange(points) / 300),
+    "through zero": lambda points: 0.5 - np.arange(points) / points,
+    "to zero": lambda points: 0.02 + 0.7 * np.exp(-np.arange(points) / 500),
+}
+
+
+def healthy(name: str, seed: int, points: int = POINTS, *, noise: float = 0.03) -> tuple[Floats, float]:
+    """A curve on one of the levels, and the size of its noise: a share of how large such losses are."""
+    level = LEVELS[name](points)
+    size = noise * float(np.median(np.abs(level))) if name != "to zero" else noise
+    return level + size * np.random.default_rng(seed).standard_normal(points), size
+
+
+@pytest.mark.parametrize("name", LEVELS)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_spike_is_seen_on_every_level_and_nothing_else(name: str, seed: int) -> None:
+    value, size = healthy(name, seed)
+    assert found_in(run_of(value)) == []
+    one = the_one_in(run_of(value + decay(POINTS, AT, 25 * size, 5)))
+    assert (one.kind, one.start_step) == (Kind.SPIKE_FAST, AT)
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_a_level_that_rises_for_good_is_seen_on_every_level(name: str) -> None:
+    value, size = healthy(name, 3, 2400)
+    drift = np.clip((np.arange(2400) - AT) / 600, 0, None) * 25 * size
+    one = the_one_in(run_of(value + 1.5 * drift))
+    assert one.kind is Kind.DIVERGENCE
+    assert one.detected_step - AT < 400
+
+
+@pytest.mark.parametrize("interval", [1, 3, 10, 30, 100, 300, 1000])
+def test_a_lone_row_is_a_fast_spike_at_every_interval(interval: int) -> None:
+    value, size = healthy("power", 5)
+    value[AT] += 20 * size
+    one = the_one_in(run_of(value, step=interval * np.arange(POINTS)))
+    assert (one.kind, one.start_step) == (Kind.SPIKE_FAST, AT * interval)
+
+
+@pytest.mark.parametrize("interval", [(1, 20), (20, 1), (10, 100)])
+def test_a_spike_after_the_interval_changed(interval: tuple[int, int]) -> None:
+    apart = np.repeat(interval, POINTS // 2)
+    noise = 0.06 * np.random.default_rng(2).standard_normal(POINTS) / np.sqrt(apart)
+    value = 2.5 * (1 + noise) + decay(POINTS, AT + 100, 1.5, 3)
+    one = the_one_in(run_of(value, step=np.cumsum(apart)))
+    assert abs(one.start_step - int(np.cumsum(apart)[AT + 100])) <= apart[-1]
+
+
+@pytest.mark.parametrize("smoothing", [0.9, 0.99])
+def test_a_smoothed_loss_is_quiet_and_its_spike_is_seen(smoothing: float) -> None:
+    raw = falling(6000) * (1 + 0.05 * np.random.default_rng(4).standard_normal(6000))
+    spiked = raw + decay(6000, 4000, 3.0, 10)
+    first = [raw[0] * smoothing]
+
+    def smooth(value: Floats) -> Floats:
+        return np.asarray(lfilter([1 - smoothing], [1, -smoothing], value, zi=first)[0])
+
+    assert found_in(run_of(smooth(raw))) == []
+    one = the_one_in(run_of(smooth(spiked)))
+    assert 4000 <= one.start_step <= 4010
+    assert one.detected_step <= 4020
+
+
+def test_values_of_four_digits_or_of_brain_floats_are_quiet() -> None:
+    value = curve(6000, noise=0.002, seed=1)
+    brain = (value.astype(np.float32).view(np.uint32) & 0xFFFF0000).view(np.float32).astype(np.float64)
+    assert found_in(run_of(np.round(value, 2))) == found_in(run_of(brain)) == []
+
+
+def test_what_comes_again_with_every_epoch_is_no_event() -> None:
+    random = np.random.default_rng(6)
+    own = np.resize(random.standard_normal(97), 6000)
+    value = falling(6000) * (1 + 0.05 * (0.9 * own + 0.4 * random.standard_normal(6000)))
+    assert found_in(run_of(value)) == []
+
+
+def test_rows_that_are_missing_hide_nothing() -> None:
+    value, size = healthy("power", 7)
+    kept = np.random.default_rng(7).random(POINTS) < 0.6
+    kept[AT : AT + 4] = True
+    value += decay(POINTS, AT, 30 * size, 5)
+    one = the_one_in(run_of(value[kept], step=np.flatnonzero(kept)))
+    assert (one.kind, one.start_step) == (Kind.SPIKE_FAST, AT)
+
+
+class TestRareShapes:
+    def test_a_rise_that_ends_in_a_plateau_is_a_drift(self) -> None:
+        ramp = np.clip((np.arange(4000) - 1500) / 300, 0, 1)
+        one = the_one_in(run_of(curve(4000, seed=1) + 0.8 * ramp))
+        assert (one.kind, one.severity, one.end_step) == (Kind.DIVERGENCE, Severity.CRITICAL, None)
+
+    def test_an_exponential_divergence_is_one_event_however_long_it_goes_on(self) -> None:
+        steps = 10 * np.arange(3000)
+        away = np.where(steps > 20_000, np.expm1(np.clip(steps - 20_000, 0, 1200) / 200.0) * 0.05, 0.0)
+        one = the_one_in(run_of(curve(3000, seed=1) + away, step=steps))
+        assert one.kind is Kind.DIVERGENCE
+
+    def test_each_spike_of_a_train_is_one(self) -> None:
+        train = sum(decay(4000, at, 1.5, 4) for at in (1500, 1650, 1800, 1950))
+        found = found_in(run_of(curve(4000, seed=2) + train))
+        assert [one.start_step for one in found] == [1500, 1650, 1800, 1950]
+        assert {one.kind for one in found} == {Kind.SPIKE_FAST}
+
+    def test_a_step_up_that_returns_slowly_is_a_slow_spike(self) -> None:
+        since = np.arange(4000) - 1500
+        back = np.exp(-np.clip(since - 300, 0, None) / 80)
+        one = the_one_in(run_of(curve(4000, seed=3) + np.where(since < 0, 0.0, 0.6 * back)))
+        assert (one.kind, one.start_step) == (Kind.SPIKE_SLOW, 1500)
+
+    def test_a_burst_of_nan_and_the_spike_after_it_are_told_apart(self) -> None:
+        value = curve(4000, seed=4) + decay(4000, 1504, 2.0, 6)
+        value[1500:1504] = np.nan
+        found = {one.kind: one for one in found_in(run_of(value))}
+        assert found.keys() == {Kind.NONFINITE, Kind.SPIKE_FAST}
+        assert found[Kind.SPIKE_FAST].start_step == 1504
+
+    def test_a_spike_on_some_datasets_of_many_names_the_total(self) -> None:
+        parts = [curve(seed=n, noise=0.03) for n in range(4)]
+        for part in parts[:3]:
+            part += decay(3000, 1800, 2.0, 10)
+        others = {f"loss__{name}": part for name, part in zip("abcd", parts, strict=True)}
+        assert the_one_in(run_of(np.asarray(sum(parts)) / 4, **others)).metric == "loss"
+
+    def test_a_spike_just_before_a_rollback_is_the_first_attempts_alone(self) -> None:
+        first = curve(2010, seed=5) + decay(2010, 2000, 3.0, 50)
+        second = curve(3000, seed=55)[1800:]
+        step = np.concatenate((np.arange(2010), np.arange(1800, 3000)))
+        run = run_of(np.concatenate((first, second)), step=step, attempt=np.repeat([0, 1], [2010, 1200]))
+        one = the_one_in(run)
+        assert (one.attempt, one.start_step) == (0, 2000)
+
+    def test_an_accuracy_that_falls_is_none_of_its_business(self) -> None:
+        falls = 0.7 - np.clip(np.arange(3000) - 1500, 0, None) / 4000
+        assert found_in(run_of(falls, metric="train/accuracy")) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_spoken_stays_in_rare_shapes_too(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    value = falling(2400) * (1 + 0.04 * random.standard_t(3, 2400) / 3**0.5)
+    value += decay(2400, 700, 1.5, 4) + decay(2400, 850, 1.5, 4)
+    value += np.clip(np.arange(2400) - 1500, 0, 300) / 300
+    run = run_of(value)
+    whole = {_place(one) for one in found_in(run)}
+    assert len(whole) >= 3
+    for step in sorted(random.choice(np.arange(300, 2400), 25, replace=False).tolist()):
+        early = {_place(one) for one in found_in(prefix(run, attempt=0, step=step))}
+        assert early == {one for one in whole if one[-1] <= step}
+
+
+def _place(finding: Finding) -> tuple[str, int, int]:
+    return finding.metric, finding.start_step, finding.detected_step
