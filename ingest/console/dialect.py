@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -49,3 +49,7 @@ class Dialect:
     def speaks_in(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""
         return len(list(islice(self.tell.finditer(text), self.times))) == self.times
+
+    def beside(self, *others: Dialect) -> Dialect:
+        """This dialect in programs that print lines of others as well."""
+        return replace(self, kinds=(*self.kinds, *(kind for other in others for kind in other.kinds)))

@@ -11,6 +11,7 @@ import pytest
 from holter.ingest.console.numbers import number
 from holter.ingest.console.prefixes import clean
 from holter.ingest.gather import gather
+from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "console"
 
@@ -148,3 +149,106 @@ def test_a_text_beside_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> N
     (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
     (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
     assert gather(tmp_path).files == {"metrics.csv": "csv"}
+
+
+def test_mlperf_tells_steps_whether_vendors_count_steps_or_samples(told: Any) -> None:
+    found = told("mlperf.txt")
+    assert found.values("reduced_train_loss") == [(1, 6.58), (2, 6.5)]
+    assert found.values("eval_accuracy") == [(2, 5.6)]
+    assert found.values("validation_step_time") == [(2, 0.1)]
+
+
+def test_deepspeed_tells_speed_rates_and_loss_scale(told: Any) -> None:
+    found = told("deepspeed.log")
+    assert found.values("samples/sec") == [(10, 171.9), (12, 64.0)]
+    assert found.values("lr/1") == [(10, 4.8e-06)]
+    assert found.values("loss scale") == [(0, 32768.0)]
+    assert found.values("loss") == [(12, 2.5)]
+
+
+def test_two_engines_that_print_the_same_step_are_kept_apart(told: Any) -> None:
+    found = told("deepspeed.log")
+    assert found.values("lr") == [(10, 9.6e-06)]
+    assert found.values("second engine/lr") == [(10, 5e-06)]
+
+
+def test_deepspeed_chat_tells_losses_reward_and_times(told: Any) -> None:
+    found = told("deepspeed.log")
+    assert found.values("act_loss") == [(2, 0.22314453125)]
+    assert found.values("reward") == [(2, 0.1953125)]
+    assert found.values("Generate time") == [(2, 2.78)]
+
+
+def test_the_trainers_records_stand_at_the_bar_that_follows_them(told: Any) -> None:
+    found = told("hf-trainer-bars.log")
+    assert found.values("train/loss") == [(10, 0.1745), (20, 0.15)]
+    assert found.values("eval/loss") == [(10, 0.5)]
+
+
+def test_without_bars_the_trainers_records_are_counted(told: Any) -> None:
+    found = told("hf-trainer.log")
+    assert [step for step, _ in found.values("train/loss")] == [1, 2]
+    assert found.values("eval/loss") == [(2, 1.25)]
+    assert found.values("train/grad_norm") == [(1, 82.9), (2, 2.5)]
+
+
+def test_maxtexts_first_steps_have_a_loss_but_no_speed(told: Any) -> None:
+    found = told("maxtext.log")
+    assert [step for step, _ in found.values("loss")] == [0, 1, 2]
+    assert found.values("step_time (s)") == [(2, 5.667)]
+
+
+def test_an_evaluation_that_litgpt_repeats_is_told_once(told: Any) -> None:
+    found = told("litgpt.log")
+    assert found.values("train_loss") == [(1, 2.846), (2, 2.75), (3, 2.5), (4, 2.25)]
+    assert found.values("val_loss") == [(2, 2.861)]
+
+
+def test_nanotrons_suffixes_are_decimal(told: Any) -> None:
+    found = told("nanotron.log")
+    assert found.values("elapsed_time_per_iteration_ms") == [(1, 4710.0), (2, 4700.0)]
+    assert found.values("consumed_tokens") == [(1, 512.0), (2, 1020.0)]
+
+
+def test_olmos_metrics_stand_at_the_step_above_them(told: Any) -> None:
+    found = told("olmo.log")
+    assert found.values("train/CrossEntropyLoss") == [(2, 10.73), (3, 10.5)]
+    assert found.values("throughput/device/flopsPS") == [(3, 441e12)]
+
+
+def test_composers_metrics_stand_at_the_batch_above_them(told: Any) -> None:
+    found = told("composer.log")
+    assert found.values("loss/train/total") == [(1, 10.9736), (2, 10.5)]
+    assert found.values("eval/LanguageCrossEntropy") == [(2, 3.5)]
+
+
+def test_nemos_lines_and_bars_tell_steps(told: Any) -> None:
+    assert told("nemo-v2.log").values("reduced_train_loss") == [(0, 11.03), (1, 2.008)]
+    assert told("nemo-v1.log").values("reduced_train_loss") == [(7, 11.5), (17, 10.5)]
+
+
+def test_fairseqs_bits_are_told_as_nats(told: Any) -> None:
+    found = told("fairseq.log")
+    assert found.values("loss") == [(2, pytest.approx(11.0904, abs=1e-4))]
+    assert found.values("valid_loss") == [(2, pytest.approx(5.5452, abs=1e-4))]
+    assert found.values("loss_scale") == [(2, 4.0), (2, 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("log", "metric", "records"),
+    [
+        ("gpt2-meg-ds-3d__meg_ds_3d_gpt2_perf_n16-ds-on.out", "lm-loss", 49),
+        ("step1_sft_opt-1.3b.log", "samples/sec", 736),
+        ("step1_sft_opt-1.3b.log", "lr", 736),
+        ("step3_rlhf_opt-1.3b.log", "act_loss", 477),
+        ("step3_rlhf_opt-1.3b.log", "second engine/lr", 47),
+        ("2024-10-13_llmc_main.log", "train/loss", 19_560),
+        ("2024-10-13_llmc_main.log", "val/loss", 80),
+        ("NVIDIA__hsg_ngpu5120_ngc25.09_nemo__llama31_405b__result_0.txt", "reduced_train_loss", 270),
+        ("Cisco__hpf_n16__llama31_8b__result_0.txt", "reduced_train_loss", 3456),
+    ],
+)
+def test_every_record_of_real_logs_is_read(log: str, metric: str, records: int) -> None:
+    found = gather(DATA / "real" / f"{log}.gz")
+    assert len(found.data.series[SeriesKey(metric)]) == records
+    assert found.attempts == 1

@@ -1,0 +1,35 @@
+"""MaxText: `completed step: 9, seconds: 5.667, TFLOP/s/device: 134.924, …, loss: 10.374`."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_STEP = re.compile(r"completed step: (\d+), (.*)")
+_WARM_UP = 2
+"""Steps that compile, and that are timed before they are done: their speed is not one."""
+
+
+def _step(line: str, memory: Memory) -> Said | None:
+    found = _STEP.search(line)
+    if found is None:
+        return None
+    step = int(found[1])
+    first = memory.setdefault("first", step)
+    values = {}
+    for pair in found[2].split(", "):
+        name, _, text = pair.partition(": ")
+        value = number(text)
+        if value is not None and (name == "loss" or step - first >= _WARM_UP):
+            values["step_time (s)" if name == "seconds" else name] = value
+    return Said(step, values, moment(line[: found.start()]))
+
+
+DIALECT = Dialect(
+    name="maxtext",
+    tell=re.compile(rb"completed step: \d+, seconds: "),
+    kinds=(LineKind(mark=re.compile(rb"completed step: \d+, "), read=_step),),
+)

@@ -1,0 +1,32 @@
+"""nanotron: `iteration: 1 / 15 | consumed_tokens: 512 | … | lm_loss: 5.32 | lr: 0.00015 | …`."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_ITERATION = re.compile(r"iteration: (\d+) / \d+ \|(.*)")
+
+
+def _iteration(line: str, memory: Memory) -> Said | None:
+    """Numbers have three digits: a loss above 1 moves in steps of a hundredth."""
+    found = _ITERATION.search(line)
+    if found is None:
+        return None
+    values = {}
+    for piece in found[2].split("|"):
+        name, _, text = piece.partition(":")
+        value = number(text)
+        if value is not None:
+            values[name.strip()] = value
+    return Said(int(found[1]), values, moment(line[: found.start()]))
+
+
+DIALECT = Dialect(
+    name="nanotron",
+    tell=re.compile(rb"iteration: \d+ / \d+ \| consumed_tokens: "),
+    kinds=(LineKind(mark=re.compile(rb"iteration: \d+ / \d+ \|"), read=_iteration),),
+)

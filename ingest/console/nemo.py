@@ -1,0 +1,52 @@
+"""NeMo: Lightning's progress bar (v1), `Training epoch 0, iteration 1/99 | lr: 3.9e-06 | …` (v2)."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_V2 = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| (.*)")
+_BAR = re.compile(r"Epoch (\d+):.*?\| (\d+)/(\d+) \[[^,\]]*(?:,\s*[\d.?]+\s*(?:it/s|s/it))?(?:,\s*)?(.*)\]")
+_NOT_METRICS = frozenset({"global_step", "v_num", "consumed_samples"})
+
+
+def _v2(line: str, memory: Memory) -> Said | None:
+    """Iterations count from 0 to the last one of the epoch; `global_step` goes on over epochs."""
+    found = _V2.search(line)
+    if found is None:
+        return None
+    texts = dict(piece.strip().partition(": ")[::2] for piece in found[4].split("|"))
+    global_step = number(texts.pop("global_step", ""))
+    step = int(found[2]) if global_step is None else int(global_step)
+    return Said(step, _numbers(texts), moment(line[: found.start()]))
+
+
+def _bar(line: str, memory: Memory) -> Said | None:
+    """Values have three digits, the step as well: the bar's own counter is exact, within its epoch."""
+    found = _BAR.search(line)
+    if found is None:
+        return None
+    texts = dict(piece.strip().partition("=")[::2] for piece in found[4].split(","))
+    step = int(found[1]) * int(found[3]) + int(found[2])
+    if "reduced_train_loss" not in texts or memory.get("bar") == step:
+        return None
+    memory["bar"] = step
+    return Said(step, _numbers(texts))
+
+
+def _numbers(texts: dict[str, str]) -> dict[str, float]:
+    found = {name: number(text) for name, text in texts.items() if name not in _NOT_METRICS}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+DIALECT = Dialect(
+    name="nemo",
+    tell=re.compile(rb"Training epoch \d+, iteration \d+/\d+ \||reduced_train_loss="),
+    kinds=(
+        LineKind(mark=re.compile(rb"Training epoch \d+, iteration "), read=_v2),
+        LineKind(mark=re.compile(rb"reduced_train_loss="), read=_bar),
+    ),
+)
