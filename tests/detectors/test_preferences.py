@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.detectors import find
+from holter.detectors import Memory, find
 from holter.metrics import Role, Told, role_of
 from holter.tuning import Expected, MetricTuning, Tuning, What
 from holter.types import Kind, RunData, SeriesKey
@@ -180,3 +180,17 @@ def test_words_may_be_plain_strings() -> None:
         ignore=frozenset({Kind.STALL}), kinds=frozenset({Kind.STALL}), metrics={"a": Role.LOSS}
     )
     assert hash(tuning) == hash(Tuning(**said))
+
+
+def test_a_memory_of_another_tuning_changes_nothing() -> None:
+    data = run(*spiky("my_loss").series.values(), *slow().series.values())
+    memory = Memory()
+    for tuning in (
+        Tuning(metrics={"my_loss": Role.LOSS}),
+        Tuning(metrics={"my_loss": Role.LOSS}, ignore=frozenset({Kind.SPIKE_FAST})),
+        Tuning(metrics={"my_loss": Role.LOSS}, metric={"my_*": MetricTuning(fast_recovery_steps=10)}),
+        Tuning(metric={"tokens*": MetricTuning(ignore=True)}),
+        Tuning(expected=[Expected(what=What.MAINTENANCE, from_step=1500)]),
+        Tuning(),
+    ):
+        assert find(data, tuning=tuning, memory=memory) == find(data, tuning=tuning)
