@@ -58,13 +58,11 @@ def main() -> int:
     wanted = [name for name in arguments.workloads.split(",") if name] or [*WORKLOADS, "events"]
     with tempfile.TemporaryDirectory() as folder:
         files = _event_files(Path(folder), scale) if "events" in wanted else {}
-        for number in range(rounds):
-            for name in wanted:
-                for entrant, python in environments:
-                    if number >= (arguments.rounds or entrant.rounds):
-                        continue
-                    for case, share in _cases(entrant, name, files, scale):
-                        _measure(entrant, python, case, share, found)
+        try:
+            for entrant, python, case, share in _in_turn(environments, wanted, files, rounds, scale):
+                _measure(entrant, python, case, share, found)
+        except KeyboardInterrupt:
+            print("interrupted: what has been measured until now", file=sys.stderr)
     minutes = (time.time() - began) / 60
     text = report(found.measured, found.absent, ROSTER, about, minutes=minutes, scale=scale)
     print(text)
@@ -76,6 +74,22 @@ def main() -> int:
     if arguments.write:
         write_page(HERE.parents[1] / "docs" / "performance.md", text)
     return 1 if "Holter" in found.absent else 0
+
+
+def _in_turn(
+    environments: list[tuple[Entrant, Path]],
+    wanted: list[str],
+    files: dict[str, Path],
+    rounds: int,
+    scale: float,
+) -> Iterator[tuple[Entrant, Path, tuple[str, str], float]]:
+    """Round by round, workload by workload, everyone after the other."""
+    for number in range(rounds):
+        for name in wanted:
+            for entrant, python in environments:
+                if number < min(rounds, entrant.rounds):
+                    for case, share in _cases(entrant, name, files, scale):
+                        yield entrant, python, case, share
 
 
 def _chosen(roster: tuple[Entrant, ...], only: str) -> list[Entrant]:
