@@ -27,6 +27,8 @@ _OF_THE_SPEED = frozenset(
     {Kind.THROUGHPUT_REGRESSION, Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.STALL, Kind.MEMORY_LEAK}
 )
 _STRICT = {"extra": "forbid"}  # read by pydantic, where these values come from a file or a request
+_LONGEST = 10_000
+"""Characters of a note: as of a comment."""
 T = TypeVar("T")
 Words = TypeVar("Words", bound=StrEnum)
 
@@ -85,6 +87,8 @@ class Expected:
             raise ValueError("lasting: from 1 step to as many as every expected")
         if self.every is None and self.to_step is None and self.from_step <= 0:
             raise ValueError("from_step, to_step or every: expected; to be quiet for good, use ignore")
+        if len(self.note) > _LONGEST or len(self.metric) > _LONGEST:
+            raise ValueError(f"note and metric: at most {_LONGEST:,} characters expected")
         if self.to_step is not None and self.to_step < self.from_step:
             raise ValueError(f"to_step: at least from_step ({self.from_step}) expected, not {self.to_step}")
 

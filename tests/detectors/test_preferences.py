@@ -151,6 +151,7 @@ class TestExpected:
         ({"kind": "stall", "every": 100}, "every and lasting"),
         ({"kind": "stall", "every": 100, "lasting": 101}, "lasting: from 1"),
         ({"kind": "stall", "from_step": 5, "to_step": 4}, "to_step: at least from_step"),
+        ({"kind": "stall", "from_step": 5, "note": "x" * 10_001}, "at most 10,000 characters"),
     ],
 )
 def test_an_expected_event_that_says_too_little_is_refused(wrong: dict[str, Any], says: str) -> None:
