@@ -6,6 +6,7 @@ import contextlib
 import re
 import sqlite3
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -335,6 +336,23 @@ def test_the_clock_can_be_the_axis(open_page: Opener, server: Server, runs: Runs
     assert named is not None
     assert (first, last) == pytest.approx((int(named[1]), int(named[2])), abs=1)  # local time on the axis
     assert drawn > 50
+
+
+def test_a_run_is_deleted_only_by_who_means_it(open_page: Opener, server: Server) -> None:
+    run_id = server.post("not-wanted", {"step": [1, 2], "loss": [2.0, 1.9]})
+    page = open_page(f"{server.address}/runs/{run_id}")
+    page.get_by_text("Export or delete").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    assert Path(download.value.path()).read_text().count("\n") == 3
+    page.get_by_role("button", name="Delete this run…").click()
+    expect(page.get_by_text("goes with its 2 points")).to_be_visible()
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Delete this run…").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page).to_have_url(f"{server.address}/")
+    expect(page.locator("#toasts").get_by_text("Deleted: not-wanted")).to_be_visible()
+    expect(page.get_by_role("link", name="not-wanted")).to_have_count(0)
 
 
 def test_what_of_the_logs_could_not_be_read_is_said(open_page: Opener, server: Server, runs: Runs) -> None:

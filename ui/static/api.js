@@ -137,6 +137,12 @@ export const expectedIn = async (id, signal) =>
 export const expect = (id, event) =>
   request(`/runs/${encodeURIComponent(id)}/expected`, { method: "POST", body: event });
 
+/** Where a run's file comes from. @param {string} id @param {string} form */
+export const exportOf = (id, form) => `${BASE}/runs/${encodeURIComponent(id)}/export${search({ format: form })}`;
+
+/** @param {string} id */
+export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
+
 /** It is not planned after all. @param {string} id @param {string} project @param {import("./types.js").ExpectedEvent} event */
 export function unexpect(id, project, { id: number, scope }) {
   const place =

@@ -13,6 +13,7 @@ import { createActions } from "../run/actions.js";
 import { createAllSeries } from "../run/all_series.js";
 import { createHeadline } from "../run/headline.js";
 import { createExpected } from "../run/expected.js";
+import { createKeeping } from "../run/keeping.js";
 import { bindKeys } from "../run/keys.js";
 import { planned, plansOf } from "../run/plans.js";
 import { RunState } from "../run/state.js";
@@ -87,6 +88,7 @@ function createParts(state, context) {
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
   const unreadable = createUnreadable();
+  const keeping = createKeeping({ id: runId, name: state.run.name, points: () => state.run.points });
   const expected = createExpected({
     runId,
     project: state.run.project,
@@ -114,6 +116,7 @@ function createParts(state, context) {
       series.element,
       expected.element,
       unreadable.element,
+      keeping.element,
     ),
     side,
   );
