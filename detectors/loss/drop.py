@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.changes import changes
 from holter.detectors.figures import figure
+from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import spans_of
 from holter.metrics import Role, role_of
 from holter.tuning import Tuning
@@ -29,12 +31,16 @@ _TREND = 1.5
 _RESTLESS = 0.2
 """After it the loss is at rest: it falls no further by more than this share."""
 _PAST, _GRID, _FEWEST = 256, 64, 16
+"""Moves that say how much they vary, after how many that is measured anew, and the fewest that say it."""
+_KEPT = 1024
+"""Blocks that are kept to go on with: twice what the longest stretches and their past take."""
 _EXPLAIN = ("restarted", "learning_rate", "batch_size", "mixture", "epoch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Drop:
-    """A fall between two levels; `start`, `bottom`, `seen` index points; `from_here`: comparing began."""
+class Drop:
+    """A fall between two levels; `start`, `bottom`, `seen` and `from_here`, where comparing began, are blocks
+    while it is looked for, and then steps."""
 
     start: int
     bottom: int
@@ -58,47 +64,111 @@ class SuddenDrop:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.SUDDEN_DROP})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per fall, from the loss of the run or, where that shows none, an evaluation."""
+        memory = memory or Memory()
         spoken: list[Finding] = []
         for role in _BLOCK:
             for key in sorted(run.series):
                 if role_of(key) is role and not any(name in ("rank", "dataset") for name, _ in key.labels):
-                    spoken += _in_series(run, run.series[key], _BLOCK[role], self.tuning.of(key.metric))
+                    spoken += self._in_series(run, run.series[key], _BLOCK[role], memory)
         kept: list[Finding] = []
         for finding in sorted(spoken, key=lambda one: (one.attempt, one.detected_step)):
             if not any(_same(earlier, finding) for earlier in kept):
                 kept.append(finding)
         return kept
 
+    def _in_series(self, run: RunData, series: Series, block: int, memory: Memory) -> Iterator[Finding]:
+        trail: Trail[Falls] = memory.trail((self.name, series.key), [series])
+        mark = trail.newest([series])
+        falls = mark.state.copy() if mark else Falls(block, self.tuning.of(series.key.metric).sensitivity)
+        for span in spans_of(series, mark.rows[0] if mark else 0):
+            falls.look(span.attempt, series.step[span.rows], series.value[span.rows])
+        trail.keep(Mark(falls.copy(), (len(series),)))
+        for attempt, drop in falls.found:
+            told = changes(run, attempt, drop.from_here, drop.seen)
+            if drop.start - series.step[0] >= _EARLY_STEPS and not any(name in told for name in _EXPLAIN):
+                yield _finding(run, series, attempt, drop, told)
+
 
 def _same(earlier: Finding, later: Finding) -> bool:
     return earlier.attempt == later.attempt and later.start_step <= earlier.detected_step
 
 
-def _in_series(run: RunData, series: Series, block: int, tuning: Tuning) -> Iterator[Finding]:
-    lowest = np.full(len(_SCALES), np.inf)
-    points = 0
-    for span in spans_of(series):
-        value = series.value[span.rows]
+class Falls:
+    """What is known of one series: `found` with their attempts, and of the present attempt the latest blocks.
+
+    `lowest` are the lowest means of earlier attempts and of blocks left behind, by scale; `points` are those
+    of earlier attempts, `begin` is the number of the first block still kept, `looked` of the first not
+    looked at.
+    """
+
+    def __init__(self, block: int, sensitivity: float) -> None:
+        self.block = block
+        self.sensitivity = sensitivity
+        self.attempt = -1
+        self.points = 0
+        self.lowest = (np.inf,) * len(_SCALES)
+        self.found: tuple[tuple[int, Drop], ...] = ()
+        self._begin_attempt()
+
+    def _begin_attempt(self) -> None:
+        self.begin, self.looked, self.until = 0, 0, -1
+        self.value: FloatArray = np.empty(0)
+        self.step: IntArray = np.empty(0, dtype=np.int64)
+        self.blocks: FloatArray = np.empty(0)
+
+    def copy(self) -> Falls:
+        """As it is now: its arrays are replaced, never changed."""
+        return copy(self)
+
+    def look(self, attempt: int, step: IntArray, value: FloatArray) -> None:
+        """Go on with further points [n] of an attempt."""
+        if attempt != self.attempt:
+            self.points += self.begin * self.block + len(self.value)
+            self._leave(len(self.blocks))
+            self._begin_attempt()
+            self.attempt = attempt
         finite = np.isfinite(value)
-        step, value = series.step[span.rows][finite], np.clip(value[finite], -1e30, 1e30)
-        for drop in _drops(value, block, lowest, tuning.sensitivity):
-            young = points + drop.start < _EARLY_POINTS * block // 8
-            if young or step[drop.start] - series.step[0] < _EARLY_STEPS:
-                continue
-            told = changes(run, span.attempt, int(step[drop.from_here]), int(step[drop.seen]))
-            if not any(name in told for name in _EXPLAIN):
-                yield _finding(run, series, span.attempt, step, drop, told)
-        points += len(value)
-        blocks = _medians(value, block)
-        for number, scale in enumerate(_SCALES):
-            lowest[number] = min(lowest[number], _means(blocks, scale).min(initial=np.inf))
+        self.value = np.concatenate((self.value, np.clip(value[finite], -1e30, 1e30)))
+        self.step = np.concatenate((self.step, step[finite]))
+        whole = len(self.value) // self.block
+        fresh = self.value[len(self.blocks) * self.block : whole * self.block].reshape(-1, self.block)
+        self.blocks = np.concatenate((self.blocks, np.median(fresh, axis=1)))
+        drops = [
+            drop
+            for scale, lowest in zip(_SCALES, self.lowest, strict=True)
+            for drop in _at_scale(self.blocks, scale, lowest, self.sensitivity)
+            if drop.seen + self.begin >= self.looked
+        ]
+        for drop in sorted(drops, key=lambda one: (one.seen, -one.from_here)):
+            self._speak(drop)
+        self.looked = self.begin + len(self.blocks)
+        self._leave((max(self.looked - _KEPT, 0) // _GRID) * _GRID - self.begin)
 
+    def _speak(self, drop: Drop) -> None:
+        if drop.start + self.begin <= self.until:
+            return
+        self.until = drop.seen + self.begin
+        if self.points + (drop.start + self.begin) * self.block < _EARLY_POINTS * self.block // 8:
+            return
+        first = {
+            name: int(self.step[getattr(drop, name) * self.block])
+            for name in ("start", "bottom", "from_here")
+        }
+        seen = int(self.step[(drop.seen + 1) * self.block - 1])
+        self.found = (*self.found, (self.attempt, replace(drop, seen=seen, **first)))
 
-def _medians(value: FloatArray, block: int) -> FloatArray:
-    whole = len(value) // block
-    return np.median(value[: whole * block].reshape(whole, block), axis=1) if block > 1 else value
+    def _leave(self, count: int) -> None:
+        """Leave the first so many blocks behind."""
+        if count <= 0:
+            return
+        lows = [_means(self.blocks[: count + scale - 1], scale).min(initial=np.inf) for scale in _SCALES]
+        self.lowest = tuple(min(pair) for pair in zip(self.lowest, lows, strict=True))
+        self.begin += count
+        self.blocks = self.blocks[count:].copy()
+        self.value = self.value[count * self.block :].copy()
+        self.step = self.step[count * self.block :].copy()
 
 
 def _means(blocks: FloatArray, scale: int) -> FloatArray:
@@ -110,22 +180,8 @@ def _means(blocks: FloatArray, scale: int) -> FloatArray:
     return means
 
 
-def _drops(value: FloatArray, block: int, lowest: FloatArray, sensitivity: float) -> Iterator[_Drop]:
-    """Every drop of one attempt, in the order in which they are seen."""
-    blocks = _medians(value, block)
-    seen: list[_Drop] = []
-    for number, scale in enumerate(_SCALES):
-        seen += _at_scale(blocks, block, scale, float(lowest[number]), sensitivity)
-    last = -1
-    for drop in sorted(seen, key=lambda one: (one.seen, -one.from_here)):
-        if drop.start > last:
-            yield drop
-            last = drop.seen
-
-
-def _at_scale(
-    blocks: FloatArray, block: int, scale: int, lowest: float, sensitivity: float
-) -> Iterator[_Drop]:
+def _at_scale(blocks: FloatArray, scale: int, lowest: float, sensitivity: float) -> Iterator[Drop]:
+    """Every drop that stretches of so many blocks show, in blocks."""
     means = _means(blocks, scale)
     behind = (_STRETCHES - 1) * scale
     if len(means) <= behind:
@@ -146,11 +202,11 @@ def _at_scale(
     for at in np.flatnonzero(found).tolist():
         end = at + behind + scale - 1
         start, bottom = _edges(blocks[at + 2 * scale : end + 1], float(before[at]), float(after[at]))
-        yield _Drop(
-            start=(at + 2 * scale + start) * block,
-            bottom=(at + 2 * scale + bottom) * block,
-            seen=(end + 1) * block - 1,
-            from_here=at * block,
+        yield Drop(
+            start=at + 2 * scale + start,
+            bottom=at + 2 * scale + bottom,
+            seen=end,
+            from_here=at,
             before=float(before[at]),
             after=float(after[at]),
             noise=float(noise[at]),
@@ -186,10 +242,8 @@ def _edges(blocks: FloatArray, before: float, after: float) -> tuple[int, int]:
     return start, start + (int(low[0]) if len(low) else 0)
 
 
-def _finding(
-    run: RunData, series: Series, attempt: int, step: IntArray, drop: _Drop, told: dict[str, object]
-) -> Finding:
-    start, bottom = int(step[drop.start]), int(step[drop.bottom])
+def _finding(run: RunData, series: Series, attempt: int, drop: Drop, told: dict[str, object]) -> Finding:
+    start, bottom = drop.start, drop.bottom
     unknown = _not_logged(run)
     evaluation = role_of(series.key) is Role.EVAL_LOSS
     unless = f" Not logged, and so not looked at: {', '.join(unknown)}." if unknown else ""
@@ -201,8 +255,8 @@ def _finding(
         start_step=start,
         peak_step=bottom,
         end_step=bottom,
-        detected_step=int(step[drop.seen]),
-        classified_step=int(step[drop.seen]),
+        detected_step=drop.seen,
+        classified_step=drop.seen,
         severity=Severity.INFO,
         confidence=0.6 if "learning rate" in unknown else 0.9,
         summary=(

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors.figures import figure
+from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import spans_of
 from holter.metrics import Role, role_of
 from holter.tuning import Tuning
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 _CHANCE = float(np.log(1e-8))
 """How unlikely it must be that values repeat, or are zero, by themselves."""
@@ -33,11 +34,13 @@ _APART = 5
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Trace:
-    """Points of one series that are no values. `first`, `spoken`, `good` are steps, `good` the first value
-    that is one again, None while there is none; `how` says what stands there, `points` how often."""
+    """Points of one series that are no values, from row `row` on. `first`, `spoken`, `good` are steps, `good`
+    the first value that is one again, None while there is none; `how` says what stands there, `points`
+    how often."""
 
-    series: Series
+    key: SeriesKey
     attempt: int
+    row: int
     first: int
     spoken: int
     good: int | None
@@ -49,7 +52,23 @@ class _Trace:
 
     @property
     def is_loss(self) -> bool:
-        return role_of(self.series.key) is not Role.GRAD_NORM
+        return role_of(self.key) is not Role.GRAD_NORM
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """The good points [n] of a series: their rows, attempts, steps and values."""
+
+    key: SeriesKey
+    row: IntArray
+    attempt: IntArray
+    step: IntArray
+    value: FloatArray
+
+    @property
+    def follows(self) -> NDArray[np.bool_]:
+        """Whether each stands in the attempt of the one before."""
+        return np.concatenate(([False], np.diff(self.attempt) == 0))
 
 
 @dataclass(frozen=True)
@@ -60,50 +79,100 @@ class HiddenNonfinite:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.HIDDEN_NONFINITE})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per event, named by the series that told it first."""
+        memory = memory or Memory()
         traces: list[_Trace] = []
         for key in sorted(run.series):
             role = role_of(key)
             if any(name == "rank" for name, _ in key.labels):
                 continue
             if role in (Role.LOSS, Role.GRAD_NORM):
-                traces += _masked(run.series[key])
+                traces += _remembered(run.series[key], memory.trail((self.name, key), [run.series[key]]))
             elif role is Role.SKIPPED:
                 traces += _counted(run.series[key])
         yield from _events(traces)
 
 
-def _masked(series: Series) -> Iterator[_Trace]:
-    """Traces in the values of a loss or a gradient norm. What is known of it outlasts a restart."""
-    finite = np.isfinite(series.value)
-    value, step, attempt = series.value[finite], series.step[finite], series.attempt[finite]
-    if len(value) <= _KNOWN:
+def _remembered(series: Series, trail: Trail[tuple[_Trace, ...]]) -> tuple[_Trace, ...]:
+    """The traces in a series, looked for from where the last look ended."""
+    mark = trail.newest([series])
+    known, row = (mark.state, mark.rows[0]) if mark else ((), 0)
+    traces = (*known, *_masked(series, row))
+    # what may still be going on is looked at again
+    open_ones = [one.row for one in traces if one.good is None and one.attempt == series.attempt[-1]]
+    settled = min([*open_ones, _last_change(series)])
+    if settled > row:
+        trail.keep(Mark(tuple(one for one in traces if one.row < settled), (settled,)))
+    return traces
+
+
+def _last_change(series: Series) -> int:
+    """The last row whose value is not that of the good one before: the values at the end begin there."""
+    width = 64
+    while True:
+        begin = max(len(series) - width, 0)
+        rows = begin + np.flatnonzero(np.isfinite(series.value[begin:]))
+        other = np.flatnonzero(np.diff(series.value[rows]) != 0)
+        if len(other):
+            return int(rows[other[-1] + 1])
+        if width >= len(series):
+            return 0
+        width *= 4
+
+
+def _with_past(series: Series, row: int) -> int:
+    """The row from which on what went before a row is known: enough good points."""
+    width = 2 * _MEMORY
+    while np.count_nonzero(np.isfinite(series.value[max(row - width, 0) : row])) <= _MEMORY and width < row:
+        width *= 4
+    return max(row - width, 0)
+
+
+def _masked(series: Series, since: int) -> Iterator[_Trace]:
+    """Traces in the values of a loss or a gradient norm that begin at a row or later, by when they begin.
+
+    What is known of it outlasts a restart.
+    """
+    begin = _with_past(series, since)
+    rows = begin + np.flatnonzero(np.isfinite(series.value[begin:]))
+    if len(rows) <= _KNOWN:
         return
-    follows = np.concatenate(([False], np.diff(attempt) == 0))
-    same = follows & np.concatenate(([False], np.diff(value) == 0)) & (value != 0)
-    is_norm = role_of(series.key) is Role.GRAD_NORM
+    points = _Points(series.key, rows, series.attempt[rows], series.step[rows], series.value[rows])
+    traces = [*_repeated(points), *_zero(points), *_absurd(points)]
+    yield from sorted((one for one in traces if one.row >= since), key=lambda one: one.row)
+
+
+def _repeated(points: _Points) -> Iterator[_Trace]:
+    value = points.value
+    same = points.follows & np.concatenate(([False], np.diff(value) == 0)) & (value != 0)
+    is_norm = role_of(points.key) is Role.GRAD_NORM
     for first, after in _stretches(same):
         begun = first - 1
         enough = _enough(same, begun, _FEWEST_SAME - 1) + 1
         past = value[max(begun - _MEMORY, 0) : begun]
-        # a norm that is logged after clipping stands at its limit for as long as it is clipped
         if after - begun < enough or _is_coarse(past):
             continue
+        # a norm that is logged after clipping stands at its limit for as long as it is clipped
         if not (is_norm and value[begun] >= past.max()):
-            yield _trace(series, attempt, step, value, (begun, after, enough), "the same value")
-    zero = value == 0
-    breaks = np.flatnonzero(~follows)
-    for first, after in _stretches(zero, breaks):
+            yield _trace(points, (begun, after, enough), "the same value")
+
+
+def _zero(points: _Points) -> Iterator[_Trace]:
+    zero = points.value == 0
+    for first, after in _stretches(zero, np.flatnonzero(~points.follows)):
         enough = _enough(zero, first, _FEWEST_ZERO)
-        past = value[max(first - _RECENT, 0) : first]
+        past = points.value[max(first - _RECENT, 0) : first]
         if after - first >= enough and not _is_coarse(past) and _clear_of_zero(past):
-            yield _trace(series, attempt, step, value, (first, after, enough), "zero")
-    size = np.abs(value)
-    for first, after in _stretches(size > _HUGE, breaks):
+            yield _trace(points, (first, after, enough), "zero")
+
+
+def _absurd(points: _Points) -> Iterator[_Trace]:
+    size = np.abs(points.value)
+    for first, after in _stretches(size > _HUGE, np.flatnonzero(~points.follows)):
         past = size[max(first - _MEMORY, 0) : first]
         if first >= _KNOWN and past.max() * _HUGE / 1e3 < size[first]:
-            yield _trace(series, attempt, step, value, (first, after, 1), "an absurd value")
+            yield _trace(points, (first, after, 1), "an absurd value")
 
 
 def _stretches(marks: NDArray[np.bool_], breaks: IntArray | None = None) -> Iterator[tuple[int, int]]:
@@ -137,14 +206,14 @@ def _clear_of_zero(past: FloatArray) -> bool:
     return level != 0 and (abs(level) > _CLEAR_OF_ZERO * noise or never_near)
 
 
-def _trace(
-    series: Series, attempt: IntArray, step: IntArray, value: FloatArray, span: tuple[int, int, int], how: str
-) -> _Trace:
+def _trace(points: _Points, span: tuple[int, int, int], how: str) -> _Trace:
     first, after, enough = span
+    step, attempt, value = points.step, points.attempt, points.value
     goes_on = after < len(step) and attempt[after] == attempt[first]
     return _Trace(
-        series=series,
+        key=points.key,
         attempt=int(attempt[first]),
+        row=int(points.row[first]),
         first=int(step[first]),
         spoken=int(step[first + enough - 1]),
         good=int(step[after]) if goes_on else None,
@@ -172,7 +241,9 @@ def _counted(series: Series) -> Iterator[_Trace]:
             if first == 0 or _share(bad[max(first - _MEMORY, 0) : first]) > 0.05:
                 continue
             how = "steps whose loss was NaN" if is_nan else "skipped steps"
-            trace = _trace(series, series.attempt[span.rows], step, count, (first, after, 1), how)
+            row = np.arange(span.first, span.after)
+            points = _Points(series.key, row, series.attempt[span.rows], step, count)
+            trace = _trace(points, (first, after, 1), how)
             yield replace(trace, value=float(count[first:after].sum()), before=None)
 
 
@@ -206,8 +277,8 @@ def _finding(event: list[_Trace]) -> Finding:
     until = "" if end is None else f" until step {end:,}"
     return Finding(
         kind=Kind.HIDDEN_NONFINITE,
-        metric=told.series.key.metric,
-        labels=told.series.key.labels,
+        metric=told.key.metric,
+        labels=told.key.labels,
         attempt=told.attempt,
         start_step=told.first,
         peak_step=told.first,
@@ -223,11 +294,11 @@ def _finding(event: list[_Trace]) -> Finding:
         ),
         evidence={
             "value": told.value,
-            "points": sum(one.points for one in event if (one.series, one.how) == (told.series, told.how)),
+            "points": sum(one.points for one in event if (one.key, one.how) == (told.key, told.how)),
             "before": told.before,
             "how": told.how,
             "good_step": told.good,
-            "metrics": sorted({str(one.series.key) for one in event}),
+            "metrics": sorted({str(one.key) for one in event}),
         },
     )
 
@@ -235,9 +306,9 @@ def _finding(event: list[_Trace]) -> Finding:
 def _summary(told: _Trace, until: str) -> str:
     if told.before is None:
         return (
-            f"{told.series.key} counts {figure(told.value)} {told.how} from step {told.first:,} on{until}, "
+            f"{told.key} counts {figure(told.value)} {told.how} from step {told.first:,} on{until}, "
             "which it hardly ever did before."
         )
     what = {"zero": "is exactly zero", "the same value": f"repeats {told.value!r} to the last digit"}
     says = what.get(told.how, f"shows {figure(told.value)}, which no such value can be,")
-    return f"{told.series.key} {says} from step {told.first:,} on{until}: a logger that hides NaN does that."
+    return f"{told.key} {says} from step {told.first:,} on{until}: a logger that hides NaN does that."
