@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from holter.server.database import reading, writing
@@ -23,6 +24,7 @@ _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
 _LEFT = 1_000_000  # points that may stay in the log because their series are short
 # how many points are worth a chunk of their own, and how many may stay in the log for having fewer
 _LEAST = ((2048, 262_144), (256, _LEFT), (32, _LEFT))
+_ROWS = 1500  # series that become chunks in one transaction: others want to write meanwhile
 _PACKED = 256  # points a series from which on what stays in the log is encoded series by series
 _FEW = 256  # points for which a full chunk is made anew, rather than a small one beside it
 _TAIL = 8_192  # a chunk with fewer points is made anew, larger, when more come
@@ -40,6 +42,7 @@ class Change:
     added: list[Numbers] = field(default_factory=list)  # to the chunks
     left: list[dict[str, Any]] = field(default_factory=list)
     staying: list[Numbers] = field(default_factory=list)  # in the log
+    more: bool = False  # stays in the log for now only
 
     @property
     def worthwhile(self) -> bool:
@@ -62,7 +65,7 @@ def compact(engine: Engine, run_id: int) -> int:
             with writing(engine) as connection:
                 _apply(connection, run_id, change)
             written += len(change.cutter.rows)
-        if not more or not change.worthwhile:
+        if not (more or change.more) or not change.worthwhile:
             return written
 
 
@@ -79,7 +82,8 @@ def _change(snapshot: Snapshot, entries: Sequence[int]) -> Change:
     change = Change(load(snapshot), list(entries))
     for attempt, (last_entry, block) in snapshot.entries(entries).items():
         ends = snapshot.last_chunks(attempt) if len(change.stored.chunks.ids) else {}
-        chunked = block.counts >= _least(block)
+        chunked = _chunked(block)
+        change.more |= int(chunked.sum()) < int((block.counts >= _least(block)).sum())
         for at, (number, first) in enumerate(zip(block.ids.tolist(), ranges(block)[0].tolist(), strict=True)):
             # what belongs among the points of chunks goes there: chunks and log have no step in common
             chunked[at] |= number in ends and first <= ends[number].step_max
@@ -90,6 +94,14 @@ def _change(snapshot: Snapshot, entries: Sequence[int]) -> Change:
             change.left.append(_left(last_entry, left.tight()))
             change.staying.append(of_block(attempt, left))
     return change
+
+
+def _chunked(block: Block) -> NDArray[np.bool_]:
+    """Which series become chunks: those with the most points, where they are too many for one transaction."""
+    enough = block.counts >= _least(block)
+    if int(enough.sum()) > _ROWS:
+        enough[np.argsort(-block.counts, kind="stable")[_ROWS:]] = False
+    return enough
 
 
 def _least(block: Block) -> int:

@@ -118,6 +118,22 @@ def test_late_points_go_into_the_chunks_they_belong_to(store: Store) -> None:
     assert store.check() == []
 
 
+def test_thousands_of_series_become_chunks_in_several_transactions(store: Store, engine: Engine) -> None:
+    rows, series = 300, 3_000
+    values = np.random.default_rng(0).normal(size=(series, rows))
+    columns = tuple(Column(key=SeriesKey(f"m{n:04}"), values=values[n]) for n in range(series))
+    batch = Batch(steps=np.arange(rows), times=np.arange(rows) * 1.0, columns=columns, attempt="0")
+    one = Delivery(project="p", run="wide", writer="w", batch_id="1", batch=batch)
+    run_id = store.accept(one).run_id
+    assert store.compact(run_id) == series
+    with reading(engine) as connection:
+        assert load(Snapshot(connection, run_id)).generation == 2
+        assert Snapshot(connection, run_id).log() == {}
+    found = [one.value.tobytes() for one in store.read(run_id).values()]
+    assert found == [row.tobytes() for row in values]
+    assert store.check() == []
+
+
 def test_what_was_not_asked_for_the_longest_time_is_forgotten_first() -> None:
     memory = Memory(100)
     memory.put("a", 1, 40)
