@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from weakref import WeakSet
 
@@ -81,6 +82,7 @@ def digest_of(batch_id: str) -> bytes:
     return blake2b(batch_id.encode(), digest_size=16).digest()
 
 
+@lru_cache(maxsize=10_000)
 def labels_text(labels: Labels) -> str:
     """Labels as the series table has them."""
     return json.dumps(labels, ensure_ascii=False, separators=(",", ":"))

@@ -40,7 +40,7 @@ _REVISIONS = (
 )
 _RUN = select(Run.id).join(Project).where(Project.name == bindparam("project"), Run.name == bindparam("run"))
 _PROJECT = select(Project.id).where(Project.name == bindparam("project"))
-_SERIES = insert(SeriesRow).returning(SeriesRow.id, sort_by_parameter_order=True)
+_SERIES = insert(SeriesRow).returning(SeriesRow.id, SeriesRow.run_id, SeriesRow.metric, SeriesRow.labels)
 _LOG = insert(LogEntry)
 _WRITTEN = update(Run).where(Run.id == bindparam("run"))
 _TAKEN_BACK = delete(AcceptedBatch).where(
@@ -120,10 +120,15 @@ def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
         for turn in turns
         for key in turn.new
     ]
-    if rows:
-        ids = iter(connection.scalars(_SERIES, rows).all())
-        for turn in turns:
-            turn.run.ids.extend(next(ids) for _ in turn.new)
+    if not rows:
+        return
+    # the ids come in any order: to ask for that of the rows would make a statement of each
+    made = {
+        (run, metric, labels): number for number, run, metric, labels in connection.execute(_SERIES, rows)
+    }
+    ids = iter([made[row["run_id"], row["metric"], row["labels"]] for row in rows])
+    for turn in turns:
+        turn.run.ids.extend(next(ids) for _ in turn.new)
 
 
 def _entries(turn: Turn) -> Iterable[dict[str, Any]]:
