@@ -81,7 +81,7 @@ class Tree:
     def is_new(self, path: Path) -> bool:
         """Whether a file that is said to have changed may be a log that the last scan did not find."""
         parts = path.relative_to(self.root).parts
-        if any(part.startswith(".") or part in _PASSED_FOLDERS for part in parts) or _is_passed(path.name):
+        if any(part.startswith(".") or part in _PASSED_FOLDERS for part in parts) or is_passed(path.name):
             return False
         try:
             looked = self._look(str(path), path.stat())
@@ -166,10 +166,11 @@ def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_re
 
 
 def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:
-    if _is_passed(entry.name) or not entry.is_file():
+    if is_passed(entry.name) or not entry.is_file():
         return False
     return not (entry.is_symlink() and Path(entry.path).resolve().is_relative_to(root))
 
 
-def _is_passed(name: str) -> bool:
+def is_passed(name: str) -> bool:
+    """Whether no log can be in a file of this name."""
     return name.startswith(".") or os.path.splitext(name)[1].lower() in _PASSED_SUFFIXES

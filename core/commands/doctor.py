@@ -19,7 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 import holter
 from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
-from holter.ingest import formats
+from holter.ingest.explain import explain
+from holter.report import logs
 from holter.server.access.checks import refusal_to_start
 from holter.server.analysis import failing
 from holter.server.channels import ChannelError, open_channels
@@ -28,7 +29,6 @@ from holter.server.listen import PortTakenError, bind
 from holter.server.migrate import migrations
 from holter.settings import FILE, Settings, SettingsError, load
 
-HEAD_BYTES = 64 * 1024
 ASK_SECONDS = 5.0
 OF_CLIENTS = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES"}
 VARIABLES = {f"HOLTER_{name.upper()}" for name in OF_CLIENTS | set(Settings.model_fields)}
@@ -197,17 +197,11 @@ def _channels(settings: Settings) -> str:
 def _path(path: Path) -> str:
     if not path.exists():
         raise Unwell("no such file or folder")
-    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
-    known: dict[str, int] = {}
-    for file in files:
-        try:
-            with file.open("rb") as stream:
-                head = stream.read(HEAD_BYTES)
-        except OSError as error:
-            raise Unwell(f"{file}: {error.strerror}") from error
-        name = next((name for name, kind in formats().items() if kind.sniff(file, head)), None)
-        if name is not None:
-            known[name] = known.get(name, 0) + 1
-    if not known:
-        raise Unwell(f"{len(files)} files, none of a known format (docs/formats.md)")
-    return ", ".join(f"{count} {name}" for name, count in known.items()) + f" of {len(files)} files"
+    try:
+        files = explain(path)
+    except OSError as error:
+        raise Unwell(f"{path}: {error.strerror}") from error
+    told = "".join(f"\n       {line}" for line in logs.lines(files, path))
+    if not any(file.format for file in files):
+        raise Unwell(logs.summary(files) + told)
+    return logs.summary(files) + told

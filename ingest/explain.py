@@ -1,0 +1,98 @@
+"""What was made of each file below a path: its format, what it holds, and why others are not read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holter.ingest import axes, formats
+from holter.ingest.format import Format
+from holter.ingest.gather import read_whole
+from holter.ingest.opening import plain_name, read_head
+from holter.ingest.sources import Source, Tree, is_passed, walk
+from holter.types import SeriesKey, Unreadable
+
+_SHOWN = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explained:
+    """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series."""
+
+    path: Path
+    format: str | None = None
+    run: str | None = None
+    points: Mapping[SeriesKey, int] = field(default_factory=dict)
+    first_step: int | None = None
+    last_step: int | None = None
+    unreadable: tuple[Unreadable, ...] = ()
+    why_not: str = ""
+
+
+def explain(root: Path, *, known: Mapping[str, Format] | None = None) -> list[Explained]:
+    """Every file below a folder, or the file itself, in the order of their paths.
+
+    Files that are read are read whole. Raises OSError where `root` cannot be listed.
+    """
+    known = known or formats()
+    sources = {source.path: source for source in Tree(root, known).scan()}
+    seen = {Path(path) for path, _ in walk(root)}
+    everything = seen if root.is_file() else seen | {path for path in root.rglob("*") if path.is_file()}
+    return [
+        _read(sources[path]) if path in sources else Explained(path=path, why_not=_why_not(path, seen, known))
+        for path in sorted(everything)
+    ]
+
+
+def _read(source: Source) -> Explained:
+    points: dict[SeriesKey, int] = defaultdict(int)
+    unreadable: list[Unreadable] = []
+    steps: list[int] = []
+    for record in read_whole(source):
+        if isinstance(record, Unreadable):
+            unreadable.append(record)
+            continue
+        for column in source.place.put(record).columns:
+            points[column.key] += len(column.values)
+        steps += [int(record.steps.min()), int(record.steps.max())]
+        steps = [min(steps), max(steps)]
+    return Explained(
+        path=source.path,
+        format=source.format.name,
+        run=source.place.run,
+        points=dict(points),
+        first_step=steps[0] if steps else None,
+        last_step=steps[1] if steps else None,
+        unreadable=tuple(unreadable),
+    )
+
+
+def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
+    if path not in seen:
+        if is_passed(path.name):
+            return "passed over by its name: hidden, or a model, an archive, a picture, a program"
+        return "passed over: in a folder of checkpoints or a hidden one, or a link within the tree"
+    try:
+        head = read_head(path)
+    except OSError as error:
+        return f"cannot be opened: {error.strerror or error}"
+    name = plain_name(path)
+    if any(format_.sniff(name, head) for format_ in known.values()):
+        return "left alone: other logs of its run say the same, exactly; or its first step is not there yet"
+    return _unknown(name.suffix.lower(), head)
+
+
+def _unknown(suffix: str, head: bytes) -> str:
+    """Why no format claims a file."""
+    if not head:
+        return "empty so far"
+    if b"\0" in head:
+        return "no format is known for it"
+    if suffix in {".csv", ".tsv"}:
+        header = head.partition(b"\n")[0].decode("utf-8", "replace").strip()[:_SHOWN]
+        return f"no column of its header is a step ({', '.join(axes.STEP_NAMES)}): {header}"
+    if suffix in {".json", ".jsonl", ".ndjson"}:
+        return "no object a line with a key that is a step"
+    return "no line names a step together with a loss"

@@ -1,0 +1,62 @@
+"""What was made of each file, told file by file: what it holds, or why it is not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holter.ingest.explain import explain
+from holter.report.logs import ADVICE, lines, summary
+from holter.types import SeriesKey
+
+DATA = Path(__file__).parents[1] / "data" / "console"
+
+
+def test_a_file_that_is_read_tells_its_format_series_and_steps(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "log.csv").write_text("step,loss\n1,2.5\n7,x\n9,2.0\n")
+    (found,) = explain(tmp_path)
+    assert (found.format, found.run, found.points) == ("csv", "run", {SeriesKey("loss"): 2})
+    assert (found.first_step, found.last_step) == (1, 9)
+    assert [unreadable.place for unreadable in found.unreadable] == ["line 3"]
+
+
+def test_a_file_that_is_not_read_tells_why(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text("name,price\nbread,2\n")
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+    (tmp_path / "weights.pt").write_bytes(b"\0")
+    (tmp_path / "state.json").write_text("{}\n")
+    (tmp_path / "core").write_bytes(b"\x7fELF\0")
+    (tmp_path / "new.log").touch()
+    why = {found.path.name: found.why_not for found in explain(tmp_path)}
+    assert why["prices.csv"].startswith("no column of its header is a step")
+    assert why["prices.csv"].endswith("name,price")
+    assert why["notes.txt"] == "no line names a step together with a loss"
+    assert why["weights.pt"].startswith("passed over by its name")
+    assert why["state.json"] == "no object a line with a key that is a step"
+    assert why["core"] == "no format is known for it"
+    assert why["new.log"] == "empty so far"
+
+
+def test_a_text_that_gives_way_to_a_log_is_told(tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
+    (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
+    why = {found.path.name: found.why_not for found in explain(tmp_path)}
+    assert why["nohup.out"].startswith("left alone: other logs of its run say the same")
+
+
+def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("step,loss,lr\n1,2.5,0.1\n2,2.0,0.1\n")
+    for number in range(5):
+        (tmp_path / f"notes{number}.txt").write_text("buy milk\n")
+    files = explain(tmp_path)
+    assert summary(files) == "1 csv of 6 files"
+    assert list(lines(files, tmp_path)) == [
+        f"log.csv: csv, run {tmp_path.name}, 2 series, 4 points, steps 1 to 2",
+        "    loss (loss) 2, lr (learning rate) 2",
+        "not read: notes0.txt, notes1.txt, notes2.txt ... (5): no line names a step together with a loss",
+    ]
+
+
+def test_who_has_nothing_readable_is_told_what_always_is(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+    assert list(lines(explain(tmp_path), tmp_path))[-1] == ADVICE
