@@ -223,7 +223,7 @@ def sources() -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table in Markdown."""
-    lines = [" | ".join(map(str, row)) for row in (head, *rows)]
+    lines = [" | ".join("-" if cell is None else str(cell) for cell in row) for row in (head, *rows)]
     return "\n".join([f"| {lines[0]} |", "|" + "---|" * len(head), *(f"| {line} |" for line in lines[1:])])
 
 
