@@ -82,6 +82,8 @@ def _headers(block: bytes) -> tuple[IntArray, IntArray]:
     zeros = zero[3 : last + 3] & zero[4 : last + 4]
     for place in (5, 6, 7):
         zeros &= zero[place : last + place]
+    # room that a file system has set aside: the checksum of a length of 0 does not begin with a zero
+    zeros &= ~(zero[:last] & zero[1 : last + 1] & zero[2 : last + 2] & zero[8 : last + 8])
     found = np.flatnonzero(zeros)
     length = _numbers(block, "<u4")[found]
     crc = np.full(len(found), _BEFORE[8], dtype=np.uint32)
