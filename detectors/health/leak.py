@@ -154,8 +154,9 @@ def _limit(run: RunData, series: Series, limits: set[SeriesKey], unit: str) -> f
 def _growths(use: _Use, share: float) -> Iterator[_Growth]:
     """Every steady growth of an attempt, in order."""
     since, known = 0, 0
+    leasts = _leasts(use.used)
     while True:
-        found = [_first(use, (since, known), length, share) for length in _lengths(len(use.used))]
+        found = [_first(use, (since, known), length, least, share) for length, least in leasts]
         growth = min((one for one in found if one), key=lambda one: (one.seen, one.start), default=None)
         if growth is None:
             return
@@ -165,16 +166,21 @@ def _growths(use: _Use, share: float) -> Iterator[_Growth]:
         since, known = growth.end, growth.known
 
 
-def _lengths(points: int) -> list[int]:
-    """Lengths of blocks: eight points, and twice as many again and again while there are enough blocks."""
-    most = points // (_FIRST * _BLOCKS)
-    return [_FIRST << power for power in range(most.bit_length())]
+def _leasts(used: FloatArray) -> list[tuple[int, FloatArray]]:
+    """The least of each block [blocks], of eight points, and of twice as many again and again, with how many
+    points they are, while there are enough blocks."""
+    least = used[: len(used) // _FIRST * _FIRST].reshape(-1, _FIRST).min(axis=1)
+    leasts = []
+    length = _FIRST
+    while len(least) >= _BLOCKS:
+        leasts.append((length, least))
+        even = least[: len(least) // 2 * 2]
+        least, length = np.minimum(even[::2], even[1::2]), 2 * length
+    return leasts
 
 
-def _first(use: _Use, after: tuple[int, int], length: int, share: float) -> _Growth | None:
+def _first(use: _Use, after: tuple[int, int], length: int, least: FloatArray, share: float) -> _Growth | None:
     """The first steady growth in blocks of one length that begins after a point and is seen after another."""
-    count = len(use.used) // length
-    least = use.used[: count * length].reshape(count, length).min(axis=1)
     rises = np.concatenate(([0], np.cumsum(np.diff(least) > 0)))
     width = _BLOCKS - 1
     windows = np.flatnonzero(rises[width:] - rises[:-width] >= _RISING)
