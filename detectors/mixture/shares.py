@@ -36,11 +36,11 @@ def parts_of(run: RunData) -> Parts | None:
         return None
     places = _places(total)
     rows = np.flatnonzero(np.isfinite(total.value))
-    at = {name: np.searchsorted(_places(one), places[rows]) for name, one in parts.items()}
+    at: dict[str, IntArray] = {}
     for name, one in parts.items():
-        own = np.minimum(at[name], max(len(one) - 1, 0))
-        there = (len(one) > 0) & np.isin(places[rows], _places(one)) & np.isfinite(_pick(one.value, own))
-        rows, at = rows[there], {other: index[there] for other, index in at.items()}
+        own = _rows_at(_places(one), places[rows])
+        there = (own >= 0) & np.isfinite(_pick(one.value, np.maximum(own, 0)))
+        rows, at = rows[there], {other: index[there] for other, index in (at | {name: own}).items()}
     mixed = {_dataset(run.series[key]): run.series[key] for key in keys if role_of(key) is Role.MIXTURE}
     shares = [_latest(mixed[name], places[rows]) for name in parts if name in mixed]
     return Parts(
@@ -62,6 +62,15 @@ def _places(series: Series) -> IntArray:
     """One number a row: attempts in order, steps within."""
     places: IntArray = series.attempt * 2**40 + np.clip(series.step, -(2**39), 2**39 - 1)
     return places
+
+
+def _rows_at(places: IntArray, wanted: IntArray) -> IntArray:
+    """The row at each of some places, -1 where there is none."""
+    if np.array_equal(places, wanted):
+        return np.arange(len(places))
+    rows = np.minimum(np.searchsorted(places, wanted), max(len(places) - 1, 0))
+    there = places[rows] == wanted if len(places) else np.zeros(len(wanted), dtype=bool)
+    return np.where(there, rows, -1)
 
 
 def _pick(value: FloatArray, index: IntArray) -> FloatArray:

@@ -211,12 +211,16 @@ class _Scan:
 
 def _spread(parts: Parts) -> FloatArray:
     """How far the datasets' losses were apart of late, row by row [n]."""
-    total = np.cumsum(np.concatenate((np.zeros((1, parts.parts.shape[1])), parts.parts)), axis=0)
-    ends = np.arange(1, len(total))
-    firsts = np.maximum(ends - _SPREAD_ROWS, 0)
-    means = (total[ends] - total[firsts]) / (ends - firsts)[:, None]
-    spread: FloatArray = np.maximum(means.std(axis=1), _SPREAD * np.abs(means.mean(axis=1))) + 1e-12
-    return spread
+    count = np.minimum(np.arange(1, len(parts.total) + 1), _SPREAD_ROWS)
+    middle, square = np.zeros(len(count)), np.zeros(len(count))
+    for column in parts.parts.T:
+        total = np.cumsum(column)
+        total[_SPREAD_ROWS:] -= total[:-_SPREAD_ROWS].copy()
+        mean = total / count
+        middle += mean / parts.parts.shape[1]
+        square += mean**2 / parts.parts.shape[1]
+    spread: FloatArray = np.sqrt(np.maximum(square - middle**2, 0.0))
+    return np.maximum(spread, _SPREAD * np.abs(middle)) + 1e-12
 
 
 def _spoken(parts: Parts, shift: _Shift) -> int | None:
