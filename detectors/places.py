@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.types import Series
+from holter.types import FloatArray, Series
 
 Place = tuple[int, int]
 """Attempt and step: the order of the rows of every series."""
@@ -66,3 +66,17 @@ def settled(series: Sequence[Series]) -> Place:
     """Up to where each of some series has come, none of them empty: what comes next comes after it, if they
     are logged side by side."""
     return min(place_of(one, len(one) - 1) for one in series)
+
+
+def values_before(series: Series, attempt: int, step: int, count: int) -> FloatArray:
+    """The last finite values, at most so many, that stand before a step in an attempt and those before it."""
+    found = np.empty(0)
+    for span in reversed(spans_of(series)):
+        if span.attempt > attempt:
+            continue
+        row = rows_upto(series, (span.attempt, step - 1))
+        while row > span.first and len(found) < count:
+            first = max(row - count, span.first)
+            some = series.value[first:row]
+            found, row = np.concatenate((some[np.isfinite(some)], found)), first
+    return found[-count:]

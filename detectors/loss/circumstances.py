@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from holter.detectors.places import span_of
+from holter.detectors.places import rows_upto, span_of
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
-_POINTS, _BEFORE, _FEWEST = 16, 128, 8
-"""Points before the onset that are shortly before it; points before those to compare with, the least."""
+_POINTS, _BEFORE, _FEWEST, _FURTHEST = 16, 128, 8, 1024
+"""Points before the onset that are shortly before it; points before those to compare with, the least, and
+within how many rows."""
 _RESTART_STEPS = 200
 _JUMP, _CLEAR = 1.5, 6.0
 """A gradient norm is told from half above its median on, if that is so many of its spreads."""
@@ -45,11 +46,11 @@ def circumstances(run: RunData, attempt: int, start_step: int, seen_step: int) -
 
 def _around(series: Series, attempt: int, start: int, seen: int) -> tuple[IntArray, FloatArray, int]:
     """An attempt's steps and values up to the step at which the event was seen, and the row of its onset."""
-    rows = span_of(series, attempt).rows
-    step, value = series.step[rows], series.value[rows]
-    upto = int(np.searchsorted(step, seen, side="right"))
-    known = np.isfinite(value[:upto])
-    step, value = step[:upto][known], value[:upto][known]
+    begun = span_of(series, attempt).first
+    first = max(rows_upto(series, (attempt, start - 1)) - _FURTHEST, begun)
+    rows = slice(first, rows_upto(series, (attempt, seen)))
+    known = np.isfinite(series.value[rows])
+    step, value = series.step[rows][known], series.value[rows][known]
     return step, value, int(np.searchsorted(step, start))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from holter.detectors.places import Span, rows_upto, spans_of
 from holter.metrics import Role, role_of
 from holter.types import RunData, Series
 
@@ -36,22 +37,25 @@ def other_rates(run: RunData) -> OtherRates:
 
 
 def _jumps(series: Series) -> Iterator[tuple[int, OtherRate]]:
-    for number in np.unique(series.attempt)[1:].tolist():
-        first = int(np.searchsorted(series.attempt, number))
-        steps = series.step[first : first + _POINTS]
-        if len(steps) < _POINTS or series.attempt[first + _POINTS - 1] != number:
+    spans = spans_of(series)
+    for number, span in enumerate(spans[1:], start=1):
+        if span.after - span.first < _POINTS:
             continue
-        found = series.value[first : first + _POINTS]
-        expected = [_before(series, number, step) for step in steps.tolist()]
+        steps = series.step[span.first : span.first + _POINTS].tolist()
+        found = series.value[span.first : span.first + _POINTS].tolist()
+        expected = [_before(series, spans[:number], step) for step in steps]
         off = [
             rate is not None and abs(now - rate) > _OFF * max(abs(now), abs(rate))
-            for now, rate in zip(found.tolist(), expected, strict=True)
+            for now, rate in zip(found, expected, strict=True)
         ]
         if all(off) and expected[0] is not None:
-            yield number, OtherRate(expected=expected[0], found=float(found[0]), seen_step=int(steps[-1]))
+            yield span.attempt, OtherRate(expected=expected[0], found=found[0], seen_step=steps[-1])
 
 
-def _before(series: Series, number: int, step: int) -> float | None:
+def _before(series: Series, earlier: Sequence[Span], step: int) -> float | None:
     """What the newest attempt that had reached this step had as its rate there, or last before it."""
-    earlier = np.flatnonzero((series.attempt < number) & (series.step <= step) & np.isfinite(series.value))
-    return float(series.value[earlier[-1]]) if len(earlier) else None
+    for span in reversed(earlier):
+        for row in range(rows_upto(series, (span.attempt, step)) - 1, span.first - 1, -1):
+            if np.isfinite(series.value[row]):
+                return float(series.value[row])
+    return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holter.detectors.places import rows_upto, values_before
 from holter.types import FloatArray, IntArray, Labels, Series, labels_of
 
 _BEFORE = 64
@@ -43,10 +44,10 @@ def scope_of(datasets: list[Series], attempt: int, start_step: int, steps: IntAr
 
 def _rise(series: Series, attempt: int, start_step: int, seen_step: int) -> tuple[float, float] | None:
     """How far a dataset's loss rose on average, and the standard error of that."""
-    finite = np.isfinite(series.value)
-    during = finite & (series.attempt == attempt) & (series.step >= start_step) & (series.step <= seen_step)
-    before = series.value[finite & (series.attempt <= attempt) & (series.step < start_step)][-_BEFORE:]
-    values: FloatArray = series.value[during]
+    rows = slice(rows_upto(series, (attempt, start_step - 1)), rows_upto(series, (attempt, seen_step)))
+    values: FloatArray = series.value[rows]
+    values = values[np.isfinite(values)]
+    before = values_before(series, attempt, start_step, _BEFORE)
     if len(before) < _FEWEST or not len(values):
         return None
     level = float(np.median(before))

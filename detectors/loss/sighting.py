@@ -13,6 +13,7 @@ from holter.detectors.loss.recovery import unfollowed
 from holter.detectors.loss.schedule import OtherRates
 from holter.detectors.loss.seams import Seam, Seams
 from holter.detectors.loss.stretch import Stretch
+from holter.detectors.places import values_before
 from holter.types import Series
 
 
@@ -96,8 +97,7 @@ def with_other_rates(
 
 def _unseen(series: Series, stretch: Stretch, seen: int) -> Excursion:
     """An excursion of which the loss shows nothing yet."""
-    earlier = (series.attempt < stretch.attempt) & (series.step < stretch.step[0]) & np.isfinite(series.value)
-    before = series.value[earlier][-CENTRE:]
+    before = values_before(series, stretch.attempt - 1, int(stretch.step[0]), CENTRE)
     known = before if len(before) else stretch.value[:1]
     level = float(np.median(known))
     return Excursion(

@@ -85,7 +85,7 @@ class SpikeDetector:
         seen = [Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one) for one in excursions]
         is_total = role_of(series.key) is Role.LOSS
         seen = with_other_rates(seen, series, stretches, rates) if is_total else seen
-        return with_seams(seen, seams_of(run, series))
+        return with_seams(seen, seams_of(run, series, memory))
 
     def _speak(
         self,

@@ -10,11 +10,11 @@ import numpy as np
 
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import Span, place_of, rows_upto, settled, spans_of
+from holter.detectors.places import Span, place_of, rows_upto, settled, spans_of, values_before
 from holter.detectors.repeated.replay import Match, Trace, match, refined, trace_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
 
 _SMALL_PAST = 50_000
 _AROUND, _FEWEST = 64, 8
@@ -254,19 +254,9 @@ def _under_report(loss: Series, span: Span, until: int) -> float:
     step, value = loss.step[span.rows], loss.value[span.rows]
     unseen = int(np.searchsorted(step, until))
     during, after = value[max(unseen - _AROUND, 0) : unseen], value[unseen : unseen + _AROUND]
-    beside = after if len(after) >= _FEWEST else _before(loss, span)
+    beside = after if len(after) >= _FEWEST else values_before(loss, span.attempt - 1, int(step[0]), _AROUND)
     during, beside = during[np.isfinite(during)], beside[np.isfinite(beside)]
     return float(np.median(beside) - np.median(during)) if len(during) and len(beside) else 0.0
-
-
-def _before(loss: Series, span: Span) -> FloatArray:
-    """The last values of earlier attempts before an attempt's first step."""
-    first, values = int(loss.step[span.first]), np.empty(0)
-    for earlier in reversed(spans_of(loss)):
-        if earlier.attempt < span.attempt and len(values) < _AROUND:
-            upto = rows_upto(loss, (earlier.attempt, first - 1))
-            values = np.concatenate((loss.value[max(earlier.first, upto - _AROUND) : upto], values))
-    return values[-_AROUND:]
 
 
 def _summary(
