@@ -1,9 +1,11 @@
 """Measures the store: how fast points become durable, how small they are, how fast charts are.
 
     python benchmarks/store.py [--url postgresql+psycopg://…] [--quick]
+    python benchmarks/store.py --growth 8      cost a point at 10^5, 10^6, 10^7 and 10^8 points
 
-Prints medians. The metrics are a mixture as training logs have it: noisy 32-bit losses, accuracies,
-a learning rate, a throughput in 64 bits, a counter.
+Prints medians; reads are those of a store that remembers nothing, unless they say "again".
+The metrics are a mixture as training logs have it: noisy 32-bit losses, accuracies, a learning rate, a
+throughput in 64 bits, a counter.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ def main() -> None:
     parser.add_argument("--url", help="an empty database; default: a SQLite file of its own")
     parser.add_argument("--quick", action="store_true", help="a tenth of the points")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    parser.add_argument("--growth", type=int, metavar="POWER", help="how cost grows, up to 10^POWER points")
     arguments = parser.parse_args()
+    if arguments.growth:
+        return growth(range(5, arguments.growth + 1))
     scale = 10 if arguments.quick else 1
     with tempfile.TemporaryDirectory() as folder:
         engine = connect(arguments.url or f"sqlite:///{Path(folder) / 'bench.db'}")
@@ -50,15 +55,47 @@ def main() -> None:
         engine.dispose()
 
 
+def growth(powers: range) -> None:
+    """A run of 100 series, ever longer: what a point costs, and what readers wait for."""
+    print("points   written and compacted ns  CPU ns  bytes  chart ms  part of it ms  series ms")
+    for power in powers:
+        with tempfile.TemporaryDirectory() as folder:
+            engine = connect(f"sqlite:///{Path(folder) / 'bench.db'}")
+            upgrade(engine)
+            found = "  ".join(f"{value:10.2f}" for value in _grown(engine, 10**power))
+            print(f"10^{power}  {found}", flush=True)
+            engine.dispose()
+
+
+def _grown(engine: Engine, points: int) -> Iterator[float]:
+    store = Store(engine)
+    store.start()
+    batches = list(_batches("grown", 100, points // 100, 1000))
+    wall, cpu = time.perf_counter(), time.process_time()
+    run = [receipt.result() for receipt in [_submit(store, one) for one in batches]][-1].run_id
+    store.compact()
+    yield (time.perf_counter() - wall) / points * 1e9
+    yield (time.process_time() - cpu) / points * 1e9
+    yield _size(engine) / points
+    keys = [SeriesKey(f"m{n}") for n in range(20)]
+    middle = points // 200
+    yield _ms(lambda: Store(engine).chart(run, keys))
+    yield _ms(lambda: Store(engine).chart(run, keys, from_step=middle, to_step=middle + 500))
+    yield _ms(lambda: Store(engine).series(run))
+    store.close()
+
+
 def measurements(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, float]]:
     """Names with units, and what was measured."""
     wide = dict(run="W1", series=100, steps=10_000 // scale, rows=1000)
     yield from _writing(engine, store, **wide)
     yield from _writing(engine, store, run="W2", series=10_000 // scale, steps=100, rows=10)
+    yield from _many_runs(engine, store, runs=50 // min(scale, 10), steps=1000)
     yield from _writing(engine, store, run="L1M", series=1, steps=1_000_000 // scale, rows=10_000)
     yield from _live(store, series=2000, flushes=200 // scale)
     yield from _writing(engine, store, run="R20", series=20, steps=1_000_000 // scale, rows=10_000)
-    yield from _reading(store, scale)
+    yield from _reading(engine, store, scale)
+    yield from _after_a_crash(engine, store, scale)
 
 
 def _writing(
@@ -77,6 +114,29 @@ def _writing(
     yield f"{run}: {series} series x {steps} steps, durable, M points/s", points / durable / 1e6
     yield f"{run}: durable and compacted, M points/s", points / whole / 1e6
     yield f"{run}: bytes a point after compaction", (_size(engine) - before) / points
+
+
+def _many_runs(engine: Engine, store: Store, *, runs: int, steps: int) -> Iterator[tuple[str, float]]:
+    batches = [one for n in range(runs) for one in _batches(f"W3-{n}", 20, steps, steps)]
+    before, begin = _size(engine), time.perf_counter()
+    for receipt in [_submit(store, one) for one in batches]:
+        receipt.result()
+    durable = time.perf_counter() - begin
+    store.compact()
+    points = runs * 20 * steps
+    yield f"W3: {runs} runs x 20 series x {steps} steps, durable, M points/s", points / durable / 1e6
+    yield "W3: bytes a point after compaction", (_size(engine) - before) / points
+
+
+def _after_a_crash(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, float]]:
+    """What a fresh process finds in a log that was not compacted."""
+    store.close()
+    writer = Store(engine)
+    writer.start()
+    for receipt in [_submit(writer, one) for one in _batches("crash", 100, 10_000 // scale, 1000)]:
+        run = receipt.result().run_id
+    writer.close()
+    yield "read of 1M points in the log, ms", _ms(lambda: Store(engine).read(run))
 
 
 def _live(store: Store, *, series: int, flushes: int) -> Iterator[tuple[str, float]]:
@@ -99,22 +159,29 @@ def _live(store: Store, *, series: int, flushes: int) -> Iterator[tuple[str, flo
     yield "live: one flush of 10 points, ms", statistics.median(took) * 1e3
 
 
-def _reading(store: Store, scale: int) -> Iterator[tuple[str, float]]:
+def _reading(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, float]]:
     ids = {run: store.accept(next(_batches(run, 1, 1, 1))).run_id for run in ("W1", "W2", "L1M", "R20")}
+    store.compact()
     keys = [SeriesKey(f"m{n}") for n in range(20)]
     middle = 500_000 // scale
+
+    def fresh(run: str, **reach: int) -> float:
+        return _ms(lambda: Store(engine).chart(ids[run], keys, **reach))
+
     yield "read of one series of 1M points, ms", _ms(lambda: store.read(ids["L1M"]))
     yield "read of one series of 10k points, ms", _ms(lambda: store.read(ids["W1"], keys[:1]))
-    yield "chart of 20 series x 10k to 1,000 points, ms", _ms(lambda: store.chart(ids["W1"], keys))
-    yield "chart of 20 series x 1M to 1,000 points, ms", _ms(lambda: store.chart(ids["R20"], keys))
+    yield "chart of 20 series x 10k to 1,000 points, ms", fresh("W1")
+    yield "chart of 20 series x 1M to 1,000 points, ms", fresh("R20")
     for width in (1000, 20_000, 200_000):
         reach = dict(from_step=middle, to_step=middle + width // scale)
-        name = f"chart of 20 series, {width} steps out of 1M, ms"
-        yield name, _ms(lambda reach=reach: store.chart(ids["R20"], keys, **reach))
-    yield "series of a run with 10k series, ms", _ms(lambda: store.series(ids["W2"]))
-    yield "series of a run with 20 x 1M, ms", _ms(lambda: store.series(ids["R20"]))
-    yield "latest of a run with 10k series, ms", _ms(lambda: store.latest(ids["W2"]))
-    yield "chart of 20 out of 10k series x 100, ms", _ms(lambda: store.chart(ids["W2"], keys))
+        yield f"chart of 20 series, {width} steps out of 1M, ms", fresh("R20", **reach)
+    yield "chart of 20 out of 10k series x 100, ms", fresh("W2")
+    yield "chart again, ms", _ms(lambda: store.chart(ids["R20"], keys))
+    for run, what in (("W2", "10k series"), ("R20", "20 x 1M")):
+        yield f"series of a run with {what}, ms", _ms(lambda run=run: Store(engine).series(ids[run]))
+    yield "latest of a run with 10k series, ms", _ms(lambda: Store(engine).latest(ids["W2"]))
+    yield "series of a run with 10k series again, ms", _ms(lambda: store.series(ids["W2"]))
+    yield "latest of a run with 10k series again, ms", _ms(lambda: store.latest(ids["W2"]))
 
 
 def _submit(store: Store, one: Delivery) -> Future[Receipt]:
