@@ -12,6 +12,7 @@ from holter.server.models import (
     Attempt,
     Base,
     Chunk,
+    ExpectedEvent,
     Incident,
     IncidentEvent,
     Project,
@@ -22,7 +23,7 @@ from holter.server.models import (
 from holter.server.store.summary import renew
 
 _RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "config", "attempt_state")
-_NOT_OURS = {"id", "run_id", "incident_id"}  # numbers that mean something in one database only
+_NOT_OURS = {"id", "run_id", "incident_id", "project_id"}  # numbers that mean something in one database only
 
 
 def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> 
         "attempts": sorted(_rows(connection, Attempt, run_id), key=lambda one: one["number"]),
         "thinning": next(iter(_rows(connection, Thinning, run_id)), None),
         "thinned_series": _thinned(connection, run_id),
+        "expected": _rows(connection, ExpectedEvent, run_id),
         "analyzed": told,
         "incidents": _incidents(connection, run_id) if told else [],
     }
@@ -46,7 +48,8 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
 
     Incidents come as they were, and nobody looks again before new points arrive.
     """
-    run = connection.execute(select(Run.updated_at, Run.revision).where(Run.id == run_id)).one()
+    columns = (Run.project_id, Run.updated_at, Run.revision)
+    run = connection.execute(select(*columns).where(Run.id == run_id)).one()
     ours = {name: about[name] for name in ("config", "attempt_state", "finished_at")}
     connection.execute(update(Run).where(Run.id == run_id).values(**ours, revision=run.revision + 1))
     if about.get("partial"):  # only some of its series: what these say of their attempts is right for them
@@ -55,6 +58,8 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
             connection.execute(update(Attempt).where(*mine).values(name=attempt["name"]))
     else:
         _replace(connection, Attempt, run_id, about["attempts"])
+    planned = [{**event, "project_id": run.project_id} for event in about.get("expected", [])]
+    _replace(connection, ExpectedEvent, run_id, planned)
     if about["thinning"] is not None:
         _replace(connection, Thinning, run_id, [{**about["thinning"], "revision": run.revision + 1}])
     for one in about["thinned_series"]:
@@ -82,7 +87,8 @@ def _replace(
     table = model.__table__
     assert isinstance(table, Table)
     connection.execute(delete(table).where(table.c.run_id == run_id))
-    connection.execute(insert(table), [{**row, "run_id": run_id} for row in rows])
+    if rows:
+        connection.execute(insert(table), [{**row, "run_id": run_id} for row in rows])
 
 
 def _thinned(connection: Connection, run_id: int) -> list[dict[str, Any]]:

@@ -85,8 +85,8 @@ def of_attempts(connection: Connection, run_id: int) -> Iterator[str]:
         except CorruptDataError:
             whole = False  # said of the entry itself
             continue
-        first, last = ranges(block)
-        held.setdefault(number, _Held()).add(first.tolist(), last.tolist(), 0)
+        begins, ends = ranges(block)
+        held.setdefault(number, _Held()).add(begins.tolist(), ends.tolist(), 0)
     attempts = connection.execute(select(Attempt.__table__).where(Attempt.run_id == run_id))
     rows = {row.number: row for row in attempts}
     for number in sorted(held.keys() | rows.keys()) if whole else ():

@@ -15,12 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine, insert, select, update
 
 from holter.server.database import connect, writing
 from holter.server.exchange import FORMATS, Imported, ImportRefusedError, exported, import_file
 from holter.server.exchange.pieces import PIECE
-from holter.server.models import Run
+from holter.server.keeping.horizon import horizon_of
+from holter.server.keeping.thinning import thin
+from holter.server.models import ExpectedEvent, Run
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.api.running import Printed
@@ -85,6 +87,9 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
     with writing(engine) as connection:
         changed = update(Run).where(Run.id == run_id).values(config={"lr": 1e-4}, finished_at=5.0)
         connection.execute(changed)
+        project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
+        planned = {"said": {"from_step": 7}, "added_at": 1.5, "added_by": "ana"}
+        connection.execute(insert(ExpectedEvent).values(project_id=project, run_id=run_id, **planned))
     add_incident(engine, run_id, start=100, end=140)
     file = write(engine, run_id, form, tmp_path / f"a.{form}")
     done = bring(other, file, project="llm")
@@ -99,6 +104,20 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
     with running(other) as store:  # and the run goes on
         again = store.accept(delivery(np.array([601]), {LOSS: np.array([1.0])}, batch_id="on", attempt="8"))
         assert again.attempt == 8
+
+
+def test_a_thinned_run_stays_known_as_thinned(engine: Engine, other: Engine, tmp_path: Path) -> None:
+    steps = np.arange(20_000)
+    with running(engine) as store:
+        run_id = store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0")).run_id
+        add_incident(engine, run_id, start=100, end=140)
+        thin(engine, run_id, 100, 1.7e9)
+    bring(other, write(engine, run_id, "parquet", tmp_path / "a.parquet"))
+    (was,), (now,) = Store(engine).series(run_id), Store(other).series(number_of(other, "a"))
+    assert now == was
+    assert now.logged == 20_000 > now.points
+    assert horizon_of(other, number_of(other, "a")) == horizon_of(engine, run_id)
+    assert Store(other).check() == []
 
 
 def test_another_run_of_that_name_is_not_touched(engine: Engine, tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_kill_9_leaves_each_stretch_old_or_new(store: Store, engine: Engine, dat
         "os._exit(0)\n"
     )
     codes = []
-    for after in (0.02, 0.03, 0.05, 0.08, 5):
+    for after in (0.02, 0.08, 5):
         arguments = [sys.executable, "-c", program, database_url, str(run_id), str(after)]
         codes.append(subprocess.run(arguments, timeout=60).returncode)
         assert store.check() == []
