@@ -188,6 +188,10 @@ class Tuning:
             role = Role.OTHER
         return key if role is None else SeriesKey(Told(key.metric, role), key.labels)
 
+    def of_the_pages(self) -> Tuning:
+        """The part that holds where series are shown: their roles. What is ignored is shown as ever."""
+        return Tuning(metrics=self.metrics)
+
     def role(self, key: SeriesKey) -> Role:
         """What a series measures, by a user's word or else by its name."""
         return role_of(self.told(key))

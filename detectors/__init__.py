@@ -23,7 +23,7 @@ from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated.repeated import RepeatedData
 from holter.detectors.throughput.stall import Stall
 from holter.detectors.throughput.throughput import Throughput
-from holter.detectors.tuning import as_told, unexpected, wanted
+from holter.detectors.tuning import as_told, under_their_names, unexpected, wanted
 from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData
@@ -68,7 +68,7 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), memory: Memory | None = Non
         findings = [finding for detector in detectors for finding in look(detector, run, memory)]
     own = without_consequences(wanted(findings, tuning), run)
     return sorted(
-        unexpected(own, run, tuning),
+        under_their_names(unexpected(own, run, tuning)),
         key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
     )
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from holter.metrics import Told
 from holter.tuning import Expected, Tuning
 from holter.types import Finding, RunData, SeriesKey
 
-__all__ = ["Tuning", "as_told", "expected", "unexpected", "wanted"]
+__all__ = ["Tuning", "as_told", "expected", "under_their_names", "unexpected", "wanted"]
 
 _SLACK = 8
 """Points by which an onset may be placed before the event itself: a level is known in blocks of so many."""
@@ -30,6 +31,11 @@ def as_told(run: RunData, tuning: Tuning) -> RunData:
 def wanted(findings: Iterable[Finding], tuning: Tuning) -> list[Finding]:
     """Those of the kinds that matter to the user."""
     return [finding for finding in findings if tuning.matters(finding.kind)]
+
+
+def under_their_names(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with the names of their metrics as they are logged, and nothing told with them."""
+    return [replace(one, metric=str(one.metric)) if isinstance(one.metric, Told) else one for one in findings]
 
 
 def unexpected(findings: Iterable[Finding], run: RunData, tuning: Tuning) -> list[Finding]:

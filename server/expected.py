@@ -32,6 +32,7 @@ class ExpectedEvents:
         self._engine = engine
         self._settings = settings
         self._clock = clock
+        self._shown: dict[str, Tuning] = {}
 
     def tuning(self, run_id: int) -> Tuning:
         """How the detectors look at a run: as set for its project, with what was announced."""
@@ -39,6 +40,17 @@ class ExpectedEvents:
             name, rows = _place(session, run_id)[1], _rows(session, _of_run(session, run_id))
         set_up = self._settings.project(name).detection.tuning()
         return replace(set_up, expected=[*set_up.expected, *(Expected(**row.said) for row in rows)])
+
+    def on_the_pages(self, project: str) -> Tuning:
+        """The roles that were told for a project's series, which hold where they are shown, too."""
+        if project not in self._shown:
+            self._shown[project] = self._settings.project(project).detection.tuning().of_the_pages()
+        return self._shown[project]
+
+    def project_of(self, run_id: int) -> str:
+        """The name of a run's project."""
+        with Session(self._engine) as session:
+            return _place(session, run_id)[1]
 
     def of_run(self, run_id: int) -> list[dict[str, Any]]:
         """Everything that is expected in a run, as JSON (docs/rest.md); its own first."""

@@ -54,7 +54,7 @@ class Parts:
         )
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
-        self.overview = Overview(self.engine, self.store, clock=clock)
+        self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()
         self.counts = Counts(self.engine, self.live)

@@ -31,7 +31,7 @@ def expected_in_run(run_id: str, parts: OfServer) -> Answer:
 
 @router.post("/runs/{run_id}/expected", responses={200: {"model": ExpectedEvent}, **NO_RUN})
 def expect_in_run(run_id: str, parts: OfServer, request: Request, body: Expected) -> Answer:
-    """Announce what is planned for a run: findings of these kinds that begin in these steps are not spoken."""
+    """Announce what is planned for a run: what begins there, and is of these kinds, is not spoken."""
     internal = parts.overview.run_id(run_id)
     announced = parts.expected.announce(internal, body, by=parts.access.user(request.headers))
     parts.analysis.look_soon(internal)

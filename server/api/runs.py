@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from holter.metrics import role_of
 from holter.server.api.answers import Answer, Problem, number, time_or_none
 from holter.server.api.shapes import RunDetail, Runs, RunState, SeriesList
 from holter.server.live.news import run_news
@@ -43,14 +42,16 @@ def finish_run(run_id: str, parts: OfServer) -> Answer:
 def list_series(run_id: str, parts: OfServer, q: str | None = None) -> Answer:
     """The series of a run by name. `q`: part of the metric's name or a label."""
     wanted = (q or "").lower()
-    summaries = parts.store.series(parts.overview.run_id(run_id))
+    internal = parts.overview.run_id(run_id)
+    told = parts.expected.on_the_pages(parts.expected.project_of(internal))
+    summaries = parts.store.series(internal)
     return Answer(
         {
             "series": [
                 {
                     "metric": one.key.metric,
                     "labels": dict(one.key.labels),
-                    "role": role_of(one.key).value,
+                    "role": told.role(one.key).value,
                     "points": one.points,
                     "logged": one.logged,
                     "first_step": one.first_step,

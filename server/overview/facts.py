@@ -112,4 +112,4 @@ def _is_drawn(drawn: int, strip: Mapping[str, Any], reach: Mapping[str, Any]) ->
 
 
 def _latest(newest: SeriesGlance | None) -> dict[str, Any] | None:
-    return newest and {"metric": newest.key.metric, "value": newest.value, "step": newest.step}
+    return newest and {"metric": str(newest.key.metric), "value": newest.value, "step": newest.step}

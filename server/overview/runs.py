@@ -6,8 +6,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
@@ -17,11 +17,13 @@ from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Su
 from holter.server.overview.facts import Facts, facts_of, spans_of, spent
 from holter.server.overview.goodput import lost_from
 from holter.server.overview.strip import charts
-from holter.server.store import Store
+from holter.server.store import SeriesGlance, SeriesSummary, Store
 from holter.server.store.intake import labels_text
 from holter.server.store.state import key_of
+from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey
 
+S = TypeVar("S", SeriesSummary, SeriesGlance)
 REMEMBERED_RUNS = 4096
 SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
@@ -64,9 +66,17 @@ class RunRow:
 class Overview:
     """Reads runs as JSON (docs/rest.md). Remembers what the points of recent runs say until new ones come."""
 
-    def __init__(self, engine: Engine, store: Store, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        *,
+        tuning: Callable[[str], Tuning] = lambda _: Tuning(),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._engine = engine
         self._store = store
+        self._tuning = tuning
         self._clock = clock
         self._lock = threading.Lock()
         self._facts: OrderedDict[int, Facts] = OrderedDict()
@@ -94,7 +104,7 @@ class Overview:
         facts = self._facts_of([row]).get(row.id)
         if facts is None:
             raise UnknownRunError(f"There is no run {public_id}.")
-        series = self._store.series(row.id)
+        series = self.told(row.project, self._store.series(row.id))
         spans = spans_of(self._store.attempts(row.id))
         cost = spent(self._store, row.id, series, spans)
         return {
@@ -106,6 +116,11 @@ class Overview:
             "charts": charts(series),
             **unreadable,
         }
+
+    def told(self, project: str, series: Sequence[S]) -> Sequence[S]:
+        """These series with the roles that were told for the project."""
+        tuning = self._tuning(project)
+        return [one._replace(key=tuning.told(one.key)) for one in series] if tuning.metrics else series
 
     def run_id(self, public_id: str) -> int:
         """The store's number of a run. Raises UnknownRunError."""
@@ -190,10 +205,11 @@ class Overview:
         changed = [row.id for row in rows if row.id not in held or held[row.id].version != row.version]
         # a run that goes away meanwhile is as it was, or as one without points
         found = self._store.glances(changed) if changed else {}
-        fresh = {
-            number: facts_of(self._store, number, glance, held.get(number))
-            for number, glance in found.items()
-        }
+        project = {row.id: row.project for row in rows}
+        fresh = {}
+        for number, glance in found.items():
+            known = replace(glance, series=list(self.told(project[number], glance.series)))
+            fresh[number] = facts_of(self._store, number, known, held.get(number))
         with self._lock:
             self._facts |= fresh
             for row in rows:

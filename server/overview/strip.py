@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from holter.metrics import Role, role_of
 from holter.types import FloatArray, IntArray, SeriesKey
 
-_role = lru_cache(maxsize=100_000)(role_of)  # thousands of ranks, asked for with each look at a run
 BINS = 120
 CHART_SERIES = 50
 SPEAKING = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
@@ -48,7 +46,7 @@ class Counted(Protocol):
 
 def speakers(series: Iterable[Counted]) -> dict[Role, SeriesKey]:
     """The one series of each role that stands for it: few labels, many points, a short name."""
-    some = [(_role(one.key), one) for one in series]
+    some = [(role_of(one.key), one) for one in series]
     speaking = [(role, one) for role, one in some if role in SPEAKING]
     best: dict[Role, SeriesKey] = {}
     for role, one in sorted(speaking, key=lambda pair: _rank(pair[1])):
@@ -67,7 +65,7 @@ def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
     """
     groups: dict[tuple[Role, str], list[SeriesKey]] = {}
     for one in series:
-        role = _role(one.key)
+        role = role_of(one.key)
         if role in _TITLES:
             groups.setdefault((role, "" if role in _TOGETHER else one.key.metric), []).append(one.key)
     order = list(_TITLES)
@@ -80,7 +78,7 @@ def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
             "title": _TITLES[role] if alone.count(role) == 1 else f"{_TITLES[role]}: {metric}",
             "role": role.value,
             "series": [
-                {"metric": key.metric, "labels": dict(key.labels)} for key in sorted(keys)[:CHART_SERIES]
+                {"metric": str(key.metric), "labels": dict(key.labels)} for key in sorted(keys)[:CHART_SERIES]
             ],
             "series_count": len(keys),
         }

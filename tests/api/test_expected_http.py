@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,6 +14,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from holter.server.api import shapes
+from holter.server.api.answers import Answer
 from holter.server.parts import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
@@ -178,3 +180,34 @@ def test_what_cannot_be_expected_is_refused_with_a_reason(settings: Settings, se
         run.ask("POST", "/projects/none/expected", {"kind": "stall", "from_step": 3}, status=404)
         run.ask("GET", "/runs/none/expected", status=404)
         run.ask("POST", "/incidents/999/planned", status=404)
+
+
+def test_what_a_metric_was_told_to_be_holds_for_findings_pages_and_news(
+    database_url: str, serve: Serve
+) -> None:
+    speed = 1e5 * np.exp(np.random.default_rng(0).normal(0, 0.02, 3000))
+    speed[1500:] *= 0.8
+    steps = np.arange(3000)
+    clock = np.cumsum(1e5 / speed)
+    clock += time.time() - clock[-1]
+    told = {"metrics": {"my_*": "throughput"}, "metric": {"my_other": {"ignore": True}}}
+    settings = Settings(database_url=database_url, projects={"llm": {"detection": told}})
+    with serve(settings) as (parts, address):
+        heard: list[dict[str, Any]] = []
+        parts.incidents.on_change(lambda incident: heard.append(json.loads(Answer(incident).body)))
+        columns = {"step": steps.tolist(), "time": clock.tolist(), "my_tps": speed.tolist()}
+        body = {"project": "llm", "run": "a", "columns": columns | {"my_other": speed.tolist()}}
+        run_id = httpx.post(f"{address}/api/v1/ingest", json=body, timeout=30).json()["run_id"]
+        parts.analysis.analyze(parts.overview.run_id(run_id))
+        run = httpx.get(f"{address}/api/v1/runs/{run_id}").json()
+        listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series").json()["series"]
+        found = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents").json()["incidents"]
+    assert [(one["kind"], one["metric"]) for one in found] == [("throughput_regression", "my_tps")]
+    assert [one["metric"] for one in heard] == ["my_tps"]
+    assert run["latest"]["throughput"]["metric"] == "my_tps"
+    assert [chart["role"] for chart in run["charts"]] == ["throughput", "throughput"]
+    assert {one["metric"]: one["role"] for one in listed} == {
+        "my_tps": "throughput",
+        "my_other": "throughput",
+    }
+    assert run["strip"]["throughput"]["relative"]

@@ -58,6 +58,7 @@ class TestMetrics:
         assert find(slow("my_tps")) == []
         (finding,) = find(slow("my_tps"), tuning=Tuning(metrics={"my_*": Role.THROUGHPUT}))
         assert (finding.kind, finding.metric, finding.start_step) == ("throughput_regression", "my_tps", 1510)
+        assert type(finding.metric) is str
 
     def test_a_user_knows_better_than_a_name(self) -> None:
         assert find(spiky("train/loss"), tuning=Tuning(metrics={"train/loss": Role.OTHER})) == []
