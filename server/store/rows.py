@@ -115,18 +115,15 @@ def _many(connection: Connection, statement: Any, rows: list[dict[str, Any]]) ->
 
 
 def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
-    rows = [
-        {"run_id": turn.run.id, "metric": key.metric, "labels": labels_text(key.labels)}
-        for turn in turns
-        for key in turn.new
-    ]
-    if not rows:
+    keys = [(turn.run.id, key.metric, labels_text(key.labels)) for turn in turns for key in turn.new]
+    if not keys:
         return
+    rows = [{"run_id": run, "metric": metric, "labels": labels} for run, metric, labels in keys]
     # the ids come in any order: to ask for that of the rows would make a statement of each
     made = {
         (run, metric, labels): number for number, run, metric, labels in connection.execute(_SERIES, rows)
     }
-    ids = iter([made[row["run_id"], row["metric"], row["labels"]] for row in rows])
+    ids = iter([made[key] for key in keys])
     for turn in turns:
         turn.run.ids.extend(next(ids) for _ in turn.new)
 
