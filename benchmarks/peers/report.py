@@ -120,20 +120,20 @@ def _took(measured: Measured, name: str, workload: str, question: str) -> float 
 
 
 def _loading(measured: Measured, names: list[str], workloads: list[str]) -> Iterator[str]:
-    yield "Event files: events a second from the file until all can be asked for; Holter's are durable then."
+    yield "Event files: events a second until all can be asked for, Holter's durable; processor seconds a million."
     yield ""
     yield "| | " + " | ".join(workloads) + " |"
     yield "|---|" + "---|" * len(workloads)
-    rows: dict[tuple[str, str], dict[str, float]] = {}
+    rows: dict[tuple[str, str], dict[str, str]] = {}
     for name in names:
         for workload in workloads:
             rounds = [one for one in measured.get((name, workload), []) if "failed" not in one]
             for how in rounds[0] if rounds else ():
                 rate = statistics.median(one[how]["points"] / one[how]["seconds"] for one in rounds)
-                rows.setdefault((name, how), {})[workload] = rate
-    for (name, how), rates in rows.items():
-        cells = [_rate(rates[workload]) if workload in rates else "-" for workload in workloads]
-        yield f"| {name}: {how} | " + " | ".join(cells) + " |"
+                cpu = statistics.median(1e6 * one[how]["cpu"] / one[how]["points"] for one in rounds)
+                rows.setdefault((name, how), {})[workload] = f"{_rate(rate)}; {_short(cpu)} s"
+    for (name, how), cells in rows.items():
+        yield f"| {name}: {how} | " + " | ".join(cells.get(workload, "-") for workload in workloads) + " |"
 
 
 def _rate(rate: float) -> str:
