@@ -120,7 +120,7 @@ def _took(measured: Measured, name: str, workload: str, question: str) -> float 
 
 
 def _loading(measured: Measured, names: list[str], workloads: list[str]) -> Iterator[str]:
-    yield "Event files: events a second until all can be asked for, Holter's durable; processor seconds a million."
+    yield "Event files: events a second until all is there (Holter's: durable); processor seconds a million."
     yield ""
     yield "| | " + " | ".join(workloads) + " |"
     yield "|---|" + "---|" * len(workloads)
