@@ -6,16 +6,19 @@ the loss that is NaN from the next step on are one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.loss.absent import LASTING, absences
+from holter.detectors.loss.absent import LASTING, Absences, absences
+from holter.detectors.loss.group import Group
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import span_of, spans_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
-from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 _APART = 5
 """Bad points with fewer good ones between them are one event."""
@@ -52,40 +55,69 @@ class NonfiniteDetector:
     name: ClassVar[str] = "nonfinite"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.NONFINITE})
 
-    def detect(self, run: RunData) -> Iterator[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterator[Finding]:
         """Findings on the run's training losses and gradient norms, attempt by attempt."""
+        memory = memory or Memory()
         losses = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS]
-        for attempt in sorted({number for one in losses for number in np.unique(one.attempt).tolist()}):
-            for event in _events(_traces(run, losses, attempt)):
+        missing = absences(run, memory)
+        groups = {
+            key: _groups(run.series[key], memory) for key in sorted(run.series) if role_of(key) in _LOOKED_AT
+        }
+        for attempt in sorted({span.attempt for one in losses for span in spans_of(one)}):
+            for event in _events(_traces(run, groups, missing, attempt)):
                 finding = _told(event, attempt)
                 if finding is not None:
                     yield finding
 
 
-def _traces(run: RunData, losses: list[Series], attempt: int) -> Iterator[_Trace]:
+_Groups = Mapping[int, tuple[Group, ...]]
+"""By attempt, bad points that belong together."""
+_LOOKED_AT = (Role.LOSS, Role.GRAD_NORM)
+
+
+def _traces(
+    run: RunData, groups: Mapping[SeriesKey, _Groups], missing: Absences, attempt: int
+) -> Iterator[_Trace]:
     """Every trace of an attempt; those of the loss first."""
+    losses = [run.series[key] for key in groups if role_of(key) is Role.LOSS]
     for series in losses:
-        for step, bad, word in _groups(series, attempt):
-            yield _trace(series, step, bad, word, enough=1)
-    for rows, missing, enough in absences(run, attempt):
-        yield _trace(losses[0], rows, missing, None, enough=enough)
+        for group in groups[series.key].get(attempt, ()):
+            step, word = _about(series, attempt, group)
+            yield _trace(series, step, group, word, enough=1)
+    for rows, group, enough in missing.of(attempt):
+        yield _trace(losses[0], rows, group, None, enough=enough)
     scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
-    for key in sorted(run.series):
-        if role_of(key) is Role.GRAD_NORM:
-            for step, bad, word in _groups(run.series[key], attempt):
-                enough = _overflows(scales, attempt, int(step[bad[0]]), known=int(bad[0]))
-                yield _trace(run.series[key], step, bad, word, enough=enough)
+    for series in (run.series[key] for key in groups if role_of(key) is Role.GRAD_NORM):
+        for group in groups[series.key].get(attempt, ()):
+            step, word = _about(series, attempt, group)
+            enough = _overflows(scales, attempt, int(step[group.first]), known=group.first)
+            yield _trace(series, step, group, word, enough=enough)
 
 
-def _groups(series: Series, attempt: int) -> Iterator[tuple[IntArray, IntArray, str]]:
-    """The steps [n] of an attempt's points, with the indices of bad ones that belong together, and what
-    the first of those is."""
-    mine = slice(*np.searchsorted(series.attempt, (attempt, attempt + 1)))
-    value = series.value[mine]
-    bad = np.flatnonzero(~np.isfinite(value))
-    for group in np.split(bad, np.flatnonzero(np.diff(bad) > _APART) + 1):
-        if len(group):
-            yield series.step[mine], group, "NaN" if np.isnan(value[group[0]]) else "infinite"
+def _groups(series: Series, memory: Memory) -> _Groups:
+    """The points of a series that are no numbers, those that belong together, by attempt."""
+    trail: Trail[_Groups] = memory.trail(("nonfinite", series.key), [series])
+    mark = trail.newest([series]) or Mark({}, (0,))
+    found = {**mark.state}
+    bad = mark.rows[0] + np.flatnonzero(~np.isfinite(series.value[mark.rows[0] :]))
+    for span in spans_of(series, mark.rows[0]) if len(bad) else ():
+        begun = span_of(series, span.attempt).first
+        mine = bad[(bad >= span.first) & (bad < span.after)] - begun
+        of_attempt = list(found.get(span.attempt, ()))
+        for numbers in np.split(mine, np.flatnonzero(np.diff(mine) > _APART) + 1):
+            if len(numbers) and of_attempt and numbers[0] - of_attempt[-1].last <= _APART:
+                of_attempt[-1] = of_attempt[-1].and_then(numbers.tolist())
+            elif len(numbers):
+                of_attempt.append(Group.of(numbers.tolist()))
+        found[span.attempt] = tuple(of_attempt)
+    trail.keep(Mark(found, (len(series),)))
+    return found
+
+
+def _about(series: Series, attempt: int, group: Group) -> tuple[IntArray, str]:
+    """The steps [n] of an attempt's points, and what the first of a group is."""
+    rows = span_of(series, attempt).rows
+    return series.step[rows], "NaN" if np.isnan(series.value[rows][group.first]) else "infinite"
 
 
 def _overflows(scales: list[Series], attempt: int, step: int, *, known: int) -> int:
@@ -103,14 +135,14 @@ def _overflows(scales: list[Series], attempt: int, step: int, *, known: int) -> 
     return 1
 
 
-def _trace(series: Series, step: IntArray, bad: IntArray, word: str | None, *, enough: int) -> _Trace:
-    last = int(bad[-1])
+def _trace(series: Series, step: IntArray, bad: Group, word: str | None, *, enough: int) -> _Trace:
+    last = bad.last
     return _Trace(
         series=series,
         word=word,
-        points=len(bad),
-        first=int(step[bad[0]]),
-        spoken=int(step[bad[enough - 1]]) if len(bad) >= enough else None,
+        points=bad.points,
+        first=int(step[bad.first]),
+        spoken=int(step[bad.begun[enough - 1]]) if bad.points >= enough else None,
         good=int(step[last + 1]) if last + 1 < len(step) else None,
         over=int(step[last + _APART]) if last + _APART < len(step) else None,
     )
