@@ -17,9 +17,11 @@ from holter.types import Finding, Kind, RunData, SeriesKey, Severity
 _SPIKES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 _MOVES = _SPIKES | {Kind.SUDDEN_DROP, Kind.OUTLIER_BATCH}
 _HANGS = frozenset({Kind.DESYNC, Kind.GPU_FAULT})
-_STEPS, _ROWS, _SHIFTED_ROWS, _RESUME_ROWS = 100, 8, 32, 64
+_STEPS, _ROWS, _SHIFTED_ROWS = 100, 8, 32
 """How near two beginnings of one event are: overflows follow each other within so many steps or rows; a
-shift of the data, or one with a restart, is placed no better than to so many rows."""
+shift of the data is placed no better than to so many rows."""
+_SPACED = 64
+_SHARES = ("shares_before", "shares", "by_shares")
 _ORDER = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
 
 
@@ -51,6 +53,8 @@ def _joined(earlier: Finding, later: Finding, run: RunData) -> _Joined | None:
     pair = {earlier.kind, later.kind}
     if earlier.attempt != later.attempt or not pair & _CROSSING:
         return None
+    if pair == {Kind.RESUME_ARTIFACT}:
+        return _Joined(worse=True)  # a restart is one event, whatever it did not restore
     spacing = _spacing(earlier, run)
     if Kind.LOSS_SCALE_COLLAPSE in pair:
         return _overflows(earlier, later, max(_STEPS, _ROWS * spacing))
@@ -85,10 +89,8 @@ def _hides(earlier: Finding, later: Finding, near: int) -> _Joined | None:
 
 
 def _shifts(earlier: Finding, later: Finding, spacing: int) -> _Joined | None:
-    """Other data explain where the loss moves to, unless a restart brought them."""
+    """Other data explain where the loss moves to."""
     apart = abs(later.start_step - earlier.start_step)
-    if earlier.kind is Kind.RESUME_ARTIFACT:
-        return _Joined() if apart <= _RESUME_ROWS * spacing else None
     # a spike of one dataset alone has nothing to do with shares
     same = (earlier.metric, earlier.labels) == (later.metric, later.labels)
     moves = same and (earlier.kind in _MOVES or later.kind in _MOVES)
@@ -96,7 +98,12 @@ def _shifts(earlier: Finding, later: Finding, spacing: int) -> _Joined | None:
     return _Joined(renamed=later.kind is Kind.MIXTURE_SHIFT) if moves and near else None
 
 
-_CROSSING = _HANGS | {Kind.LOSS_SCALE_COLLAPSE, Kind.HIDDEN_NONFINITE, Kind.MIXTURE_SHIFT}
+_CROSSING = _HANGS | {
+    Kind.LOSS_SCALE_COLLAPSE,
+    Kind.HIDDEN_NONFINITE,
+    Kind.MIXTURE_SHIFT,
+    Kind.RESUME_ARTIFACT,
+}
 """Kinds that share their events with others."""
 
 
@@ -107,8 +114,13 @@ def _spacing(finding: Finding, run: RunData) -> int:
         return 1
     span = span_of(series, finding.attempt)
     upto = span.first + int(np.searchsorted(series.step[span.rows], finding.start_step))
-    before = series.step[max(span.first, upto - _RESUME_ROWS) : upto]
+    before = series.step[max(span.first, upto - _SPACED) : upto]
     return int(np.median(np.diff(before))) if len(before) > 1 else 1
+
+
+def _told_by(other: Finding) -> dict[str, object]:
+    """What only the other one knows: how the data changed."""
+    return {name: other.evidence[name] for name in _SHARES if name in other.evidence}
 
 
 def _taken_up(earlier: Finding, later: Finding, joined: _Joined) -> Finding:
@@ -124,5 +136,5 @@ def _taken_up(earlier: Finding, later: Finding, joined: _Joined) -> Finding:
         start_step=earlier.start_step,
         detected_step=earlier.detected_step,
         severity=severity,
-        evidence={**named.evidence, "also": also},
+        evidence={**_told_by(other), **named.evidence, "also": also},
     )

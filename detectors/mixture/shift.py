@@ -68,7 +68,7 @@ class MixtureShift:
     """Watches what the datasets' losses at their usual shares leave unexplained of the total loss."""
 
     name: ClassVar[str] = "mixture_shift"
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.MIXTURE_SHIFT})
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.MIXTURE_SHIFT, Kind.RESUME_ARTIFACT})
     tuning: Tuning = Tuning()
 
     def detect(self, run: RunData) -> Iterable[Finding]:
@@ -78,8 +78,10 @@ class MixtureShift:
             return
         for shift in _Scan(parts, self.tuning.of(parts.series.key.metric).sensitivity).run():
             spoken = _spoken(parts, shift)
-            if spoken is not None:
-                yield _finding(parts, shift, spoken)
+            if spoken is None:
+                continue
+            finding = _finding(parts, shift, spoken)
+            yield finding if _restart(parts, shift) is None else _with_restart(finding, parts, shift)
 
 
 class _Scan:
@@ -225,13 +227,43 @@ def _spread(parts: Parts) -> FloatArray:
 
 def _spoken(parts: Parts, shift: _Shift) -> int | None:
     """The row at which a shift is spoken, None while that has not come; with a restart, later."""
-    own = np.flatnonzero(parts.attempt == parts.attempt[shift.start])
-    if own[0] == 0 or shift.start - own[0] > _RESUME_ROWS:
+    first = _restart(parts, shift)
+    if first is None:
         return shift.seen
-    waited = max(shift.seen, int(own[0]) + _WAIT_ROWS)
-    if waited <= own[-1]:
+    last = int(np.searchsorted(parts.attempt, parts.attempt[first], side="right")) - 1
+    waited = max(shift.seen, first + _WAIT_ROWS)
+    if waited <= last:
         return waited
-    return int(own[-1]) if own[-1] + 1 < len(parts.attempt) and own[-1] >= shift.seen else None
+    return last if last + 1 < len(parts.attempt) and last >= shift.seen else None
+
+
+def _restart(parts: Parts, shift: _Shift) -> int | None:
+    """The first row of the later attempt with which a shift began, None if it began by itself."""
+    first = int(np.searchsorted(parts.attempt, parts.attempt[shift.start]))
+    return first if first > 0 and shift.start - first <= _RESUME_ROWS else None
+
+
+def _with_restart(finding: Finding, parts: Parts, shift: _Shift) -> Finding:
+    """The same as what a restart did: it did not restore the data mix."""
+    first = _restart(parts, shift)
+    assert first is not None
+    start = int(parts.step[first])
+    old, new = finding.evidence["shares_before"], finding.evidence["shares"]
+    most = max(new, key=lambda name: new[name] - old[name])
+    return replace(
+        finding,
+        kind=Kind.RESUME_ARTIFACT,
+        start_step=start,
+        severity=Severity.WARNING,
+        summary=(
+            f"Since the restart at step {start:,} the data is another: {most} makes up {new[most]:.0%} "
+            f"instead of {old[most]:.0%}, while the loss of each dataset goes on as before."
+        ),
+        advice=(
+            "Unless it was meant: restore the sampler's weights with the checkpoint, and resume at step "
+            f"{start:,} again."
+        ),
+    )
 
 
 def _finding(parts: Parts, shift: _Shift, spoken: int) -> Finding:

@@ -108,3 +108,12 @@ def test_what_the_losses_leave_open_stays_as_it_was() -> None:
     apart = np.array([1.0, 2.0, 4.0]) * np.random.default_rng(0).normal(1, 0.1, (64, 3))
     now = np.array([0.1, 0.3, 0.6])
     assert fitted(apart @ now, apart, before) == pytest.approx(now, abs=0.01)
+
+
+def test_shares_that_change_with_a_restart_are_what_it_did_not_restore() -> None:
+    shares = switched((0, (0.6, 0.4)), (2000, (0.2, 0.8)))
+    where = {"attempt": (T >= 1990).astype(int)}
+    (finding,) = found(logged(*parts(0, shares, samples=64), **where))
+    assert (finding.kind, finding.attempt, finding.start_step) == ("resume_artifact", 1, 1990)
+    assert finding.detected_step >= 1990 + 150
+    assert finding.evidence["shares"]["d1"] == pytest.approx(0.8, abs=0.1)
