@@ -28,9 +28,11 @@ _BELIEF = 0.4
 """A clear jump makes the evidence asked of the loss smaller by 1 + this."""
 _FROM, _CLEAR = 6.0, 10.0
 """Standard errors at which a jump begins to count, and at which it counts fully."""
-_RATE_JUMP, _RATE_LASTS = 1.5, 100
+_RATE_JUMP, _RATE_LASTS, _RESTART_LASTS = 1.5, 100, 1000
+"""A learning rate that jumps by so much counts for so many points; where it had been as high before, as a
+planned warm restart is, it counts for as many as the longest means that see it."""
 _RATE_BACK = 20
-_WARM_RESTART = 0.5
+_WARM_RESTART = 0.4
 
 
 _LOOK_BACK = 256
@@ -65,7 +67,7 @@ class Precursors:
         return factor
 
     def _belief_by_rate(self, series: Series, begun: int, first: int, after: int) -> FloatArray:
-        back = max(begun, first - _LOOK_BACK)
+        back = max(begun, first - _RESTART_LASTS)
         # the first row stands for what was before it
         rate = series.value[np.maximum(np.arange(back - 3 * _RATE_BACK, after), begun)]
         rate = np.where(np.isfinite(rate), rate, 0.0)
@@ -80,8 +82,8 @@ class Precursors:
         # not a warm-up, which comes from below
         jumped &= (before > 0) & (before < 1.1 * long_before)
         jumped[: max(begun + 3 * _RATE_BACK - back, 0)] = False
-        unheard_of = _lasting(jumped & (now > 1.2 * best))
-        restarted = _lasting(jumped & (now <= 1.2 * best)) & ~unheard_of
+        unheard_of = _lasting(jumped & (now > 1.2 * best), _RATE_LASTS)
+        restarted = _lasting(jumped & (now <= 1.2 * best), _RESTART_LASTS) & ~unheard_of
         belief = np.where(unheard_of, 1 + _BELIEF, np.where(restarted, _WARM_RESTART, 1.0))
         return belief[first - back :]
 
@@ -160,8 +162,8 @@ def _belief_by_gradient(series: Series, begun: int, first: int, after: int) -> F
     return 1 + _BELIEF * np.clip((recent[first - back :] - _FROM) / (_CLEAR - _FROM), 0.0, 1.0)
 
 
-def _lasting(marks: np.ndarray) -> np.ndarray:
-    """True for some points from each mark on."""
+def _lasting(marks: np.ndarray, points: int) -> np.ndarray:
+    """True for so many points from each mark on."""
     total = np.concatenate(([0], np.cumsum(marks)))
     ends = np.arange(1, len(total))
-    return (total[ends] - total[np.maximum(ends - _RATE_LASTS, 0)]) > 0
+    return (total[ends] - total[np.maximum(ends - points, 0)]) > 0

@@ -92,6 +92,13 @@ def test_what_comes_again_with_every_epoch_is_no_event() -> None:
     assert found_in(run_of(value)) == []
 
 
+def test_planned_warm_restarts_of_the_learning_rate_are_quiet_however_long_the_loss_is_higher() -> None:
+    within = (np.arange(20_000) % 5000) / 5000
+    rate = 3e-4 * (0.5 + 0.5 * np.cos(np.pi * within)) + 1e-6
+    level = falling(20_000) * (1 + 0.03 * (1 - within))
+    assert found_in(run_of(curve(20_000, noise=0.03, level=level, seed=2), lr=rate)) == []
+
+
 def test_rows_that_are_missing_hide_nothing() -> None:
     value, size = healthy("power", 7)
     kept = np.random.default_rng(7).random(POINTS) < 0.6
