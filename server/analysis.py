@@ -37,7 +37,7 @@ _PAUSE = 0.2
 _BUSY = 10.0
 """Seconds: who was looked at within them counts as busy."""
 _NOTED = 1.0
-"""Seconds between two notes of what was looked at: a restart looks once more at what came meanwhile."""
+"""Seconds between two notes of what was looked at while news keep coming: a restart looks at those again."""
 _ROOM = 512 * 2**20
 """Bytes of points that are kept to go on from; the run that is looked at may have more."""
 _FIRST_DELAY = 10.0
@@ -202,10 +202,10 @@ class AnalysisLoop:
         return changed
 
     def _note(self, look: Analysis) -> None:
-        """Write down what was looked at, seldom while nothing but that is new."""
+        """Write down what was looked at, but seldom while more has come already."""
         at, error = self._noted.get(look.run_id, (-_NOTED, None))
         now = time.monotonic()
-        if now - at >= _NOTED or look.error != error:
+        if now - at >= _NOTED or look.error != error or look.run_id not in self._due:
             self._noted[look.run_id] = now, look.error
             with Session(self._engine) as session, session.begin():
                 session.merge(look)

@@ -42,10 +42,6 @@ class Block(NamedTuple):
     def end(self) -> At:
         return At(self.last, self.attempt, self.last_step)
 
-    def shown(self, scale: int) -> float:
-        """What the last `scale` blocks show: 1, 2 or 8 of them."""
-        return self.median if scale == 1 else self.short if scale == SHORT else self.long
-
 
 class Cut(NamedTuple):
     """What cutting into blocks has come to: the row to go on from, and each group's latest medians."""

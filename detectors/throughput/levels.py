@@ -115,7 +115,8 @@ class _Level:
         """What the first `count` blocks, no older than those kept, show of late, at one scale."""
         upto = len(self.blocks) - (self.count - count)
         if count >= scale:
-            return self.blocks[upto - 1].shown(scale)
+            block = self.blocks[upto - 1]
+            return block.median if scale == 1 else block.short if scale == SHORT else block.long
         return _middle(self.blocks[:upto])
 
 
@@ -149,7 +150,9 @@ class Watch:
     def look_at(self, blocks: Iterable[Block], points: PointsOf) -> None:
         """Go on with the blocks that follow."""
         for block in blocks:
-            levels = self._levels.setdefault(block.group, [_Level()])
+            levels = self._levels.get(block.group)
+            if levels is None:
+                levels = self._levels[block.group] = [_Level()]
             levels[-1].append(block)
             if len(levels) > 1 or levels[0].departure is not None:
                 self._return(levels)
@@ -188,10 +191,10 @@ class Watch:
     def _learn(self, level: _Level) -> None:
         # a block waits before it counts as established: the beginning of a slow rise must not
         wait = min(max(LONG, len(level.spreads[1]) // 2), _SLOWEST)
-        while level.learnt < level.count - wait:
-            level.learnt += 1
+        for count in range(level.learnt + 1, level.count - wait + 1):
             for scale, spread in level.spreads.items():
-                spread.add(level.at_scale(level.learnt, scale))
+                spread.add(level.at_scale(count, scale))
+            level.learnt = count
 
     def _established(self, level: _Level) -> bool:
         steps = level.blocks[-1].last_step - level.since
