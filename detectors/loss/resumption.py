@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from holter.detectors.loss.excursion import Belief, Excursion, Standing, excursions_of
+from holter.detectors.loss.excursion import Excursion
+from holter.detectors.loss.scan import Belief, Standing, excursions_of
 from holter.detectors.loss.stretch import Stretch
 from holter.detectors.memory import Mark, Trail
 from holter.detectors.places import place_of, rows_upto, settled
