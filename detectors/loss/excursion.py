@@ -46,5 +46,6 @@ class Excursion:
             baseline=self.baseline,
             fall=self.fall,
             noise=self.noise,
+            known=self.returns if self.returns.last >= 0 else None,
         )
         return replace(self, returns=returns)

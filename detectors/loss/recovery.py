@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import median_filter
@@ -61,23 +61,41 @@ def tolerance(baseline: float, noise: Noise) -> float:
 
 
 def follow(
-    step: IntArray, value: FloatArray, *, seen: int, width: int, baseline: float, fall: Fall, noise: Noise
+    step: IntArray,
+    value: FloatArray,
+    *,
+    seen: int,
+    width: int,
+    baseline: float,
+    fall: Fall,
+    noise: Noise,
+    known: Return | None = None,
 ) -> Return:
     """Follow an excursion from its first point through the points [n] of its attempt; see `_follow`.
 
-    It was seen at point `seen`, by `width` points: as many must be back.
+    It was seen at point `seen`, by `width` points: as many must be back. `known` is how it had gone on, and
+    was not over, at an earlier point: what that settled is not worked out again.
     """
     size = 4096
+    while known is not None and size <= known.last + 1:
+        size *= 4
     while True:
         # most are over soon: the rest of a long attempt is looked at only for those that last
-        found = _follow(step[:size], value[:size], seen, width, baseline, fall, noise)
+        found = _follow(step[:size], value[:size], seen, width, baseline, fall, noise, known)
         if size >= len(step) or found.confirmed is not None:
             return found
         size *= 4
 
 
 def _follow(
-    step: IntArray, value: FloatArray, seen: int, width: int, baseline: float, fall: Fall, noise: Noise
+    step: IntArray,
+    value: FloatArray,
+    seen: int,
+    width: int,
+    baseline: float,
+    fall: Fall,
+    noise: Noise,
+    known: Return | None,
 ) -> Return:
     """How an excursion went on, as far as these points [n] tell.
 
@@ -92,9 +110,14 @@ def _follow(
     excess = value - baseline - np.where(on_trend, fall.after(elapsed), 0.0)
     # on the trend is who cannot be told from it by eye; on the old level, who is no higher
     allowed = np.where(on_trend, tolerance(baseline, noise), 0.05 * noise.sigma)
-    back, confirmed, resume = _search(step, excess, seen, max(width, _NEAR), allowed, noise)
+    decided = 0 if known is None else known.last + 1
+    back, confirmed, resume = _search(step, excess, seen, max(width, _NEAR), allowed, noise, decided)
     over = len(excess) if back is None else max(back, 1)
     peak = int(np.argmax(excess[:over]))
+    last = len(excess) - 1 if confirmed is None else confirmed
+    half = half_of(step, excess[:over])
+    if known is not None and known.resume < decided:
+        return replace(known, peak=peak, half=half, back=back, confirmed=confirmed, last=last)
     upto = len(excess) if confirmed is None else confirmed
     anew = seen if width < DRIFT else max(seen, int(np.searchsorted(elapsed, SETTLED_STEPS)))
     settled = _settled(elapsed, excess, seen, noise, upto=upto)
@@ -107,12 +130,12 @@ def _follow(
     )
     return Return(
         peak=peak,
-        half=half_of(step, excess[:over]),
+        half=half,
         back=back,
         confirmed=confirmed,
         level_from=level_from,
         resume=resume,
-        last=len(excess) - 1 if confirmed is None else confirmed,
+        last=last,
         settled=resume == settled[1],
     )
 
@@ -132,10 +155,19 @@ def half_of(step: IntArray, excess: FloatArray) -> int:
 
 
 def _search(
-    step: IntArray, excess: FloatArray, seen: int, fewest: int, allowed: FloatArray, noise: Noise
+    step: IntArray,
+    excess: FloatArray,
+    seen: int,
+    fewest: int,
+    allowed: FloatArray,
+    noise: Noise,
+    decided: int,
 ) -> tuple[int | None, int | None, int]:
-    """The point of the return, the point that confirms it, and where to look for the next excursion."""
+    """The point of the return, the point that confirms it, and where to look for the next excursion. There
+    was no return for certain in the points before `decided`."""
     at, size = seen, 256
+    while at + size + fewest <= decided and np.searchsorted(step, step[at + size - 1] + _FAR) <= decided:
+        at, size = at + size, size * 2
     while at + _NEAR <= len(excess):
         found = _first_return(
             step, excess, np.arange(at, min(at + size, len(excess))), fewest, allowed, noise
