@@ -134,6 +134,7 @@ class AnalysisLoop:
         self._due: dict[int, float] = {}
         self._rested: dict[int, float] = {}
         self._delay: dict[int, float] = {}
+        self._cost: dict[int, float] = {}
         self._runs = GrowingRuns(_ROOM)
         self._noted: dict[int, tuple[float, str | None]] = {}
         self._stopping = False
@@ -242,7 +243,10 @@ class AnalysisLoop:
         now = time.monotonic()
         with self._wake:
             self._rested = {other: until for other, until in self._rested.items() if until > now - _BUSY}
-            self._rested[run_id] = now + max(_PAUSE, _SHARE * cost * max(len(self._rested), 1))
+            # a look at everything, as the first one is, says nothing of what the next one costs
+            usual = min(cost, self._cost.get(run_id, 0.0))
+            self._cost[run_id] = cost
+            self._rested[run_id] = now + max(_PAUSE, _SHARE * usual * max(len(self._rested), 1))
             if again:
                 delay = self._delay.get(run_id, _FIRST_DELAY)
                 self._delay[run_id] = min(1.5 * delay, _LAST_DELAY)
