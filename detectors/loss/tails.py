@@ -18,9 +18,9 @@ _DEEPEST = 3
 """Lone points whose mean depth says how far noise reaches: one may be chance, more need a longer memory."""
 _TAIL, _TAIL_SHARE = 40, 100
 """Deepest points that the tail's index is taken from (Hill): so many, or one in a hundred if that is less."""
-_USUAL, _RARE = 1.7, 32.0
+_USUAL, _RARE = 1.7, 16.0
 """Times the depth where normal noise and Student's t4 hardly ever come; and how much rarer than three of
-4,608 points a point shall be that the tail below is no longer an explanation for: once in 50,000 points."""
+4,608 points a point shall be that the tail below is no longer an explanation for: once in 25,000 points."""
 _USUAL_SIGMAS, _RARE_SIGMAS = 3.7, 4.26
 """What of normal noise is exceeded once in 10,000 points, and once in a million: for the skewed body."""
 _EVEN = 1.2
