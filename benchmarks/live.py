@@ -11,6 +11,7 @@ import argparse
 import pickle
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -48,8 +49,7 @@ def row_of(n: int) -> str:
         spent = []
         for _ in range(LOOKS):
             size += new
-            part = upto(run, size)
-            spent.append(seconds(lambda part=part: find(part, memory=memory)))
+            spent.append(seconds(partial(find, upto(run, size), memory=memory)))
         costs.append(median(spent))
     part = upto(run, size)
     find(part, memory=memory)
@@ -101,7 +101,10 @@ def healthy(n: int) -> RunData:
         "step_time": 2e5 / speed,
     }
     columns = {"attempt": attempt, "step": step, "time": 1.7e9 + np.cumsum(2e5 / speed)}
-    series = [Series(key=SeriesKey(name), value=value, **columns) for name, value in values.items()]
+    series = [
+        Series(key=SeriesKey(name), value=np.asarray(value, dtype=np.float64), **columns)
+        for name, value in values.items()
+    ]
     return RunData(series={one.key: one for one in series})
 
 
