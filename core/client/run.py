@@ -8,15 +8,15 @@ import random
 import tempfile
 import threading
 import time
-from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from holter.client import spool as spools
-from holter.client.body import Envelope, Row
+from holter.client.body import MAX_VALUES, Envelope, Row
 from holter.client.ending import Ending
 from holter.client.identity import Identity, default_name, detect
 from holter.client.notices import Notices
@@ -29,7 +29,7 @@ SPOOL_BYTES = 2**30
 LEAST_SPOOL_BYTES = 2**21
 MEMORY_VALUES = 4_000_000  # about 32 MB, reached only while the disk cannot be written
 ROW_COST = 30  # what a row costs besides its values, in values
-KNOWN_SHAPES = 1_000
+KNOWN_LAYOUTS = 1_000
 EXIT_SECONDS = 5.0
 FINISH_SECONDS = 30.0
 WAKE_ROWS = 4_096
@@ -45,6 +45,19 @@ class Pipe:
     leads: bool  # whether it is this process's to say that the run is over
 
 
+class Layout(NamedTuple):
+    """What calls of `log` with the same names have in common."""
+
+    names: tuple[str, ...]
+    pack: Callable[..., bytes]
+    wake: int  # rows, after which they go to disk: a body is full, or many calls have been made
+
+
+def layout(names: tuple[str, ...]) -> Layout:
+    wake = min(WAKE_ROWS, max(1, MAX_VALUES // max(1, len(names))))
+    return Layout(names, Struct(f"{len(names)}d").pack, wake)
+
+
 class Run:
     """Takes what a training loop logs. Never raises, never waits for disk or network, but in `finish`.
 
@@ -56,7 +69,8 @@ class Run:
         self._pipe = pipe
         self._notices = notices
         self._step = -1
-        self._shapes: dict[tuple[str, ...], None] = {}
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._usual = layout(())
 
     def log(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log numbers under their names, at `step` (counted up from the last one where it is None).
@@ -83,23 +97,22 @@ class Run:
             step = whole
         self._step = step
         try:
-            names = tuple(metrics)
-            values = array("d", metrics.values())
-            usual = names in self._shapes and len(names) == len(values)
+            usual, names = self._usual, tuple(metrics)
+            if names != usual.names:
+                self._usual = usual = self._layouts[names]
+            values = usual.pack(*metrics.values())
         except Exception:
-            usual = False
-        if not usual:
-            names, values = self._look_closely(metrics)
-        recorder = pipe.recorder
-        if len(recorder.rows) * (len(names) + ROW_COST) > MEMORY_VALUES:
-            recorder.dropped += len(names)
+            usual, values = self._look_closely(metrics)
+        names, rows = usual.names, pipe.recorder.rows
+        if len(rows) * (len(names) + ROW_COST) > MEMORY_VALUES:
+            pipe.recorder.dropped += len(names)
         elif names:
-            recorder.rows.append(Row(names, step, time.time(), values))
-            if len(recorder.rows) % WAKE_ROWS == 0:
-                recorder.wake.put(False)
+            rows.append(Row(names, step, time.time(), values))
+            if len(rows) % usual.wake == 0:
+                pipe.recorder.wake.put(False)
 
-    def _look_closely(self, metrics: Mapping[str, Any]) -> tuple[tuple[str, ...], array[float]]:
-        """Names and values of a call that is new in shape, or odd."""
+    def _look_closely(self, metrics: Mapping[str, Any]) -> tuple[Layout, bytes]:
+        """Layout and values of a call whose names are new, or that is odd."""
         found: dict[str, float] = {}
         for name, value in flatten(metrics):
             number = to_float(value)
@@ -113,12 +126,12 @@ class Run:
                 )
             else:
                 found[name] = number
-        names = tuple(found)
-        if names == tuple(metrics):
-            if len(self._shapes) >= KNOWN_SHAPES:
-                self._shapes = {}
-            self._shapes[names] = None
-        return names, array("d", found.values())
+        laid = layout(tuple(found))
+        if laid.names == tuple(metrics):
+            if len(self._layouts) >= KNOWN_LAYOUTS:
+                self._layouts = {}
+            self._layouts[laid.names] = laid
+        return laid, laid.pack(*found.values())
 
     def finish(self, timeout: float = FINISH_SECONDS) -> None:
         """Say that the run has ended, and wait at most `timeout` seconds until everything is sent.

@@ -37,7 +37,7 @@ def test_text_that_is_no_text_does_not_cost_the_body() -> None:
 
 
 def test_rows_with_the_same_names_are_one_table() -> None:
-    rows = [Row(("a", "b"), step, 0.5, array("d", (step, -step))) for step in range(3)]
+    rows = [Row(("a", "b"), step, 0.5, array("d", (step, -step)).tobytes()) for step in range(3)]
     [(fields, points)] = list(contents(rows))
     assert points == 6
     assert fields["metrics"] == ("a", "b")
@@ -45,7 +45,10 @@ def test_rows_with_the_same_names_are_one_table() -> None:
 
 
 def test_rows_with_different_names_say_where_each_value_stands() -> None:
-    rows = [Row(("a",), 0, 0.5, array("d", (1,))), Row(("b", "a"), 1, 0.5, array("d", (2, 3)))]
+    rows = [
+        Row(("a",), 0, 0.5, array("d", (1,)).tobytes()),
+        Row(("b", "a"), 1, 0.5, array("d", (2, 3)).tobytes()),
+    ]
     [(fields, _)] = list(contents(rows))
     by_name = {column["metric"]: column for column in fields["columns"]}
     assert "rows" not in by_name["a"]
@@ -55,5 +58,5 @@ def test_rows_with_different_names_say_where_each_value_stands() -> None:
 
 def test_bodies_are_bounded() -> None:
     names = tuple(map(str, range(1000)))
-    rows = [Row(names, step, 0.5, array("d", range(1000))) for step in range(250)]
+    rows = [Row(names, step, 0.5, array("d", range(1000)).tobytes()) for step in range(250)]
     assert [points for _, points in contents(rows)] == [MAX_VALUES, MAX_VALUES, 50_000]
