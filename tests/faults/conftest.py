@@ -1,0 +1,96 @@
+"""A server in a process of its own, begun in a moment, to be killed at any other."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import wait_for
+
+
+class Nursery:
+    """Begins `holter` commands, one at a time, that all write to one log."""
+
+    def __init__(self, folder: Path) -> None:
+        program = Path(__file__).with_name("nursery.py")
+        self.log = folder / "servers.log"
+        self.port = _free_port()
+        environment = os.environ | {"XDG_DATA_HOME": str(folder), "HOLTER_PORT": str(self.port)}
+        self._process = subprocess.Popen(
+            [sys.executable, program, self.log],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
+        )  # fmt: skip
+        self._child = 0
+
+    def begin(self, *arguments: object) -> int:
+        """Begin a command; the number of its process."""
+        self._say(json.dumps([str(argument) for argument in arguments]))
+        self._child = int(self._hear())
+        return self._child
+
+    def end(self, how: signal.Signals = signal.SIGKILL) -> int:
+        """Send the command a signal and wait for its end; its exit code, minus the signal that killed it."""
+        os.kill(self._child, how)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait for the command's end; its exit code."""
+        self._child = 0
+        return int(self._hear())
+
+    def answers(self, path: str) -> int | None:
+        """The status of an answer of the server, None where there is none yet."""
+        line = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            line.request("GET", path)
+            with line.getresponse() as answer:
+                return answer.status
+        finally:
+            line.close()
+
+    def serve(self, database: str) -> None:
+        """Begin a server and wait until it is ready."""
+        self.begin("serve", "--database-url", database)
+        wait_for(lambda: self.answers("/readyz") == 200, 60)
+
+    def close(self) -> None:
+        """End whatever is there."""
+        if self._child:
+            self.end()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def _hear(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def nursery(tmp_path: Path) -> Iterator[Nursery]:
+    """Begins commands that are as short-lived as a test wants them."""
+    nursery = Nursery(tmp_path)
+    yield nursery
+    nursery.close()

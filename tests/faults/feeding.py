@@ -1,0 +1,176 @@
+"""Clients that send batch after batch over HTTP, each until it is acknowledged, and note the answers."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+
+import numpy as np
+
+from holter.agent.sink import body_of
+from holter.server.store import Store
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+LONGEST_WAIT = 60.0
+
+
+class Feeder(threading.Thread):
+    """One writer of one run: batches of `rows` steps of `metrics` series, in order, without end.
+
+    A batch that was not acknowledged is sent again, as clients do, before the next one. Now and then one
+    that was acknowledged is sent again, too. `pause`: seconds between tries.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        run: str,
+        *,
+        metrics: int = 3,
+        rows: int = 50,
+        rank: int | None = None,
+        pause: float = 0.02,
+    ) -> None:
+        super().__init__(name=f"feeder {run}", daemon=True)
+        self.run_name, self.metrics, self.rows, self.rank = run, metrics, rows, rank
+        self.acknowledged = 0
+        self.arrived_before = 0  # batches whose acknowledgement was lost on the way
+        self.answers: Counter[int] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.retry_after: set[str | None] = set()
+        self.slowest = 0.0
+        self.wrong: list[str] = []
+        self._port = port
+        self._pause = pause
+        self._chance = random.Random(run)
+        self._line: HTTPConnection | None = None
+        self._ended = threading.Event()
+
+    def delivery(self, number: int) -> Delivery:
+        """The batch of this number."""
+        labels = () if self.rank is None else (("rank", str(self.rank)),)
+        steps = np.arange(number * self.rows, (number + 1) * self.rows, dtype=np.int64)
+        columns = tuple(
+            Column(key=SeriesKey(f"m{n}", labels), values=value(steps, n)) for n in range(self.metrics)
+        )
+        return Delivery(
+            project="p",
+            run=self.run_name,
+            writer=f"w{self.rank or 0}",
+            batch_id=f"{self.rank}:{number}",
+            batch=Batch(steps=steps, times=1e9 + steps * 0.5, columns=columns),
+        )
+
+    def run(self) -> None:
+        """Send until told to end, and then until the last batch is acknowledged."""
+        while not self._ended.is_set():
+            self._insist(self.acknowledged)
+            if self._chance.random() < 0.1:
+                self.repeat(self._chance.randrange(self.acknowledged))
+        self.hang_up()
+
+    def _insist(self, number: int) -> None:
+        body, tried = body_of(self.delivery(number)), False
+        while True:
+            reply = self._post(body)
+            if reply is not None:
+                if reply["duplicate"] and not tried:
+                    self.wrong.append(f"batch {number} was new and was called a duplicate")
+                self.arrived_before += bool(reply["duplicate"])
+                self.acknowledged += 1
+                return
+            tried = True
+            time.sleep(self._pause)
+
+    def repeat(self, number: int) -> None:
+        """Send an acknowledged batch again, once: it must be known, if anybody answers."""
+        reply = self._post(body_of(self.delivery(number)))
+        if reply is not None and not reply["duplicate"]:
+            self.wrong.append(f"batch {number} was acknowledged and is not known any more")
+
+    def _post(self, body: bytes) -> Mapping[str, Any] | None:
+        """The acknowledgement; None where there was none, whatever came instead."""
+        began = time.monotonic()
+        try:
+            if self._line is None:
+                self._line = HTTPConnection("127.0.0.1", self._port, timeout=LONGEST_WAIT)
+            self._line.request("POST", "/api/v1/ingest", body, {"Content-Type": "application/msgpack"})
+            answer = self._line.getresponse()
+            content = answer.read()
+        except (OSError, HTTPException):
+            self.hang_up()
+            return None
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        self.answers[answer.status] += 1
+        if answer.status == 200:
+            reply: dict[str, Any] = json.loads(content)
+            return reply
+        self.reasons[json.loads(content)["detail"]] += 1
+        self.retry_after.add(answer.headers.get("Retry-After"))
+        return None
+
+    def hang_up(self) -> None:
+        """Close the connection; the next batch opens another."""
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def end(self) -> None:
+        """Send no new batch."""
+        self._ended.set()
+
+
+def value(steps: np.ndarray[Any, Any], metric: int) -> np.ndarray[Any, Any]:
+    """What stands at these steps of a metric: nothing that two batches or two metrics share."""
+    return np.sin(steps * (metric + 1.0)) + steps
+
+
+@contextmanager
+def feeding(feeders: list[Feeder]) -> Iterator[list[Feeder]]:
+    """They send meanwhile; afterwards all they sent is acknowledged, and nothing was answered wrongly."""
+    for feeder in feeders:
+        feeder.start()
+    try:
+        yield feeders
+    finally:
+        for feeder in feeders:
+            feeder.end()
+        limit = time.monotonic() + 60
+        for feeder in feeders:
+            feeder.join(max(0.0, limit - time.monotonic()))
+    assert not any(feeder.is_alive() for feeder in feeders), "a client was never answered"
+    assert [wrong for feeder in feeders for wrong in feeder.wrong] == []
+
+
+def assert_all_is_there(store: Store, feeders: list[Feeder]) -> None:
+    """Every acknowledged point is stored, bit for bit, and none twice."""
+    assert store.check() == []
+    for feeder in feeders:
+        receipt = store.accept(feeder.delivery(0))
+        assert receipt.duplicate
+        found = store.read(receipt.run_id)
+        steps = np.arange(feeder.acknowledged * feeder.rows)
+        for column in feeder.delivery(0).batch.columns:
+            series = found[column.key]
+            assert np.array_equal(series.step, steps), f"{feeder.run_name} {column.key}"
+            assert series.value.tobytes() == value(steps, int(column.key.metric[1:])).tobytes()
+            assert not series.attempt.any()
+    for run_id, points in _by_run(store, feeders).items():
+        (attempt,) = store.attempts(run_id)
+        assert attempt.points == points
+
+
+def _by_run(store: Store, feeders: list[Feeder]) -> Counter[int]:
+    """How many points each run was sent."""
+    sent: Counter[int] = Counter()
+    for feeder in feeders:
+        run_id = store.accept(feeder.delivery(0)).run_id
+        sent[run_id] += feeder.acknowledged * feeder.rows * feeder.metrics
+    return sent
