@@ -2,7 +2,7 @@
 
 The log's own word decides first, then the writer's identity and the wall clock, then steps that go
 backwards. Rows are judged in the order in which a writer logged them, so it does not matter how they
-were cut into batches.
+were cut into batches. Series with steps of their own say nothing about it.
 """
 
 from __future__ import annotations
@@ -85,13 +85,12 @@ class Writer:
             return
         counts = _counts(columns)
         idle = [key for key in idle if key not in counts]
-        fresh = [key for key in counts if key not in self.series] if room or idle else []
+        fresh = [key for key in counts if key not in self.series and key.own_steps is None]
         if len(fresh) > room:
             fresh.sort(key=lambda key: (-counts[key], key))
         for key in idle[: max(0, len(fresh) - room)]:
             del self.series[key]
-        for key in fresh[: _TRACKED - len(self.series)]:
-            self.series[key] = Track()
+        self.series.update((key, Track()) for key in fresh[: _TRACKED - len(self.series)])
 
     def enter(self, attempt: int) -> None:
         """Go on in another attempt: nothing has been logged there yet."""
@@ -118,6 +117,7 @@ class _Rows:
         else:
             self.at = {column.key: column.rows for column in batch.columns if column.key in wanted}
         self.rising = bool(np.all(batch.steps[1:] >= batch.steps[:-1]))
+        self._columns = batch.columns
 
     def row(self, row: int, *, restarts: bool = False) -> _Row:
         keys = [key for key in self.at if self.place(key, row) < self.place(key, row + 1)]
@@ -155,7 +155,20 @@ class _Rows:
                 writer.series[key].seen(stop - start, *everywhere)
             elif len(held := self.between(key, start, stop)):
                 writer.series[key].seen(len(held), *_extent(self.steps[held], self.times[held]))
-        writer.undecided = max(0, writer.undecided - (stop - start))
+        if writer.undecided:
+            writer.undecided = max(0, writer.undecided - int(np.count_nonzero(self._telling()[start:stop])))
+
+    def reach(self, start: int, count: int) -> int:
+        """The row after the next `count` rows that tell anything of attempts."""
+        return start + int(np.searchsorted(np.cumsum(self._telling()[start:]), count)) + 1
+
+    def _telling(self) -> NDArray[np.bool_]:
+        """Which rows hold anything else than series with steps of their own [n]."""
+        telling = np.zeros(len(self.steps), dtype=np.bool_)
+        for column in self._columns:
+            if column.key.own_steps is None:
+                telling[slice(None) if column.rows is None else column.rows] = True
+        return telling
 
     def regress(self, writer: Writer, start: int, stop: int) -> int | None:
         """The first row in [start, stop) at which a clock series goes back, other than by late delivery."""
@@ -299,7 +312,7 @@ class Attempts:
     def _turn(self, writer: Writer, rows: _Rows, start: int, stop: int) -> tuple[int, int] | None:
         """The first row in [start, stop) at which the writer changes its attempt, and the new one."""
         while True:
-            shared = self._first_shared(writer, rows, start, min(stop, start + writer.undecided))
+            shared = self._first_shared(writer, rows, start, stop)
             followed = self._first_followed(writer, rows, start, stop)
             back = rows.regress(writer, start, stop)
             row = min((at for at in (shared, followed, back) if at is not None), default=None)
@@ -318,6 +331,7 @@ class Attempts:
         """Where a new writer first logs what its attempt has from others."""
         if not writer.undecided or start >= stop:
             return None
+        stop = min(stop, rows.reach(start, writer.undecided))
         return rows.first(self._clock(writer.attempt, writer), start, stop)
 
     def _settle(self, writer: Writer, row: _Row) -> int:

@@ -28,6 +28,14 @@ class SeriesKey(NamedTuple):
     metric: str
     labels: Labels = ()
 
+    @property
+    def own_steps(self) -> str | None:
+        """What its steps count where they are none of training ("message bytes"): its label `steps`.
+
+        Such a series stands beside a run's curves: it tells neither how far the run is nor of restarts.
+        """
+        return next((value for name, value in self.labels if name == "steps"), None)
+
     def __str__(self) -> str:
         inside = ",".join(f"{name}={value}" for name, value in self.labels)
         return f"{self.metric}{{{inside}}}" if inside else self.metric

@@ -30,7 +30,9 @@ class Format(Protocol):
     """One kind of log. No I/O policy of its own: who opens, follows and retries is not its business.
 
     A format with an attribute `among_text` that is true has its records among other text: they may begin
-    far behind a file's head, which `sniff` is then asked about piece by piece.
+    far behind a file's head, which `sniff` is then asked about piece by piece. One with an attribute `beside`
+    that is true says nothing that a run's other logs say: its series have steps of their own, told by their
+    label `steps`.
     """
 
     @property

@@ -54,6 +54,11 @@ def is_among_text(format_: Format) -> bool:
     return bool(getattr(format_, "among_text", False))
 
 
+def stands_beside(format_: Format) -> bool:
+    """Whether a format's series have steps of their own, so that they add to other logs of a run."""
+    return bool(getattr(format_, "beside", False))
+
+
 def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> Recognised:
     """Look through a text from byte `looked` on for a first record."""
     name = plain_name(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
-from holter.ingest.recognising import Recognised, is_among_text, recognise
+from holter.ingest.recognising import Recognised, is_among_text, recognise, stands_beside
 
 _log = logging.getLogger(__name__)
 
@@ -123,9 +123,10 @@ def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> 
 
     Read side by side, the two would pass for two writers, whose steps are then taken for restarts.
     """
-    exact = {places[path].run for path, format_ in found.items() if not is_among_text(format_)}
-    for path in [path for path, format_ in found.items() if is_among_text(format_)]:
-        if places[path].run in exact:
+    same = {path: format_ for path, format_ in found.items() if not stands_beside(format_)}
+    exact = {places[path].run for path, format_ in same.items() if not is_among_text(format_)}
+    for path, format_ in same.items():
+        if is_among_text(format_) and places[path].run in exact:
             del found[path]
 
 

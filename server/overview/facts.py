@@ -68,7 +68,7 @@ def spent(store: Store, run_id: int, series: Sequence[SeriesSummary], spans: Seq
     """How a run's time was spent, by the series logged most."""
     if not series:
         return Goodput(lost_seconds=None, share=None)
-    clock = max(series, key=lambda one: one.points).key
+    clock = max(series, key=lambda one: (one.key.own_steps is None, one.points)).key
     return goodput(store.read(run_id, [clock])[clock], spans)
 
 

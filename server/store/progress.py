@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from holter.server.store.block import Block
@@ -30,12 +32,18 @@ class Progress:
         self._grow(int(places.max(initial=-1)) + 1)
         return self._counts[places], self._first[places]
 
-    def span(self) -> tuple[int, int]:
+    def span(self, aside: Sequence[int] = ()) -> tuple[int, int]:
         """First and last step, of the series with at least half as many points as the longest.
 
-        Others may count something else than steps, epochs for instance.
+        Others may count something else than steps, epochs for instance. Those at the places `aside` are
+        known to do so: they count where there is nothing else.
         """
-        clock = 2 * self._counts >= self._counts.max()
+        counts = self._counts
+        if aside:
+            counts = counts.copy()
+            counts[[place for place in aside if place < len(counts)]] = 0
+            counts = counts if counts.any() else self._counts
+        clock = 2 * counts >= counts.max()
         return int(self._first[clock].min()), int(self._last[clock].max())
 
     def _grow(self, size: int) -> None:

@@ -143,7 +143,7 @@ def _entries(turn: Turn) -> Iterable[dict[str, Any]]:
 def _attempts(turn: Turn) -> Iterable[dict[str, Any]]:
     for number in sorted(turn.touched):
         facts = turn.run.facts[number]
-        first_step, last_step = turn.run.progress[number].span()
+        first_step, last_step = turn.run.progress[number].span(turn.run.aside)
         yield {
             "run_id": turn.run.id,
             "number": number,

@@ -52,7 +52,10 @@ class AttemptFacts:
 
 @dataclass(slots=True)
 class RunState:
-    """One run as of `revision`. `places` numbers the run's series from 0, `ids` has their ids by place."""
+    """One run as of `revision`. `places` numbers the run's series from 0, `ids` has their ids by place.
+
+    `aside` are the places of series whose steps are their own.
+    """
 
     id: int
     public_id: str
@@ -66,6 +69,7 @@ class RunState:
     shapes: dict[Shape, IntArray] = field(default_factory=dict)  # places of the series of a shape
     told: set[str] = field(default_factory=set)  # refusals that stand on the run's page
     births: Births | None = None
+    aside: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -80,6 +84,8 @@ class RunState:
         """Give new series places; their ids are to follow in `ids`."""
         for key in keys:
             place = self.places[key] = len(self.places)
+            if key.own_steps is not None:
+                self.aside.append(place)
             if self.births is not None:
                 self.births.add(key, place)
 
