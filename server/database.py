@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
 
 WAL_BYTES = 8 * 2**20
@@ -30,6 +34,48 @@ _PRAGMAS = (
 )
 
 
+# a host that is gone says nothing: without these a connection to it would wait for a quarter of an hour
+_NO_WAITING_FOR_THE_DEAD = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+
+_FULL = "the disk of the database is full"
+_AWAY_SQLITE = {
+    "SQLITE_BUSY": "another process has locked the database for long",
+    "SQLITE_LOCKED": "another process has locked the database for long",
+    "SQLITE_FULL": _FULL,
+    "SQLITE_IOERR": "the file of the database cannot be read or written",
+    "SQLITE_CANTOPEN": "the file of the database cannot be opened",
+    "SQLITE_READONLY": "the file of the database may not be written",
+}
+_AWAY_POSTGRESQL = {
+    "08": "the database does not answer",
+    "53": "the database has run out of memory, disk or connections",
+    "57P": "the database is being stopped or started",
+    "58": "the database cannot read or write its files",
+}
+
+
+def why_away(error: BaseException) -> str | None:
+    """Why the database takes nothing from anybody just now; None where the fault is the statement's own."""
+    if isinstance(error, PoolTimeoutError):
+        return "the database answers too slowly"
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.Error):
+        name = getattr(cause, "sqlite_errorname", "")
+        return next((why for start, why in _AWAY_SQLITE.items() if name.startswith(start)), None)
+    if isinstance(cause, psycopg.errors.DiskFull):
+        return _FULL
+    if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
+        state = cause.sqlstate or "08"  # without one: there was nobody to give it
+        return next((why for start, why in _AWAY_POSTGRESQL.items() if state.startswith(start)), None)
+    return None
+
+
 def is_missing(url: str) -> bool:
     """Whether a URL names a SQLite file that is not there yet."""
     address = make_url(url)
@@ -45,7 +91,16 @@ def connect(url: str | URL) -> Engine:
         address = address.set(drivername="postgresql+psycopg")
     if address.drivername != "postgresql+psycopg":
         raise ValueError(f"database {address.drivername!r}: use sqlite:///FILE or postgresql+psycopg://…")
-    return create_engine(address, pool_size=10, max_overflow=20, pool_pre_ping=True, json_serializer=_as_json)
+    # what the address says itself comes first
+    line = {name: value for name, value in _NO_WAITING_FOR_THE_DEAD.items() if name not in address.query}
+    return create_engine(
+        address,
+        pool_size=10,
+        max_overflow=20,
+        pool_pre_ping=True,
+        json_serializer=_as_json,
+        connect_args=line,
+    )
 
 
 @contextmanager

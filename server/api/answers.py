@@ -13,8 +13,10 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from holter.server.database import why_away
 from holter.server.intake.forms import Where
 
+AWAY_SECONDS = "5"
 MSGPACK = "application/msgpack"
 _logger = logging.getLogger(__name__)
 
@@ -100,8 +102,9 @@ async def on_unknown(_: Request, error: Exception) -> Answer:
 
 async def on_database_away(_: Request, error: Exception) -> Answer:
     """The database does not answer: nothing is lost, it is to be tried again."""
-    _logger.error("the database does not answer: %s", error)
-    return refused(503, "the database does not answer: try again later", {"Retry-After": "5"})
+    why = why_away(error) or "the database does not answer"
+    _logger.error("%s: %s", why, error)
+    return refused(503, f"{why}: try again later", {"Retry-After": AWAY_SECONDS})
 
 
 async def on_failure(_: Request, error: Exception) -> Answer:

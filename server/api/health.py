@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import anyio
+import anyio.to_thread
 from fastapi import APIRouter, Response
-from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from holter.server.api.answers import Answer, Problem, refused
 from holter.server.api.shapes import Health
+from holter.server.database import why_away
 from holter.server.parts import OfServer
+
+_PATIENCE = 5.0
+_ONE = anyio.CapacityLimiter(1)  # a database that says nothing keeps one thread waiting, not all
 
 router = APIRouter(tags=["health"])
 
@@ -23,16 +28,18 @@ async def alive() -> Answer:
     "/readyz",
     responses={
         200: {"model": Health},
-        503: {"model": Problem, "description": "The database does not answer"},
+        503: {"model": Problem, "description": "The database does not answer, or takes no points"},
     },
 )
-def ready(parts: OfServer) -> Answer:
-    """The database answers, so that points can be taken."""
+async def ready(parts: OfServer) -> Answer:
+    """The database answers, and points that came lately could be stored."""
     try:
-        with parts.engine.connect() as connection:
-            connection.execute(select(1))
+        with anyio.fail_after(_PATIENCE):
+            await anyio.to_thread.run_sync(parts.store.ask, abandon_on_cancel=True, limiter=_ONE)
+    except TimeoutError:
+        return refused(503, f"the database did not answer within {_PATIENCE:g} s")
     except SQLAlchemyError as error:
-        return refused(503, f"the database does not answer: {type(error).__name__}")
+        return refused(503, why_away(error) or f"the database does not answer: {type(error).__name__}")
     return Answer({"status": "ready"})
 
 

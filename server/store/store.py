@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from holter.projects import QuotaSettings
 from holter.server.database import reading, writing
@@ -30,6 +30,11 @@ from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Glan
 from holter.server.store.writer import Reply, Writer
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
+_ANYTHING = (
+    update(Project)
+    .where(Project.id == select(func.min(Project.id)).scalar_subquery())
+    .values(created_at=Project.created_at)
+)
 _REMEMBERED = 64 * 2**20  # bytes of what was worked out for readers
 
 
@@ -104,6 +109,16 @@ class Store:
         ready = parcel(delivery)
         self._rates.wait(delivery.project, ready.points, 0)
         self._writer.put(ready, reply, timeout=0)
+
+    def ask(self) -> None:
+        """Whether points could be stored now. Raises SQLAlchemyError where not; blocks for the database."""
+        if self._writer.trouble is None:
+            with self._engine.connect() as connection:
+                connection.execute(select(1))
+        else:  # it may answer and yet keep nothing
+            with writing(self._engine) as connection:
+                connection.execute(_ANYTHING)
+            self._writer.trouble = None
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call `listener` after each durable commit, in the writer's thread: it must be quick."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from sqlalchemy import Engine
 
-from holter.server.database import writing
+from holter.server.database import why_away, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
 from holter.server.store.intake import Parcel
 from holter.server.store.ledger import Ledger
@@ -55,6 +55,7 @@ class Writer:
         self._deliveries = 0
         self._bytes = 0
         self._open = False
+        self.trouble: Exception | None = None  # why the database took nothing at the last try
         self._listeners: list[Callable[[Commit], None]] = []
         self._thread = threading.Thread(target=self._work, name="holter-store-writer", daemon=True)
 
@@ -112,27 +113,56 @@ class Writer:
                     break
                 group.append(following)
                 size += following[0].size
-            # a caller that has gone was promised nothing
-            self._write([one for one in group if one[1].set_running_or_notify_cancel()])
+            self._make_durable(group)
             self._make_room(group)
+            if self.trouble and not last:
+                last = self._refuse_all()
             if last:
                 return
 
+    def _make_durable(self, group: Sequence[Waiting]) -> None:
+        # a caller that has gone was promised nothing
+        waiting = [one for one in group if one[1].set_running_or_notify_cancel()]
+        if waiting:
+            self._write(waiting)
+
+    def _refuse_all(self) -> bool:
+        """The database is away: whoever waits is told at once, for the next try may take long, too.
+
+        Returns whether it is time to end.
+        """
+        assert self.trouble is not None
+        while True:
+            try:
+                one = self._queue.get_nowait()
+            except queue.Empty:
+                return False
+            if one is None:
+                return True
+            if one[1].set_running_or_notify_cancel():
+                one[1].set_exception(self.trouble)
+            self._make_room([one])
+
     def _write(self, group: Sequence[Waiting]) -> None:
-        if not group:
-            return
         try:
             with writing(self._engine) as connection:
                 receipts, commits = self._ledger.write(connection, [parcel for parcel, _ in group])
         except Exception as error:
             self._ledger.forget()
-            if len(group) > 1:
+            why = why_away(error)
+            self.trouble = error if why else None
+            if why:
+                _log.error("%d deliveries were not stored: %s: %s", len(group), why, error)
+                for _, reply in group:
+                    reply.set_exception(error)
+            elif len(group) > 1:
                 for one in group:  # one that cannot be written must not take the others with it
                     self._write([one])
             else:
                 _log.exception("a delivery to run %r was not stored", group[0][0].delivery.run)
                 group[0][1].set_exception(error)
             return
+        self.trouble = None
         for (_, reply), receipt in zip(group, receipts, strict=True):
             reply.set_result(receipt)
         self._tell(commits)
