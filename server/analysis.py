@@ -11,17 +11,21 @@ from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, func, or_, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from holter.detectors import Memory, find, fingerprint
 from holter.metrics import Role
+from holter.server.database import writing
 from holter.server.growing import GrowingRuns
 from holter.server.incidents import Found, Incidents
 from holter.server.incidents.places import replaced_by, time_of
 from holter.server.keeping.horizon import horizon_of
 from holter.server.models.incidents import Analysis
 from holter.server.models.points import Attempt, Project, Run
+from holter.server.pace import Pace
 from holter.server.store.news import Chosen, News, Place
+from holter.server.store.rows import upsert
 from holter.tuning import Tuning
 from holter.types import Finding, RunData, SeriesKey
 
@@ -31,24 +35,10 @@ LATE = 900.0
 """Seconds: a run is live if its newest point was logged no longer than this before it arrived."""
 STALE = 86_400.0
 """Seconds: a run that sent nothing for longer is not watched for stalls, and nobody is told about it."""
-_SHARE = 5.0
-"""All runs together are looked at for at most so small a part of the time: 1/5 of one core."""
-_PAUSE = 0.2
-_BUSY = 10.0
-"""Seconds: who was looked at within them counts as busy."""
 _NOTED = 1.0
-"""Seconds between two notes of what was looked at while news keep coming: a restart looks at those again."""
+"""Seconds between two notes of what was looked at: a server that is killed looks at those again."""
 _ROOM = 512 * 2**20
 """Bytes of points that are kept to go on from; the run that is looked at may have more."""
-_FIRST_DELAY = 10.0
-_LAST_DELAY = 600.0
-
-
-class Committed(Protocol):
-    """What is asked of a commit: whose it was."""
-
-    @property
-    def run_id(self) -> int: ...
 
 
 class Points(Protocol):
@@ -130,16 +120,12 @@ class AnalysisLoop:
         self._incidents = incidents
         self._tuning = tuning
         self._clock = clock
-        self._wake = threading.Condition()
-        self._due: dict[int, float] = {}
-        self._rested: dict[int, float] = {}
-        self._delay: dict[int, float] = {}
-        self._cost: dict[int, float] = {}
+        self._pace = Pace()
         self._runs = GrowingRuns(_ROOM)
-        self._noted: dict[int, tuple[float, str | None]] = {}
-        self._stopping = False
+        self._looks: dict[int, dict[str, Any]] = {}  # not written down yet
+        self._noted = -_NOTED
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
-        store.on_commit(self._committed)
+        store.on_commit(lambda commit: self._pace.points(commit.run_id))
 
     def start(self) -> None:
         """Begin, with the runs whose news nobody has looked at and those that may have stalled."""
@@ -149,25 +135,20 @@ class AnalysisLoop:
 
     def close(self) -> None:
         """Finish the look in progress and stop."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify_all()
+        self._pace.stop()
         if self._thread.ident is not None:
             self._thread.join()
 
     def look_soon(self, run_id: int) -> None:
         """This run has news."""
-        with self._wake:
-            self._delay.pop(run_id, None)
-            now = time.monotonic()
-            self._due[run_id] = min(now, self._due.get(run_id, now))
-            self._wake.notify_all()
+        self._pace.news(run_id)
 
     def analyze(self, run_id: int) -> list[dict[str, Any]]:
         """Look at a run now; returns the incidents that changed, as JSON. Raises what a detector raises."""
         standing = self._standing(run_id)
-        if standing is None:
-            return []
+        return [] if standing is None else self._analyze(run_id, standing)
+
+    def _analyze(self, run_id: int, standing: Standing) -> list[dict[str, Any]]:
         began = time.monotonic()
         looked_at = self._clock()
         error: str | None = "the look did not end"
@@ -179,9 +160,13 @@ class AnalysisLoop:
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
-            look = Analysis(run_id=run_id, seen_at=standing.updated_at, looked_at=looked_at, error=error)
-            look.cost = time.monotonic() - began
-            self._note(look)
+            self._looks[run_id] = {
+                "run_id": run_id,
+                "seen_at": standing.updated_at,
+                "looked_at": looked_at,
+                "cost": time.monotonic() - began,
+                "error": error,
+            }
         return changed
 
     def _look(self, run_id: int, standing: Standing, now: float) -> list[dict[str, Any]]:
@@ -202,59 +187,46 @@ class AnalysisLoop:
         run.said = said
         return changed
 
-    def _note(self, look: Analysis) -> None:
-        """Write down what was looked at, but seldom while more has come already."""
-        at, error = self._noted.get(look.run_id, (-_NOTED, None))
-        now = time.monotonic()
-        if now - at >= _NOTED or look.error != error or look.run_id not in self._due:
-            self._noted[look.run_id] = now, look.error
-            with Session(self._engine) as session, session.begin():
-                session.merge(look)
-
-    def _committed(self, commit: Committed) -> None:
-        self.look_soon(commit.run_id)
-
     def _work(self) -> None:
-        while (run_id := self._next()) is not None:
-            began = time.monotonic()
-            try:
-                self.analyze(run_id)
-                again = self._may_stall(run_id)
-            except Exception:
-                _logger.exception("the analysis of run %s failed; it will be tried again", run_id)
-                again = True
-            self._rest(run_id, time.monotonic() - began, again=again)
+        while not self._pace.stopped:
+            run_id = self._pace.next(self._until_note())
+            if run_id is not None:
+                began = time.monotonic()
+                again = self._looked(run_id)
+                self._pace.looked(run_id, time.monotonic() - began, again=again)
+            if self._looks and not self._until_note():
+                self._note()
+        if self._looks:
+            self._note()
 
-    def _next(self) -> int | None:
-        """The run whose look is due, once it is; None when it is time to stop."""
-        with self._wake:
-            while not self._stopping:
-                due = {run_id: max(at, self._rested.get(run_id, at)) for run_id, at in self._due.items()}
-                run_id = min(due, key=due.__getitem__, default=None)
-                wait = None if run_id is None else due[run_id] - time.monotonic()
-                if run_id is not None and wait is not None and wait <= 0:
-                    del self._due[run_id]
-                    return run_id
-                self._wake.wait(wait)
-            return None
+    def _looked(self, run_id: int) -> bool:
+        """Look at a run; whether to come back without news, since it may stall or the look failed."""
+        try:
+            standing = self._standing(run_id)
+            if standing is None:
+                return False
+            self._analyze(run_id, standing)
+            return standing.looked_at(self._clock()) is not None
+        except Exception:
+            _logger.exception("the analysis of run %s failed; it will be tried again", run_id)
+            return True
 
-    def _rest(self, run_id: int, cost: float, *, again: bool) -> None:
-        """Leave the run alone for a while; `again`: come back without news, after ever longer times."""
-        now = time.monotonic()
-        with self._wake:
-            self._rested = {other: until for other, until in self._rested.items() if until > now - _BUSY}
-            # a look at everything, as the first one is, says nothing of what the next one costs
-            usual = min(cost, self._cost.get(run_id, 0.0))
-            self._cost[run_id] = cost
-            self._rested[run_id] = now + max(_PAUSE, _SHARE * usual * max(len(self._rested), 1))
-            if again:
-                delay = self._delay.get(run_id, _FIRST_DELAY)
-                self._delay[run_id] = min(1.5 * delay, _LAST_DELAY)
-                self._due.setdefault(run_id, now + delay)
+    def _until_note(self) -> float | None:
+        """Seconds until what was looked at is to be written down."""
+        return max(0.0, self._noted + _NOTED - time.monotonic()) if self._looks else None
 
-    def _may_stall(self, run_id: int) -> bool:
-        standing = self._standing(run_id)
-        return standing is not None and standing.looked_at(self._clock()) is not None
+    def _note(self) -> None:
+        """Write down what was looked at: seldom, for writers of points wait for each other's transactions."""
+        self._noted = time.monotonic()
+        looks, self._looks = self._looks, {}
+        try:
+            with writing(self._engine) as connection:
+                there = set(connection.scalars(select(Run.id).where(Run.id.in_(looks))))
+                rows = [look for run_id, look in looks.items() if run_id in there]
+                upsert(connection, Analysis.__table__, ("run_id",), rows)
+        except SQLAlchemyError:
+            _logger.exception("what was looked at is not written down; it will be tried again")
+            self._looks = looks | self._looks
 
     def _standing(self, run_id: int) -> Standing | None:
         query = (
