@@ -164,6 +164,9 @@ class _Rows:
 
     def _telling(self) -> NDArray[np.bool_]:
         """Which rows hold anything else than series with steps of their own [n]."""
+        if isinstance(self._columns, DenseColumns):
+            keys = self._columns.shape.keys
+            return np.full(len(self.steps), any(key.own_steps is None for key in keys))
         telling = np.zeros(len(self.steps), dtype=np.bool_)
         for column in self._columns:
             if column.key.own_steps is None:
