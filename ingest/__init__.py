@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from holter.ingest.collectives.all_reduce_bench import AllReduceBench
+from holter.ingest.collectives.inspector import NcclInspector
+from holter.ingest.collectives.nccl_tests import NcclTests
+from holter.ingest.collectives.nccl_text import SPEECH, NcclText
 from holter.ingest.console import DIALECTS
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.csv_log import CsvLog
@@ -12,8 +16,19 @@ from holter.ingest.wandb.wandb_log import WandbLog
 from holter.registry import build
 
 # of a text that speaks several dialects the first one reads it
-_CONSOLE = tuple(ConsoleLog(dialect, DIALECTS[:place]) for place, dialect in enumerate(DIALECTS))
-BUILTIN: tuple[Format, ...] = (EventFile(), WandbLog(), CsvLog(), JsonLines(), *_CONSOLE)
+_CONSOLE = tuple(
+    ConsoleLog(dialect.beside(SPEECH), DIALECTS[:place]) for place, dialect in enumerate(DIALECTS)
+)
+_COLLECTIVES = (NcclInspector(), NcclTests(), AllReduceBench())
+BUILTIN: tuple[Format, ...] = (
+    EventFile(),
+    WandbLog(),
+    CsvLog(),
+    *_COLLECTIVES,
+    JsonLines(),
+    *_CONSOLE,
+    NcclText(DIALECTS),
+)
 
 
 def formats() -> dict[str, Format]:

@@ -8,10 +8,10 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
-from holter.ingest.console.dialect import Dialect, LineKind, Memory
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.prefixes import Clean, clean
 from holter.ingest.rows import Row, batch_of
-from holter.types import Batch, Labels, Unreadable
+from holter.types import Batch, Labels, Unreadable, labels_of
 
 _OTHERS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"})
 _PRINTERS = 4096
@@ -70,17 +70,19 @@ class ConsoleReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
         while (block := read_text(stream)) is not None:
-            rows = list(self._rows(block))
+            rows = list(self.rows(block))
             if rows:
                 yield batch_of(rows)
 
-    def _rows(self, block: bytes) -> Iterator[Row]:
+    def rows(self, block: bytes) -> Iterator[Row]:
+        """What some complete lines say."""
         for line, kind in _marked(block, self._kinds):
             found = clean(line)
             said = kind.read(found.text, self._memory(found))
-            if said is not None and said.values and abs(said.step) <= LARGEST_STEP:
-                for labels in self._kept(found.labels):
-                    yield Row(said.step, said.time, said.values, labels)
+            for one in said if isinstance(said, list) else (said,):
+                if one is not None and one.values and abs(one.step) <= LARGEST_STEP:
+                    for labels in self._kept(found.labels) if one.labels is None else (_own(one, found),):
+                        yield Row(one.step, one.time, one.values, labels)
 
     def _memory(self, line: Clean) -> Memory:
         printer = line.labels[0][1] if line.labels else ""
@@ -96,6 +98,11 @@ class ConsoleReader:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
+
+
+def _own(said: Said, line: Clean) -> Labels:
+    """The labels that a line gives its values itself; the rank that its launcher names is the job's."""
+    return labels_of({**dict(said.labels or ()), **{n: v for n, v in line.labels if n == "rank"}})
 
 
 def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[bytes, LineKind]]:

@@ -8,16 +8,22 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from holter.types import Labels
+
 Memory = dict[str, Any]
 """What earlier lines said that later ones rest on, e.g. the step of a block; JSON-able values."""
 
 
 class Said(NamedTuple):
-    """What one line says: values at a step. `time` is Unix seconds, NaN where the line has no clock."""
+    """What one line says: values at a step. `time` is Unix seconds, NaN where the line has no clock.
+
+    `labels` are those of the values where the line says itself whose they are, beside its printer's rank.
+    """
 
     step: int
     values: Mapping[str, float]
     time: float = float("nan")
+    labels: Labels | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +36,7 @@ class LineKind:
     """
 
     mark: re.Pattern[bytes]
-    read: Callable[[str, Memory], Said | None]
+    read: Callable[[str, Memory], Said | list[Said] | None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,117 @@
+"""Texts that NCCL writes into: files of NCCL_DEBUG_FILE, and outputs in which training speaks later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from holter.ingest.collectives import nccl_lines, watchdog
+from holter.ingest.collectives.nccl_tests import NcclTestsReader
+from holter.ingest.console.blocks import read_text
+from holter.ingest.console.console_log import ConsoleLog, ConsoleReader
+from holter.ingest.console.dialect import Dialect
+from holter.ingest.rows import Row, batch_of
+from holter.types import Batch, Unreadable
+
+_FURTHEST = 64 * 1024 * 1024
+"""Bytes in which training must have spoken."""
+_KEPT = 4096
+
+SPEECH = Dialect(
+    name="nccl",
+    tell=re.compile(
+        rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
+    ),
+    kinds=(*nccl_lines.KINDS, *watchdog.KINDS),
+)
+"""NCCL's lines and PyTorch's about it. Every dialect of training is beside them."""
+
+
+class NcclText:
+    """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those.
+
+    `without_training` reads such a text where a run has other logs for that.
+    """
+
+    name: ClassVar[str] = "nccl"
+    among_text: ClassVar[bool] = True
+    beside: ClassVar[bool] = True
+
+    def __init__(self, dialects: tuple[Dialect, ...]) -> None:
+        self._dialects = dialects
+        self._log = ConsoleLog(SPEECH, dialects)
+
+    @property
+    def without_training(self) -> NcclText:
+        """The same, deaf to training."""
+        return NcclText(())
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A line of NCCL's, and none of training."""
+        return self._log.sniff(path, head)
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
+        """A reader that goes on from `state`."""
+        return NcclReader(self._dialects, {} if "rewritten" in state else state)
+
+
+class NcclReader:
+    """Reads one growing text, from where a dialect of training first speaks with the ears for that."""
+
+    def __init__(self, dialects: Sequence[Dialect], state: Mapping[str, Any]) -> None:
+        self._dialects = dialects
+        self._heard: dict[str, int] = dict(state.get("heard", {}))
+        self._before: bytes = state.get("before", "").encode("latin-1")
+        self._spoken: str | None = state.get("spoken")
+        self._tables = NcclTestsReader(state.get("tables", {}), "")
+        chosen = next((one for one in dialects if one.name == self._spoken), None)
+        self._console = ConsoleReader(chosen.beside(SPEECH) if chosen else SPEECH, state.get("console", {}))
+
+    def state(self) -> Mapping[str, Any]:
+        """The dialect of training once it spoke; until then what was heard of each, and the last line."""
+        listening = {"heard": dict(self._heard), "before": self._before.decode("latin-1")}
+        return {
+            "console": self._console.state(),
+            "tables": self._tables.state(),
+            **({"spoken": self._spoken} if self._spoken else listening),
+        }
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield what the complete lines say; see `Reader`."""
+        while (block := read_text(stream)) is not None:
+            rows: list[Row] = list(self._tables.rows(block)) if self._tables.concerns(block) else []
+            if self._spoken is None and self._dialects:
+                turn = self._turn(block, stream.tell() - len(block))
+                if turn is not None:
+                    at, dialect = turn
+                    rows += self._console.rows(block[:at])
+                    block, self._spoken = block[at:], dialect.name
+                    self._console = ConsoleReader(dialect.beside(SPEECH), self._console.state())
+            rows += self._console.rows(block)
+            if rows:
+                yield batch_of(rows)
+
+    def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
+        """The line in which a dialect has been heard often enough, and that dialect."""
+        if offset > _FURTHEST:
+            return None
+        text, known = self._before + block, len(self._before)
+        turns = [found for one in self._dialects if (found := self._hear(one, text, known)) is not None]
+        last = text.rfind(b"\n", 0, len(text) - 1) + 1
+        self._before = text[last:][-_KEPT:]
+        if not turns:
+            return None
+        end, place = min(turns)
+        return max(text.rfind(b"\n", 0, end) + 1 - known, 0), self._dialects[place]
+
+    def _hear(self, dialect: Dialect, text: bytes, known: int) -> tuple[int, int] | None:
+        """Where a dialect is heard often enough, with its place among the dialects."""
+        for found in dialect.tell.finditer(text):
+            if found.end() <= known:
+                continue
+            self._heard[dialect.name] = self._heard.get(dialect.name, 0) + 1
+            if self._heard[dialect.name] >= dialect.times:
+                return found.end(), self._dialects.index(dialect)
+        return None
