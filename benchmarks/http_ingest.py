@@ -13,6 +13,8 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
+import signal
 import statistics
 import tempfile
 import threading
@@ -30,7 +32,7 @@ from sqlalchemy import event
 
 import holter
 from holter.server.database import connect
-from holter.server.listen import Server, bind
+from holter.server.listen import bind, listen
 from holter.server.migrate import upgrade
 from holter.server.parts import Parts
 from holter.server.store import Store
@@ -83,18 +85,14 @@ def serve(url: str, delay: float, told: Connection) -> None:
     parts = Parts(Settings(database_url=url))
     if delay:
         event.listen(parts.engine, "commit", lambda connection: _sleep(connection, delay))
+
+    def end() -> None:
+        told.poll(None)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=end, daemon=True).start()
     with bind("127.0.0.1", 0) as listener:
-        parts.start()
-        server = Server(parts)
-        told.send(listener.getsockname()[1])
-
-        def end() -> None:
-            told.poll(None)
-            server.should_exit = True
-
-        threading.Thread(target=end, daemon=True).start()
-        server.run(sockets=[listener])
-    parts.close()
+        listen(parts, listener, before=lambda: told.send(listener.getsockname()[1]))
 
 
 def _sleep(connection: Any, delay: float) -> None:

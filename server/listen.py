@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import signal
 import socket
@@ -63,8 +64,12 @@ def listen(parts: Parts, listener: socket.socket, *, before: Callable[[], None] 
     earlier = {which: signal.signal(which, _already_heard) for which in (signal.SIGINT, signal.SIGTERM)}
     try:
         parts.start()
+        server = Server(parts)
         before()
-        Server(parts).run(sockets=[listener])
+        # what is there now stays: to look through it for garbage would stop everything for 0.1 s at a time
+        gc.collect()
+        gc.freeze()
+        server.run(sockets=[listener])
     finally:
         parts.close()
         for which, handler in earlier.items():

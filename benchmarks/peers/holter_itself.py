@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
-import holter
+from holter import init
 from holter.ingest import compiled, formats
 from holter.ingest.event_file import EventFile
 from holter.ingest.follow import Follower
@@ -45,7 +45,7 @@ class Peer:
     def write(self, workload: Workload, rows: list[list[dict[str, float]]]) -> None:
         """From the first call of the client until the server has acknowledged the last batch."""
         for run, held in enumerate(rows):
-            opened = holter.init(
+            opened = init(
                 "bench", f"run-{run}", server=self._address, spool=self._folder / "spool", environ={}
             )
             for step, row in enumerate(held):

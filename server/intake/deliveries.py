@@ -13,7 +13,7 @@ import numpy as np
 from holter.server.intake.binary import parse_msgpack
 from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json
 from holter.server.intake.shapes import Shapes
-from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, labels_of
+from holter.types import Batch, Delivery, DenseColumns, SeriesKey, labels_of
 
 NAME_LIMIT = 200
 LONG_NAME_LIMIT = 500
@@ -43,7 +43,8 @@ def from_msgpack(body: bytes, shapes: Shapes) -> Intake:
 def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Intake:
     shape = batch.columns.shape if isinstance(batch.columns, DenseColumns) else None
     known = shape is not None and shapes.knows(shape)
-    series = () if known else _series([*batch.columns], place)
+    keys = shape.keys if shape is not None else [column.key for column in batch.columns]
+    series = () if known else _series(keys, place)
     if problems := [*_names(header), *series, *_rows(batch, place, header)]:
         raise BodyError(problems)
     if shape is not None and not known:
@@ -82,10 +83,9 @@ def _name(place: Where, name: str, limit: int) -> Iterator[Problem]:
         yield place, f"expected 1 to {limit} characters, none of them control characters"
 
 
-def _series(columns: Sequence[Column], place: Where) -> Iterator[Problem]:
+def _series(keys: Sequence[SeriesKey], place: Where) -> Iterator[Problem]:
     seen: set[SeriesKey] = set()
-    for column in columns:
-        key = column.key
+    for key in keys:
         yield from _name((*place, key.metric), key.metric, LONG_NAME_LIMIT)
         for name, value in key.labels:
             yield from _name(("labels", name), name, NAME_LIMIT)
