@@ -247,7 +247,7 @@ class AnalysisLoop:
     def _unseen(self) -> list[int]:
         news = or_(
             Analysis.run_id.is_(None),
-            Run.updated_at > Analysis.seen_at,
+            Run.updated_at != Analysis.seen_at,
             Run.finished_at > Analysis.looked_at,
             Run.finished_at.is_(None) & (Run.updated_at > self._clock() - STALE),
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -30,6 +29,7 @@ from holter.server.api import (
 )
 from holter.server.api.answers import FieldProblems, Problem
 from holter.server.api.parameters import only_known
+from holter.server.clock import Clock
 from holter.server.expected import UnknownExpectedError
 from holter.server.incidents import UnknownIncidentError
 from holter.server.overview.runs import UnknownRunError
@@ -48,7 +48,7 @@ _KNOWN = Depends(only_known)
 _BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))
 
 
-def create_app(settings: Settings, *, clock: Callable[[], float] = time.time) -> FastAPI:
+def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
     """The application over one database. Its lifespan starts and closes what works in the background."""
     return application(Parts(settings, clock=clock))
 

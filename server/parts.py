@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
 from typing import Annotated
@@ -14,6 +12,7 @@ from sqlalchemy.engine import make_url
 from holter.server.access.checks import Access, refusal_to_start
 from holter.server.analysis import AnalysisLoop
 from holter.server.channels import open_channels
+from holter.server.clock import Clock
 from holter.server.counts import Counts
 from holter.server.database import connect
 from holter.server.expected import ExpectedEvents
@@ -38,7 +37,8 @@ class OpenDoorError(RuntimeError):
 class Parts:
     """What requests and commands work with. `start` once, `close` once or more."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
+        clock = clock or Clock()
         self.settings = settings
         make_folder(settings)
         self.engine = connect(settings.database)

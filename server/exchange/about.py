@@ -31,7 +31,7 @@ def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> 
     query = select(Project.name.label("project"), *(getattr(Run, name) for name in _RUN))
     run = connection.execute(query.join(Project).where(Run.id == run_id)).one()
     seen = select(Analysis.seen_at).where(Analysis.run_id == run_id, Analysis.error.is_(None))
-    told = incidents and (connection.scalar(seen) or 0.0) >= run.updated_at
+    told = incidents and connection.scalar(seen) == run.updated_at
     return {
         **run._mapping,
         "attempts": sorted(_rows(connection, Attempt, run_id), key=lambda one: one["number"]),

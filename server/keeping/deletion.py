@@ -54,6 +54,8 @@ def purge(engine: Engine, *, pause: Pause = time.sleep, stopping: Callable[[], b
         if stopping():
             return 0
         with writing(engine) as connection:
+            # nobody can add to it any more; who is adding comes first
+            connection.execute(select(Run.id).where(Run.id == run_id).with_for_update())
             for table, whose in belongings(run_id):  # what somebody wrote meanwhile who had not heard of it
                 connection.execute(delete(table).where(whose))
             connection.execute(delete(Run).where(Run.id == run_id))

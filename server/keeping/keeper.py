@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sqlalchemy import Engine
 
 from holter.projects import RetentionSettings
+from holter.server.clock import Clock
 from holter.server.keeping.deletion import delete_run, purge
-from holter.server.keeping.retention import keep
+from holter.server.keeping.retention import Kept, keep
 from holter.server.store.space import give_back
 
 _logger = logging.getLogger(__name__)
 
 EVERY = 600.0
 """Seconds between two rounds."""
+SURE = 3600.0
+"""Seconds for which the clock must have gone evenly before anything is thinned or deleted by it."""
 
 
 class Keeper:
@@ -28,7 +30,7 @@ class Keeper:
         engine: Engine,
         settings: Callable[[str], RetentionSettings],
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Clock,
     ) -> None:
         self._engine = engine
         self._settings = settings
@@ -67,9 +69,15 @@ class Keeper:
 
     def _round(self) -> None:
         freed = purge(self._engine, pause=self._stop.wait, stopping=self._stop.is_set)
-        for kept in keep(self._engine, self._settings, self._clock(), stopping=self._stop.is_set):
+        for kept in self._keep():
             if not kept.problem:
                 freed += 1
                 _logger.info("%s/%s: %s", kept.due.project, kept.due.name, kept.said)
         if freed:
             give_back(self._engine)
+
+    def _keep(self) -> Iterable[Kept]:
+        # what a clock that was wrong for a while has deleted, no correction of it brings back
+        if self._clock.settled() < SURE:
+            return ()
+        return keep(self._engine, self._settings, self._clock(), stopping=self._stop.is_set)

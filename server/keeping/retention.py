@@ -79,7 +79,7 @@ def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float
                     project=row.project,
                     name=row.name,
                     bucket=None if delete else said.thin_to,
-                    seen=row.error is None and (row.seen_at or 0.0) >= row.updated_at,
+                    seen=row.error is None and row.seen_at == row.updated_at,
                 )
             )
     return sorted(found, key=lambda one: one.bucket is not None)

@@ -14,6 +14,10 @@ GIVE_UP_AFTER = 86_400.0
 _LONGEST_PAUSE = 600.0
 _LOUD = frozenset({Event.OPENED, Event.REOPENED, Event.ESCALATED})
 _CALM_SHARE = 4
+LONGEST_WAIT = 900.0
+"""Seconds between two tries, whatever a channel asks for."""
+_AHEAD = 5.0
+"""Seconds by which servers' clocks may differ: what lies further in the future was written by a wrong one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,8 +104,8 @@ def decide(
     waiting: Sequence[Waiting], sent: Sequence[Sent], pace: Pace, *, now: float
 ) -> Send | Summary | Wait:
     """What a channel does next, given what waits for it and what it sent within the last window."""
-    matters = _matters(waiting, pace)
-    recent = [one for one in sent if one.at + pace.window > now]
+    matters = _matters(waiting, pace, now)
+    recent = [one for one in sent if one.at <= now + _AHEAD and one.at + pace.window > now]
     summaries = [one.at for one in recent if one.summary]
     calm_until = max(summaries, default=float("-inf")) + pace.window / _CALM_SHARE
     free = pace.burst - len(recent)
@@ -121,7 +125,7 @@ def decide(
     return Summary(carrier=ids[-1], folded=tuple(ids[:-1]))
 
 
-def _matters(waiting: Sequence[Waiting], pace: Pace) -> list[_Matter]:
+def _matters(waiting: Sequence[Waiting], pace: Pace, now: float) -> list[_Matter]:
     """What waits, by incident; the urgent first, then what has waited longest."""
     grouped: dict[int, list[Waiting]] = {}
     for row in sorted(waiting, key=lambda one: one.id):
@@ -129,11 +133,19 @@ def _matters(waiting: Sequence[Waiting], pace: Pace) -> list[_Matter]:
     matters = [
         _Matter(
             rows=tuple(rows),
-            ready_at=max(min(row.next_try_at for row in rows), rows[0].created_at + pace.settle),
+            ready_at=max(
+                _believed(min(row.next_try_at for row in rows), now, LONGEST_WAIT),
+                _believed(rows[0].created_at, now, 0.0) + pace.settle,
+            ),
         )
         for rows in grouped.values()
     ]
     return sorted(matters, key=lambda one: (not one.urgent, one.ready_at))
+
+
+def _believed(moment: float, now: float, most: float) -> float:
+    """A moment at most so many seconds ahead, or one long ago where a wrong clock has named it."""
+    return moment if moment <= now + most + _AHEAD else float("-inf")
 
 
 def pause(failures: int, chance: float) -> float:

@@ -15,14 +15,13 @@ from sqlalchemy.orm import Session
 from holter.server.channels import Delivered, GiveUp, Message, OpenChannel, Retry
 from holter.server.channels.message import compose, summarise
 from holter.server.incidents import Route
-from holter.server.outbox.decide import Pace, Summary, Wait, pause
+from holter.server.outbox.decide import LONGEST_WAIT, Pace, Summary, Wait, pause
 from holter.server.outbox.queue import Claim, claim, give_up_strays, next_wait, settle
 from holter.server.pictures.picture import Charts, Pictures
 
 _logger = logging.getLogger(__name__)
 _LOOK = 5.0
 _LONGEST_REST = 60.0
-_LONGEST_ASKED = 900.0
 
 
 def routes(channels: Mapping[str, OpenChannel]) -> tuple[Route, ...]:
@@ -117,7 +116,7 @@ class Outbox:
             settle(session, claimed, outcome, now=self._clock(), rest=rest)
         if isinstance(outcome, Retry):
             lane.failures += 1
-            asked = min(outcome.after or 0.0, _LONGEST_ASKED)
+            asked = min(outcome.after or 0.0, LONGEST_WAIT)
             lane.rest = max(asked, min(pause(lane.failures, self._chance()), _LONGEST_REST))
         else:
             lane.failures = 0

@@ -14,7 +14,17 @@ from holter.server.incidents import read_incidents
 from holter.server.incidents.changes import Event
 from holter.server.models.incidents import Incident, IncidentEvent
 from holter.server.models.notifications import Notification
-from holter.server.outbox.decide import GIVE_UP_AFTER, Pace, Send, Sent, Summary, Wait, Waiting, decide
+from holter.server.outbox.decide import (
+    GIVE_UP_AFTER,
+    LONGEST_WAIT,
+    Pace,
+    Send,
+    Sent,
+    Summary,
+    Wait,
+    Waiting,
+    decide,
+)
 from holter.types import Severity
 
 WAITING, DELIVERED, GIVEN_UP, FOLDED = "waiting", "delivered", "given_up", "folded"
@@ -76,7 +86,7 @@ def settle(
     rows = session.scalars(select(Notification).where(Notification.id.in_(claimed.rows))).all()
     for row in rows:
         if isinstance(outcome, Retry):
-            row.next_try_at = now + max(rest, outcome.after or 0.0)
+            row.next_try_at = now + max(rest, min(outcome.after or 0.0, LONGEST_WAIT))
             row.error = outcome.reason
         elif isinstance(outcome, GiveUp):
             row.state, row.error = GIVEN_UP, outcome.reason

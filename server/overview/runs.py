@@ -60,7 +60,7 @@ class RunRow:
         """Whether the newest look of the analysis saw everything there is, the run's end included."""
         if self.seen_at is None or self.looked_at is None:
             return False
-        return self.seen_at >= self.updated_at and self.looked_at >= (self.finished_at or 0.0)
+        return self.seen_at == self.updated_at and self.looked_at >= (self.finished_at or 0.0)
 
 
 class Overview:

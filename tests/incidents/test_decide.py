@@ -49,6 +49,18 @@ CASES = [
     Case("a young one settles first", [waiting(1, age=2)], [], Wait(NOW + 3)),
     Case("one that failed waits for its next try", [waiting(1, due=30)], [], Wait(NOW + 30)),
     Case(
+        "what a clock that was an hour ahead has put off is sent now",
+        [waiting(1, age=-3600, due=3700)],
+        [],
+        Send(carrier=1, reason=Event.OPENED),
+    ),
+    Case(
+        "what a clock that was a day ahead has noted as sent counts no more",
+        [waiting(1)],
+        [Sent(NOW + 86_400, summary=True), Sent(NOW + 86_400), Sent(NOW + 86_400)],
+        Send(carrier=1, reason=Event.OPENED),
+    ),
+    Case(
         "what happened to one incident meanwhile is one message, for the gravest reason",
         [waiting(1, 7), waiting(2, 7, Event.RECLASSIFIED), waiting(3, 7, Event.RECOVERED)],
         [],

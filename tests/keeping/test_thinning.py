@@ -19,7 +19,7 @@ from holter.server.keeping import thinning
 from holter.server.keeping.retention import DAY, due, keep
 from holter.server.keeping.sieve import LONG, NEAR, Event, near, sieve
 from holter.server.keeping.thinning import TAIL, WentOnError, thin
-from holter.server.models import Incident, IncidentEvent, Run
+from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
 from holter.server.store.block import Points
 from holter.types import Series, SeriesKey
@@ -185,8 +185,11 @@ def test_kill_9_leaves_each_stretch_old_or_new(store: Store, engine: Engine, dat
 
 
 def aged(engine: Engine, run_id: int, days: float) -> None:
+    """The run had its last news so many days ago; who had seen all of it has."""
+    then = NOW - days * DAY
     with writing(engine) as connection:
-        connection.execute(update(Run).where(Run.id == run_id).values(updated_at=NOW - days * DAY))
+        connection.execute(update(Run).where(Run.id == run_id).values(updated_at=then))
+        connection.execute(update(Analysis).where(Analysis.run_id == run_id).values(seen_at=then))
 
 
 def test_retention_goes_by_project_and_age(store: Store, engine: Engine) -> None:
