@@ -23,9 +23,7 @@ _OF_THE_LOSS = frozenset(
         Kind.SUDDEN_DROP,
     }
 )
-_OF_THE_SPEED = frozenset(
-    {Kind.THROUGHPUT_REGRESSION, Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.STALL, Kind.MEMORY_LEAK}
-)
+_OF_THE_SPEED = frozenset({Kind.THROUGHPUT_REGRESSION, Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.STALL})
 _STRICT = {"extra": "forbid"}  # read by pydantic, where these values come from a file or a request
 _LONGEST = 10_000
 """Characters of a note: as of a comment."""
@@ -46,7 +44,7 @@ class What(StrEnum):
 RAISED_BY: Mapping[What, frozenset[Kind]] = {
     What.LEARNING_RATE: _OF_THE_LOSS,
     What.DATA_SWITCH: _OF_THE_LOSS | {Kind.MIXTURE_SHIFT},
-    What.BATCH_SIZE: _OF_THE_LOSS | _OF_THE_SPEED,
+    What.BATCH_SIZE: _OF_THE_LOSS | _OF_THE_SPEED | {Kind.MEMORY_LEAK},
     What.EVALUATION: _OF_THE_SPEED,
     What.MAINTENANCE: _OF_THE_SPEED,
 }

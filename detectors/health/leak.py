@@ -294,8 +294,8 @@ def _summary(use: _Use, start: int, span: tuple[float, float], evidence: _Eviden
     reach = evidence.get("limit_reached_at_step")
     until = f", and reaches its limit at about step {reach:,}" if isinstance(reach, int) and not ended else ""
     verb = "has grown" if not ended else "grew"
-    word = "free memory has shrunk" if use.limit == 0.0 else verb
+    word = ": free memory has shrunk" if use.limit == 0.0 else f" {verb}"
     return (
-        f"{use.series.key}: {word} steadily since step {start:,}, from {figure(abs(span[0]))} to "
+        f"{use.series.key}{word} steadily since step {start:,}, from {figure(abs(span[0]))} to "
         f"{figure(abs(span[1]))}{unit}: {pace}{until}."
     )
