@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.timeline import Span, superseded
-from holter.types import FloatArray, Series
+from holter.types import FloatArray, IntArray, Series
 
 STANDSTILL = 20.0
-"""A gap of more than this many usual gaps (and of a minute) is standing still, not work."""
+"""A gap of more than this many usual ones of as many steps (and of a minute) is standing still, not work."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +50,10 @@ def goodput(series: Series, spans: Sequence[Span]) -> Goodput:
     attempt, step, time = series.attempt[clocked], series.step[clocked], series.time[clocked]
     if len(time) < 2 or time.max() <= time.min():
         return Goodput(lost_seconds=None, share=None)
-    spent = _seconds(time)[attempt[1:] == attempt[:-1]]
-    ghost = superseded(attempt, step, spans)[1:][attempt[1:] == attempt[:-1]]
-    worked = _without_standstills(spent)
+    within = attempt[1:] == attempt[:-1]
+    spent = _seconds(time)[within]
+    ghost = superseded(attempt, step, spans)[1:][within]
+    worked = _without_standstills(spent, np.diff(step)[within])
     total = float(time.max() - time.min())
     return Goodput(
         lost_seconds=float(spent[ghost].sum()), share=min(1.0, float(worked[~ghost].sum()) / total)
@@ -63,8 +64,12 @@ def _seconds(time: FloatArray) -> FloatArray:
     return np.maximum(np.diff(time), 0.0)
 
 
-def _without_standstills(spent: FloatArray) -> FloatArray:
+def _without_standstills(spent: FloatArray, steps: IntArray) -> FloatArray:
+    """Seconds [n] of gaps of so many steps [n]; of one that stood still, what its steps usually take.
+
+    By the step, for where points were thinned few of them stand for many steps.
+    """
     if not len(spent):
         return spent
-    usual = float(np.median(spent))
-    return np.where(spent > max(60.0, STANDSTILL * usual), usual, spent)
+    usual = float(np.median(spent / steps)) * steps
+    return np.where(spent > np.maximum(60.0, STANDSTILL * usual), usual, spent)

@@ -108,3 +108,14 @@ def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> 
     step_time = drawn[4]
     assert len(step_time["series"]) == CHART_SERIES
     assert step_time["series_count"] == 200
+
+
+def test_a_run_that_was_thinned_stood_still_no_more_than_before() -> None:
+    whole = series((0, range(5000), 0.0), (0, range(5000, 6000), 20_000.0))
+    kept = np.unique([*range(2000), *range(2000, 5999, 100), 4999, 5000, 5999])
+    thinned = Series(
+        key=whole.key, **{name: getattr(whole, name)[kept] for name in ("attempt", "step", "time", "value")}
+    )
+    shares = [goodput(one, [Span(0, 0, 5999)]).share for one in (whole, thinned)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.001)
+    assert shares[0] == pytest.approx(6000 / 21_000, abs=0.001)
