@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
+
+from tests.ui.conftest import STATIC
 
 Call = Callable[..., Any]
 
@@ -146,7 +150,65 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
     ],
 )
 def test_evidence_reads_as_what_its_name_says_it_is(call: Call, name: str, value: object, text: str) -> None:
-    assert call("incident_parts.js", "evidenceText", name, value) == text
+    assert call("evidence.js", "evidenceText", name, value) == text
+
+
+def incident(kind: str = "spike_slow", severity: str = "warning", **evidence: Any) -> dict[str, Any]:
+    return {"kind": kind, "severity": severity, "metric": "loss", "labels": {}, "evidence": evidence}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "row"),
+    [
+        ("growth_per_1000_steps", 0.4717, "memory_leak", ["Growth per 1,000 steps", "0.472 GB"]),
+        ("baseline", 29.97588, "memory_leak", ["Usual before", "29.98 GB"]),
+        ("lost_per_step", 0.25, "straggler", ["Lost in each step", "0.2500 s"]),
+        ("slower_by", 0.2497, "straggler", ["Slower than its peers by", "25.0\u202f%"]),
+        (
+            "shares",
+            {"web": 0.191, "books": 0.488},
+            "mixture_shift",
+            ["Shares after", "books 49\u202f%, web 19\u202f%"],
+        ),
+        (
+            "also",
+            ["sudden_drop of train/loss at step 1992"],
+            "hidden_nonfinite",
+            ["Seen as well", "Sudden drop at step 1,992 (train/loss)"],
+        ),
+        (
+            "precursors",
+            [
+                {"what": "grad_norm", "metric": "gnorm", "before": 1.158, "value": 3.3396, "step": 1395},
+                {"what": "restart", "step": 2000, "since": 0},
+            ],
+            "spike_slow",
+            ["What came with it", "Gradient norm from 1.16 to 3.34 at step 1,395; Restart at step 2,000"],
+        ),
+        ("recovery_steps", 376, "spike_slow", ["Back after", "376 steps"]),
+        ("something_new", 3, "spike_slow", ["Something new", "3"]),
+    ],
+)
+def test_evidence_is_told_in_words_with_units(
+    call: Call, name: str, value: object, kind: str, row: list[str]
+) -> None:
+    unit = {"unit": "GB"} if kind == "memory_leak" else {}
+    assert call("evidence.js", "evidenceRows", incident(kind, **{name: value}, **unit)) == [row]
+
+
+def test_evidence_that_says_nothing_is_left_out(call: Call) -> None:
+    said = incident(recovery_steps=None, precursors=[], not_logged=[], series=1, ranks=[17], metrics=["loss"])
+    assert call("evidence.js", "evidenceRows", said) == []
+
+
+def test_what_detectors_measure_is_known_to_the_page_by_name(modules: Page) -> None:
+    told = re.compile(r"evidence(?:: \S+)?\s*(?:=|\|=)\s*\{(.*?)\n\s*\}", re.DOTALL)
+    files = (STATIC.parents[1] / "detectors").rglob("*.py")
+    blocks = [block for path in files for block in told.findall(path.read_text())]
+    written = {name for block in blocks for name in re.findall(r'"(\w+)": ', block)}
+    assert len(written) > 40
+    unknown = "async (names) => names.filter((await import('/evidence.js')).isUnnamed)"
+    assert modules.evaluate(unknown, sorted(written)) == []
 
 
 def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -> None:

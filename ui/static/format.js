@@ -32,7 +32,7 @@ export function number(value, digits = 4) {
   const size = Math.abs(x);
   if (size === 0) return "0";
   if (size < 1e-3) return signed(x.toExponential(Math.min(digits, 3) - 1));
-  if (size >= 10 ** digits) return signed(grouped.format(x));
+  if (size >= 1000 && (size >= 10 ** (digits - 1) || Number.isInteger(x))) return signed(grouped.format(x));
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   return signed(x.toFixed(Math.min(decimals, 6)));
 }
@@ -95,6 +95,15 @@ export function ago(time, now = Date.now() / 1000) {
 /** A moment in the reader's own time zone. @param {number | null} time Unix seconds */
 export const clock = (time) => (time === null ? "–" : clockFormat.format(time * 1000));
 
+const MEMORY_UNITS = /** @type {[RegExp, string][]} */ ([
+  [/percent|%/, "%"],
+  [/(^|[^a-z])gib/, "GiB"],
+  [/(^|[^a-z])gb/, "GB"],
+  [/(^|[^a-z])mib/, "MiB"],
+  [/(^|[^a-z])mb/, "MB"],
+  [/bytes/, "bytes"],
+]);
+
 /** What a value of this role is measured in; empty where the name alone must do. @param {string} role @param {string} metric */
 export function unit(role, metric) {
   const name = metric.toLowerCase();
@@ -106,8 +115,11 @@ export function unit(role, metric) {
   }
   if (/_ms$|\(ms\)|time.*ms\b/.test(name)) return "ms";
   if (role === "step_time") return "s";
+  if (role === "memory") return MEMORY_UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? "";
   return "";
 }
+
+const COUNTS = ["faults", "sequence", "skipped_steps", "batch_size", "loss_scale"];
 
 /** A value as its role wants it, without unit. @param {string} role @param {unknown} value */
 export function reading(role, value) {
@@ -117,6 +129,7 @@ export function reading(role, value) {
     return x <= 1.5 ? percent(x, 1) : `${number(x, 3)}${THIN}%`;
   }
   if (role === "learning_rate") return number(value, 3);
+  if (COUNTS.includes(role) && Number.isInteger(value)) return number(value, 1);
   return number(value);
 }
 

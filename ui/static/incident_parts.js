@@ -3,7 +3,8 @@
 
 import * as api from "./api.js";
 import { h } from "./dom.js";
-import { ago, clock, duration, number, percent, step as stepText } from "./format.js";
+import { evidenceRows, evidenceText } from "./evidence.js";
+import { ago, clock, percent, step as stepText } from "./format.js";
 import * as prefs from "./prefs.js";
 import { go } from "./router.js";
 import { toast } from "./toasts.js";
@@ -13,27 +14,6 @@ import { incidentTitle, kindTitle, sentence, severityMark } from "./words.js";
 
 const PERSISTENT = ["start_step", "peak_step", "end_step", "detected_step"];
 
-/** One number of the evidence in words, by what its name says it is. @param {string} name @param {unknown} value @returns {string} */
-export function evidenceText(name, value) {
-  if (value === null || value === undefined) return "not known";
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value))
-    return value.length ? value.map((one) => evidenceText(name, one)).join(", ") : "none";
-  if (typeof value === "object")
-    return Object.entries(value)
-      .map(([key, one]) => `${sentence(key).toLowerCase()} ${evidenceText(key, one)}`)
-      .join(", ");
-  if (typeof value === "string" && !["NaN", "Infinity", "-Infinity"].includes(value)) return value;
-  if (typeof value === "number" && /(^|_)steps?$/.test(name)) return stepText(value);
-  if (typeof value === "number" && /_seconds$|_s$/.test(name) && !/per_s$/.test(name)) return duration(value);
-  if (
-    typeof value === "number" &&
-    /^(drop|change|share|fraction|goodput)$|_(drop|share|fraction)$/.test(name)
-  )
-    return percent(value, 1);
-  return Number.isInteger(value) ? stepText(/** @type {number} */ (value)) : number(value);
-}
-
 /** Evidence as a table for people: where, then the numbers it rests on. @param {Incident} incident */
 export function evidenceTable(incident) {
   const series = Object.entries(incident.labels ?? {})
@@ -41,7 +21,7 @@ export function evidenceTable(incident) {
     .join(", ");
   /** @type {[string, string][]} */
   const rows = [
-    ["Series", `${incident.metric}${series ? `, ${series}` : ""}`],
+    ["Metric", `${incident.metric}${series ? `, ${series}` : ""}`],
     ["Attempt", String(incident.attempt)],
   ];
   for (const name of PERSISTENT) {
@@ -49,7 +29,7 @@ export function evidenceTable(incident) {
     const words =
       {
         start_step: "Began at step",
-        peak_step: "Worst at step",
+        peak_step: incident.severity === "info" ? "Furthest at step" : "Worst at step",
         end_step: "Back at step",
         detected_step: "Noticed at step",
       }[name] ?? name;
@@ -57,8 +37,7 @@ export function evidenceTable(incident) {
   }
   if (incident.end_step !== null && incident.end_step > incident.start_step)
     rows.push(["Steps affected", stepText(incident.end_step - incident.start_step)]);
-  for (const [name, value] of Object.entries(incident.evidence ?? {}))
-    rows.push([sentence(name.replace(/_seconds$/, "")), evidenceText(name, value)]);
+  rows.push(...evidenceRows(incident));
   rows.push(["Confidence", percent(incident.confidence)]);
   return h(
     "table",
@@ -100,7 +79,7 @@ const EVENTS = {
 export function history(incident) {
   return h(
     "ol",
-    { class: "history" },
+    { class: `history severity-edge-${incident.severity}` },
     incident.events.map((event) => {
       const detail = eventDetail(event);
       const who = event.by ? ` by ${event.by}` : "";

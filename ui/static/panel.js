@@ -82,7 +82,8 @@ export function createPanel(plan, shared, reader) {
       foot: shared.attempts.length > 1,
     });
     picture = { ...pictureOf(plan, shared, series, pointed), log, y, width: plot.clientWidth };
-    head.show({ smoothing: shared.smoothing, log, whole, wide, y });
+    const thinned = series.reduce((sum, one) => sum + one.thinned, 0);
+    head.show({ smoothing: shared.smoothing, log, whole, wide, y, thinned });
     lane.show(picture);
     note.show(series);
     hover(null);

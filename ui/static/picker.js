@@ -114,7 +114,7 @@ export function seriesTable(series, onPick, isShown) {
           "Add chart",
         );
     const cells = [
-      count(one.points, "").trim(),
+      pointsText(one),
       stepText(one.last_step),
       reading(one.role, one.last_value),
       valueText(one.minimum),
@@ -141,6 +141,10 @@ export function seriesTable(series, onPick, isShown) {
       ),
   );
 }
+
+/** How many there are, and how many there were where retention has thinned them. @param {SeriesSummary} one */
+const pointsText = ({ points, logged }) =>
+  logged > points ? `${stepText(points)} of ${stepText(logged)}` : stepText(points);
 
 /** @param {unknown} value */
 const valueText = (value) => (value === null ? "–" : number(value));

@@ -28,7 +28,7 @@
  *   goodput: number | null, charts: ChartPlan[], unreadable: UnreadablePlace[],
  *   unreadable_count: number }} RunDetail
  * @typedef {{ source: string, place: string, reason: string, seen_at: number }} UnreadablePlace
- * @typedef {SeriesName & { role: string, points: number, first_step: number, last_step: number,
+ * @typedef {SeriesName & { role: string, points: number, logged: number, first_step: number, last_step: number,
  *   last_time: number | null, last_value: Value, minimum: Value | null, maximum: Value | null,
  *   nonfinite: number }} SeriesSummary
  *
@@ -37,7 +37,7 @@
  *   band: Band | null }} Segment
  * @typedef {{ attempt: number, step: number, value: Value }} NonFinite
  * @typedef {SeriesName & { count: number, reduced: boolean, segments: Segment[], nonfinite: NonFinite[],
- *   nonfinite_count: number }} ChartSeries
+ *   nonfinite_count: number, thinned: number }} ChartSeries
  * @typedef {{ run_id: string, attempts: { number: number, first_step: number, last_step: number }[],
  *   series: ChartSeries[] }} ChartData
  *

@@ -19,6 +19,7 @@ export function createHead(plan, readout, { onMode, onRemove }) {
     hidden: true,
     on: { click: () => onMode("whole") },
   });
+  const thinned = h("span", { class: "panel-thinned quiet", hidden: true }, "thinned");
   const log = tool({ title: "Logarithmic or linear", on: { click: () => onMode("log") } }, "log");
   const wide = tool(
     { "aria-label": "Wide", title: "As wide as the page", on: { click: () => onMode("wide") } },
@@ -29,14 +30,15 @@ export function createHead(plan, readout, { onMode, onRemove }) {
   const element = h(
     "header",
     {},
-    h("h3", {}, plan.title),
+    h("h3", { title: plan.title }, plan.title),
     about,
     readout,
-    h("div", { class: "panel-tools" }, outside, log, wide, remove),
+    h("div", { class: "panel-tools" }, thinned, outside, log, wide, remove),
   );
   return {
     element,
-    /** @param {{ smoothing: number, log: boolean, wide: boolean, whole: boolean, y: import("../curves.js").YRange | null }} now */
+    /** @param {{ smoothing: number, log: boolean, wide: boolean, whole: boolean, y: import("../curves.js").YRange | null,
+     *   thinned: number }} now `thinned`: points of this stretch that retention has taken out */
     show(now) {
       log.setAttribute("aria-pressed", String(now.log));
       wide.setAttribute("aria-pressed", String(now.wide));
@@ -44,6 +46,8 @@ export function createHead(plan, readout, { onMode, onRemove }) {
       const text = outsideText(now.y);
       outside.hidden = !text && !now.whole;
       outside.textContent = now.whole ? "fit" : text;
+      thinned.hidden = now.thinned === 0;
+      thinned.title = thinnedText(now.thinned);
       outside.title = now.whole ? "Fit the axis to most of the values" : "Show every value";
     },
   };
@@ -61,6 +65,11 @@ function subtitle({ title, role, series }, smoothing) {
   const smoothed = smoothing > 0 ? `smoothed ${smoothing.toFixed(2)} (EMA)` : "";
   return [name || measure, smoothed].filter(Boolean).join(" · ");
 }
+
+/** What became of a stretch whose points are not all there any more. @param {number} gone */
+const thinnedText = (gone) =>
+  `Retention has taken ${count(gone, "point")} out of this stretch. Of neighbouring points the first, the last, ` +
+  "the lowest and the highest stayed; what surrounds incidents is whole. The line is the mean of what stayed.";
 
 /** What lies outside the axis, empty where nothing does. @param {import("../curves.js").YRange | null} y */
 function outsideText(y) {

@@ -19,6 +19,13 @@ import { incidentTitle, lifeWord, severityMark } from "../words.js";
 /** @typedef {import("../types.js").RunDetail} RunDetail */
 
 const COMPANIONS = ["loss", "throughput", "grad_norm", "learning_rate"];
+const TELLING = /** @type {Record<string, string[]>} roles that show why, before the others */ ({
+  mixture_shift: ["mixture", "dataset_loss"],
+  straggler: ["collective_time", "compute_time"],
+  comm_slowdown: ["collective_time", "compute_time"],
+  loss_scale_collapse: ["grad_norm", "loss_scale"],
+  hidden_nonfinite: ["loss", "grad_norm", "skipped_steps"],
+});
 
 /**
  * The steps around an incident: as much before as it lasted, a little after, never less than a stretch
@@ -55,8 +62,11 @@ export function picturePlans(incident, run) {
     role: "other",
     series: [{ metric: incident.metric, labels: incident.labels }],
   };
-  const rest = run.charts.filter((plan) => plan !== own && COMPANIONS.includes(plan.role)).slice(0, 3);
-  return [own, ...rest];
+  const roles = [...(TELLING[incident.kind] ?? []), ...COMPANIONS];
+  const rest = run.charts
+    .filter((plan) => plan !== own && roles.includes(plan.role))
+    .sort((one, other) => roles.indexOf(one.role) - roles.indexOf(other.role));
+  return [own, ...rest.slice(0, 3)];
 }
 
 /** @type {import("../router.js").View} */
