@@ -92,7 +92,9 @@ async def on_http_error(_: Request, error: Exception) -> Answer:
 async def on_invalid_request(_: Request, error: Exception) -> Answer:
     """Parameters and bodies that do not fit their description."""
     assert isinstance(error, RequestValidationError)
-    return refused_fields((tuple(problem["loc"]), problem["msg"]) for problem in error.errors())
+    return refused_fields(
+        (tuple(problem["loc"]), problem["msg"].removeprefix("Value error, ")) for problem in error.errors()
+    )
 
 
 async def on_unknown(_: Request, error: Exception) -> Answer:

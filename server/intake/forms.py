@@ -82,7 +82,7 @@ def problem(error: Exception, body: bytes | None = None) -> Problem:
         return (), f"expected text in UTF-8: {error}"
     reason, _, path = str(error).partition(" - at `")
     if not isinstance(error, msgspec.ValidationError):
-        return (), f"{reason}; {NONFINITE_WORDS}"
+        return (), f"{reason}; {NONFINITE_WORDS}" if reason.startswith("JSON is malformed") else reason
     path, named, _ = path.removesuffix("`").removeprefix("$").partition("[...]")
     parts = path.replace("[", ".").replace("]", "").split(".")
     place: Where = tuple(int(part) if part.isdecimal() else part for part in parts if part)

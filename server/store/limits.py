@@ -11,6 +11,8 @@ from holter.server.store.state import RunState
 from holter.server.store.values import Refusal
 from holter.types import Batch, SeriesKey
 
+_NAMED = 3  # series that a reason names
+
 
 def screen(run: RunState, batch: Batch, new: Sequence[SeriesKey], most: int) -> dict[SeriesKey, Refusal]:
     """Those of a batch's new series that must not be added to the run; `most` series are allowed, 0: any."""
@@ -23,10 +25,10 @@ def screen(run: RunState, batch: Batch, new: Sequence[SeriesKey], most: int) -> 
             found = run.births.culprits(begin, run.progress.values())
             refused = {key: Refusal(what=what, series=1, reason=why) for key, (what, why) in found.items()}
     if most:
-        kept = [key for key in new if key not in refused]
-        reason = f"the run has {most:,} series, as many as max_series_per_run allows"
-        for key in kept[max(0, most - len(run.places)) :]:
-            refused[key] = Refusal(what="max_series_per_run", series=1, reason=f"{reason}; not {key}")
+        over = [key for key in new if key not in refused][max(0, most - len(run.places)) :]
+        named = ", ".join(map(str, over[:_NAMED])) + (", ..." if len(over) > _NAMED else "")
+        reason = f"the run has {most:,} series, as many as max_series_per_run allows; not {named}"
+        refused |= {key: Refusal(what="max_series_per_run", series=1, reason=reason) for key in over}
     return refused
 
 
