@@ -72,7 +72,10 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
         ),
     ),
     (Role.COMPUTE_TIME, (r"(compute|forward_backward|fwd_bwd)_time",)),
-    (Role.COLLECTIVE_TIME, (r"(collective|comm|communication|nccl|allreduce|all_reduce)_time",)),
+    (
+        Role.COLLECTIVE_TIME,
+        (r"(collective|comm|communication|nccl|allreduce|all_reduce)_time(_?\(?(us|ms|s|seconds)\)?)?",),
+    ),
     (Role.MIXTURE, (r"mix(ture)?/.+",)),
     (Role.BATCH_SIZE, (r"(global_)?batch_?size",)),
     (

@@ -13,12 +13,12 @@ import numpy as np
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import At, rows_upto, settled
-from holter.detectors.ranks.ranks import Ranks, peer_median, series_by_rank, table_of
+from holter.detectors.ranks.ranks import Ranks, common_key, peer_median, series_by_rank, table_of
 from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.levels import Departure, Watch
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
-from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _SMALLEST = log(1.2)
 """Collectives take a part of the step: what they lose is small before that."""
@@ -40,13 +40,13 @@ class CommSlowdown:
         """One finding per rise of the time that the transfers take."""
         memory = memory or Memory()
         for series in series_by_rank(run, Role.COLLECTIVE_TIME):
-            metric = series[0].key.metric
+            key = common_key(series[0].key)
             for departure in self._scanned(series, memory).watch.departures:
-                yield _finding(metric, departure)
+                yield _finding(key, departure)
 
     def _scanned(self, series: list[Series], memory: Memory) -> _Scan:
         metric = series[0].key.metric
-        trail: Trail[_Scan] = memory.trail((self.name, metric), series)
+        trail: Trail[_Scan] = memory.trail((self.name, common_key(series[0].key)), series)
         mark = trail.newest(series)
         first = mark.rows if mark else (0,) * len(series)
         sensitivity = self.tuning.of(metric).sensitivity
@@ -107,13 +107,15 @@ def _shortest(ranks: Ranks) -> FloatArray:
     return np.where(np.isfinite(peer_median(ranks)), good.min(axis=1), np.nan)
 
 
-def _finding(metric: str, departure: Departure) -> Finding:
+def _finding(key: SeriesKey, departure: Departure) -> Finding:
     usual, slow = exp(departure.reference), exp(min(departure.reference + departure.rise, 700.0))
     end = None if departure.end is None else departure.end.step
-    until = "" if end is None else f" until step {end:,}"
+    step = key.own_steps or "step"
+    until = "" if end is None else f" until {step} {end:,}"
     return Finding(
         kind=Kind.COMM_SLOWDOWN,
-        metric=metric,
+        metric=key.metric,
+        labels=key.labels,
         attempt=departure.start.attempt,
         start_step=departure.start.step,
         peak_step=departure.worst.step,
@@ -123,7 +125,7 @@ def _finding(metric: str, departure: Departure) -> Finding:
         severity=Severity.WARNING,
         confidence=min(0.99, 0.6 + 0.03 * departure.rise / max(departure.noise, 1e-3)),
         summary=(
-            f"Collectives take all ranks longer since step {departure.start.step:,}{until}: "
+            f"Collectives take all ranks longer since {step} {departure.start.step:,}{until}: "
             f"from {figure(usual)} to {figure(slow)} even where nobody is waited for."
         ),
         advice="It is the fabric, not a rank: look at links, switches, routing, other jobs on the network.",

@@ -36,6 +36,8 @@ class Desync:
     def detect(self, run: RunData) -> Iterable[Finding]:
         """One finding per time at which ranks part, naming those that differ."""
         for ranks in by_rank(run, Role.SEQUENCE):
+            if ranks.keys[0].own_steps is not None:  # its rows are no moments at which ranks were asked
+                continue
             for attempt in np.unique(ranks.attempt).tolist():
                 yield from _in_attempt(ranks, np.flatnonzero(ranks.attempt == attempt))
 

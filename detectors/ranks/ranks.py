@@ -13,6 +13,8 @@ from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
 _HOSTS = ("host", "hostname", "node")
 """Labels that name the machine."""
+_OWN = frozenset({"rank", "local_rank", "gpu", "process", "folder", *_HOSTS})
+"""Labels that differ from rank to rank."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,13 +63,21 @@ def by_rank(run: RunData, role: Role) -> Iterator[Ranks]:
 
 
 def series_by_rank(run: RunData, role: Role) -> list[list[Series]]:
-    """The ranks' series of every metric of this role that at least three ranks log."""
-    metrics: dict[str, list[SeriesKey]] = {}
+    """The ranks' series of every metric of this role that at least three ranks log.
+
+    Collectives of another kind, size or communicator are not compared: they differ in other labels.
+    """
+    alike: dict[SeriesKey, list[SeriesKey]] = {}
     chosen = [key for key in run.series if role_of(key) is role and rank_of(key) is not None]
     for key in sorted(chosen, key=_by_number):
         if len(run.series[key]):
-            metrics.setdefault(key.metric, []).append(key)
-    return [[run.series[key] for key in keys] for keys in metrics.values() if len(keys) >= 3]
+            alike.setdefault(common_key(key), []).append(key)
+    return [[run.series[key] for key in keys] for keys in alike.values() if len(keys) >= 3]
+
+
+def common_key(key: SeriesKey) -> SeriesKey:
+    """What the series of several ranks have in common: all but the rank, and where it runs."""
+    return SeriesKey(key.metric, tuple(label for label in key.labels if label[0] not in _OWN))
 
 
 def _by_number(key: SeriesKey) -> tuple[str, int, SeriesKey]:

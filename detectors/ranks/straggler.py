@@ -11,7 +11,7 @@ import numpy as np
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import rows_upto
 from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
-from holter.detectors.ranks.ranks import Ranks, host_of, rank_of, series_by_rank, table_of
+from holter.detectors.ranks.ranks import Ranks, common_key, host_of, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.rows import rows_of
 from holter.detectors.tuning import Tuning
 from holter.metrics import Role
@@ -40,7 +40,7 @@ class Straggler:
         waits = series_by_rank(run, Role.COLLECTIVE_TIME)
         timed = series_by_rank(run, Role.COMPUTE_TIME) or series_by_rank(run, Role.STEP_TIME)
         for series in timed:
-            same = next((wait for wait in waits if _ranks(wait) == _ranks(series)), [])
+            same = next((wait for wait in waits if _beside(wait, series)), [])
             yield from self._in_ranks(run, series, same, memory)
         if not timed:
             for wait in waits:
@@ -61,7 +61,7 @@ class Straggler:
 
     def _scanned(self, series: list[Series], wait: list[Series], memory: Memory, *, turned: bool) -> Lags:
         metric, both = series[0].key.metric, [*series, *wait]
-        trail: Trail[Lags] = memory.trail((self.name, metric), both)
+        trail: Trail[Lags] = memory.trail((self.name, common_key(series[0].key)), both)
         mark = trail.newest(both)
         first = mark.rows if mark else (0,) * len(both)
         lags = mark.state.copy() if mark else Lags(len(series), self.tuning.of(metric).sensitivity)
@@ -80,6 +80,11 @@ class Straggler:
 def _worth_a_mark(left: int) -> bool:
     # a rank that is behind takes marks back that its rows come before: one lies further back than it
     return any(0 <= left - apart < CHUNK for apart in _APART)
+
+
+def _beside(wait: list[Series], series: list[Series]) -> bool:
+    """Whether waits are those of the same ranks at the same steps."""
+    return _ranks(wait) == _ranks(series) and wait[0].key.own_steps == series[0].key.own_steps
 
 
 def _ranks(series: list[Series]) -> list[str | None]:
@@ -160,9 +165,9 @@ def _summary(
 ) -> str:
     rank, (start, end) = dict(key.labels)["rank"], span
     often = "all the time" if duty > 0.8 else f"{duty:.0%} of the time"
-    until = "" if end is None else f" until step {end:,}"
+    step = key.own_steps or "step"
+    until = "" if end is None else f" until {step} {end:,}"
     what = "computes" if lost is not None else "takes"
     cost = "" if lost is None else f" The others wait for it: {lost:.1%} of each step is lost."
-    return (
-        f"Rank {rank} {what} {slower:.0%} longer than its peers, {often}, since step {start:,}{until}.{cost}"
-    )
+    since = f"since {step} {start:,}{until}"
+    return f"Rank {rank} {what} {slower:.0%} longer than its peers, {often}, {since}.{cost}"
