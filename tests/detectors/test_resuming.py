@@ -42,8 +42,17 @@ def many_things(seed: int) -> RunData:
     scale = 2.0 ** np.maximum(16 - np.maximum(fault, 0) // 20, 0)
     times = clock(speed)["time"] + 3600.0 * (rng.random() < 0.5) * (fault > 0)
     where = {"attempt": attempt, "step": step, "time": times}
-    parts = {f"loss/{name}": loss * factor for name, factor in (("a", 1.1), ("b", 0.9), ("c", 1.0))}
     share = np.clip(0.3 + 0.2 * (fault > 0) + rng.normal(0, 0.01, n), 0, 1)
+    apart = {"a": 1.0, "b": 1.9} if rng.random() < 0.5 else {"a": 1.1, "b": 0.9, "c": 1.0}
+    parts = {f"loss/{name}": loss * factor * rng.normal(1, 0.01, n) for name, factor in apart.items()}
+    if len(parts) == 2:
+        # the share of one falls back in the end, or it does not
+        drawn = np.where(fault > 400 * rng.integers(1, 9), 0.3, share)
+        loss = drawn * parts["loss/a"] + (1 - drawn) * parts["loss/b"]
+    faults = np.floor(np.maximum(fault, 0) / rng.choice([3, 200, 1e9]))
+    number = 40.0 * np.arange(n)[:, None] + rng.integers(0, 2, (n, 4))
+    hung = slice(int(rng.integers(0, n)), n if rng.random() < 0.5 else None, 1)
+    number[hung][:20], number[hung][:20, 2] = number[hung][0].max(), number[hung][0].max() - 1
     whole = [
         series("loss", loss, **where),
         series("grad_norm", np.exp(rng.normal(0, 0.1, n)) * (1 + 5 * bump), **where),
@@ -54,6 +63,9 @@ def many_things(seed: int) -> RunData:
         series("mix/a", share, **where),
         series("mix/b", 1 - share, **where),
         *(series(name, value, **where) for name, value in parts.items()),
+        series("xid", np.where(fault > 0, 79.0, 0.0), **where),
+        series("ecc_errors_uncorrected", faults * rng.choice([1.0, 0.1]), gpu=3, **where),
+        *(series("coll_sn", number[:, rank], rank=rank, **where) for rank in range(4)),
         *rank_times(rng, max(n // 20, 4), 6, slow=slow),
     ]
     return run(*(one for one in whole if one.key.metric == "loss" or rng.random() < 0.8))
