@@ -20,5 +20,8 @@ _LAZY = {"init": "holter.client", "analyze": "holter.notebook", "findings_frame"
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        try:
+            return getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            raise ImportError(f"holter.{name} needs {error.name}: pip install 'holter[detect]'") from error
     raise AttributeError(f"module 'holter' has no attribute {name!r}")

@@ -100,8 +100,10 @@ def analyze(
     Either `steps` and `values` of one metric [n], or a table (a dict of arrays, a data frame) with a column
     `step`, perhaps `attempt` and `wall_time`, and a column a metric; or a long table of `step`, `metric`,
     `value` and labels. Steps that go backwards begin a new attempt where none is given. Raises ValueError
-    when columns differ in length or steps are missing.
+    when columns differ in length, steps are missing or not whole, or values are no numbers.
     """
+    if not isinstance(tuning, Tuning):
+        raise TypeError(f"tuning: a holter.tuning.Tuning expected, not {tuning!r}")
     run = as_told(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
     return Findings(find(run, tuning=tuning), run)
 

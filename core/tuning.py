@@ -73,10 +73,9 @@ class Expected:
     note: str = ""
 
     def __post_init__(self) -> None:
-        own = (self.kind,) if isinstance(self.kind, str) else self.kind
-        object.__setattr__(self, "kind", tuple(_known("kind", Kind, own)))
+        object.__setattr__(self, "kind", tuple(_known("kind", Kind, self.kind)))
         if self.what is not None:
-            object.__setattr__(self, "what", *_known("what", What, [self.what]))
+            object.__setattr__(self, "what", *_known("what", What, self.what))
         if not self.kinds:
             raise ValueError(f"kind or what: expected, what being one of {', '.join(What)}")
         if (self.every is None) != (self.lasting is None):
@@ -164,6 +163,9 @@ class Tuning:
             "metrics": dict(roles),
             "expected": tuple(self.expected),
         }
+        for pattern, own in self.metric.items():
+            if not isinstance(own, MetricTuning):
+                raise ValueError(f"metric: a MetricTuning expected for {pattern!r}, not {own!r}")
         for name, value in canonical.items():  # words given as strings are as good
             object.__setattr__(self, name, value)
 
@@ -207,12 +209,13 @@ def _longest(by_pattern: Mapping[str, T], name: str) -> T | None:
 
 
 def _known(name: str, words: type[Words], given: Iterable[str]) -> list[Words]:
-    """The given strings as words of an enumeration. Raises ValueError naming those it has."""
+    """The given strings, or the one, as words of an enumeration. Raises ValueError naming those it has."""
     known = {word.value: word for word in words}
-    for one in given:
+    said = [given] if isinstance(given, str) else list(given)
+    for one in said:
         if one not in known:
             raise ValueError(f"{name}: one of {', '.join(known)} expected, not {one!r}")
-    return [known[one] for one in given]
+    return [known[one] for one in said]
 
 
 def _check(fast_recovery_steps: int | None, sensitivity: float | None) -> None:

@@ -44,7 +44,10 @@ def as_run(
         columns["attempt"] = attempt
     if time is not None:
         columns["wall_time"] = time
-    return _wide(columns, is_frame=False)
+    run = _wide(columns, is_frame=False)
+    if not run.series:
+        raise ValueError(f"{metric}: numbers expected")
+    return run
 
 
 def _columns(table: Any) -> dict[str, Any] | None:
@@ -129,6 +132,8 @@ def _whole(name: str, values: Any) -> IntArray:
         raise ValueError(f"{name}: a flat array expected, not one of shape {numbers.shape}")
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name}: finite numbers expected")
+    if np.any(np.mod(numbers, 1)):
+        raise ValueError(f"{name}: whole numbers expected, not {numbers[np.mod(numbers, 1) != 0][0]}")
     return numbers.astype(np.int64)
 
 

@@ -143,6 +143,7 @@ class TestFromANotebook:
             ({"step": [1, 2], "loss": [1.0]}, "loss: 2 values expected"),
             ({"step": [1, float("nan")], "loss": [1.0, 2.0]}, "finite"),
             ({"step": [[1]], "loss": [1.0]}, "flat"),
+            ({"step": [1, 1.5], "loss": [1.0, 2.0]}, "step: whole numbers expected, not 1.5"),
             ({"step": [1], "attempt": [0, 1], "loss": [1.0]}, "attempt"),
         ],
     )
@@ -153,6 +154,14 @@ class TestFromANotebook:
     def test_steps_alone_are_not_enough(self) -> None:
         with pytest.raises(ValueError, match="values"):
             holter.analyze([1, 2, 3])
+
+    def test_words_are_no_values(self) -> None:
+        with pytest.raises(ValueError, match="loss: numbers expected"):
+            holter.analyze([1, 2], ["high", "low"])
+
+    def test_a_dict_is_no_tuning(self) -> None:
+        with pytest.raises(TypeError, match=r"tuning: a holter\.tuning\.Tuning expected"):
+            holter.analyze([1], [1.0], tuning={"ignore": ["stall"]})  # type: ignore[arg-type]
 
 
 def test_a_healthy_run_has_nothing_to_tell() -> None:

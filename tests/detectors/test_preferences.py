@@ -166,6 +166,7 @@ def test_an_expected_event_that_says_too_little_is_refused(wrong: dict[str, Any]
         ({"ignore": ["stal"]}, "ignore: one of"),
         ({"kinds": ["stal"]}, "kinds: one of"),
         ({"metrics": {"a": "los"}}, "metrics: one of loss"),
+        ({"metric": {"a": {"sensitivity": 0.5}}}, "metric: a MetricTuning expected for 'a'"),
     ],
 )
 def test_words_that_holter_does_not_have_are_refused_with_those_it_has(
@@ -178,6 +179,7 @@ def test_words_that_holter_does_not_have_are_refused_with_those_it_has(
 def test_words_may_be_plain_strings() -> None:
     said: dict[str, Any] = {"ignore": ["stall"], "kinds": ["stall"], "metrics": {"a": "loss"}}
     tuning = Tuning(**said)
+    assert tuning == Tuning(**said | {"ignore": "stall", "kinds": iter(["stall"])})
     assert tuning == Tuning(
         ignore=frozenset({Kind.STALL}), kinds=frozenset({Kind.STALL}), metrics={"a": Role.LOSS}
     )
