@@ -6,18 +6,37 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import DBAPIError
 
-from holter.server.database import writing
+from holter.server.database import why_away, writing
 
 _LOCK = 0x486F6C746572  # "Holter": one server migrates at a time
 
 
+class TablesError(ValueError):
+    """The tables cannot be brought to this version; they are as they were."""
+
+
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Apply what is missing, in one transaction."""
-    with writing(engine) as connection:
-        _alone(connection)
-        command.upgrade(_config(connection), revision)
+    """Apply what is missing, in one transaction: ended at any moment, it has changed nothing.
+
+    Raises TablesError, or SQLAlchemyError where the database is away.
+    """
+    try:
+        with writing(engine) as connection:
+            _alone(connection)
+            command.upgrade(_config(connection), revision)
+    except CommandError as error:
+        raise TablesError("the tables were made by a newer Holter: update this one") from error
+    except DBAPIError as error:
+        if why_away(error):
+            raise
+        said = str(error.orig).strip().splitlines()[0]
+        raise TablesError(
+            f"the tables could not be brought to this version, and are as they were: {said}"
+        ) from error
 
 
 def downgrade(engine: Engine, revision: str) -> None:

@@ -20,7 +20,7 @@ from holter.server.keeping.move import MoveError, move
 from holter.server.keeping.retention import keep
 from holter.server.keeping.vacuum import vacuum
 from holter.server.keeping.which import WhichRunError, named
-from holter.server.migrate import upgrade
+from holter.server.migrate import TablesError, upgrade
 from holter.server.parts import make_folder
 from holter.server.store import Store
 from holter.settings import Settings, SettingsError, load
@@ -173,6 +173,8 @@ def on_database(
         yield engine, settings
     except SQLAlchemyError as error:
         sys.exit(refuse(f"{_shown(settings.database)} cannot be used: {_said(error)}"))
+    except TablesError as error:
+        sys.exit(refuse(f"{_shown(settings.database)}: {error}"))
     finally:
         engine.dispose()
 

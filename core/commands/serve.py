@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from holter.server.channels import ChannelError
 from holter.server.listen import PortTakenError, bind, listen, set_up_logging
@@ -48,7 +48,7 @@ def serve(arguments: argparse.Namespace, before: Callable[[Parts], None]) -> int
         with listener:
             parts = Parts(settings.model_copy(update={"port": listener.getsockname()[1]}))
             listen(parts, listener, before=lambda: before(parts))
-    except OperationalError as error:
+    except DBAPIError as error:
         return refuse(f"the database cannot be used: {str(error.orig).strip().splitlines()[0]}")
     except CANNOT_START as error:
         return refuse(str(error))

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from alembic.script.revision import ResolutionError
-from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, MetaData, Row, Table, func, inspect, select, text
 
 from holter.server.database import reading
-from holter.server.migrate import upgrade
+from holter.server.migrate import TablesError, upgrade
 
 PORTION = 200
 """Rows that are held at once: one can have some hundred kilobytes."""
@@ -62,7 +61,7 @@ def make_empty(engine: Engine, revision: str) -> None:
             raise NotEmptyError(f"the database is not empty ({', '.join(filled)})")
     try:
         upgrade(engine, revision)
-    except (CommandError, ResolutionError) as error:
+    except (TablesError, ResolutionError) as error:
         raise NewerTablesError(f"newer Holter (tables {revision}): update first") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from holter.server.store.errors import StoreLockedError
@@ -13,7 +14,8 @@ class FileLock:
     """Holds the lock file beside a database from creation until `release`."""
 
     def __init__(self, database: Path) -> None:
-        path = database.with_name(database.name + ".lock")
+        real = database.resolve()  # one file, whichever link leads to it
+        path = real.with_name(real.name + ".lock")
         self._file = path.open("a+")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -25,9 +27,10 @@ class FileLock:
                 f"{database} is in use by another Holter server (process {holder}). Stop it first, "
                 "or choose another data directory; several servers need PostgreSQL."
             ) from error
-        self._file.truncate(0)
-        self._file.write(str(os.getpid()))
-        self._file.flush()
+        # without room on the disk nobody is told who has it, and reads are answered all the same
+        with suppress(OSError):
+            os.truncate(path, 0)
+            os.write(self._file.fileno(), str(os.getpid()).encode())
 
     def release(self) -> None:
         """Let others use the database. The lock file stays: removing it could unlock a third server's."""

@@ -16,7 +16,8 @@ def checkpoint(engine: Engine) -> None:
     """Move the pages of a grown write-ahead log into the file, while nobody else writes."""
     if engine.dialect.name != "sqlite":
         return
-    log = Path(f"{engine.url.database}-wal")
+    file = Path(str(engine.url.database)).resolve()  # the log lies beside it, not beside a link to it
+    log = file.with_name(f"{file.name}-wal")
     if log.is_file() and log.stat().st_size > WAL_BYTES:
         pool = engine.raw_connection()
         try:

@@ -29,22 +29,22 @@ class Nursery:
             [sys.executable, program, self.log],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment,
         )  # fmt: skip
-        self._child = 0
+        self.child = 0
 
     def begin(self, *arguments: object) -> int:
         """Begin a command; the number of its process."""
         self._say(json.dumps([str(argument) for argument in arguments]))
-        self._child = int(self._hear())
-        return self._child
+        self.child = int(self._hear())
+        return self.child
 
     def end(self, how: signal.Signals = signal.SIGKILL) -> int:
         """Send the command a signal and wait for its end; its exit code, minus the signal that killed it."""
-        os.kill(self._child, how)
+        os.kill(self.child, how)
         return self.ended()
 
     def ended(self) -> int:
         """Wait for the command's end; its exit code."""
-        self._child = 0
+        self.child = 0
         return int(self._hear())
 
     def answers(self, path: str) -> int | None:
@@ -64,7 +64,7 @@ class Nursery:
 
     def close(self) -> None:
         """End whatever is there."""
-        if self._child:
+        if self.child:
             self.end()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
