@@ -7,7 +7,7 @@ were cut into batches. Series with steps of their own say nothing about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -15,87 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.types import Batch, Column, DenseColumns, FloatArray, IntArray, SeriesKey
+from holter.types import Batch, DenseColumns, FloatArray, IntArray, SeriesKey
+from holter.writers import NO_STEP, Track, Writer
 
 _NAMED_BELOW = 10_000  # larger numbers are job ids, not launch counters
-_TRACKED = 32  # series remembered of a writer: enough to tell its clock, small enough to store each time
 _UNDECIDED_ROWS = 100  # how long a new writer may log only what nobody else logs before it is settled
 _SILENCE = 60.0  # seconds without news that mean a new launch, where the usual interval is not known
 _SILENT_INTERVALS = 3.0
 _WINDOW = 256
-_NO_STEP = int(np.iinfo(np.int64).min)
-
-
-@dataclass(slots=True)
-class Track:
-    """What is remembered of one series of one writer in its attempt; times are NaN without a clock."""
-
-    count: int = 0
-    step: int = _NO_STEP  # highest
-    first: float = nan  # wall time
-    last: float = nan  # latest wall time
-
-    def seen(self, count: int, step: int, first: float, last: float) -> None:
-        """Take in some more points of the series."""
-        # said so plainly because it is the busiest line of ingest: NaN is what does not equal itself
-        self.count += count
-        if step > self.step:
-            self.step = step
-        if self.first != self.first:
-            self.first = first
-        if last > self.last or self.last != self.last:
-            self.last = last
-
-
-@dataclass(slots=True)
-class Writer:
-    """One process or file that logs into the run: where it is, and what it logged there."""
-
-    attempt: int
-    undecided: int = 0  # rows for which it may still turn out to be a new launch
-    restarts: bool = False  # its first batch was marked as a new launch
-    followed: int = -1  # newest attempt it has been compared with by the clock
-    series: dict[SeriesKey, Track] = field(default_factory=dict)
-
-    def to_json(self) -> list[Any]:
-        """The state as JSON-able values; a time that is not known may be NaN or null there."""
-        tracks = [
-            [key.metric, key.labels, track.count, track.step, track.first, track.last]
-            for key, track in self.series.items()
-        ]
-        return [self.attempt, self.undecided, self.restarts, self.followed, tracks]
-
-    @classmethod
-    def from_json(cls, state: list[Any]) -> Writer:
-        """The writer that `to_json` described."""
-        series = {
-            SeriesKey(metric, tuple((name, value) for name, value in labels)): Track(
-                count, step, nan if first is None else first, nan if last is None else last
-            )
-            for metric, labels, count, step, first, last in state[4]
-        }
-        attempt, undecided, restarts, followed, _ = state
-        return cls(attempt, undecided, restarts, followed, series)
-
-    def track(self, columns: Sequence[Column]) -> None:
-        """Remember these columns' series too, as far as there is room; what was logged once makes room."""
-        room = _TRACKED - len(self.series)
-        idle = [key for key, track in self.series.items() if track.count <= 1]
-        if not room and not idle:
-            return
-        counts = _counts(columns)
-        idle = [key for key in idle if key not in counts]
-        fresh = [key for key in counts if key not in self.series and key.own_steps is None]
-        if len(fresh) > room:
-            fresh.sort(key=lambda key: (-counts[key], key))
-        for key in idle[: max(0, len(fresh) - room)]:
-            del self.series[key]
-        self.series.update((key, Track()) for key in fresh[: _TRACKED - len(self.series)])
-
-    def enter(self, attempt: int) -> None:
-        """Go on in another attempt: nothing has been logged there yet."""
-        self.attempt = attempt
-        self.series = {key: Track() for key in self.series}
 
 
 class _Row(NamedTuple):
@@ -176,7 +103,7 @@ class _Rows:
     def regress(self, writer: Writer, start: int, stop: int) -> int | None:
         """The first row in [start, stop) at which a clock series goes back, other than by late delivery."""
         tracks = writer.series
-        if self.rising and self.steps[start] >= max((tracks[key].step for key in self.at), default=_NO_STEP):
+        if self.rising and self.steps[start] >= max((tracks[key].step for key in self.at), default=NO_STEP):
             return None
         base = {
             name: tracks[name].count - (self.place(name, start) if name in self.at else 0) for name in tracks
@@ -190,13 +117,6 @@ class _Rows:
                 clock = back[2 * counts[key] >= np.max(list(counts.values()), axis=0)]
                 found = min(found, int(clock[0])) if len(clock) else found
         return found if found < stop else None
-
-
-def _counts(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:
-    """How many values each series has."""
-    if isinstance(columns, DenseColumns):
-        return dict.fromkeys(columns.shape.keys, int(columns.values.shape[1]))
-    return {column.key: len(column.values) for column in columns}
 
 
 def _goes_back(track: Track, steps: IntArray, times: FloatArray) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
-from holter.attempts import Attempts, Writer
+from holter.attempts import Attempts
 from holter.server.models import AcceptedBatch, Attempt, Chunk, LogEntry, Run, SeriesRow, Timeline, WriterRow
 from holter.server.store.block import decode_entry
 from holter.server.store.chunk import decode_timeline, digest
@@ -15,6 +15,7 @@ from holter.server.store.errors import CorruptDataError
 from holter.server.store.intake import labels_text
 from holter.server.store.progress import ranges
 from holter.server.store.state import key_of
+from holter.writers import Writer
 
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError)  # what damaged JSON leads to
 _DIGEST = 16

@@ -1,0 +1,96 @@
+"""Writers: how far each process or file that logs into a run has come, series by series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from holter.types import Column, DenseColumns, SeriesKey
+
+NO_STEP = int(np.iinfo(np.int64).min)
+"""Below every step: where nothing has been logged."""
+
+_TRACKED = 32  # series remembered of a writer: enough to tell its clock, small enough to store each time
+
+
+@dataclass(slots=True)
+class Track:
+    """What is remembered of one series of one writer in its attempt; times are NaN without a clock."""
+
+    count: int = 0
+    step: int = NO_STEP  # highest
+    first: float = nan  # wall time
+    last: float = nan  # latest wall time
+
+    def seen(self, count: int, step: int, first: float, last: float) -> None:
+        """Take in some more points of the series."""
+        # said so plainly because it is the busiest line of ingest: NaN is what does not equal itself
+        self.count += count
+        if step > self.step:
+            self.step = step
+        if self.first != self.first:
+            self.first = first
+        if last > self.last or self.last != self.last:
+            self.last = last
+
+
+@dataclass(slots=True)
+class Writer:
+    """One process or file that logs into the run: where it is, and what it logged there."""
+
+    attempt: int
+    undecided: int = 0  # rows for which it may still turn out to be a new launch
+    restarts: bool = False  # its first batch was marked as a new launch
+    followed: int = -1  # newest attempt it has been compared with by the clock
+    series: dict[SeriesKey, Track] = field(default_factory=dict)
+
+    def to_json(self) -> list[Any]:
+        """The state as JSON-able values; a time that is not known may be NaN or null there."""
+        tracks = [
+            [key.metric, key.labels, track.count, track.step, track.first, track.last]
+            for key, track in self.series.items()
+        ]
+        return [self.attempt, self.undecided, self.restarts, self.followed, tracks]
+
+    @classmethod
+    def from_json(cls, state: list[Any]) -> Writer:
+        """The writer that `to_json` described."""
+        series = {
+            SeriesKey(metric, tuple((name, value) for name, value in labels)): Track(
+                count, step, nan if first is None else first, nan if last is None else last
+            )
+            for metric, labels, count, step, first, last in state[4]
+        }
+        attempt, undecided, restarts, followed, _ = state
+        return cls(attempt, undecided, restarts, followed, series)
+
+    def track(self, columns: Sequence[Column]) -> None:
+        """Remember these columns' series too, as far as there is room; what was logged once makes room."""
+        room = _TRACKED - len(self.series)
+        idle = [key for key, track in self.series.items() if track.count <= 1]
+        if not room and not idle:
+            return
+        counts = _counts(columns)
+        idle = [key for key in idle if key not in counts]
+        fresh = [key for key in counts if key not in self.series and key.own_steps is None]
+        if len(fresh) > room:
+            fresh.sort(key=lambda key: (-counts[key], key))
+        for key in idle[: max(0, len(fresh) - room)]:
+            del self.series[key]
+        self.series.update((key, Track()) for key in fresh[: _TRACKED - len(self.series)])
+
+    def enter(self, attempt: int) -> None:
+        """Go on in another attempt: nothing has been logged there yet."""
+        self.attempt = attempt
+        self.series = {key: Track() for key in self.series}
+
+
+def _counts(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:
+    """How many values each series has."""
+    if isinstance(columns, DenseColumns):
+        return dict.fromkeys(columns.shape.keys, int(columns.values.shape[1]))
+    return {column.key: len(column.values) for column in columns}
