@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import spans_of
 from holter.metrics import Role, role_of
 from holter.tuning import Tuning
-from holter.types import Finding, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _XIDS = {
     13: "the program read or wrote where it must not",
@@ -43,48 +44,88 @@ class GpuFault:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.GPU_FAULT})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per series and attempt, from its first fault on."""
+        memory = memory or Memory()
         for key in sorted(run.series):
             if role_of(key) is Role.FAULTS:
-                yield from _in_series(run.series[key], is_xid="xid" in key.metric.lower())
+                series = run.series[key]
+                watched = _watched(series, memory.trail((self.name, key), [series]))
+                for one in watched:
+                    if one.first is not None:
+                        yield _finding(series, one, one.first, goes_on=one is watched[-1])
 
 
-def _in_series(series: Series, *, is_xid: bool) -> Iterator[Finding]:
-    for span in spans_of(series):
+class _Watched(NamedTuple):
+    """What an attempt has shown: its latest value and that value's step; `first` its first fault, step and
+    value, `last` the step of its last one, and how many there were, or by how much the counter rose."""
+
+    attempt: int
+    value: float
+    step: int
+    first: tuple[int, float] | None = None
+    last: int = 0
+    faults: int = 0
+    rise: float = 0.0
+
+    def and_then(self, step: IntArray, value: FloatArray, *, is_xid: bool) -> _Watched:
+        """With further points [n > 0]."""
+        more = np.diff(value, prepend=self.value)
+        faults = np.flatnonzero((more != 0) & (value != 0)) if is_xid else np.flatnonzero(more > 0)
+        one = self._replace(value=float(value[-1]), step=int(step[-1]))
+        if not len(faults):
+            return one
+        return one._replace(
+            first=self.first or (int(step[faults[0]]), float(value[faults[0]])),
+            last=int(step[faults[-1]]),
+            faults=self.faults + len(faults),
+            # one after the other: the sum is the same in whatever portions they come
+            rise=float(np.cumsum(np.append(self.rise, more[faults]))[-1]),
+        )
+
+
+def _watched(series: Series, trail: Trail[tuple[_Watched, ...]]) -> tuple[_Watched, ...]:
+    """Every attempt in which something was logged, from where the last look ended."""
+    mark = trail.newest([series]) or Mark((), (0,))
+    watched, is_xid = list(mark.state), "xid" in series.key.metric.lower()
+    for span in spans_of(series, mark.rows[0]):
         known = np.isfinite(series.value[span.rows])
         value, step = series.value[span.rows][known], series.step[span.rows][known]
-        if len(value) < 2:
+        if not len(value):
             continue
-        more = np.diff(value, prepend=value[0])
-        faults = np.flatnonzero((more != 0) & (value != 0)) if is_xid else np.flatnonzero(more > 0)
-        if not len(faults):
-            continue
-        first, last = int(faults[0]), int(faults[-1])
-        goes_on = span.after == len(series)
-        code = int(value[first]) if is_xid and abs(value[first]) < 1e6 else None
-        count = len(faults) if is_xid else float(more[faults].sum())
-        where = ", ".join(f"{name} {one}" for name, one in series.key.labels) or "one GPU"
-        yield Finding(
-            kind=Kind.GPU_FAULT,
-            metric=series.key.metric,
-            labels=series.key.labels,
-            attempt=span.attempt,
-            start_step=int(step[first]),
-            peak_step=int(step[last]),
-            end_step=None if goes_on else int(step[-1]),
-            detected_step=int(step[first]),
-            classified_step=int(step[first]),
-            severity=Severity.WARNING if code in _OF_THE_PROGRAM else Severity.CRITICAL,
-            confidence=0.99,
-            summary=_summary(series, code, where, int(step[first]), count),
-            advice=(
-                "Look at the program first: this error mostly comes from it."
-                if code in _OF_THE_PROGRAM
-                else f"Drain the node of {where}, reset the GPU and run diagnostics before using it again."
-            ),
-            evidence={"value": float(value[first]), "count": count, "last_step": int(step[last])},
-        )
+        if not watched or watched[-1].attempt != span.attempt:
+            watched.append(_Watched(span.attempt, float(value[0]), int(step[0])))
+        watched[-1] = watched[-1].and_then(step, value, is_xid=is_xid)
+    trail.keep(Mark(tuple(watched), (len(series),)))
+    return tuple(watched)
+
+
+def _finding(series: Series, one: _Watched, first: tuple[int, float], *, goes_on: bool) -> Finding:
+    is_xid = "xid" in series.key.metric.lower()
+    start, value = first
+    code = int(value) if is_xid and abs(value) < 1e6 else None
+    count = one.faults if is_xid else one.rise
+    where = ", ".join(f"{name} {label}" for name, label in series.key.labels) or "one GPU"
+    return Finding(
+        kind=Kind.GPU_FAULT,
+        metric=series.key.metric,
+        labels=series.key.labels,
+        attempt=one.attempt,
+        start_step=start,
+        peak_step=one.last,
+        end_step=None if goes_on else one.step,
+        detected_step=start,
+        classified_step=start,
+        severity=Severity.WARNING if code in _OF_THE_PROGRAM else Severity.CRITICAL,
+        confidence=0.99,
+        summary=_summary(series, code, where, start, count),
+        advice=(
+            "Look at the program first: this error mostly comes from it."
+            if code in _OF_THE_PROGRAM
+            else f"Drain the node of {where}, reset the GPU and run diagnostics before using it again."
+        ),
+        evidence={"value": value, "count": count, "last_step": one.last},
+    )
 
 
 def _summary(series: Series, code: int | None, where: str, step: int, count: float) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.detectors.ranks.ranks import Ranks, by_rank, rank_of
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import rows_upto, settled
+from holter.detectors.ranks.ranks import Ranks, rank_of, series_by_rank, table_of
 from holter.metrics import Role
 from holter.tuning import Tuning
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _STANDS = 3
 """Rows for which a number must stand still: one that is asked for while it changes differs for a row."""
 _ALIKE = 8
 """Ranks that were never further apart count the same collectives: when all stand, any difference counts."""
 _SHOWN = 16
+_APART = (0, 256, 4096, 65_536)
+"""Rows from the newest at which what is known is kept: other rows may come yet."""
 
 
 @dataclass(frozen=True)
@@ -33,39 +37,134 @@ class Desync:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per time at which ranks part, naming those that differ."""
-        for ranks in by_rank(run, Role.SEQUENCE):
-            if ranks.keys[0].own_steps is not None:  # its rows are no moments at which ranks were asked
-                continue
-            for attempt in np.unique(ranks.attempt).tolist():
-                yield from _in_attempt(ranks, np.flatnonzero(ranks.attempt == attempt))
+        memory = memory or Memory()
+        for series in series_by_rank(run, Role.SEQUENCE):
+            metric = series[0].key.metric
+            for parting in _partings(series, memory.trail((self.name, metric), series)):
+                yield _finding(series, parting)
 
 
-def _in_attempt(ranks: Ranks, rows: IntArray) -> Iterator[Finding]:
-    number = _known(ranks.value[rows])
-    if len(number) <= _STANDS:
-        return
-    moved = np.concatenate((np.ones((1, number.shape[1]), dtype=bool), np.diff(number, axis=0) != 0))
-    row = np.arange(len(number))[:, None]
-    since = np.maximum.accumulate(np.where(moved, row, 0), axis=0)
-    # of ranks not heard of yet nothing is known: they count as where most are
-    distance: FloatArray = np.nan_to_num(np.abs(number - _middle(number)[:, None]))
-    # how far apart they were before it stood still: asked at other moments, or counting other collectives
-    usual = np.take_along_axis(np.maximum.accumulate(distance, axis=0), since, axis=0)
-    stands = (row - since >= _STANDS) & np.isfinite(number)
-    nobody_moves = stands.all(axis=1, keepdims=True)
-    apart = stands & (distance > np.where(nobody_moves & (usual <= _ALIKE), 0.5, 2 * usual + 0.5))
-    suspicious = np.count_nonzero(apart, axis=1) > 0
-    at = 0
-    while at < len(number):
-        first = at + int(np.argmax(suspicious[at:]))
-        if not suspicious[first]:
-            return
-        calm = np.flatnonzero(~suspicious[first:])
-        end = first + int(calm[0]) if len(calm) else None
-        yield _finding(ranks, rows, number, (int(since[first][apart[first]].min()), first, end), apart[first])
-        at = len(number) if end is None else end
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Parting:
+    """A time at which some ranks, by their columns, were not where the others were; places are steps, `end`
+    None while it lasts. `own`: where the one furthest back of them was."""
+
+    attempt: int
+    start: int
+    seen: int
+    ranks: tuple[int, ...]
+    own: float
+    others: float
+    end: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Standing:
+    """What is known of each rank [p] after some rows of an attempt: its number, since which row (counted
+    backwards, from 0) and step it stands, how far it was from the others then, and the furthest ever."""
+
+    attempt: int
+    number: FloatArray
+    rows: IntArray
+    since: IntArray
+    usual: FloatArray
+    furthest: FloatArray
+
+    @staticmethod
+    def at_first(attempt: int, ranks: int) -> _Standing:
+        """Before the first row of an attempt."""
+        none, zero = np.zeros(ranks, dtype=np.int64), np.zeros(ranks)
+        return _Standing(
+            attempt=attempt, number=np.full(ranks, np.nan), rows=none, since=none, usual=zero, furthest=zero
+        )
+
+    def and_then(self, ranks: Ranks, found: list[_Parting]) -> _Standing:
+        """With further rows [n > 0] of the attempt; tells what is found in them."""
+        number = _known(np.concatenate((self.number[None], ranks.value)))
+        moved, number = np.diff(number, axis=0) != 0, number[1:]
+        row = np.arange(len(number))[:, None]
+        last = np.maximum.accumulate(np.where(moved, row, -1), axis=0)
+        stood = last < 0
+        # of ranks not heard of yet nothing is known: they count as where most are
+        middle = _middle(number)
+        distance: FloatArray = np.nan_to_num(np.abs(number - middle[:, None]))
+        furthest = np.maximum(np.maximum.accumulate(distance, axis=0), self.furthest)
+        # how far apart they were before it stood still: asked at other moments, or counting other collectives
+        usual = np.where(stood, self.usual, np.take_along_axis(furthest, np.maximum(last, 0), axis=0))
+        since = np.where(stood, self.since, ranks.step[np.maximum(last, 0)])
+        rows = np.where(stood, self.rows + row + 1, row - last)
+        stands = (rows >= _STANDS) & np.isfinite(number)
+        nobody_moves = stands.all(axis=1, keepdims=True)
+        apart = stands & (distance > np.where(nobody_moves & (usual <= _ALIKE), 0.5, 2 * usual + 0.5))
+        _tell(found, self.attempt, ranks.step, apart, since, (number, middle))
+        return _Standing(
+            attempt=self.attempt,
+            number=number[-1],
+            rows=rows[-1],
+            since=since[-1],
+            usual=usual[-1],
+            furthest=furthest[-1],
+        )
+
+
+def _tell(
+    found: list[_Parting],
+    attempt: int,
+    step: IntArray,
+    apart: NDArray[np.bool_],
+    since: IntArray,
+    numbers: tuple[FloatArray, FloatArray],
+) -> None:
+    """Add what parts in these rows, and end what was going on."""
+    number, middle = numbers
+    lasting = bool(found) and found[-1].attempt == attempt and found[-1].end is None
+    suspicious = np.concatenate(([lasting], apart.any(axis=1)))
+    for row in np.flatnonzero(suspicious[1:] != suspicious[:-1]).tolist():
+        if suspicious[row]:
+            found[-1] = replace(found[-1], end=int(step[row]))
+            continue
+        who = apart[row]
+        found.append(
+            _Parting(
+                attempt=attempt,
+                start=int(since[row][who].min()),
+                seen=int(step[row]),
+                ranks=tuple(np.flatnonzero(who).tolist()),
+                own=float(number[row][who].min()),
+                others=float(middle[row]),
+            )
+        )
+
+
+_State = tuple[_Standing | None, tuple[_Parting, ...]]
+
+
+def _partings(series: list[Series], trail: Trail[_State]) -> tuple[_Parting, ...]:
+    """Every parting, looked for from where the last look ended."""
+    mark = trail.newest(series)
+    (standing, found), first = (mark.state, mark.rows) if mark else ((None, ()), (0,) * len(series))
+    table = table_of(series, first)
+    done, behind = 0, table.rows_upto(settled(series))
+    # a rank that is behind comes yet, unless it has ended for good
+    for upto in sorted({*(max(behind - apart, 0) for apart in _APART), len(table.step)}):
+        if upto > done:
+            standing, found = _after(table.part(done, upto), standing, found)
+            done, place = upto, (int(table.attempt[upto - 1]), int(table.step[upto - 1]))
+            trail.keep(Mark((standing, found), tuple(rows_upto(one, place) for one in series), upto=place))
+    return found
+
+
+def _after(ranks: Ranks, standing: _Standing | None, found: tuple[_Parting, ...]) -> _State:
+    """What is known after further rows."""
+    more = list(found)
+    for attempt in np.unique(ranks.attempt).tolist():
+        rows = ranks.part(*np.searchsorted(ranks.attempt, (attempt, attempt + 1)).tolist())
+        if standing is None or standing.attempt != attempt:
+            standing = _Standing.at_first(attempt, len(ranks.keys))
+        standing = standing.and_then(rows, more)
+    return standing, tuple(more)
 
 
 def _middle(number: FloatArray) -> FloatArray:
@@ -84,33 +183,25 @@ def _known(value: FloatArray) -> FloatArray:
     return known
 
 
-def _finding(
-    ranks: Ranks,
-    rows: IntArray,
-    number: FloatArray,
-    span: tuple[int, int, int | None],
-    apart: NDArray[np.bool_],
-) -> Finding:
-    start, seen, end = span
-    step = ranks.step[rows]
-    different = [rank_of(ranks.keys[one]) or "" for one in np.flatnonzero(apart).tolist()]
-    own, others = float(number[seen][apart].min()), float(_middle(number[seen : seen + 1])[0])
-    one_rank = ranks.keys[int(np.flatnonzero(apart)[0])].labels if len(different) == 1 else ()
+def _finding(series: list[Series], parting: _Parting) -> Finding:
+    own, others, end = parting.own, parting.others, parting.end
+    different = [rank_of(series[one].key) or "" for one in parting.ranks]
+    one_rank = series[parting.ranks[0]].key.labels if len(different) == 1 else ()
     who = f"Rank {different[0]} is" if len(different) == 1 else f"{len(different)} ranks are"
     behind = "behind" if own < others else "ahead"
     return Finding(
         kind=Kind.DESYNC,
-        metric=ranks.keys[0].metric,
+        metric=series[0].key.metric,
         labels=one_rank,
-        attempt=int(ranks.attempt[rows[0]]),
-        start_step=int(step[start]),
-        end_step=None if end is None else int(step[end]),
-        detected_step=int(step[seen]),
-        classified_step=int(step[seen]),
+        attempt=parting.attempt,
+        start_step=parting.start,
+        end_step=end,
+        detected_step=parting.seen,
+        classified_step=parting.seen,
         severity=Severity.CRITICAL if end is None else Severity.WARNING,
         confidence=0.9,
         summary=(
-            f"{who} at collective {own:,.0f} since step {int(step[start]):,}, the others at {others:,.0f}: "
+            f"{who} at collective {own:,.0f} since step {parting.start:,}, the others at {others:,.0f}: "
             "they wait for each other."
         ),
         advice=(

@@ -82,6 +82,6 @@ def _beside(ranks: Ranks, wait: Ranks) -> tuple[FloatArray, FloatArray]:
     mine = zip(ranks.attempt.tolist(), ranks.step.tolist(), strict=True)
     row = np.array([place.get(one, -1) for one in mine], dtype=np.int64)
     known = row >= 0
-    values = np.full((len(row), wait.value.shape[1]), np.nan)
-    values[known] = wait.value[row[known]]
-    return values, np.where(known, median[row], np.nan)
+    values, medians = np.full((len(row), wait.value.shape[1]), np.nan), np.full(len(row), np.nan)
+    values[known], medians[known] = wait.value[row[known]], median[row[known]]
+    return values, medians
