@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holter.ingest import axes, formats
+from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.gather import read_whole
 from holter.ingest.opening import plain_name, read_head
@@ -40,10 +41,14 @@ def explain(root: Path, *, known: Mapping[str, Format] | None = None) -> list[Ex
     sources = {source.path: source for source in Tree(root, known).scan()}
     seen = {Path(path) for path, _ in walk(root)}
     everything = seen if root.is_file() else seen | {path for path in root.rglob("*") if path.is_file()}
-    return [
-        _read(sources[path]) if path in sources else Explained(path=path, why_not=_why_not(path, seen, known))
-        for path in sorted(everything)
-    ]
+    return [_explained(path, sources.get(path), seen, known) for path in sorted(everything)]
+
+
+def _explained(path: Path, source: Source | None, seen: set[Path], known: Mapping[str, Format]) -> Explained:
+    read = None if source is None else _read(source)
+    if read is None or (source is not None and source.format is ASIDE and not read.points):
+        return Explained(path=path, why_not=_why_not(path, seen, known))
+    return read
 
 
 def _read(source: Source) -> Explained:

@@ -83,9 +83,10 @@ class Follower:
         """Look for new logs below a root, and at every one that is known there."""
         elsewhere = {path for other, held in self._sources.items() if other != root for path in held}
         found = {source.path: source for source in self._trees[root].scan() if source.path not in elsewhere}
-        for gone in self._sources.get(root, {}).keys() - found.keys():
-            self._tails.pop(gone, None)
-            self._pauses.pop(gone, None)
+        for path, source in self._sources.get(root, {}).items():
+            if path not in found or found[path].format is not source.format:  # gone, or read otherwise
+                self._tails.pop(path, None)
+                self._pauses.pop(path, None)
         self._sources[root] = found
         runs: dict[str, list[Source]] = {}
         for source in found.values():

@@ -10,6 +10,7 @@ import numpy as np
 
 from holter.attempts import Attempts
 from holter.ingest import formats
+from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.opening import open_log, plain_name
 from holter.ingest.placing import place_tree
@@ -58,9 +59,12 @@ def gather(
         unreadable.append(
             (str(path), Unreadable(place="path", reason="expected a file or folder, found none"))
         )
-    attempts, parts = Attempts(), dict[SeriesKey, _Parts]()
+    attempts, parts, files = Attempts(), dict[SeriesKey, _Parts](), dict[str, str]()
     for source in sources:
+        if source.format is not ASIDE:
+            files[_name(source.path, path)] = source.format.name
         for record in read_whole(source):
+            files.setdefault(_name(source.path, path), source.format.name)
             if isinstance(record, Unreadable):
                 unreadable.append((_name(source.path, path), record))
             else:
@@ -72,7 +76,7 @@ def gather(
         attempts=len(numbers),
         points=sum(len(one) for one in series.values()),
         unreadable=unreadable,
-        files={_name(source.path, path): source.format.name for source in sources},
+        files=files,
         runs=_runs(path, sources),
     )
 

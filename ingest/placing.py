@@ -18,6 +18,7 @@ _SPLITS_WITHIN = _SPLITS | {"test"}
 _EVENT_FILE = re.compile(r".*tfevents\.(?P<seconds>\d{10})\.(?P<process>.+)")
 _LAUNCH = re.compile(r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.*|(version|attempt|restart)[-_]?\d+")
 _RANK = re.compile(r"(?:global_)?rank[-_]?(\d+)")
+_BESIDE = re.compile(r"nccl-inspector-.+")  # what a job's profiler writes is the job's
 _PLAIN_STEMS = frozenset({"metrics", "log", "logs", "train", "training", "history", "ranks"})
 
 
@@ -95,10 +96,12 @@ def _run_folder(root: Path, folder: Path, held: Mapping[Path, Iterable[Path]]) -
         return root
     parts = folder.relative_to(root).parts
     chain = [root.joinpath(*parts[: depth + 1]) for depth in range(len(parts))]
-    if root in held and (chain[0].name.lower() in _SPLITS_WITHIN or _same_process(held[root], held[folder])):
+    beside = _BESIDE.fullmatch(chain[0].name) is not None
+    within = beside or chain[0].name.lower() in _SPLITS_WITHIN
+    if root in held and (within or _same_process(held[root], held[folder])):
         return root
     top = next(path for path in chain if path in held)
-    return top.parent if top.name.lower() in _SPLITS else top
+    return top.parent if top.name.lower() in _SPLITS or _BESIDE.fullmatch(top.name) else top
 
 
 def _same_process(files: Iterable[Path], others: Iterable[Path]) -> bool:
@@ -128,7 +131,7 @@ def _within(run: Path, folder: Path, *, launches: bool) -> tuple[str, Labels]:
             splits.append(part.lower())
         elif rank:
             labels["rank"] = str(int(rank[1]))
-        elif not (launches and _LAUNCH.fullmatch(part)):
+        elif not (launches and _LAUNCH.fullmatch(part)) and not _BESIDE.fullmatch(part):
             others.append(part)
     if others:
         labels["folder"] = as_label("/".join(others))

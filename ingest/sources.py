@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holter.ingest.collectives.nccl_text import NcclText
+from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
@@ -120,18 +120,19 @@ class Tree:
 
 
 def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> None:
-    """Drop the texts of runs that have other logs as well: those say the same, and say it exactly.
+    """Read of texts only what NCCL says there where runs have other logs as well: those say the rest exactly.
 
     Read side by side, the two would pass for two writers, whose steps are then taken for restarts.
     """
     same = {path: format_ for path, format_ in found.items() if not stands_beside(format_)}
     exact = {places[path].run for path, format_ in same.items() if not is_among_text(format_)}
     for path, format_ in list(found.items()):
-        if places[path].run in exact:
-            if isinstance(format_, NcclText):
-                found[path] = format_.without_training
-            elif path in same and is_among_text(format_):
-                del found[path]
+        if (
+            places[path].run in exact
+            and is_among_text(format_)
+            and (path in same or format_.name == ASIDE.name)
+        ):
+            found[path] = ASIDE
 
 
 def _launch(path: Path, format_: Format) -> Launch | bool:

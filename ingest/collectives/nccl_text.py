@@ -30,10 +30,7 @@ SPEECH = Dialect(
 
 
 class NcclText:
-    """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those.
-
-    `without_training` reads such a text where a run has other logs for that.
-    """
+    """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those."""
 
     name: ClassVar[str] = "nccl"
     among_text: ClassVar[bool] = True
@@ -43,11 +40,6 @@ class NcclText:
         self._dialects = dialects
         self._log = ConsoleLog(SPEECH, dialects)
 
-    @property
-    def without_training(self) -> NcclText:
-        """The same, deaf to training."""
-        return NcclText(())
-
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A line of NCCL's, and none of training."""
         return self._log.sniff(path, head)
@@ -55,6 +47,10 @@ class NcclText:
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
         """A reader that goes on from `state`."""
         return NcclReader(self._dialects, {} if "rewritten" in state else state)
+
+
+ASIDE = NcclText(())
+"""Deaf to training: for the texts of runs that have other logs for that."""
 
 
 class NcclReader:

@@ -1,0 +1,200 @@
+"""What collectives say of themselves: tables, profiles, NCCL's text, dumps; each told as it was printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holter.ingest.collectives.naming import size_class, size_of
+from holter.ingest.collectives.plain_pickle import NotPlain, loads
+
+DATA = Path(__file__).parents[1] / "data" / "collectives"
+
+
+def whole(reading: Any, name: str) -> Any:
+    return reading.whole(name, (DATA / name).read_bytes())
+
+
+def test_a_table_of_nccl_tests_is_read_by_its_header_and_by_size(reading: Any) -> None:
+    found = whole(reading, "all_reduce_perf.out")
+    labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
+    sizes = [536870912, 1073741824, 8589934592]
+    assert found.values("busbw_gbs", **labels, in_place="no") == list(
+        zip(sizes, [118.76, 121.92, 49.83], strict=True)
+    )
+    assert found.values("algbw_gbs", **labels, in_place="yes") == list(
+        zip(sizes, [62.62, 65.1, 26.58], strict=True)
+    )
+    assert found.values("time_us", **labels, in_place="no")[-1] == (8589934592, 1e6)
+    assert [step for step, _ in found.values("wrong_values", **labels, in_place="no")] == sizes[:2]
+    assert found.values("avg_busbw_gbs", collective="all_reduce", steps="message bytes") == [
+        (8589934592, 96.6407)
+    ]
+
+
+def test_old_tables_without_a_root_and_new_ones_with_more_columns_are_read_alike(reading: Any) -> None:
+    old = whole(reading, "nccl-tests-old.txt")
+    assert old.values("largest_error", type="float", redop="sum", in_place="no", steps="message bytes") == [
+        (1024, 1e-07),
+        (2048, 5e-07),
+    ]
+    new = whole(reading, "alltoall-2.18.log")
+    labels = {"collective": "alltoall", "type": "float", "steps": "message bytes"}
+    assert new.values("busbw_gbs", **labels, in_place="yes") == [(1048576, 27.94), (2097152, 44.93)]
+    times = {time for points in new.points.values() for _, step, time, _ in points if step == 1048576}
+    assert "nan" not in times  # its column of time stamps
+
+
+def test_tables_below_the_prefixes_of_mpi_are_read(reading: Any) -> None:
+    lines = (DATA / "all_reduce_perf.out").read_bytes().splitlines(keepends=True)
+    prefixed = b"".join(b"[1,0]<stdout>:" + line for line in lines)
+    assert reading.whole("out.txt", prefixed).count == whole(reading, "all_reduce_perf.out").count
+
+
+def test_all_reduce_bench_speaks_in_gigabytes_whatever_its_version_prints(reading: Any) -> None:
+    now = whole(reading, "all-reduce-bench.txt")
+    labels = {"collective": "all_reduce", "ranks": "4", "steps": "message bytes"}
+    assert now.values("busbw_gbs", **labels) == [(32768, 1.18), (2**20, 34.5), (2**34, 482.26)]
+    once = whole(reading, "all-reduce-bench-2024.txt")
+    assert once.values("algbw_gbs", **{**labels, "ranks": "16"}) == [(4_000_000_000, 176.59)]
+    ranks = whole(reading, "all-reduce-bench-ranks.txt")
+    of_29 = ranks.values("busbw_gbs", collective="all_reduce", rank="29", steps="trials")
+    assert of_29 == [(1, 40.4913 / 8), (2, 41.0053 / 8)]
+    assert len(ranks.values("time_us", collective="all_reduce", rank="0", steps="trials")) == 1
+
+
+def test_the_inspectors_collectives_stand_at_their_sequence_numbers_with_gaps(reading: Any) -> None:
+    found = whole(reading, "node7-pid1639453.log")
+    labels = {
+        "rank": "2",
+        "comm": "0x7f8c496ae9f661",
+        "collective": "AllReduce",
+        "size": "16GiB",
+        "host": "node7",
+        "steps": "sequence number",
+    }
+    assert [step for step, _ in found.values("collective_time (us)", **labels)] == [
+        *range(1400, 1404),
+        *range(1406, 1409),
+        1411,
+    ]
+    assert found.values("message_bytes", **labels)[0] == (1400, float(2**34))
+    busbw = dict(found.values("busbw_gbs", **labels))
+    assert busbw[1400] == 485.119099
+    assert busbw[1407] != busbw[1407]  # "nan" as text
+    assert found.values("busbw_gbs", **labels, comm_name="dp") == [(1409, 485.119099)]
+    sent = {**labels, "collective": "Send", "size": "64KiB"}
+    assert found.values("p2p_time (us)", **sent) == [(17, 40.0)]
+    assert found.unreadable == []
+
+
+def test_ranks_that_call_different_collectives_at_one_op_count_differ_in_their_call(reading: Any) -> None:
+    found = whole(reading, "nccl-debug.log")
+    comm = {"comm": "0xebe3cfa1fb50ebb6", "steps": "opCount"}
+    hosts = {"0": "n1", "1": "n1", "2": "n2", "3": "n2"}
+    calls = {
+        rank: dict(found.values("nccl_call", **comm, rank=rank, host=host)) for rank, host in hosts.items()
+    }
+    assert len({calls[rank][0x28A] for rank in calls}) == 1
+    assert {rank for rank in calls if calls[rank][0x28C] != calls["0"][0x28C]} == {"2"}
+    gathered = found.values("nccl_bytes", **comm, rank="2", host="n2", collective="AllGather")
+    assert gathered == [(0x28C, 59205120.0)]
+    reduced = found.values("nccl_bytes", **comm, rank="0", host="n1", collective="AllReduce")
+    assert reduced[-1] == (0x28C, 3 * 9984512 * 4.0)
+    # a line glued to another's prefix belongs to the process named last
+    assert found.values("nccl_op_count", **comm, rank="2", host="n2")[-1] == (0x28D, float(0x28D))
+
+
+def test_warnings_and_lost_peers_are_counted_by_rank(reading: Any) -> None:
+    found = whole(reading, "nccl-debug.log")
+    assert found.values("nccl_warnings", rank="3", host="n2", steps="warnings") == [(1, 1.0)]
+    lost = {"rank": "3", "host": "n2", "peer": "10.216.210.236", "status": "12", "steps": "errors"}
+    assert found.values("nccl_network_errors", **lost) == [(1, 1.0)]
+    assert found.values("nccl_network_errors", rank="0", host="n1", status="12", steps="errors") == [(1, 1.0)]
+    assert found.values("nccl_init_seconds", rank="3", host="n2", steps="communicators") == [(1, 1.34)]
+
+
+def test_time_outs_say_how_far_each_rank_had_come(reading: Any) -> None:
+    found = whole(reading, "watchdog.out")
+    steps = {"steps": "sequence number"}
+    assert found.values("nccl_timeouts", rank="0", collective="ALLREDUCE", **steps) == [(1580, 1.0)]
+    assert found.values("collective_waited (ms)", rank="1", collective="ALLREDUCE", **steps) == [
+        (469508, 1804406.0)
+    ]
+    assert found.values("last_enqueued_collective", rank="0", process_group="1", **steps) == [(1580, 1582.0)]
+    group = {"process_group": "0(default_pg)", **steps}
+    assert found.values("last_completed_collective", rank="2", **group) == [(808, -1.0)]
+    assert found.values("last_started_collective", rank="2", **group) == [(808, 808.0)]
+    assert found.values("last_enqueued_collective", rank="3", **group) == [(808, 811.0)]
+    assert (
+        found.values("last_completed_collective", rank="3", **group) == []
+    )  # it printed what it had not set
+
+
+def test_a_flight_recorders_dump_is_the_same_as_json_and_as_a_pickle(reading: Any) -> None:
+    dump = json.loads((DATA / "fr_gloo_rank1.json").read_bytes())
+    as_json = whole(reading, "fr_gloo_rank1.json")
+    as_pickle = reading.whole("nccl_trace_rank_1", pickle.dumps(dump, protocol=2))
+    assert as_pickle == as_json
+    group = {"process_group": "0(default_pg)", "rank": "1", "steps": "sequence number"}
+    assert as_json.values("collective_state", **group) == [(1, 2.0), (2, 2.0), (3, 2.0), (4, 0.0)]
+    assert as_json.values("last_enqueued_collective", **group) == [(5, 5.0)]
+    assert as_json.values("last_completed_collective", **group) == [(5, 3.0)]
+    sizes = as_json.values("message_bytes", collective="all_reduce", **group)
+    assert sizes == [(1, 4096.0), (2, 4096.0), (3, 4096.0)]
+
+
+def test_times_of_collectives_are_in_dumps_where_timing_was_on(reading: Any) -> None:
+    found = whole(reading, "nccl_trace_rank_3")
+    group = {"process_group": "1(dp)", "rank": "3", "steps": "sequence number"}
+    times = found.values("collective_time (us)", collective="all_gather", **group)
+    assert times == [(1, 1250.0), (2, 1250.0), (3, 1250.0)]
+
+
+class Harmful:
+    """What a pickle may hold to have something done by whoever opens it."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.mkdir, ("/tmp/holter-was-here",)
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_a_pickle_that_would_call_something_is_refused_and_nothing_is_called(
+    protocol: int, reading: Any
+) -> None:
+    content = pickle.dumps({"pg_config": {}, "pg_status": {}, "entries": [Harmful()]}, protocol=protocol)
+    found = reading.whole("nccl_trace_rank_0", content)
+    assert found.count == 0
+    assert "nothing is imported or called" in found.unreadable[0][1]
+    assert not Path("/tmp/holter-was-here").exists()
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_plain_values_come_out_of_a_pickle_as_they_went_in(protocol: int) -> None:
+    some = b"b" if protocol > 2 else "b"  # Python 2 had no bytes: it is told how to make some
+    one = ("a", some, 1, -(2**70), 2.5, None, True, False, (), (1,), [1, [2]], {"x": (1, 2, 3), 3: {}})
+    value = {"values": list(one), "again": [one, one]}
+    assert loads(pickle.dumps(value, protocol=protocol)) == value
+
+
+def test_a_pickle_of_other_things_is_not_plain() -> None:
+    for value in ({1}, Path("x"), bytearray(b"x"), complex(1)):
+        with pytest.raises(NotPlain):
+            loads(pickle.dumps(value))
+
+
+def test_sizes_are_read_and_classed_by_powers_of_two() -> None:
+    assert [size_class(size) for size in (0, 1, 1023, 1024, 20_000_000, 2**34)] == [
+        "0B",
+        "1B",
+        "512B",
+        "1KiB",
+        "16MiB",
+        "16GiB",
+    ]
+    assert [size_of(text) for text in ("32KiB", "16GiB", "1B", "4K")] == [32768, 2**34, 1, None]
