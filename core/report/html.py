@@ -9,9 +9,10 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from holter.report import Report
+from holter.report.evidence import told
 from holter.report.excerpt import around, between, main_series, series_of
 from holter.report.svg import draw
-from holter.report.words import evidence, kind, mark, place, verdict
+from holter.report.words import kind, mark, place, verdict
 from holter.types import Finding, Kind, RunData, Series, Severity
 
 _LONG = 24
@@ -72,5 +73,5 @@ def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
         "advice": finding.advice,
         "caption": str(series.key) if series is not None else "",
         "picture": Markup(picture),
-        "evidence": [(name, text, len(text) > _LONG) for name, text in evidence(finding)],
+        "evidence": [(name, text, len(text) > _LONG) for name, text in told(finding.evidence)],
     }

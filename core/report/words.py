@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 
-from holter.detectors.figures import figure
 from holter.report import Report
+from holter.report.evidence import title
 from holter.types import Finding, Kind, Severity
 
 _MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
-
-_TITLE = {
-    Kind.SPIKE_FAST: "fast spike",
-    Kind.SPIKE_SLOW: "slow spike",
-    Kind.SPIKE_UNRECOVERED: "spike, not recovered",
-    Kind.NONFINITE: "NaN or infinity",
-    Kind.COMM_SLOWDOWN: "slow communication",
-    Kind.DESYNC: "ranks out of step",
-    Kind.HIDDEN_NONFINITE: "hidden NaN",
-    Kind.GPU_FAULT: "GPU fault",
-}
 
 
 def mark(finding: Finding) -> str:
@@ -30,36 +18,7 @@ def mark(finding: Finding) -> str:
 
 def kind(finding: Finding) -> str:
     """The kind in the words of the pages."""
-    return _TITLE.get(finding.kind, finding.kind.value.replace("_", " "))
-
-
-def evidence(finding: Finding) -> list[tuple[str, str]]:
-    """The numbers it rests on, by name; what says nothing is left out."""
-    shown = ((name.replace("_", " "), _shown(value)) for name, value in finding.evidence.items())
-    return [(name, text) for name, text in shown if text]
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return figure(value)
-    if isinstance(value, Mapping):
-        return _told(value)
-    if isinstance(value, list | tuple):
-        inner = [_shown(one) for one in value]
-        return ("; " if any(isinstance(one, Mapping) for one in value) else ", ").join(inner)
-    return "" if value is None else str(value)
-
-
-def _told(values: Mapping[str, object]) -> str:
-    """What another series did, as a sentence; anything else by name."""
-    if {"what", "before", "value", "step"} <= values.keys():
-        change = f"{_shown(values['before'])} to {_shown(values['value'])}"
-        return f"{str(values['what']).replace('_', ' ')} from {change} at step {_shown(values['step'])}"
-    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in values.items())
+    return title(finding.kind)
 
 
 def place(finding: Finding) -> str:

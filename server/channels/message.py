@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from holter.report.evidence import told
 from holter.types import Kind, Severity
 
 TITLES: Mapping[Kind, str] = {
@@ -249,20 +250,16 @@ def _state(incident: Mapping[str, Any]) -> str:
 
 def _evidence(evidence: Mapping[str, Any]) -> str:
     """The first few measured numbers, as `baseline 2.31 · peak 4.02`."""
-    numbers = [
-        f"{name.replace('_', ' ')} {_number(value)}"
+    numbers = {
+        name: value
         for name, value in evidence.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    return " · ".join(numbers[:_SHOWN_EVIDENCE])
+        if name == "unit" or (isinstance(value, int | float) and not isinstance(value, bool))
+    }
+    return " · ".join(f"{name} {text}" for name, text in told(numbers)[:_SHOWN_EVIDENCE])
 
 
 def _listed(value: Any) -> str:
     return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
-
-
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from holter.detectors import find
 from holter.report import Report, html, text
+from holter.report.evidence import told
 from holter.types import Finding, Kind, RunData, Severity
 from tests.detectors.curves import loss_curve, run, series
 
@@ -86,6 +87,21 @@ def test_what_other_series_did_is_a_sentence_and_what_says_nothing_is_left_out()
     assert "skip until" not in page
     assert "<dt>none</dt>" not in page
     assert "<dd>1, 2</dd>" in page
+
+
+def test_evidence_is_told_in_words_with_units() -> None:
+    leak = {"baseline": 30.0, "unit": "GB", "growth_per_1000_steps": 0.4717, "series": 1}
+    late = {"slower_by": 0.25, "silent_seconds": 480.0, "shares": {"web": 0.2, "books": 0.8}}
+    also = ["sudden_drop of train/loss at step 1992", "something else"]
+    assert told(leak) == [("baseline", "30 GB"), ("growth per 1,000 steps", "0.472 GB")]
+    assert told(late) == [
+        ("slower than its peers by", "25%"),
+        ("silent for", "8 min"),
+        ("shares after", "web 20%, books 80%"),
+    ]
+    assert told({"also": also, "also_so": None}) == [
+        ("seen as well", "sudden drop at step 1,992 (train/loss); something else")
+    ]
 
 
 def test_a_finding_is_a_band_on_its_own_curve_and_a_bar_on_others() -> None:

@@ -1,0 +1,116 @@
+"""Evidence in words and with units, for reports and messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from holter.detectors.figures import duration, figure
+from holter.types import Kind
+
+TITLES: Mapping[Kind, str] = {
+    Kind.SPIKE_FAST: "fast spike",
+    Kind.SPIKE_SLOW: "slow spike",
+    Kind.SPIKE_UNRECOVERED: "spike, not recovered",
+    Kind.NONFINITE: "NaN or infinity",
+    Kind.COMM_SLOWDOWN: "slow communication",
+    Kind.DESYNC: "ranks out of step",
+    Kind.HIDDEN_NONFINITE: "hidden NaN",
+    Kind.GPU_FAULT: "GPU fault",
+}
+"""Kinds whose titles on the pages are not simply their names."""
+_NAMES = {
+    "also": "seen as well",
+    "before": "last good value",
+    "belief": "believed sooner by",
+    "by_losses": "due to the losses of the datasets",
+    "by_shares": "due to their shares",
+    "correlation": "likeness with what came before",
+    "duration_steps": "over steps",
+    "duty": "slow in",
+    "good_step": "good again at step",
+    "growth_per_1000_steps": "growth per 1,000 steps",
+    "how": "NaN is hidden as",
+    "lag": "repeats what lies back (steps)",
+    "last_step": "last one at step",
+    "limit_reached_at_step": "limit reached at about step",
+    "limit_seconds": "a usual pause lasts at most",
+    "logged": "shares were logged",
+    "lost": "throughput lost",
+    "lost_per_step": "lost in each step",
+    "not_logged": "not logged, so not looked at",
+    "others": "the others are at",
+    "others_wait": "the others wait, each step",
+    "own_wait": "it waits itself, each step",
+    "precursors": "what came with it",
+    "rollback_upto": "checkpoint to go back to, at most step",
+    "score": "likeness as Fisher's z",
+    "sequence": "it is at collective",
+    "share_of_step_lost": "share of each step lost",
+    "shares": "shares after",
+    "silent_seconds": "silent for",
+    "slower_by": "slower than its peers by",
+    "strength": "strength, of 1 needed",
+    "underreported": "loss reads too low by",
+}
+_SHARES = {"correlation", "duty", "expected_fall", "lost", "share_of_step_lost", "shares", "shares_before"}
+_SHARES |= {"slower_by"}
+_IN_ITS_UNIT = {"baseline", "growth_per_1000_steps", "growth_per_hour", "limit", "now"}
+_PATTERN = re.compile(r"(\w+) of (.*) at step (\d+)")
+
+
+def told(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers that a finding rests on, by name; what says nothing is left out."""
+    unit = f" {evidence['unit']}" if evidence.get("unit") else ""
+    shown = [(name, _shown(name, value)) for name, value in evidence.items() if name != "unit"]
+    return [
+        (_NAMES.get(name, name.replace("_", " ")), text + (unit if name in _IN_ITS_UNIT else ""))
+        for name, text in shown
+        if text and (name, text) != ("series", "1")
+    ]
+
+
+def title(kind: str) -> str:
+    """A kind in the words of the pages."""
+    return TITLES.get(Kind(kind), kind.replace("_", " "))
+
+
+def _shown(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return _number(name, value)
+    if isinstance(value, Mapping):
+        return _told(name, value)
+    if isinstance(value, list | tuple):
+        inner = [_also(str(one)) if name == "also" else _shown(name, one) for one in value]
+        return ("; " if name in {"also", "precursors"} else ", ").join(inner)
+    return "" if value is None else str(value)
+
+
+def _number(name: str, value: float) -> str:
+    if name in _SHARES:
+        return f"{100 * value:.3g}%"
+    if name.endswith("_seconds"):
+        return duration(value)
+    return f"{value:,}" if isinstance(value, int) else figure(value)
+
+
+def _told(name: str, values: Mapping[str, object]) -> str:
+    """What another series did, as a sentence; anything else by name."""
+    what, at = str(values.get("what", "")).replace("_", " "), _shown("", values.get("step"))
+    if {"what", "before", "value", "step"} <= values.keys():
+        change = f"{_shown('', values['before'])} to {_shown('', values['value'])}"
+        return f"{what} from {change} at step {at}"
+    if what and at:
+        return f"{what} at step {at}"
+    return ", ".join(f"{part.replace('_', ' ')} {_shown(name, value)}" for part, value in values.items())
+
+
+def _also(found: str) -> str:
+    """`sudden_drop of loss at step 1992` in words."""
+    parts = _PATTERN.fullmatch(found)
+    if parts is None or parts[1] not in set(Kind):
+        return found
+    return f"{title(parts[1])} at step {int(parts[3]):,} ({parts[2]})"
