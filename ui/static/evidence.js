@@ -139,6 +139,12 @@ function saysNothing(name, value) {
   return name === "series" && value === 1;
 }
 
+/** The noise around the baseline, as the series is logged. @param {Pick<Incident, "kind" | "evidence">} incident @returns {number | null} */
+export function noiseOf({ kind, evidence: { noise, baseline } }) {
+  if (typeof noise !== "number" || typeof baseline !== "number") return null;
+  return RELATIVE.includes(kind) ? noise * baseline : noise;
+}
+
 /** Is it shown by its raw name? @param {string} name */
 export const isUnnamed = (name) => !(name in NAMES) && !UNSAID.includes(name);
 

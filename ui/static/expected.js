@@ -64,6 +64,12 @@ export function stretchesOf(expected, [first, last]) {
   });
 }
 
+/** Where curves are not, nor the numbers of attempts. @param {Picture} picture */
+function textPlace({ role, attempts }) {
+  if (!SPEEDS.includes(role)) return "top left";
+  return attempts.length > 1 ? "middle left" : "bottom left";
+}
+
 /** Where something is expected: a quiet stretch between dotted lines. @param {Picture} picture */
 export function expectedShapes(picture) {
   const { attempts, expected, palette, axis, range } = picture;
@@ -87,7 +93,7 @@ export function expectedShapes(picture) {
     line: dotted,
     label: {
       text: i === 0 && from < steps[0] + ROOM * (steps[1] - steps[0]) ? "expected" : "",
-      textposition: SPEEDS.includes(picture.role) ? "bottom left" : "top left", // where curves are not
+      textposition: textPlace(picture),
       textangle: 0,
       font: { size: picture.fontSize, color: palette["ink-quiet"] },
     },

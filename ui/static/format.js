@@ -97,10 +97,10 @@ export const clock = (time) => (time === null ? "–" : clockFormat.format(time 
 
 const MEMORY_UNITS = /** @type {[RegExp, string][]} */ ([
   [/percent|%/, "%"],
-  [/(^|[^a-z])gib/, "GiB"],
-  [/(^|[^a-z])gb/, "GB"],
-  [/(^|[^a-z])mib/, "MiB"],
-  [/(^|[^a-z])mb/, "MB"],
+  [/gib(?![a-z])/, "GiB"],
+  [/gb(?![a-z])/, "GB"],
+  [/mib(?![a-z])/, "MiB"],
+  [/mb(?![a-z])/, "MB"],
   [/bytes/, "bytes"],
 ]);
 

@@ -1,6 +1,7 @@
 // @ts-check
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
+import { noiseOf } from "./evidence.js";
 import { expectedShapes } from "./expected.js";
 import { placeOf } from "./resumes.js";
 import { MARGIN, fade } from "./traces.js";
@@ -54,6 +55,7 @@ export function layout(picture) {
       ticklen: 3,
       tickcolor: palette["line-strong"],
       nticks: 8,
+      dtick: axis === "step" && range && range[1] - range[0] < 8 ? 1 : undefined, // no half steps
       type: axis === "time" ? "date" : "linear",
       range: range ?? undefined,
       ...(axis === "time" ? { tickformatstops: CLOCK_STOPS } : { tickformat: stepFormat(range) }),
@@ -66,7 +68,7 @@ export function layout(picture) {
       nticks: 6,
       ...(log
         ? { dtick: y && y.high - y.low > 2.5 ? 1 : undefined, exponentformat: "e", minexponent: 3 }
-        : valueFormat(role)),
+        : valueFormat(role, y)),
     },
     yaxis2: { range: [0, 1], overlaying: "y", visible: false, fixedrange: true },
     shapes: [
@@ -91,9 +93,10 @@ function stepFormat(range) {
   return span > 0 && Math.max(Math.abs(range?.[1] ?? 0)) >= 20000 && span >= 5000 ? "~s" : ",d";
 }
 
-/** @param {string} role */
-function valueFormat(role) {
-  if (role === "throughput" || role === "memory") return { tickformat: "~s" };
+/** @param {string} role @param {{ high: number } | null} y */
+function valueFormat(role, y) {
+  const large = y === null || y.high >= 1000; // below, suffixes would be those of small numbers: 400m
+  if (large && (role === "throughput" || role === "memory")) return { tickformat: "~s" };
   if (role === "learning_rate") return { exponentformat: "e", minexponent: 2 };
   return { exponentformat: "SI", minexponent: 4 };
 }
@@ -131,7 +134,7 @@ function quietShape(picture, incident) {
 function evidenceShapes(picture) {
   const { selected, palette, log } = picture;
   if (!selected || !picture.incidents.some((one) => one.id === selected.id)) return [];
-  const { baseline, noise } = selected.evidence ?? {};
+  const { baseline } = selected.evidence ?? {};
   if (typeof baseline !== "number" || (log && baseline <= 0)) return [];
   const [from, to] = extentOf(picture, selected);
   const length = Math.max(to - from, 0.08 * ((picture.range?.[1] ?? to) - (picture.range?.[0] ?? from)));
@@ -145,7 +148,8 @@ function evidenceShapes(picture) {
       line: { color: palette.ink, width: 1.2, dash: "dash" },
     },
   ];
-  if (typeof noise === "number" && noise > 0 && (!log || baseline - noise > 0)) {
+  const noise = noiseOf(selected);
+  if (noise !== null && noise > 0 && (!log || baseline - noise > 0)) {
     shapes.push(
       /** @type {any} */ ({
         ...span,

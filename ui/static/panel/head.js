@@ -60,7 +60,8 @@ const tool = (properties, child) => h("button", { type: "button", class: "tool",
 function subtitle({ title, role, series }, smoothing) {
   const [first] = series;
   const alone = series.length === 1;
-  const name = alone && first.metric.toLowerCase() !== title.toLowerCase() ? seriesName(first) : "";
+  const named = title.toLowerCase().endsWith(first?.metric.toLowerCase());
+  const name = alone && (!named || Object.keys(first.labels ?? {}).length) ? seriesName(first) : "";
   const measure = alone ? "" : unit(role, first?.metric ?? "");
   const smoothed = smoothing > 0 ? `smoothed ${smoothing.toFixed(2)} (EMA)` : "";
   return [name || measure, smoothed].filter(Boolean).join(" · ");
