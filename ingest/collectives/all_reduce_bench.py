@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.collectives.naming import BYTES, labels_beside, size_of
+from holter.ingest.collectives.naming import BYTES, is_step, labels_beside, size_of
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.prefixes import clean
 from holter.ingest.rows import Row, batch_of
@@ -17,13 +17,14 @@ _TELL = re.compile(
     rb"\| +payload +\| +(?:bus|alg)bw +\||bandwidth of all_reduce |algo throughput: [\d.]+ (?:bps|Gbps)"
 )
 _HEADER = re.compile(r"\|(?: +payload +\|)?(?: +(?:bus|alg)bw +\|)+")
-_CELLS = re.compile(r"\|(?:\s*[\d.]+\s*(?:[KMGTPE]?iB|B|GBps)\s*\|)+")
-_SPEED = re.compile(r"([\d.]+)\s*GBps")
-_ANNOUNCED = re.compile(r"bandwidth of all_reduce (?:with a ([\d.]+)GB payload|over (\d+) ranks)")
-_RANKS = re.compile(r"(\d+) ranks")
-_AVERAGE = re.compile(r"\b(algbw|busbw): ([\d.]+) GBps")
+_CELLS = re.compile(r"\|(?:\s*\d{1,18}(?:\.\d{1,18})?\s*(?:[KMGTPE]?iB|B|GBps)\s*\|)+")
+_NUMBER = r"(\d{1,18}(?:\.\d{1,18})?)"
+_SPEED = re.compile(_NUMBER + r"\s*GBps")
+_ANNOUNCED = re.compile(rf"bandwidth of all_reduce (?:with a {_NUMBER}GB payload|over \d)")
+_RANKS = re.compile(r"(\d{1,9}) ranks")
+_AVERAGE = re.compile(rf"\b(algbw|busbw): {_NUMBER} GBps")
 _PRINTER = re.compile(r"(\S{1,100}):")
-_OWN = re.compile(r"(duration|algo throughput|busbw): ([\d.]+)\s+(sec|bps|Gbps)\b")
+_OWN = re.compile(rf"(duration|algo throughput|busbw): {_NUMBER}\s+(sec|bps|Gbps)\b")
 _NONE = float("nan")
 _MOST_PRINTERS = 65_536
 
@@ -78,7 +79,8 @@ class AllReduceBenchReader:
         if "|" in line:
             return self._in_table(line.strip())
         if (announced := _ANNOUNCED.search(line)) is not None:
-            self._payload = int(float(announced[1]) * 1e9) if announced[1] else None
+            payload = int(float(announced[1]) * 1e9) if announced[1] else None
+            self._payload = payload if is_step(payload) else None
             ranks = _RANKS.search(line)
             self._ranks = ranks[1] if ranks else ""
             return None
@@ -103,7 +105,11 @@ class AllReduceBenchReader:
         if "payload" not in cells:  # a payload's stability: a row a trial
             return Row(self._row, _NONE, values, self._labels("trials"))
         payload = size_of(cells["payload"])
-        return None if payload is None else Row(payload, _NONE, values, self._labels(BYTES))
+        return (
+            None
+            if payload is None or not is_step(payload)
+            else Row(payload, _NONE, values, self._labels(BYTES))
+        )
 
     def _trial(self, line: str) -> Row | None:
         """What one rank says of its own trial; a payload's size is not always printed there."""
