@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,12 +54,6 @@ def host_of(run: RunData, rank: str) -> str | None:
 def rank_of(key: SeriesKey) -> str | None:
     """The rank a series belongs to, None if it speaks for the whole run."""
     return next((value for name, value in key.labels if name == "rank"), None)
-
-
-def by_rank(run: RunData, role: Role) -> Iterator[Ranks]:
-    """Every metric of this role that at least three ranks log, with what all of them logged."""
-    for series in series_by_rank(run, role):
-        yield table_of(series)
 
 
 def series_by_rank(run: RunData, role: Role) -> list[list[Series]]:
