@@ -8,28 +8,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.figures import figure
-from holter.detectors.places import spans_of
+from holter.detectors.health.growth import FIRST, Growth, Growths
+from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.places import span_of, spans_of
 from holter.metrics import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
-_BLOCKS = 24
-"""Blocks looked at together. The least of a block is what stays when caches and buffers are emptied."""
-_RISING = 21
-"""Of their 23 differences so many rise: once in 30,000 where memory goes up and down by chance."""
-_FIRST = 8
 _SHARE = 0.02
-_STEPS, _SECONDS = 2000, 1800.0
-"""Growth over less is a warm-up, of caches, pools and workers, until it has gone on."""
-_STEADY, _ONE_OFF, _TAKEN_BACK = 0.8, 0.34, 0.15
-"""The second half grows by this share of the first or more: what slows down comes to an end. No single
-difference is more than that share of the whole growth, and no more than that is taken back on the way."""
-_ANEW = 0.5
-"""Share of the growth that lies above everything before: a cache that fills again is no leak."""
-_STOPPED = 0.25
 _NEAR_LIMIT, _SOON = 0.9, 7200.0
 _Evidence = dict[str, float | int | str | None]
 _FREE = re.compile(r"free|available", re.IGNORECASE)
@@ -46,27 +34,45 @@ _UNITS = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Use:
-    """One attempt's points of a series, as memory in use [n] in `unit`; `limit`: what there is, if known."""
+    """A series of memory, as memory in use in `unit` by a `factor`; `limit`: what there is, if known."""
 
     series: Series
-    attempt: int
-    step: IntArray
-    time: FloatArray
-    used: FloatArray
+    factor: float
     unit: str
     limit: float | None
-    over: bool
+
+    def used(self, rows: IntArray | slice) -> FloatArray:
+        """What is in use at some rows."""
+        used: FloatArray = np.clip(self.series.value[rows], -1e30, 1e30) * self.factor
+        return used
+
+    def last(self, attempt: int) -> int:
+        """The last row of an attempt that says something."""
+        row = span_of(self.series, attempt).after - 1
+        while not np.isfinite(self.series.value[row]):
+            row -= 1
+        return row
+
+    def least_from(self, row: int) -> float:
+        """The least of a few points from a row on."""
+        value, size = self.series.value, FIRST
+        while (good := np.flatnonzero(np.isfinite(value[row : row + size]))[:FIRST]).size < FIRST:
+            size *= 2
+        return float(self.used(row + good).min())
+
+    def least_upto(self, row: int) -> float:
+        """The least of a few points up to a row."""
+        value, size = self.series.value, FIRST
+        while (good := np.flatnonzero(np.isfinite(value[row + 1 - size : row + 1]))[-FIRST:]).size < FIRST:
+            size = min(2 * size, row + 1)
+        return float(self.used(row + 1 - size + good).min())
+
+    def is_over(self, attempt: int) -> bool:
+        """Whether another attempt has begun."""
+        return bool(self.series.attempt[-1] != attempt)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Growth:
-    """Steady growth; `start`, `seen`, `end`, `known` index points: `end` and where it was known to have
-    ended are None while it lasts."""
-
-    start: int
-    seen: int
-    end: int | None = None
-    known: int | None = None
+_Found = tuple[_Use, Growth]
 
 
 @dataclass(frozen=True)
@@ -77,16 +83,18 @@ class MemoryLeak:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.MEMORY_LEAK})
     tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per leak, for the GPUs and for the host, named by the series that showed it first."""
-        found: list[tuple[_Use, _Growth]] = []
+        memory = memory or Memory()
+        found: list[_Found] = []
         for use in _uses(run):
-            sensitivity = self.tuning.of(use.series.key.metric).sensitivity
-            found += [(use, growth) for growth in _growths(use, _SHARE / sensitivity)]
-        found.sort(key=lambda one: (one[0].attempt, one[0].step[one[1].seen], one[0].series.key))
-        groups: dict[tuple[int, bool], list[list[tuple[_Use, _Growth]]]] = {}
+            share = _SHARE / self.tuning.of(use.series.key.metric).sensitivity
+            trail = memory.trail((self.name, use.series.key), [use.series])
+            found += [(use, growth) for growth in _growths(use, share, trail)]
+        found.sort(key=lambda one: (one[1].attempt, one[0].series.step[one[1].seen], one[0].series.key))
+        groups: dict[tuple[int, bool], list[list[_Found]]] = {}
         for use, growth in found:
-            same = groups.setdefault((use.attempt, bool(_HOST.search(use.series.key.metric))), [])
+            same = groups.setdefault((growth.attempt, bool(_HOST.search(use.series.key.metric))), [])
             last = same[-1] if same else None
             if last is not None and _overlaps(last[0], (use, growth)):
                 last.append((use, growth))
@@ -94,47 +102,59 @@ class MemoryLeak:
                 same.append([(use, growth)])
         for same in groups.values():
             for leak in same:
-                yield _finding(*leak[0], len({id(use.series) for use, _ in leak}))
+                yield _finding(*leak[0], len({use.series.key for use, _ in leak}))
 
 
-def _overlaps(earlier: tuple[_Use, _Growth], later: tuple[_Use, _Growth]) -> bool:
+def _growths(use: _Use, share: float, trail: Trail[Growths]) -> tuple[Growth, ...]:
+    """Every growth in a series, looked for from where the last look ended."""
+    series = use.series
+    mark = trail.newest([series])
+    growths, done = (mark.state.copy(), mark.rows[0]) if mark else (Growths(share), 0)
+    for span in spans_of(series, done):
+        row = span.first + np.flatnonzero(np.isfinite(series.value[span.rows]))
+        taken = growths.look(span.attempt, series, row, use.used(row))
+        done = int(row[taken - 1]) + 1 if taken else span.first
+    trail.keep(Mark(growths.copy(), (done,)))
+    return growths.found
+
+
+def _overlaps(earlier: _Found, later: _Found) -> bool:
     """Whether the later one had begun when the earlier one was spoken, or the earlier one still went on."""
     use, growth = earlier
-    begun, seen = later[0].step[later[1].start], later[0].step[later[1].seen]
-    lasting = growth.known is None or bool(use.step[growth.known] > seen)
-    return lasting or bool(begun <= use.step[growth.seen])
+    step, (begun, seen) = use.series.step, later[0].series.step[[later[1].start, later[1].seen]].tolist()
+    lasting = growth.known is None or bool(step[growth.known] > seen)
+    return lasting or bool(begun <= step[growth.seen])
 
 
 def _uses(run: RunData) -> Iterator[_Use]:
-    """Every attempt of every series of memory that is in use, or free."""
+    """Every series of memory that is in use, or free."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.MEMORY]
     limits = {key for key in keys if _LIMIT.search(key.metric) and not _FREE.search(key.metric)}
     for key in keys:
-        if key in limits:
-            continue
-        series = run.series[key]
-        factor, unit = _unit(key.metric, series.value)
-        sign = -1.0 if _FREE.search(key.metric) else 1.0
-        for span in spans_of(series):
-            good = np.isfinite(series.value[span.rows])
-            yield _Use(
-                series=series,
-                attempt=span.attempt,
-                step=series.step[span.rows][good],
-                time=series.time[span.rows][good],
-                used=np.clip(series.value[span.rows][good], -1e30, 1e30) * factor * sign,
-                unit=unit,
-                limit=0.0 if sign < 0 else _limit(run, series, limits, unit),
-                over=span.after < len(series),
-            )
+        if key not in limits:
+            series, is_free = run.series[key], bool(_FREE.search(key.metric))
+            factor, unit = _unit(series)
+            limit = 0.0 if is_free else _limit(run, series, limits, unit)
+            yield _Use(series=series, factor=-factor if is_free else factor, unit=unit, limit=limit)
 
 
-def _unit(metric: str, value: FloatArray) -> tuple[float, str]:
+def _unit(series: Series) -> tuple[float, str]:
     for pattern, factor, unit in _UNITS:
-        if pattern.search(metric):
+        if pattern.search(series.key.metric):
             return factor, unit
-    finite = value[np.isfinite(value)][:1]
-    return (1e-9, "GB") if len(finite) and abs(finite[0]) > 1e7 else (1.0, "")
+    known = _first_known(series)
+    return (1e-9, "GB") if known is not None and abs(known) > 1e7 else (1.0, "")
+
+
+def _first_known(series: Series) -> float | None:
+    """The first finite value, None where there is none."""
+    first, size = 0, 64
+    while first < len(series):
+        good = np.flatnonzero(np.isfinite(series.value[first : first + size]))
+        if len(good):
+            return float(series.value[first + good[0]])
+        first, size = first + size, 2 * size
+    return None
 
 
 def _limit(run: RunData, series: Series, limits: set[SeriesKey], unit: str) -> float | None:
@@ -144,103 +164,19 @@ def _limit(run: RunData, series: Series, limits: set[SeriesKey], unit: str) -> f
     host = bool(_HOST.search(series.key.metric))
     for key in sorted(limits):
         if key.labels == series.key.labels and bool(_HOST.search(key.metric)) == host:
-            factor, other = _unit(key.metric, run.series[key].value)
-            known = run.series[key].value[np.isfinite(run.series[key].value)]
-            if other == unit and len(known):
-                return float(known[0]) * factor
+            (factor, other), known = _unit(run.series[key]), _first_known(run.series[key])
+            if other == unit and known is not None:
+                return known * factor
     return None
 
 
-def _growths(use: _Use, share: float) -> Iterator[_Growth]:
-    """Every steady growth of an attempt, in order."""
-    since, known = 0, 0
-    leasts = _leasts(use.used)
-    while True:
-        found = [_first(use, (since, known), length, least, share) for length, least in leasts]
-        growth = min((one for one in found if one), key=lambda one: (one.seen, one.start), default=None)
-        if growth is None:
-            return
-        yield growth
-        if growth.end is None or growth.known is None:
-            return
-        since, known = growth.end, growth.known
-
-
-def _leasts(used: FloatArray) -> list[tuple[int, FloatArray]]:
-    """The least of each block [blocks], of eight points, and of twice as many again and again, with how many
-    points they are, while there are enough blocks."""
-    least = used[: len(used) // _FIRST * _FIRST].reshape(-1, _FIRST).min(axis=1)
-    leasts = []
-    length = _FIRST
-    while len(least) >= _BLOCKS:
-        leasts.append((length, least))
-        even = least[: len(least) // 2 * 2]
-        least, length = np.minimum(even[::2], even[1::2]), 2 * length
-    return leasts
-
-
-def _first(use: _Use, after: tuple[int, int], length: int, least: FloatArray, share: float) -> _Growth | None:
-    """The first steady growth in blocks of one length that begins after a point and is seen after another."""
-    rises = np.concatenate(([0], np.cumsum(np.diff(least) > 0)))
-    width = _BLOCKS - 1
-    windows = np.flatnonzero(rises[width:] - rises[:-width] >= _RISING)
-    for window in windows[windows * length >= after[0]].tolist():
-        inside, earlier = least[window : window + _BLOCKS], least[:window]
-        if inside[-1] - earlier.max(initial=-np.inf) < _ANEW * (inside[-1] - inside[0]):
-            continue  # it has been there before, and came back
-        start, seen = window * length, (window + _BLOCKS) * length - 1
-        if seen > after[1] and _long_enough(use, start, seen) and _is_steady(inside, share):
-            ended = _over(least[window:])
-            if ended is None:
-                return _Growth(start=start, seen=seen)
-            end, known = ((window + block) * length for block in ended)
-            return _Growth(start=start, seen=seen, end=end, known=known + length - 1)
-    return None
-
-
-def _long_enough(use: _Use, start: int, seen: int) -> bool:
-    seconds = float(use.time[seen] - use.time[start])
-    return bool(use.step[seen] - use.step[start] >= _STEPS) and not seconds < _SECONDS
-
-
-def _is_steady(least: FloatArray, share: float) -> bool:
-    total = float(least[-1] - least[0])
-    # of free memory the level is what is left; a share of it is as good
-    if total <= share * abs(float(np.median(least))):
-        return False
-    half = _BLOCKS // 2
-    along = np.arange(half) - (half - 1) / 2
-    first, last = float(along @ least[:half]), float(along @ least[half:])
-    taken_back = float(np.max(np.maximum.accumulate(least) - least))
-    one_off = float(np.diff(least).max())
-    return bool(last >= _STEADY * first and one_off <= _ONE_OFF * total and taken_back <= _TAKEN_BACK * total)
-
-
-def _over(least: FloatArray) -> tuple[int, int] | None:
-    """The block, counted from the growth's first, from which it has hardly grown any more or was given back,
-    and the block that told."""
-    reached = float(np.median(least[:_BLOCKS])) * 2 - float(least[0])
-    given_back = np.flatnonzero(least[_BLOCKS:] < 0.5 * (least[0] + reached))
-    ends = [(_BLOCKS + int(given_back[0]),) * 2] if len(given_back) else []
-    begin, slope = _BLOCKS - 1, (reached - float(least[0])) / (_BLOCKS - 1)
-    if len(least) >= begin + _BLOCKS:
-        later = sliding_window_view(least[begin:], _BLOCKS)
-        slow = np.flatnonzero(later[:, -1] - later[:, 0] < _STOPPED * slope * (_BLOCKS - 1))
-        if len(slow):
-            inside, first = later[slow[0]], begin + int(slow[0])
-            rest = int(np.argmax(inside >= np.median(inside[_BLOCKS // 2 :]) - slope / 2))
-            ends.append((first + rest, first + _BLOCKS - 1))
-    return min(ends, key=lambda one: one[1], default=None)
-
-
-def _finding(use: _Use, growth: _Growth, series: int) -> Finding:
-    last = len(use.used) - 1 if growth.end is None else growth.end
-    start, step = growth.start, use.step
+def _finding(use: _Use, growth: Growth, series: int) -> Finding:
+    last = use.last(growth.attempt) if growth.end is None else growth.end
+    start, step, time = growth.start, use.series.step, use.series.time
     steps = max(int(step[last] - step[start]), 1)
-    begun = float(use.used[start : start + _FIRST].min())
-    now = float(use.used[max(last - _FIRST + 1, 0) : last + 1].min())
+    begun, now = use.least_from(start), use.least_upto(last)
     grown = now - begun
-    hours = float(use.time[last] - use.time[start]) / 3600
+    hours = float(time[last] - time[start]) / 3600
     evidence: _Evidence = {
         "baseline": abs(begun),
         "now": abs(now),
@@ -254,12 +190,12 @@ def _finding(use: _Use, growth: _Growth, series: int) -> Finding:
     if use.limit is not None and grown > 0:
         left = (use.limit - now) / grown * steps
         evidence |= {"limit": use.limit, "limit_reached_at_step": int(step[last] + max(left, 0.0))}
-    ended = growth.end is not None or use.over
+    ended = growth.end is not None or use.is_over(growth.attempt)
     return Finding(
         kind=Kind.MEMORY_LEAK,
         metric=use.series.key.metric,
         labels=use.series.key.labels,
-        attempt=use.attempt,
+        attempt=growth.attempt,
         start_step=int(step[start]),
         peak_step=int(step[last]),
         end_step=int(step[last]) if ended else None,

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import Resuming
+from holter.detectors.health.leak import MemoryLeak
 from holter.detectors.loss.drop import SuddenDrop
 from holter.detectors.memory import Memory
+from holter.detectors.mixture.shift import MixtureShift
 from holter.detectors.numerics.hidden import HiddenNonfinite
+from holter.detectors.numerics.scale import LossScaleCollapse
 from holter.types import RunData
 from tests.detectors.curves import run, series, until
 
@@ -39,9 +42,61 @@ def masked(rng: np.random.Generator, n: int) -> RunData:
     return run(*both)
 
 
-@pytest.mark.parametrize(
-    ("detector", "life"), [(SuddenDrop(), learning), (HiddenNonfinite(), masked)], ids=["drop", "hidden"]
+def leaking(rng: np.random.Generator, n: int) -> RunData:
+    """Memory, of a GPU and a host, that grows for a while, faster or slower, and is given back, with NaN."""
+    both = []
+    for name, level in (("gpu_memory_allocated", 4e10), ("host_memory_available_gb", 500.0)):
+        slopes = rng.choice([0.0, 0.0, 2e-5, 1e-4, -1e-2], n // 500 + 1)
+        grown = np.maximum.accumulate(np.cumsum(np.repeat(np.maximum(slopes, 0), 500))[:n])
+        freed = np.maximum.accumulate(np.where(np.repeat(slopes < 0, 500)[:n], grown, 0))
+        value = level * (1 + grown - freed + rng.normal(0, 1e-3, n))
+        value[rng.random(n) < 0.01] = np.nan
+        where = {"step": 10 * np.arange(n), "attempt": (np.arange(n) > rng.integers(n // 2, n)).astype(int)}
+        both.append(series(name, value if "gpu" in name else 2 * level - value, **where))
+    return run(*both)
+
+
+def remixed(rng: np.random.Generator, n: int) -> RunData:
+    """Losses of three datasets, and of batches drawn from them at shares that change and come back."""
+    losses = np.array([1.6, 2.4, 3.6])[:, None] * np.exp(rng.normal(0, 0.02, (3, n)))
+    usual, other = rng.dirichlet(np.full(3, 3.0), 2)
+    shares = np.tile(usual, (n, 1))
+    for at in rng.integers(300, n, 5).tolist():
+        shares[at : at + int(rng.choice([60, 150, 400, 3000]))] = other
+    where = {"step": 5 * np.arange(n), "attempt": (np.arange(n) > rng.integers(n // 2, n)).astype(int)}
+    mixed = [series(f"mix/{name}", shares[:, k], **where) for k, name in enumerate("abc")]
+    return run(
+        series("loss", (shares.T * losses).sum(axis=0), **where),
+        *(series(f"loss/{name}", losses[k], **where) for k, name in enumerate("abc")),
+        *(mixed if rng.random() < 0.5 else ()),
+    )
+
+
+def overflowing(rng: np.random.Generator, n: int) -> RunData:
+    """A loss scale that is found, doubles now and then, and falls by one or many halvings."""
+    level, at = 20.0, np.zeros(n)
+    for row in range(n):
+        falls = rng.random() < (0.8 if row % 4000 < 12 or row % 2500 > 2490 else 5e-4)
+        level = max(level - 1, 0.0) if falls else min(level + (row % 600 == 0), 16.0 if row else 20.0)
+        at[row] = level
+    value = np.where(rng.random(n) < 0.01, np.nan, 2.0**at)
+    return run(series("loss_scale", value, attempt=(np.arange(n) > rng.integers(n // 2, n)).astype(int)))
+
+
+each = pytest.mark.parametrize(
+    ("detector", "life"),
+    [
+        (SuddenDrop(), learning),
+        (HiddenNonfinite(), masked),
+        (MemoryLeak(), leaking),
+        (MixtureShift(), remixed),
+        (LossScaleCollapse(), overflowing),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
 )
+
+
+@each
 def test_look_by_look_it_is_the_same(
     detector: Resuming, life: Callable[[np.random.Generator, int], RunData]
 ) -> None:
@@ -58,9 +113,7 @@ def test_look_by_look_it_is_the_same(
     assert heard > 6
 
 
-@pytest.mark.parametrize(
-    ("detector", "life"), [(SuddenDrop(), learning), (HiddenNonfinite(), masked)], ids=["drop", "hidden"]
-)
+@each
 def test_rows_that_come_late_are_seen(
     detector: Resuming, life: Callable[[np.random.Generator, int], RunData]
 ) -> None:

@@ -38,7 +38,8 @@ def many_things(seed: int) -> RunData:
     speed = speed_curve(rng, n)
     speed[int(rng.integers(0, n)) :] *= 0.85
     slow = [(int(rng.integers(6)), n // 60, n // 30, 1.3)]
-    memory = 4e10 + 1e7 * np.maximum(fault, 0)
+    leaking = np.clip(fault, 0, rng.choice([400, 1200, 1e9])) * (fault < rng.choice([1500, 1e9]))
+    memory = 4e10 + 1e7 * leaking + rng.normal(0, 3e7, n)
     scale = 2.0 ** np.maximum(16 - np.maximum(fault, 0) // 20, 0)
     times = clock(speed)["time"] + 3600.0 * (rng.random() < 0.5) * (fault > 0)
     where = {"attempt": attempt, "step": step, "time": times}
@@ -59,7 +60,7 @@ def many_things(seed: int) -> RunData:
         series("lr", 3e-4 * np.minimum(step / 100, 1), **where),
         series("tokens_per_s", speed, **where),
         series("loss_scale", scale, **where),
-        series("gpu_memory_allocated", memory, **where),
+        series("gpu_memory_allocated", memory, **(where | {"step": 10 * step})),
         series("mix/a", share, **where),
         series("mix/b", 1 - share, **where),
         *(series(name, value, **where) for name, value in parts.items()),
