@@ -34,6 +34,7 @@ from holter.server.expected import UnknownExpectedError
 from holter.server.incidents import UnknownIncidentError
 from holter.server.overview.runs import UnknownRunError
 from holter.server.parts import Parts
+from holter.server.store import CorruptDataError
 from holter.settings import Settings
 
 API = "/api/v1"
@@ -89,6 +90,7 @@ def application(parts: Parts) -> FastAPI:
     app.add_exception_handler(UnknownExpectedError, answers.on_unknown)
     for away in ingest.AWAY:
         app.add_exception_handler(away, answers.on_database_away)
+    app.add_exception_handler(CorruptDataError, answers.on_damage)
     app.add_exception_handler(Exception, answers.on_failure)
     app.add_middleware(ingest.Express, parts=parts)
     app.add_middleware(Door, access=parts.access)  # the last one added comes first

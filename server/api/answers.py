@@ -109,6 +109,12 @@ async def on_database_away(_: Request, error: Exception) -> Answer:
     return refused(503, f"{why}: try again later", {"Retry-After": AWAY_SECONDS})
 
 
+async def on_damage(_: Request, error: Exception) -> Answer:
+    """Stored bytes are not what was written: which, and what to do."""
+    _logger.error("damaged: %s", error)
+    return refused(500, f"damaged data: {error}; `holter db check` lists everything that is damaged")
+
+
 async def on_failure(_: Request, error: Exception) -> Answer:
     """A fault of ours; the server's log has all of it."""
     return refused(500, f"the server failed ({type(error).__name__}): its log says more")

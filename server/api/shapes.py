@@ -108,6 +108,7 @@ class Run(Shape):
     last_time: float | None
     last_step: int | None
     points: int
+    damaged: str | None
     series: int
     attempts: int
     health: Literal["ok", "info", "warning", "critical"]

@@ -16,6 +16,7 @@ from holter.timeline import Span
 from holter.types import SeriesKey
 
 STRIP_POINTS = 1000
+_NO_THROUGHPUT: Mapping[str, Sequence[Any]] = {"step": [], "relative": []}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -31,6 +32,7 @@ class Facts:
     latest: Mapping[str, Any]
     strip: Mapping[str, Any]
     drawn: int | None  # the run's last step when the strip's throughput was worked out
+    damaged: str | None = None  # which of its points cannot be read, and why
 
 
 def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) -> Facts:
@@ -56,6 +58,22 @@ def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) ->
         latest={role.value: _latest(newest.get(best[role])) if role in best else None for role in SPEAKING},
         strip={**reach, "throughput": throughput},
         drawn=drawn,
+    )
+
+
+def damaged(version: tuple[int, int], reason: str) -> Facts:
+    """What is known of a run whose points are damaged: that they are."""
+    return Facts(
+        version=version,
+        points=0,
+        series=0,
+        first_time=None,
+        last_time=None,
+        last_step=None,
+        latest=dict.fromkeys(role.value for role in SPEAKING),
+        strip={"first_step": None, "last_step": None, "attempts": [], "throughput": _NO_THROUGHPUT},
+        drawn=None,
+        damaged=reason,
     )
 
 
@@ -90,7 +108,7 @@ def _throughput(
 ) -> tuple[int | None, Mapping[str, Sequence[Any]]]:
     role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
     if role not in best:
-        return None, {"step": [], "relative": []}
+        return None, _NO_THROUGHPUT
     if before is not None and before.drawn is not None and _is_drawn(before.drawn, before.strip, reach):
         return before.drawn, before.strip["throughput"]
     drawn = store.chart(run_id, [best[role]], points=STRIP_POINTS)

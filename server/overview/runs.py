@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session
 
 from holter.server.analysis import Standing
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
-from holter.server.overview.facts import Facts, facts_of, spans_of, spent
+from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
 from holter.server.overview.goodput import lost_from
 from holter.server.overview.strip import charts
-from holter.server.store import SeriesGlance, SeriesSummary, Store
+from holter.server.store import CorruptDataError, SeriesGlance, SeriesSummary, Store
 from holter.server.store.intake import labels_text
 from holter.server.store.state import key_of
 from holter.tuning import Tuning
@@ -175,6 +175,7 @@ class Overview:
             "last_time": facts.last_time,
             "last_step": facts.last_step,
             "points": facts.points,
+            "damaged": facts.damaged,
             "series": facts.series,
             "attempts": len(facts.strip["attempts"]),
             "health": worst.severity if worst else "ok",
@@ -204,12 +205,16 @@ class Overview:
             held = {row.id: self._facts[row.id] for row in rows if row.id in self._facts}
         changed = [row.id for row in rows if row.id not in held or held[row.id].version != row.version]
         # a run that goes away meanwhile is as it was, or as one without points
-        found = self._store.glances(changed) if changed else {}
-        project = {row.id: row.project for row in rows}
-        fresh = {}
-        for number, glance in found.items():
-            known = replace(glance, series=list(self.told(project[number], glance.series)))
-            fresh[number] = facts_of(self._store, number, known, held.get(number))
+        projects = {row.id: row.project for row in rows}
+        try:
+            fresh = self._fresh(changed, projects, held) if changed else {}
+        except CorruptDataError:  # one damaged run must not hide the others
+            fresh = {}
+            for row in (row for row in rows if row.id in changed):
+                try:
+                    fresh |= self._fresh([row.id], projects, held)
+                except CorruptDataError as error:
+                    fresh[row.id] = damaged(row.version, str(error))
         with self._lock:
             self._facts |= fresh
             for row in rows:
@@ -218,6 +223,15 @@ class Overview:
             while len(self._facts) > REMEMBERED_RUNS:
                 self._facts.popitem(last=False)
         return held | fresh
+
+    def _fresh(
+        self, changed: Sequence[int], projects: Mapping[int, str], held: Mapping[int, Facts]
+    ) -> dict[int, Facts]:
+        fresh = {}
+        for number, glance in self._store.glances(changed).items():
+            known = replace(glance, series=list(self.told(projects[number], glance.series)))
+            fresh[number] = facts_of(self._store, number, known, held.get(number))
+        return fresh
 
 
 def _unreadable(session: Session, run_id: int) -> dict[str, Any]:

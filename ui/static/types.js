@@ -20,8 +20,8 @@
  *   opened_at: number }} Worst
  * @typedef {{ id: string, project: string, name: string, state: RunState, created_at: number,
  *   updated_at: number, first_time: number | null, last_time: number | null, last_step: number | null,
- *   points: number, series: number, attempts: number, health: "ok" | Severity, open_incidents: number,
- *   worst: Worst | null, latest: Record<string, Latest | null>, strip: Strip }} Run
+ *   points: number, damaged: string | null, series: number, attempts: number, health: "ok" | Severity,
+ *   open_incidents: number, worst: Worst | null, latest: Record<string, Latest | null>, strip: Strip }} Run
  * @typedef {{ metric: string, labels: Labels }} SeriesName
  * @typedef {{ title: string, role: string, series: SeriesName[], series_count?: number }} ChartPlan
  * @typedef {Run & { config: Record<string, unknown>, lost_steps: number, lost_seconds: number | null,
