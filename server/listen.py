@@ -7,6 +7,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -66,14 +67,21 @@ def listen(parts: Parts, listener: socket.socket, *, before: Callable[[], None] 
         parts.start()
         server = Server(parts)
         before()
-        # what is there now stays: to look through it for garbage would stop everything for 0.1 s at a time
-        gc.collect()
-        gc.freeze()
+        share_the_interpreter()
         server.run(sockets=[listener])
     finally:
         parts.close()
         for which, handler in earlier.items():
             signal.signal(which, handler)
+
+
+def share_the_interpreter() -> None:
+    """Keep what works for long from holding up what only writes or answers."""
+    # what is there now stays: to look through it for garbage would stop everything for 0.1 s at a time
+    gc.collect()
+    gc.freeze()
+    # a thread that comes back from the disk or a socket waits this long for one that computes
+    sys.setswitchinterval(0.0005)
 
 
 def set_up_logging(*, verbose: bool = False) -> None:

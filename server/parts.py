@@ -76,7 +76,7 @@ class Parts:
                 part.start()
                 undo.callback(part.close)
             self.store.on_commit(lambda commit: self.counts.points.inc(commit.points))
-            self.store.on_commit(tell_commits(self.live, self.overview))
+            self.store.on_commit(tell_commits(self.live))
             self.incidents.on_change(tell_incidents(self.live))
             self.incidents.on_change(self.outbox.wake)
             self._closing = undo.pop_all()

@@ -6,22 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from holter.server.live.listeners import Live, News
-from holter.server.overview.runs import Overview
 from holter.server.store import Commit
 
 
-def tell_commits(live: Live, overview: Overview) -> Callable[[Commit], None]:
+def tell_commits(live: Live) -> Callable[[Commit], None]:
     """A listener for the store: tells of new points, and of runs not seen before."""
-    public_ids: dict[int, str] = {}
+    seen: set[int] = set()
 
     def tell(commit: Commit) -> None:
-        if commit.run_id not in public_ids:
-            public_id = overview.public_id(commit.run_id)
-            if public_id is None:
-                return  # deleted as soon as it was written
-            public_ids[commit.run_id] = public_id
-            live.tell(run_news(public_id))
-        run = public_ids[commit.run_id]
+        run = commit.public_id
+        if commit.run_id not in seen:
+            seen.add(commit.run_id)
+            live.tell(run_news(run))
         data = {"run_id": run, "last_step": commit.last_step, "attempt": commit.attempt}
         live.tell(News("points", run, data))
 

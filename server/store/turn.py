@@ -150,6 +150,7 @@ class Turn:
         self.commits.append(
             Commit(
                 run_id=run.id,
+                public_id=run.public_id,
                 attempt=attempt,
                 last_step=int(piece.steps[-1]),
                 last_time=last_time,

@@ -41,6 +41,7 @@ class Commit:
     """
 
     run_id: int
+    public_id: str
     attempt: int
     last_step: int
     last_time: float | None
