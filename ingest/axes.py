@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 STEP_NAMES = (
@@ -30,6 +30,11 @@ def find_step(names: Sequence[str]) -> str | None:
     """The name that is the step's, as it is written; an `epoch` serves where there is nothing better."""
     plain = {name.strip().lower(): name for name in reversed(names)}
     return next((plain[name] for name in (*STEP_NAMES, "epoch") if name in plain), None)
+
+
+def is_long(names: Collection[str]) -> bool:
+    """Whether these are the columns of a table with a point a row, as `holter export` writes it."""
+    return "metric" in names and "value" in names
 
 
 def find_clock(names: Sequence[str]) -> str | None:

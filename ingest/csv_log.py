@@ -29,11 +29,13 @@ class CsvLog:
     name: ClassVar[str] = "csv"
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A name that ends in .csv or .tsv, and a header in which a step can be found."""
+        """A name that ends in .csv or .tsv, and a header of metrics in which a step can be found."""
         if path.suffix.lower() not in {".csv", ".tsv"}:
             return False
         line, end, _ = head.partition(b"\n")
-        return bool(end or len(head) >= HEAD) and axes.find_step(_split_header(line)[0]) is not None
+        names, _ = _split_header(line)
+        whole = bool(end) or len(head) >= HEAD
+        return whole and axes.find_step(names) is not None and not axes.is_long(names)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
         """A reader that goes on from `state`, or that follows up on a file written anew."""

@@ -97,7 +97,11 @@ def _unknown(suffix: str, head: bytes) -> str:
         return "no format is known for it"
     if suffix in {".csv", ".tsv"}:
         header = head.partition(b"\n")[0].decode("utf-8", "replace").strip()[:_SHOWN]
+        if axes.is_long(header.split(",")):
+            return "a table with a point a row: `holter import` takes it"
         return f"no column of its header is a step ({', '.join(axes.STEP_NAMES)}): {header}"
     if suffix in {".json", ".jsonl", ".ndjson"}:
-        return "no object a line with a key that is a step"
+        return (
+            "no object a line with a key that is a step (one with a point a line: `holter import` takes it)"
+        )
     return "no line names a step together with a loss"

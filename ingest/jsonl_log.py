@@ -38,15 +38,17 @@ class JsonLines:
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that ends in .jsonl or .ndjson, or a first line that is an object with a step."""
         suffix = path.suffix.lower()
-        if suffix in {".jsonl", ".ndjson"}:
-            return head.lstrip()[:1] in {b"{", b""}
-        if suffix not in {".json", ".log", ".txt", ""} or not head.startswith(b"{"):
+        named = suffix in {".jsonl", ".ndjson"}
+        if not (named or (suffix in {".json", ".log", ".txt", ""} and head.startswith(b"{"))):
             return False
         line, end, _ = head.partition(b"\n")
         try:
-            return bool(end) and axes.find_step([name for name, _ in _flat(_object(line))]) is not None
+            names = [name for name, _ in _flat(_object(line))] if end else []
         except ValueError:
-            return False
+            names = []
+        if named:
+            return head.lstrip()[:1] in {b"{", b""} and not axes.is_long(names)
+        return axes.find_step(names) is not None and not axes.is_long(names)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
         """A reader that goes on from `state`."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Engine
 
@@ -77,7 +77,7 @@ def _content(form: str, head: dict[str, Any], portions: Any, keys: Sequence[Seri
     if form in TABLES:
         # pyarrow is optional, and takes a quarter of a second to load
         tables = import_module("holter.server.exchange.tables")
-        content: Iterator[bytes] = getattr(tables, f"{form}_bytes")(head, portions, keys)
-        return content
+        content = {"parquet": tables.parquet_bytes, "arrow": tables.arrow_bytes}[form]
+        return cast(Iterator[bytes], content(head, portions, keys))
     written = {"csv": texts.csv_bytes, "jsonl": texts.jsonl_bytes, "json": texts.json_bytes}[form]
     return written(head, portions)

@@ -32,9 +32,18 @@ def test_a_file_that_is_not_read_tells_why(tmp_path: Path) -> None:
     assert why["prices.csv"].endswith("name,price")
     assert why["notes.txt"] == "no line names a step together with a loss"
     assert why["weights.pt"].startswith("passed over by its name")
-    assert why["state.json"] == "no object a line with a key that is a step"
+    assert why["state.json"].startswith("no object a line with a key that is a step")
     assert why["core"] == "no format is known for it"
     assert why["new.log"] == "empty so far"
+
+
+def test_what_holter_exported_is_left_to_import(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("metric,labels,attempt,step,time,value,superseded\nloss,,0,1,,2.5,0\n")
+    (tmp_path / "run.jsonl").write_text(
+        '{"metric": "loss", "labels": {}, "attempt": 0, "step": 1, "value": 2.5}\n'
+    )
+    for found in explain(tmp_path):
+        assert (found.format, "`holter import`" in found.why_not) == (None, True)
 
 
 def test_a_text_that_gives_way_to_a_log_is_told(tmp_path: Path) -> None:
