@@ -11,6 +11,7 @@ import argparse
 import pickle
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from statistics import median
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from holter.detectors import Memory, find, registry
 from holter.detectors.detector import look
-from holter.types import RunData, Series, SeriesKey
+from holter.types import FloatArray, RunData, Series, SeriesKey
 
 NEW = (1, 10, 100)
 LOOKS = 15
@@ -31,18 +32,21 @@ def main() -> None:
     longest = parser.parse_args().longest
     lengths = [n for n in (10_000, 100_000, 1_000_000) if n <= longest]
     header = "| points a series | full, s | " + " | ".join(f"{new} new, ms" for new in NEW)
-    print(f"## A run of five series, all detectors\n\n{header} | nothing new, ms | memory, KB |")
+    series = len(healthy(10).series)
+    print(f"## A run of {series} series, all detectors\n\n{header} | nothing new, ms | memory, KB |")
     print("|---" * (len(NEW) + 4) + "|")
     for n in lengths:
-        print(row_of(n), flush=True)
+        print(row_of(f"{n:,}", healthy, n), flush=True)
+    n = lengths[-1]
+    print(row_of(f"{n:,}, a loss of {n // 2:,} that is not back", diverged, n), flush=True)
     print("\n## By detector, at the longest\n\n| detector | full, s | 100 new, ms |\n|---|---|---|")
     for name, first, later in by_detector(lengths[-1]):
         print(f"| {name} | {first:.3f} | {1000 * later:.2f} |", flush=True)
 
 
-def row_of(n: int) -> str:
-    """What looks cost at a length."""
-    run, memory = healthy(n + LOOKS * sum(NEW)), Memory()
+def row_of(name: str, life: Callable[[int], RunData], n: int) -> str:
+    """What looks cost at a length of such a run."""
+    run, memory = life(n + LOOKS * sum(NEW)), Memory()
     first = seconds(lambda: find(upto(run, n), memory=memory))
     size, costs = n, []
     for new in NEW:
@@ -55,7 +59,7 @@ def row_of(n: int) -> str:
     find(part, memory=memory)
     again = median(seconds(lambda: find(part, memory=memory)) for _ in range(LOOKS))
     cells = " | ".join(f"{1000 * cost:.1f}" for cost in costs)
-    return f"| {n:,} | {first:.2f} | {cells} | {1000 * again:.1f} | {kilobytes(memory):,.0f} |"
+    return f"| {name} | {first:.2f} | {cells} | {1000 * again:.1f} | {kilobytes(memory):,.0f} |"
 
 
 def by_detector(n: int) -> Iterator[tuple[str, float, float]]:
@@ -86,26 +90,54 @@ def kilobytes(memory: Memory) -> float:
 
 
 def healthy(n: int) -> RunData:
-    """Loss, gradient norm, learning rate, speed and step time; two attempts, the later one rolls back."""
+    """What a run on eight GPUs logs that trains in fp16 on four datasets: two attempts, the later one rolls
+    back by a thousand steps at most."""
     rng = np.random.default_rng(0)
-    half, back = n // 2, 1000
+    half, back = n // 2, min(1000, n // 4)
     step = np.concatenate((np.arange(half), np.arange(half, n) - back))
     attempt = np.repeat([0, 1], (half, n - half))
     batch = rng.normal(0, 1, n)[step]
     speed = 1e5 * np.exp(rng.normal(0, 0.02, n))
-    values = {
-        "loss": (2 + 6 * (step + 20.0) ** -0.35) * np.exp(0.03 * batch),
-        "grad_norm": 0.5 * np.exp(0.1 * batch + rng.normal(0, 0.1, n)),
-        "lr": 3e-4 * np.minimum(step / 1000, 1.0) * (0.5 + 0.5 * np.cos(np.pi * step / (4 * n))),
-        "tokens_per_s": speed,
-        "step_time": 2e5 / speed,
+    curve = (2 + 6 * (step + 20.0) ** -0.35) * np.exp(0.03 * batch)
+    values: dict[SeriesKey, FloatArray] = {
+        SeriesKey("grad_norm"): 0.5 * np.exp(0.1 * batch + rng.normal(0, 0.1, n)),
+        SeriesKey("lr"): 3e-4 * np.minimum(step / 1000, 1.0) * (0.5 + 0.5 * np.cos(np.pi * step / (4 * n))),
+        SeriesKey("tokens_per_s"): speed,
+        SeriesKey("step_time"): 2e5 / speed,
+        SeriesKey("loss_scale"): 2.0 ** (16 - (step % 2000 > 1000)),
     }
+    values |= datasets(rng, curve)
+    for rank in range(8):
+        label = (("rank", str(rank)),)
+        values[SeriesKey("gpu_memory_allocated", label)] = 4e10 + rng.normal(0, 1e8, n)
+        values[SeriesKey("xid", label)] = np.zeros(n)
+        values[SeriesKey("coll_sn", label)] = 40.0 * step + rng.integers(0, 2, n)
     columns = {"attempt": attempt, "step": step, "time": 1.7e9 + np.cumsum(2e5 / speed)}
-    series = [
-        Series(key=SeriesKey(name), value=np.asarray(value, dtype=np.float64), **columns)
-        for name, value in values.items()
-    ]
-    return RunData(series={one.key: one for one in series})
+    return RunData(series={key: Series(key=key, value=value, **columns) for key, value in values.items()})
+
+
+def datasets(rng: np.random.Generator, curve: FloatArray) -> dict[SeriesKey, FloatArray]:
+    """The losses of four datasets, the total of batches drawn from them, and their shares."""
+    shares = (0.4, 0.3, 0.2, 0.1)
+    drawn = rng.multinomial(512, shares, len(curve)) / 512
+    values = {SeriesKey("loss"): np.zeros(len(curve))}
+    for number, share in enumerate(shares):
+        own = (0.7 + 0.2 * number) * curve * np.exp(rng.normal(0, 0.02, len(curve)))
+        values[SeriesKey("loss")] += drawn[:, number] * own
+        values[SeriesKey(f"loss/d{number}")] = own
+        values[SeriesKey(f"mix/d{number}")] = np.full(len(curve), share)
+    return values
+
+
+def diverged(n: int) -> RunData:
+    """The same, with losses that rise in the middle and do not come back."""
+    run = healthy(n)
+    risen = {
+        key: replace(one, value=one.value + 1.0 * (np.arange(n) > n // 2 + 5000))
+        for key, one in run.series.items()
+        if key.metric.startswith("loss") and key.metric != "loss_scale"
+    }
+    return RunData(series={**run.series, **risen})
 
 
 def upto(run: RunData, n: int) -> RunData:
