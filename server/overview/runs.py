@@ -142,11 +142,6 @@ class Overview:
         with Session(self._engine) as session:
             return sorted(key_of(metric, text) for metric, text in session.execute(query))
 
-    def public_id(self, run_id: int) -> str | None:
-        """The id that addresses show for a run of the store."""
-        with Session(self._engine) as session:
-            return session.scalar(select(Run.public_id).where(Run.id == run_id))
-
     def finish(self, public_id: str) -> int:
         """Note that a run has ended; points that come later open it again. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
