@@ -12,7 +12,7 @@ BYTES = "message bytes"
 SEQUENCE = "sequence number"
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)([KMGTPE]?i?B)")
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)((?:[KMGTPE]i?)?B)")
 
 
 def labels_beside(steps: str, **labels: object) -> Labels:

@@ -109,7 +109,7 @@ class NcclTestsReader:
         names = self._columns
         if names[-1] == "timestamp":
             cells[-2:] = [" ".join(cells[-2:])]
-        if len(cells) < len(names) and "redop" in names and number(cells[names.index("redop")]) is not None:
+        if len(cells) == len(names) - 1 and "redop" in names:
             cells.insert(names.index("redop"), "")  # printed blank where there is no operation
         size = int(cells[0]) if len(cells[0]) < 20 else -1
         if len(cells) != len(names) or not is_step(size):

@@ -18,6 +18,7 @@ from holter.types import Batch, Unreadable
 _FURTHEST = 64 * 1024 * 1024
 """Bytes in which training must have spoken."""
 _KEPT = 4096
+_LINE = re.compile(rb"[^\r\n]*[\r\n]|[^\r\n]+")
 
 SPEECH = Dialect(
     name="nccl",
@@ -90,24 +91,24 @@ class NcclReader:
                 yield batch_of(rows)
 
     def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
-        """The line in which a dialect has been heard often enough, and that dialect."""
+        """Where the line begins in which a dialect has been heard often enough, and that dialect."""
         if offset > _FURTHEST:
             return None
-        text, known = self._before + block, len(self._before)
-        turns = [found for one in self._dialects if (found := self._hear(one, text, known)) is not None]
-        last = text.rfind(b"\n", 0, len(text) - 1) + 1
-        self._before = text[last:][-_KEPT:]
-        if not turns:
-            return None
-        end, place = min(turns)
-        return max(text.rfind(b"\n", 0, end) + 1 - known, 0), self._dialects[place]
-
-    def _hear(self, dialect: Dialect, text: bytes, known: int) -> tuple[int, int] | None:
-        """Where a dialect is heard often enough, with its place among the dialects."""
-        for found in dialect.tell.finditer(text):
-            if found.end() <= known:
-                continue
-            self._heard[dialect.name] = self._heard.get(dialect.name, 0) + 1
-            if self._heard[dialect.name] >= dialect.times:
-                return found.end(), self._dialects.index(dialect)
+        text = self._before + block
+        heard = [one for one in self._dialects if one.tell.search(text) is not None]
+        for line in _LINE.finditer(block) if heard else ():
+            for dialect in heard:
+                if self._hears(dialect, self._before + line[0]):
+                    return line.start(), dialect
+            self._before = (self._before[-1:] + line[0])[-_KEPT:]
+        if not heard:
+            begin = max(text.rfind(b"\n", 0, -1), text.rfind(b"\r", 0, -1), 0)
+            self._before = text[begin:][-_KEPT:]
         return None
+
+    def _hears(self, dialect: Dialect, text: bytes) -> bool:
+        """Whether a line, behind the one before it, is that in which a dialect is heard often enough."""
+        for found in dialect.tell.finditer(text):
+            if found.end() > len(self._before):
+                self._heard[dialect.name] = self._heard.get(dialect.name, 0) + 1
+        return self._heard.get(dialect.name, 0) >= dialect.times

@@ -124,7 +124,9 @@ class _Plan:
             shown = single(points if len(bad) == 0 else Points._make(column[finite] for column in points))
             parts = [part for part in (shown, coarse.get(attempt)) if part is not None and len(part.step)]
             curves[attempt] = _in_order(parts) if parts else shown
-        segments = self._segments({attempt: curve for attempt, curve in curves.items() if len(curve.step)})
+        spans = self._spans if key.own_steps is None else ()
+        shown_curves = {attempt: curve for attempt, curve in curves.items() if len(curve.step)}
+        segments = self._segments(shown_curves, spans)
         return ChartSeries(
             key=key,
             count=count,
@@ -142,7 +144,7 @@ class _Plan:
             pieces.append(self._log[attempt])
         return join(pieces) if pieces else _NO_POINTS
 
-    def _segments(self, curves: Mapping[int, Buckets]) -> list[Segment]:
+    def _segments(self, curves: Mapping[int, Buckets], spans: Sequence[Span]) -> list[Segment]:
         if not curves:
             return []
         reduce = bool(self.coarse) or sum(len(curve.step) for curve in curves.values()) > self._limit
@@ -151,7 +153,7 @@ class _Plan:
         bins = edges(first, last, self._bins) if reduce else None
         segments = []
         for attempt, curve in curves.items():
-            ghost = _ghost(attempt, curve.step, self._spans)
+            ghost = _ghost(attempt, curve.step, spans)
             bounds = [0, *(np.flatnonzero(ghost[1:] != ghost[:-1]) + 1).tolist(), len(ghost)]
             for start, stop in pairwise(bounds):
                 piece = Buckets._make(column[start:stop] for column in curve)

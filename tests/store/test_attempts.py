@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,35 @@ def test_sparse_series_with_their_own_step_axis_do_not_open_attempts() -> None:
     attempts.split("w", rows(range(100, 200), np.arange(100.0).tolist()))
     for epoch, time in ((1, 101.0), (0, 102.0)):
         assert split(attempts, "w", rows([epoch], [time], metrics=["eval"])) == [(0, [epoch])]
+
+
+def beside(steps: Sequence[int], times: Sequence[float] | None = None, **labels: str) -> Batch:
+    one = rows(steps, times)
+    key = SeriesKey("collective_time", tuple(sorted({**labels, "steps": "sequence number"}.items())))
+    return replace(one, columns=(replace(one.columns[0], key=key),))
+
+
+@pytest.mark.parametrize("clock", [True, False])
+def test_series_with_steps_of_their_own_open_no_attempt_and_follow_those_there_are(clock: bool) -> None:
+    attempts = Attempts()
+
+    def times(begin: float, count: int) -> list[float] | None:
+        return [begin + at for at in range(count)] if clock else None
+
+    assert split(attempts, "log", rows(range(100), times(0, 100))) == [(0, list(range(100)))]
+    again = [*range(5000, 5050), *range(50)]
+    assert split(attempts, "profile", beside(again, times(0, 100), rank="0")) == [(0, again)]
+    assert split(attempts, "other", beside([7, 3], times(50, 2), rank="0")) == [(0, [7, 3])]
+    assert split(attempts, "log", rows(range(50, 90), times(1000, 40))) == [(1, list(range(50, 90)))]
+    if clock:
+        assert split(attempts, "profile", beside([1, 2], times(1010, 2), rank="0")) == [(1, [1, 2])]
+
+
+def test_a_new_writer_is_settled_by_its_first_rows_of_training_however_many_others_it_logs_before() -> None:
+    attempts = Attempts()
+    attempts.split("1.out", rows(range(300)))
+    attempts.split("2.out", beside(range(5000), rank="0"))
+    assert split(attempts, "2.out", rows(range(200, 400))) == [(1, list(range(200, 400)))]
 
 
 def test_the_logs_own_word_decides() -> None:

@@ -148,6 +148,31 @@ def test_epochs_as_steps_do_not_move_the_place_where_an_attempt_began(store: Sto
     assert [(one.first_step, one.last_step) for one in store.attempts(run)] == [(0, 99), (50, 59)]
 
 
+def test_steps_of_their_own_say_neither_how_far_an_attempt_is_nor_what_a_rollback_discarded(
+    store: Store, engine: Engine
+) -> None:
+    calls = SeriesKey("collective_time", labels_of({"steps": "sequence number"}))
+    run = store.accept(delivery(range(50), np.zeros(50), batch_id="a")).run_id
+    many = range(9000, 9500)
+    store.accept(delivery(many, {calls: np.zeros(500)}, batch_id="b", times=np.arange(500.0), writer="x"))
+    store.accept(delivery(range(20, 40), np.zeros(20), batch_id="c", times=np.arange(20) + 2000.0))
+    assert [(one.first_step, one.last_step) for one in store.attempts(run)] == [(0, 49), (20, 39)]
+    (drawn,) = store.chart(run, [calls], points=1000)
+    assert [segment.ghost for segment in drawn.segments] == [False]
+    store.close()
+    again = Store(engine)
+    again.start()
+    again.accept(delivery([40], [0.0], batch_id="d", times=[2030.0]))
+    assert [(one.first_step, one.last_step) for one in again.attempts(run)] == [(0, 49), (20, 40)]
+    again.close()
+
+
+def test_a_run_of_nothing_else_is_as_far_as_those_are(store: Store) -> None:
+    calls = SeriesKey("collective_time", labels_of({"steps": "sequence number"}))
+    run = store.accept(delivery([3, 9], {calls: [1.0, 2.0]}, batch_id="a")).run_id
+    assert [(one.first_step, one.last_step) for one in store.attempts(run)] == [(3, 9)]
+
+
 def test_sparse_columns_labels_and_ranges(store: Store) -> None:
     rank = SeriesKey("step_time", labels_of({"rank": 3, "host": 'a"b,é'}))
     batch = Batch(
