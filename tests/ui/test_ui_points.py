@@ -80,3 +80,18 @@ def test_the_page_asks_for_the_binary_form_and_draws_its_points(
     answer = server.ask(f"/runs/{runs.steady}/data?metric=loss&from=600&to=1000")
     whole = answer["series"][0]["segments"][0]
     assert curve == (whole["step"], whole["value"])
+
+
+def test_a_chart_says_how_many_points_retention_took_out_of_what_it_shows(modules: Page) -> None:
+    head = """async (thinned) => {
+      const { createHead } = await import('/panel/head.js');
+      const plan = { title: 'Loss', role: 'loss', series: [{ metric: 'loss', labels: {} }] };
+      const { element, show } = createHead(plan, document.createElement('i'), { onMode() {} });
+      show({ smoothing: 0, log: false, wide: false, whole: false, y: null, thinned });
+      const badge = element.querySelector('.panel-thinned');
+      return badge.hidden ? null : [badge.textContent, badge.title];
+    }"""
+    assert modules.evaluate(head, 0) is None
+    word, why = modules.evaluate(head, 51_792)
+    assert word == "thinned"
+    assert "taken 51,792 points out of this stretch" in why

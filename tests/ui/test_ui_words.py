@@ -211,6 +211,16 @@ def test_what_detectors_measure_is_known_to_the_page_by_name(modules: Page) -> N
     assert modules.evaluate(unknown, sorted(written)) == []
 
 
+def test_series_that_were_refused_are_not_called_unreadable(call: Call) -> None:
+    line = {"source": "vm:/runs/a.jsonl", "place": "line 3", "reason": "expected a JSON object"}
+    names = {"source": "http", "place": "loss_step_*", "reason": "loss_step_*: 512 series with one point"}
+    most = {"source": "http", "place": "max_series_per_run", "reason": "the run has 100 series"}
+    assert call("run/unreadable.js", "missingText", [line], 4) == "4 places in the logs could not be read"
+    assert call("run/unreadable.js", "missingText", [names, most], 2) == "Series were not kept"
+    both = "1 place in the logs could not be read, and series were not kept"
+    assert call("run/unreadable.js", "missingText", [line, most], 2) == both
+
+
 def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -> None:
     whole = {"first_step": 0, "last_step": 10_000}
     lasting = {

@@ -108,7 +108,7 @@ const MEMORY_UNITS = /** @type {[RegExp, string][]} */ ([
 export function unit(role, metric) {
   const name = metric.toLowerCase();
   if (role === "throughput") {
-    if (/flops/.test(name)) return "TFLOPS";
+    if (/flop/.test(name)) return "TFLOPS";
     if (/sample/.test(name)) return "samples/s";
     if (/step|it\/s|batch/.test(name)) return "steps/s";
     return "tokens/s";

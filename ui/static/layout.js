@@ -63,6 +63,7 @@ export function layout(picture) {
     yaxis: {
       ...quiet,
       showgrid: true,
+      separatethousands: true,
       type: log ? "log" : "linear",
       range: y ? [y.low, y.high] : undefined,
       nticks: 6,

@@ -117,8 +117,8 @@ export function seriesTable(series, onPick, isShown) {
       pointsText(one),
       stepText(one.last_step),
       reading(one.role, one.last_value),
-      valueText(one.minimum),
-      valueText(one.maximum),
+      valueText(one, one.minimum),
+      valueText(one, one.maximum),
       one.nonfinite ? number(one.nonfinite) : "–",
     ];
     return h(
@@ -146,5 +146,5 @@ export function seriesTable(series, onPick, isShown) {
 const pointsText = ({ points, logged }) =>
   logged > points ? `${stepText(points)} of ${stepText(logged)}` : stepText(points);
 
-/** @param {unknown} value */
-const valueText = (value) => (value === null ? "–" : number(value));
+/** @param {SeriesSummary} one @param {unknown} value */
+const valueText = ({ role }, value) => (value === null ? "–" : reading(role, value));

@@ -1,10 +1,26 @@
 // @ts-check
-/** What of a run's logs could not be read: said on its page, so that nothing is missing in silence. */
+/** What of a run could not be read or was not kept: said on its page, so that nothing is missing in silence. */
 
 import { h, refill } from "../dom.js";
 import { count } from "../format.js";
 
 /** @typedef {import("../types.js").RunDetail} RunDetail */
+/** @typedef {import("../types.js").UnreadablePlace} UnreadablePlace */
+
+/** Was it readable, but refused: too much, or names that never come again? Pure. @param {UnreadablePlace} place */
+export const isRefused = ({ place, reason }) => place.startsWith("max_") || reason.startsWith(`${place}:`);
+
+/** What is missing, in a line. Pure. @param {UnreadablePlace[]} places the newest @param {number} total */
+export function missingText(places, total) {
+  const refused = places.filter(isRefused).length;
+  const unread = total - refused;
+  return [
+    unread && `${count(unread, "place")} in the logs could not be read`,
+    refused && (unread ? "series were not kept" : "Series were not kept"),
+  ]
+    .filter(Boolean)
+    .join(", and ");
+}
 
 export function createUnreadable() {
   const summary = h("summary", {});
@@ -15,10 +31,12 @@ export function createUnreadable() {
   function show(run) {
     const { unreadable, unreadable_count: total } = run;
     element.hidden = total === 0;
-    refill(summary, `${count(total, "place")} in the logs could not be read`);
+    refill(summary, missingText(unreadable, total));
     refill(
       list,
-      ...unreadable.map(({ source, place, reason }) => h("li", {}, `${source}, ${place}: ${reason}`)),
+      ...unreadable.map((one) =>
+        h("li", {}, isRefused(one) ? one.reason : `${one.source}, ${one.place}: ${one.reason}`),
+      ),
       total > unreadable.length ? h("li", { class: "quiet" }, `The newest ${unreadable.length} are shown.`) : "",
     );
   }
