@@ -63,6 +63,7 @@ def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
     picture = ""
     if series is not None and finding.kind is not Kind.STALL:
         picture = draw(around(series, finding), [finding], title=finding.summary)
+    measured = [(name, said, len(said) > _LONG) for name, said in told(finding.evidence)]
     return {
         "number": number,
         "severity": finding.severity.value,
@@ -73,5 +74,5 @@ def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
         "advice": finding.advice,
         "caption": str(series.key) if series is not None else "",
         "picture": Markup(picture),
-        "evidence": [(name, text, len(text) > _LONG) for name, text in told(finding.evidence)],
+        "evidence": sorted(measured, key=lambda one: one[2]),  # in rows first, then line by line
     }
