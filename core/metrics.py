@@ -123,16 +123,16 @@ def _plain(metric: str) -> str:
     return re.sub(r"[\s_-]+", "_", metric.strip().lower())
 
 
-class Told(str):
-    """A metric's name with the role that a user said it has: equal to the name, whatever that sounds like."""
+class WithRole(str):
+    """A metric's name with the role that a user gave it: equal to the name, whatever that sounds like."""
 
     __slots__ = ("role",)
     role: Role
 
-    def __new__(cls, metric: str, role: Role) -> Told:
-        told = super().__new__(cls, metric)
-        told.role = role
-        return told
+    def __new__(cls, metric: str, role: Role) -> WithRole:
+        named = super().__new__(cls, metric)
+        named.role = role
+        return named
 
     def __getnewargs__(self) -> tuple[str, Role]:  # type: ignore[override]  # for copies of it
         return str(self), self.role
@@ -145,11 +145,11 @@ def _by_name(metric: str) -> Role:
 
 
 def role_of(key: SeriesKey) -> Role:
-    """The role of a series: as a user told it, or else by its metric's name.
+    """The role of a series: as a user gave it, or else by its metric's name.
 
     A training loss labelled with a dataset is that dataset's loss, not the run's.
     """
-    if isinstance(key.metric, Told):
+    if isinstance(key.metric, WithRole):
         return key.metric.role
     role = _by_name(key.metric)
     if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):

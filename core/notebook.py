@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from holter.detectors import find
 from holter.detectors.arrays import as_run
-from holter.detectors.tuning import as_told
+from holter.detectors.preferences import with_roles
 from holter.report.excerpt import around, series_of
 from holter.report.sparkline import sparkline
 from holter.report.thumbnail import thumbnail
@@ -104,7 +104,7 @@ def analyze(
     """
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning: a holter.tuning.Tuning expected, not {tuning!r}")
-    run = as_told(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
+    run = with_roles(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
     return Findings(find(run, tuning=tuning), run)
 
 

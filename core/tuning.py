@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase as fits
 from glob import escape
 from typing import ClassVar, TypeVar
 
-from holter.metrics import Role, Told, role_of
+from holter.metrics import Role, WithRole, role_of
 from holter.types import Finding, Kind, SeriesKey
 
 _OF_THE_LOSS = frozenset(
@@ -180,21 +180,21 @@ class Tuning:
             sensitivity=own.sensitivity or self.sensitivity,
         )
 
-    def told(self, key: SeriesKey) -> SeriesKey:
-        """The key of a series with the role that a user said it has; as it is where none was said."""
+    def with_role(self, key: SeriesKey) -> SeriesKey:
+        """The key of a series with the role that a user gave it; as it is where none was given."""
         role = _longest(self.metrics, key.metric)
         own = _longest(self.metric, key.metric)
         if own is not None and own.ignore:
             role = Role.OTHER
-        return key if role is None else SeriesKey(Told(key.metric, role), key.labels)
+        return key if role is None else SeriesKey(WithRole(key.metric, role), key.labels)
 
-    def of_the_pages(self) -> Tuning:
+    def roles_only(self) -> Tuning:
         """The part that holds where series are shown: their roles. What is ignored is shown as ever."""
         return Tuning(metrics=self.metrics)
 
     def role(self, key: SeriesKey) -> Role:
         """What a series measures, by a user's word or else by its name."""
-        return role_of(self.told(key))
+        return role_of(self.with_role(key))
 
     def matters(self, kind: Kind) -> bool:
         """Whether findings of this kind are wanted."""

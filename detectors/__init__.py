@@ -17,13 +17,13 @@ from holter.detectors.memory import Memory
 from holter.detectors.mixture.shift import MixtureShift
 from holter.detectors.numerics.hidden import HiddenNonfinite
 from holter.detectors.numerics.scale import LossScaleCollapse
+from holter.detectors.preferences import unexpected, wanted, with_roles, without_roles
 from holter.detectors.ranks.comm import CommSlowdown
 from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated.repeated import RepeatedData
 from holter.detectors.throughput.stall import Stall
 from holter.detectors.throughput.throughput import Throughput
-from holter.detectors.tuning import as_told, under_their_names, unexpected, wanted
 from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData
@@ -61,14 +61,14 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), memory: Memory | None = Non
     something; the findings are the same without.
     """
     memory = Memory() if memory is None else memory.under(_looked_with(tuning))
-    run = as_told(run, tuning)
+    run = with_roles(run, tuning)
     detectors = [_tuned(detector, tuning) for detector in registry().values()]
     # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         findings = [finding for detector in detectors for finding in look(detector, run, memory)]
     own = without_consequences(wanted(findings, tuning), run)
     return sorted(
-        under_their_names(unexpected(own, run, tuning)),
+        without_roles(unexpected(own, run, tuning)),
         key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
     )
 

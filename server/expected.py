@@ -44,7 +44,7 @@ class ExpectedEvents:
     def on_the_pages(self, project: str) -> Tuning:
         """The roles that were told for a project's series, which hold where they are shown, too."""
         if project not in self._shown:
-            self._shown[project] = self._settings.project(project).detection.tuning().of_the_pages()
+            self._shown[project] = self._settings.project(project).detection.tuning().roles_only()
         return self._shown[project]
 
     def project_of(self, run_id: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from holter.detectors import find
-from holter.detectors.tuning import as_told
+from holter.detectors.preferences import with_roles
 from holter.ingest.gather import gather
 from holter.report import Report, html, jsonable, text
 from holter.settings import SettingsError, load
@@ -85,7 +85,7 @@ def _reports(
                 "are they several? Give each as a PATH of its own",
                 file=sys.stderr,
             )
-        data = as_told(gathered.data, tuning)
+        data = with_roles(gathered.data, tuning)
         yield Report(
             path=str(path),
             run=path.resolve().name,

@@ -16,8 +16,8 @@ from holter.detectors.loss.absent import LASTING, Absences, absences
 from holter.detectors.loss.group import Group
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import span_of, spans_of
-from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
+from holter.tuning import Tuning
 from holter.types import Finding, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 _APART = 5

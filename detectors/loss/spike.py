@@ -23,8 +23,8 @@ from holter.detectors.loss.stretch import stretches_of
 from holter.detectors.loss.verdict import KINDS, verdict_on
 from holter.detectors.loss.wording import Story, advice_on, summary_of
 from holter.detectors.memory import Memory
-from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
+from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 
 _DATASET = 0.5

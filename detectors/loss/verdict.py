@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from holter.detectors.loss.excursion import Excursion
 from holter.detectors.loss.recovery import DRIFT, SETTLED_STEPS, rose_slowly
 from holter.detectors.loss.stretch import Stretch
-from holter.detectors.tuning import Tuning
+from holter.tuning import Tuning
 from holter.types import Kind, Severity
 
 _SEVERITY = {

@@ -16,8 +16,8 @@ from holter.detectors.places import At, rows_upto, settled
 from holter.detectors.ranks.ranks import Ranks, common_key, peer_median, series_by_rank, table_of
 from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.levels import Departure, Watch
-from holter.detectors.tuning import Tuning
 from holter.metrics import Role
+from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _SMALLEST = log(1.2)

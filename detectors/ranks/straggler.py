@@ -13,8 +13,8 @@ from holter.detectors.places import rows_upto
 from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
 from holter.detectors.ranks.ranks import Ranks, common_key, host_of, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.rows import rows_of
-from holter.detectors.tuning import Tuning
 from holter.metrics import Role
+from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
 _MAJOR = 0.1

@@ -12,8 +12,8 @@ from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import Span, place_of, rows_upto, settled, spans_of, values_before
 from holter.detectors.repeated.replay import Match, Trace, match, refined, trace_of
-from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
+from holter.tuning import Tuning
 from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
 
 _SMALL_PAST = 50_000

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.figures import duration
 from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.tuning import Tuning
+from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _LEAST_SECONDS = 600.0

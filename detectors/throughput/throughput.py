@@ -16,8 +16,8 @@ from holter.detectors.places import At, place_of, rows_upto, settled, span_of
 from holter.detectors.throughput.blocks import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.levels import Departure, Watch
 from holter.detectors.throughput.work import Regimes, regimes_of, work_of
-from holter.detectors.tuning import Tuning
 from holter.metrics import Role, role_of
+from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _ROLES = (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME)

@@ -104,7 +104,7 @@ class Overview:
         facts = self._facts_of([row]).get(row.id)
         if facts is None:
             raise UnknownRunError(f"There is no run {public_id}.")
-        series = self.told(row.project, self._store.series(row.id))
+        series = self.with_roles(row.project, self._store.series(row.id))
         spans = spans_of(self._store.attempts(row.id))
         cost = spent(self._store, row.id, series, spans)
         return {
@@ -117,10 +117,10 @@ class Overview:
             **unreadable,
         }
 
-    def told(self, project: str, series: Sequence[S]) -> Sequence[S]:
-        """These series with the roles that were told for the project."""
+    def with_roles(self, project: str, series: Sequence[S]) -> Sequence[S]:
+        """These series with the roles that were given for the project."""
         tuning = self._tuning(project)
-        return [one._replace(key=tuning.told(one.key)) for one in series] if tuning.metrics else series
+        return [one._replace(key=tuning.with_role(one.key)) for one in series] if tuning.metrics else series
 
     def run_id(self, public_id: str) -> int:
         """The store's number of a run. Raises UnknownRunError."""
@@ -224,7 +224,7 @@ class Overview:
     ) -> dict[int, Facts]:
         fresh = {}
         for number, glance in self._store.glances(changed).items():
-            known = replace(glance, series=list(self.told(projects[number], glance.series)))
+            known = replace(glance, series=list(self.with_roles(projects[number], glance.series)))
             fresh[number] = facts_of(self._store, number, known, held.get(number))
         return fresh
 

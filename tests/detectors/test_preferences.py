@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.detectors import Memory, find
-from holter.metrics import Role, Told, role_of
+from holter.metrics import Role, WithRole, role_of
 from holter.tuning import Expected, MetricTuning, Tuning, What
 from holter.types import Kind, RunData, SeriesKey
 from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve, until
@@ -88,7 +88,7 @@ class TestMetrics:
         assert kinds_of(spiky("lm loss"), Tuning(metric={"loss": patient})) == [Kind.SPIKE_FAST]
 
     def test_a_told_name_is_the_name_and_keeps_its_role_through_copies(self) -> None:
-        told = Told("my_tps", Role.THROUGHPUT)
+        told = WithRole("my_tps", Role.THROUGHPUT)
         assert (told, hash(told)) == ("my_tps", hash("my_tps"))
         assert role_of(SeriesKey(told)) is Role.THROUGHPUT
         assert role_of(SeriesKey("my_tps")) is Role.OTHER

@@ -7,24 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from holter.metrics import Told
+from holter.metrics import WithRole
 from holter.tuning import Expected, Tuning
 from holter.types import Finding, RunData, SeriesKey
-
-__all__ = ["Tuning", "as_told", "expected", "under_their_names", "unexpected", "wanted"]
 
 _SLACK = 8
 """Points by which an onset may be placed before the event itself: a level is known in blocks of so many."""
 
 
-def as_told(run: RunData, tuning: Tuning) -> RunData:
-    """The run with the roles that a user said its series have; the same series, under equal keys."""
+def with_roles(run: RunData, tuning: Tuning) -> RunData:
+    """The run with the roles that a user gave its series; the same series, under equal keys."""
     if not tuning.metrics and not tuning.metric:
         return run
     series = {}
     for key, one in run.series.items():
-        told = tuning.told(key)
-        series[told] = one if told is key else replace(one, key=told)
+        named = tuning.with_role(key)
+        series[named] = one if named is key else replace(one, key=named)
     return replace(run, series=series)
 
 
@@ -33,9 +31,11 @@ def wanted(findings: Iterable[Finding], tuning: Tuning) -> list[Finding]:
     return [finding for finding in findings if tuning.matters(finding.kind)]
 
 
-def under_their_names(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings with the names of their metrics as they are logged, and nothing told with them."""
-    return [replace(one, metric=str(one.metric)) if isinstance(one.metric, Told) else one for one in findings]
+def without_roles(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings with plain names of metrics, as they are logged."""
+    return [
+        replace(one, metric=str(one.metric)) if isinstance(one.metric, WithRole) else one for one in findings
+    ]
 
 
 def unexpected(findings: Iterable[Finding], run: RunData, tuning: Tuning) -> list[Finding]:
