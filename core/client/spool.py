@@ -2,14 +2,15 @@
 
 One folder a process, `HOST-PID-NONCE`:
 
-    header.json        whose it is: server, project, run
+    state              a line with file number and offset of what the server has acknowledged, then, in JSON,
+                       whose it is: server, project, run; held (flock) by whoever sends, and freed by the
+                       system when that process dies
     00000001.spool     bodies, each after its length and checksum; the next file begins when this one is full
-    sent               file number and offset of what the server has acknowledged
     rejected.jsonl     bodies the server refused for good (in base64), with the reason it gave
-    lock               held (flock) by whoever sends; freed by the system when that process dies
 
 An acknowledged file is removed. Reading again what was sent is harmless: every body carries its
-batch_id, and the server takes each once.
+batch_id, and the server takes each once. There are few files, for to make one takes a millisecond where
+disks are slow.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ import json
 import os
 import shutil
 import struct
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 SEGMENT_BYTES = 8 * 2**20
 HEADER = struct.Struct("<II")  # length of the body, its CRC-32
@@ -36,10 +39,10 @@ class Spool:
     `appended` and `freed` count bytes; each is written by one side only, so that no lock is needed.
     """
 
-    def __init__(self, folder: Path, lock: int, *, limit: int) -> None:
+    def __init__(self, folder: Path, state: int, *, limit: int) -> None:
         # bare descriptors: a forked child must find nothing that locks, or flushes when it is destroyed
         self.folder = folder
-        self._lock = lock
+        self._state = state
         self._limit = limit
         self._segment_bytes = min(SEGMENT_BYTES, max(1, limit // 4))
         numbers = segments(folder)
@@ -49,11 +52,10 @@ class Spool:
         self._write_number = max(numbers, default=0)
         self._written = 0
         self._reading: int | None = None
-        self._sent = os.open(folder / "sent", os.O_RDWR | os.O_CREAT, 0o600)
         self._read_number, self._offset = self._recall(min(numbers, default=1))
 
     def _recall(self, first: int) -> tuple[int, int]:
-        words = os.pread(self._sent, 64, 0).split()
+        words = os.pread(self._state, PLACE_BYTES, 0).split()
         if len(words) == 2 and all(word.isdigit() for word in words) and int(words[0]) >= first:
             return int(words[0]), int(words[1])
         return first, 0
@@ -123,7 +125,7 @@ class Spool:
 
     def _remember(self) -> None:
         with contextlib.suppress(OSError):  # forgotten, it is sent once more, which changes nothing
-            os.pwrite(self._sent, b"%020d %020d\n" % (self._read_number, self._offset), 0)
+            os.pwrite(self._state, place(self._read_number, self._offset), 0)
 
     def put_aside(self, body: bytes, reason: str) -> Path:
         """Keep a refused body with its reason, and go on behind it; returns where it is kept."""
@@ -140,16 +142,24 @@ class Spool:
     def close(self) -> None:
         """Let go of the folder; remove it when nothing in it is left to send or to look at."""
         empty = self.next() is None
-        for descriptor in (self._writing, self._reading, self._sent):
+        for descriptor in (self._writing, self._reading):
             if descriptor is not None:
                 os.close(descriptor)
         if empty and not (self.folder / "rejected.jsonl").exists():
             shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._lock)
+        os.close(self._state)
 
     def let_go(self) -> None:
         """In a forked child: close its copy of the lock, which is then freed when the parent dies."""
-        os.close(self._lock)
+        os.close(self._state)
+
+
+def place(number: int, offset: int) -> bytes:
+    """What has been acknowledged, as the state begins."""
+    return b"%020d %020d\n" % (number, offset)
+
+
+PLACE_BYTES = len(place(0, 0))
 
 
 def framed(body: bytes) -> bytes:
@@ -174,48 +184,46 @@ def segment(folder: Path, number: int) -> Path:
 
 
 def segments(folder: Path) -> list[int]:
-    return sorted(int(path.stem) for path in folder.glob("*.spool") if path.stem.isdecimal())
+    stems = (name.removesuffix(".spool") for name in os.listdir(folder) if name.endswith(".spool"))
+    return sorted(int(stem) for stem in stems if stem.isdecimal())
 
 
 def create(root: Path, name: str, header: Mapping[str, str | None], *, limit: int) -> Spool:
     """A new spool below `root`. Raises OSError where no file can be written."""
     hidden = root / f".{name}"
     hidden.mkdir(parents=True, mode=0o700)
-    lock = os.open(hidden / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    (hidden / "header.json").write_text(json.dumps(header))
+    state = os.open(hidden / "state", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(state, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    content = place(1, 0) + json.dumps({**header, "began": time.time()}).encode()
+    if os.write(state, content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(hidden))
     folder = hidden.rename(root / name)  # others see the folder only once it is locked
-    return Spool(folder, lock, limit=limit)
+    return Spool(folder, state, limit=limit)
 
 
 def take_over(folder: Path) -> Spool | None:
     """A spool whose process is gone; None while someone holds it, or when it is none."""
     try:
-        lock = os.open(folder / "lock", os.O_RDWR)
+        state = os.open(folder / "state", os.O_RDWR)
     except OSError:
         return None
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return Spool(folder, lock, limit=0)  # nothing is added to it any more
+        fcntl.flock(state, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return Spool(folder, state, limit=0)  # nothing is added to it any more
     except OSError:
-        os.close(lock)
+        os.close(state)
         return None
 
 
-def left_behind(root: Path, wanted: Callable[[Mapping[str, str]], bool]) -> Iterator[Spool]:
+def left_behind(root: Path, wanted: Callable[[Mapping[str, Any]], bool]) -> Iterator[Spool]:
     """The spools below `root` that no living process holds and whose header is `wanted`, oldest first."""
-    folders = [path for path in root.glob("*/header.json") if not path.parent.name.startswith(".")]
-    for path in sorted(folders, key=modified):
-        try:
-            header = json.loads(path.read_text())
-        except (OSError, ValueError):
-            continue
-        if wanted(header) and (spool := take_over(path.parent)) is not None:
+    found: list[tuple[float, Path]] = []
+    for name in os.listdir(root) if root.is_dir() else ():
+        if not name.startswith("."):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # it is no spool
+                header = json.loads((root / name / "state").read_bytes()[PLACE_BYTES:])
+                if wanted(header):
+                    found.append((float(header["began"]), root / name))
+    for _, folder in sorted(found):
+        if (spool := take_over(folder)) is not None:
             yield spool
-
-
-def modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

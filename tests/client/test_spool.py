@@ -103,7 +103,8 @@ def test_a_note_of_what_was_sent_that_was_torn_by_a_crash_means_sending_again(tm
     spool.append(line(1))
     spool.done(line(0))
     spool.close()
-    (spool.folder / "sent").write_bytes(b"0000000000\xff")
+    with (spool.folder / "state").open("r+b") as state:
+        state.write(b"0000000000\xff")
     again = spools.take_over(spool.folder)
     assert again is not None
     assert drain(again) == [line(0), line(1)]
@@ -137,7 +138,7 @@ time.sleep(60)
     try:
         assert parent.stdout is not None
         parent.stdout.readline()
-        [header] = tmp_path.glob("*/header.json")
+        [header] = tmp_path.glob("*/state")
         assert spools.take_over(header.parent) is None
         parent.kill()
         parent.wait()
