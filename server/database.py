@@ -20,10 +20,11 @@ from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
 WAL_BYTES = 8 * 2**20
 """Bytes of SQLite's write-ahead log from which on its pages are moved into the file."""
 
-_PRAGMAS = (
-    "PRAGMA page_size = 8192",  # both must come before the first table
+_OF_NEW_FILES = (  # they write: not into others, which may be locked, or on a full disk
+    "PRAGMA page_size = 8192",
     "PRAGMA auto_vacuum = INCREMENTAL",
-    "PRAGMA busy_timeout = 30000",
+)
+_PRAGMAS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",  # what was acknowledged survives a power failure
     # before 3.51.3, SQLite can lose pages when somebody writes at a certain moment of a checkpoint:
@@ -136,7 +137,9 @@ def _sqlite(address: URL) -> Engine:
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where SQLAlchemy begins them
         cursor = connection.cursor()
-        for pragma in _PRAGMAS:
+        cursor.execute("PRAGMA busy_timeout = 30000")
+        (pages,) = cursor.execute("PRAGMA page_count").fetchone()
+        for pragma in _PRAGMAS if pages else (*_OF_NEW_FILES, *_PRAGMAS):
             cursor.execute(pragma)
         cursor.close()
 

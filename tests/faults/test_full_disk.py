@@ -12,7 +12,6 @@ import httpx
 import psutil
 import pytest
 
-from holter.__main__ import main
 from holter.server.database import connect
 from holter.server.store import Store
 from tests.api.running import started
@@ -98,9 +97,7 @@ def test_a_file_that_may_not_grow_is_as_a_full_disk(tmp_path: Path) -> None:
     check(tmp_path / "holter.db", feeders)
 
 
-def test_a_server_that_finds_the_disk_full_says_so_and_starts_when_there_is_room(
-    small_disk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_starts_on_a_full_disk_and_shows_what_is_there(small_disk: Path) -> None:
     with started("serve", "--data-dir", small_disk) as (process, url, _):
         feeders = [Feeder(int(url.rpartition(":")[2]), "small")]
         with feeding(feeders):
@@ -110,7 +107,13 @@ def test_a_server_that_finds_the_disk_full_says_so_and_starts_when_there_is_room
     with (small_disk / "ballast").open("wb") as ballast:
         free = os.statvfs(small_disk)
         os.posix_fallocate(ballast.fileno(), 0, free.f_bavail * free.f_frsize)
-    assert main(["serve", "--port", "0", "--data-dir", str(small_disk)]) == 1
-    assert "the database cannot be used: database or disk is full" in capsys.readouterr().err
-    (small_disk / "ballast").unlink()
+    with started("serve", "--data-dir", small_disk) as (_, url, _seconds):
+        (run,) = httpx.get(f"{url}/api/v1/runs", timeout=30).json()["runs"]
+        assert run["points"] == feeders[0].acknowledged * 150
+        body = {"project": "p", "run": "r", "columns": {"step": [1], "a": [1]}}
+        refused = httpx.post(f"{url}/api/v1/ingest", json=body, timeout=30)
+        assert refused.status_code == 503
+        assert "the disk of the database is full" in refused.json()["detail"]
+        (small_disk / "ballast").unlink()
+        wait_for(lambda: httpx.get(f"{url}/readyz", timeout=30).status_code == 200)
     check(small_disk / "holter.db", feeders)
