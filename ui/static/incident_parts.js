@@ -12,6 +12,7 @@ import { incidentTitle, kindTitle, sentence, severityMark } from "./words.js";
 
 /** @typedef {import("./types.js").Incident} Incident */
 
+const COMES_BACK = /^spike|^divergence|nonfinite|regression|slowdown|straggler|collapse|shift|resume/;
 const PERSISTENT = ["start_step", "peak_step", "end_step", "detected_step"];
 
 /** Evidence as a table for people: where, then the numbers it rests on. @param {Incident} incident */
@@ -30,7 +31,7 @@ export function evidenceTable(incident) {
       {
         start_step: "Began at step",
         peak_step: incident.severity === "info" ? "Furthest at step" : "Worst at step",
-        end_step: "Back at step",
+        end_step: COMES_BACK.test(incident.kind) ? "Back at step" : "Ended at step",
         detected_step: "Noticed at step",
       }[name] ?? name;
     if (value !== null) rows.push([words, stepText(value)]);

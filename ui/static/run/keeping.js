@@ -29,10 +29,10 @@ export function createKeeping(run) {
   }
 
   function ask() {
-    const sure = button("Delete for good", () => void remove());
+    const keep = button("Keep it", offer);
     const said = `${run.name} goes with its ${count(run.points(), "point")} and its incidents. There is no way back. `;
-    refill(end, h("b", {}, said), sure, " ", button("Keep it", offer));
-    sure.focus();
+    refill(end, h("b", {}, said), button("Delete for good", () => void remove()), " ", keep);
+    keep.focus(); // a second Enter must not delete
   }
 
   async function remove() {

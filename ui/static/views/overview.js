@@ -323,7 +323,7 @@ function troubleMark(run) {
 function nothingYet() {
   return empty(
     "No runs yet",
-    "Point Holter at a folder of logs (TensorBoard, CSV, JSON Lines), and its runs appear here by themselves.",
+    "Point Holter at a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output), and its runs appear here by themselves.",
     "holter watch ./runs",
     h("p", { class: "quiet" }, "Or send points from anywhere:"),
     h(
