@@ -5,6 +5,7 @@ from __future__ import annotations
 from holter.ingest.collectives.all_reduce_bench import AllReduceBench
 from holter.ingest.collectives.flight_recorder import FlightRecorder
 from holter.ingest.collectives.inspector import NcclInspector
+from holter.ingest.collectives.kineto import KinetoTrace
 from holter.ingest.collectives.nccl_tests import NcclTests
 from holter.ingest.collectives.nccl_text import SPEECH, NcclText
 from holter.ingest.console import DIALECTS
@@ -20,7 +21,7 @@ from holter.registry import build
 _CONSOLE = tuple(
     ConsoleLog(dialect.beside(SPEECH), DIALECTS[:place]) for place, dialect in enumerate(DIALECTS)
 )
-_COLLECTIVES = (NcclInspector(), FlightRecorder(), NcclTests(), AllReduceBench())
+_COLLECTIVES = (NcclInspector(), FlightRecorder(), KinetoTrace(), NcclTests(), AllReduceBench())
 BUILTIN: tuple[Format, ...] = (
     EventFile(),
     WandbLog(),

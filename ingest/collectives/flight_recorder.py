@@ -14,23 +14,16 @@ from typing import Any, BinaryIO, ClassVar
 import msgspec
 
 from holter.ingest.collectives import plain_pickle
-from holter.ingest.collectives.naming import SEQUENCE, is_step, labels_beside
+from holter.ingest.collectives.naming import DTYPE_BYTES, SEQUENCE, is_step, labels_beside
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
 from holter.types import Batch, Labels, Unreadable
 
-LARGEST = 64 * 1024 * 1024
+LARGEST = 32 * 1024 * 1024
 _MOST_ENTRIES = 20_000
 """The newest that are read; PyTorch keeps 2,000 unless told otherwise."""
 _MOST_TENSORS, _MOST_DIMENSIONS = 64, 16
 _STATES = {"scheduled": 0.0, "started": 1.0, "completed": 2.0}
-_DTYPE_BYTES = {
-    **dict.fromkeys(("Byte", "Char", "Bool", "Float8_e5m2", "Float8_e4m3fn"), 1),
-    **dict.fromkeys(("Short", "Half", "BFloat16"), 2),
-    **dict.fromkeys(("Int", "Float"), 4),
-    **dict.fromkeys(("Long", "Double", "ComplexFloat"), 8),
-    "ComplexDouble": 16,
-}
 _STATUS = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
 _decode = msgspec.json.Decoder().decode
 
@@ -164,7 +157,7 @@ def _bytes(sizes: Any, kinds: Any) -> float:
     """Bytes of the tensors that went in. Raises TypeError where they are none."""
     total = 0
     for size, kind in zip(list(sizes)[:_MOST_TENSORS], list(kinds)[:_MOST_TENSORS], strict=False):
-        total += prod(min(int(one), 2**40) for one in list(size)[:_MOST_DIMENSIONS]) * _DTYPE_BYTES.get(
+        total += prod(min(int(one), 2**40) for one in list(size)[:_MOST_DIMENSIONS]) * DTYPE_BYTES.get(
             kind, 0
         )
     return float(total)

@@ -11,6 +11,15 @@ from holter.types import Labels, labels_of
 BYTES = "message bytes"
 SEQUENCE = "sequence number"
 
+DTYPE_BYTES = {
+    **dict.fromkeys(("Byte", "Char", "Bool", "Float8_e5m2", "Float8_e4m3fn"), 1),
+    **dict.fromkeys(("Short", "Half", "BFloat16"), 2),
+    **dict.fromkeys(("Int", "Float"), 4),
+    **dict.fromkeys(("Long", "Double", "ComplexFloat"), 8),
+    "ComplexDouble": 16,
+}
+"""Bytes of an element by PyTorch's name of its type."""
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)((?:[KMGTPE]i?)?B)")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import pickle
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 
+from holter.ingest import formats
 from holter.ingest.collectives.naming import size_class, size_of
 from holter.ingest.collectives.plain_pickle import NotPlain, loads
 
@@ -154,6 +157,46 @@ def test_times_of_collectives_are_in_dumps_where_timing_was_on(reading: Any) -> 
     group = {"process_group": "1(dp)", "rank": "3", "steps": "sequence number"}
     times = found.values("collective_time (us)", collective="all_gather", **group)
     assert times == [(1, 1250.0), (2, 1250.0), (3, 1250.0)]
+
+
+def test_a_trace_of_two_gpus_tells_every_kernel_of_nccl_by_its_bytes(reading: Any) -> None:
+    content = gzip.decompress((DATA / "nccl_data.json.gz").read_bytes())
+    found = reading.whole("nccl_data.json", content)
+    reduced = {"collective": "allreduce", "process_group": "0(default_pg)", "rank": "0", "ranks": "2"}
+    calls = found.values("calls", **reduced, steps="message bytes")
+    events = json.loads(content)["traceEvents"]
+    kernels = [one for one in events if one.get("cat") == "kernel" and one["name"].startswith("nccl")]
+    assert sum(count for _, count in calls) == 15
+    assert len(kernels) == 15 + 6
+    one = [kernel for kernel in kernels if kernel["args"]["In msg nelems"] == 6637568]
+    mean = sum(kernel["dur"] for kernel in one) / len(one)
+    time = dict(found.values("time_us", **reduced, steps="message bytes"))[4 * 6637568]
+    speed = dict(found.values("busbw_gbs", **reduced, steps="message bytes"))[4 * 6637568]
+    assert time == pytest.approx(mean)
+    assert speed == pytest.approx(4 * 6637568 / (mean * 1e-6) / 1e9)  # of two ranks each sends it once
+    trace = {"rank": "0", "steps": "whole trace"}
+    ((_, talking),) = found.values("communication_us", **trace)
+    assert talking == pytest.approx(sum(kernel["dur"] for kernel in kernels))
+
+
+def test_what_computing_hides_of_collectives_is_told(reading: Any) -> None:
+    spans = [("a", 0, 10), ("b", 5, 10), ("ncclDevKernel_AllGather_RING_LL(int)", 12, 10), ("c", 30, 1)]
+    events = [{"ph": "X", "cat": "kernel", "name": n, "ts": 1e15 + t, "dur": d} for n, t, d in spans]
+    trace = {"distributedInfo": {"backend": "nccl", "rank": 3}, "traceEvents": [{"ph": "M"}, *events]}
+    found = reading.whole("trace.json", json.dumps(trace).encode())
+    of = {"rank": "3", "steps": "whole trace"}
+    assert found.values("communication_us", **of) == [(0, 10.0)]
+    assert found.values("compute_us", **of) == [(0, 16.0)]
+    assert found.values("exposed_communication_us", **of) == [(0, 7.0)]
+    assert found.values("calls", collective="AllGather", **of) == [(0, 1.0)]
+
+
+def test_an_event_without_end_is_not_taken_into_memory(reading: Any) -> None:
+    content = b'{"traceEvents": [{"name": "' + b"x" * (8 * 2**20) + b'"}]}'
+    stream = io.BytesIO(content)
+    reader = formats()["kineto"].reader(PurePath("trace.json"), {})
+    assert list(reader.read(stream)) == []
+    assert stream.tell() == 0
 
 
 class Harmful:
