@@ -47,6 +47,7 @@ class Feeder(threading.Thread):
         self.reasons: Counter[str] = Counter()
         self.retry_after: set[str | None] = set()
         self.slowest = 0.0
+        self.patience = LONGEST_WAIT  # seconds for which the last batch is tried once it is to end
         self.wrong: list[str] = []
         self._port = port
         self._pause = pause
@@ -81,7 +82,7 @@ class Feeder(threading.Thread):
         body, tried, given_up = body_of(self.delivery(number)), False, math.inf
         while time.monotonic() < given_up:
             if self._ended.is_set():
-                given_up = min(given_up, time.monotonic() + LONGEST_WAIT)
+                given_up = min(given_up, time.monotonic() + self.patience)
             reply = self._post(body)
             if reply is not None:
                 if reply["duplicate"] and not tried:
