@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from holter.detectors.loss.baseline import Fall, Noise
-from holter.detectors.loss.recovery import Return, follow, unfollowed
+from holter.detectors.loss.recovery import Course, Return, follow, unfollowed
 from holter.detectors.loss.stretch import Stretch
 
 
@@ -38,14 +38,14 @@ class Excursion:
             return self
         if self.down:
             return replace(self, returns=unfollowed(points))
-        returns = follow(
-            stretch.step[self.start :],
-            stretch.value[self.start :],
+        course = Course(
+            step=stretch.step[self.start :],
+            value=stretch.value[self.start :],
             seen=self.detected - self.start,
             width=self.width,
             baseline=self.baseline,
             fall=self.fall,
             noise=self.noise,
-            known=self.returns if self.returns.last >= 0 else None,
         )
+        returns = follow(course, known=self.returns if self.returns.last >= 0 else None)
         return replace(self, returns=returns)

@@ -16,8 +16,8 @@ _ON_TREND = 200
 """Steps for which the trend from before is believed to have gone on."""
 _AGAIN = 6.0
 """Sigmas above the baseline that end a return before it is certain."""
-_SMOOTH = 25
-"""Steps over which a rise is averaged to tell how fast it was."""
+_SMOOTH, _SMOOTHED = 25, 64
+"""Steps over which a rise is averaged to tell how fast it was, and points that say how far they are apart."""
 SETTLED_STEPS, _LEVEL = 500, 64
 """Steps after which what is not back is not expected back; points that show its new level, twice."""
 _ANEW = 8.0
@@ -26,6 +26,18 @@ _SLOW_RISE_STEPS, _SLOW_RISE_POINTS = 60, 3
 """A spike is at half of its height sooner; what takes longer is a drift."""
 DRIFT = 64
 """A spike is seen by its first points; what takes as many as this to be seen is a drift."""
+_PIECES = (256, 4096)
+"""Points that are looked at together for a return: at first, and at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How far a return has been looked for in vain: before point `at`, in pieces of `size`. `highest` is the
+    highest excess before it."""
+
+    at: int
+    size: int
+    highest: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +47,8 @@ class Return:
     `back` is the first point of the return, `confirmed` the point at which that was certain (both None
     while it lasts), `last` the last point seen. `half` is where the rise first reached half of its peak
     so far. Other excursions may begin at `resume`, against the level of the points from `level_from` on;
-    `settled` if it has gone on at one level by then.
+    `settled` if it has gone on at one level by then. `search` and `level`, the highest smoothed excess, are
+    what it takes to follow it further.
     """
 
     peak: int
@@ -46,6 +59,8 @@ class Return:
     resume: int
     last: int
     settled: bool = False
+    search: Search | None = None
+    level: float = 0.0
 
 
 def unfollowed(points: int) -> Return:
@@ -60,66 +75,114 @@ def tolerance(baseline: float, noise: Noise) -> float:
     return max(0.35 * noise.sigma, 0.02 * abs(baseline))
 
 
-def follow(
-    step: IntArray,
-    value: FloatArray,
-    *,
-    seen: int,
-    width: int,
-    baseline: float,
-    fall: Fall,
-    noise: Noise,
-    known: Return | None = None,
-) -> Return:
-    """Follow an excursion from its first point through the points [n] of its attempt; see `_follow`.
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """An excursion from its first point through the points [n] of its attempt.
 
-    It was seen at point `seen`, by `width` points: as many must be back. `known` is how it had gone on, and
-    was not over, at an earlier point: what that settled is not worked out again.
+    It was seen at point `seen`, by `width` points: as many must be back. `baseline` was the level before,
+    from which a trend falls as `fall` says.
     """
+
+    step: IntArray
+    value: FloatArray
+    seen: int
+    width: int
+    baseline: float
+    fall: Fall
+    noise: Noise
+
+    @property
+    def fewest(self) -> int:
+        """So many points must be back."""
+        return max(self.width, _NEAR)
+
+    def first(self, points: int) -> Course:
+        """As far as the first so many points tell."""
+        return replace(self, step=self.step[:points], value=self.value[:points])
+
+    def excess(self, first: int = 0) -> tuple[FloatArray, FloatArray]:
+        """How far the points from one on are above the trend or, later on, above the level from before (how
+        far a trend would have fallen in the meantime nobody knows), and how much of it still counts as back.
+        """
+        elapsed = self.step[first:] - self.step[0]
+        on_trend = (elapsed < _ON_TREND) | (np.arange(first, len(self.step)) < _NEAR)
+        fallen = np.where(on_trend, self.fall.after(elapsed), 0.0) if on_trend.any() else 0.0
+        # on the trend is who cannot be told from it by eye; on the old level, who is no higher
+        allowed = np.where(on_trend, tolerance(self.baseline, self.noise), 0.05 * self.noise.sigma)
+        return self.value[first:] - self.baseline - fallen, allowed
+
+
+def follow(course: Course, known: Return | None = None) -> Return:
+    """How an excursion went on; see `_follow`. `known` is how it had gone on, and was not over, at an earlier
+    point: what that settled is not worked out again."""
+    if (
+        known is not None
+        and known.search is not None
+        and known.last > _SMOOTHED
+        and known.resume <= known.last
+    ):
+        lasting = _lasts(course, known, known.search)
+        if lasting is not None:
+            return lasting
     size = 4096
-    while known is not None and size <= known.last + 1:
-        size *= 4
     while True:
         # most are over soon: the rest of a long attempt is looked at only for those that last
-        found = _follow(step[:size], value[:size], seen, width, baseline, fall, noise, known)
-        if size >= len(step) or found.confirmed is not None:
+        found = _follow(course.first(size))
+        if size >= len(course.step) or found.confirmed is not None:
             return found
         size *= 4
 
 
-def _follow(
-    step: IntArray,
-    value: FloatArray,
-    seen: int,
-    width: int,
-    baseline: float,
-    fall: Fall,
-    noise: Noise,
-    known: Return | None,
-) -> Return:
+def _lasts(course: Course, known: Return, search: Search) -> Return | None:
+    """How one that others may begin after goes on, by the points that have come since; None if it is back."""
+    size = _smoothed_by(course.step)
+    first = min(search.at, known.last + 2 - size)
+    excess, allowed = course.excess(first)
+    back, _, _, search = _search(course, first, excess, allowed, search)
+    if back is not None:
+        return None
+    news = excess[known.last + 1 - first :]
+    level = float(_smooth(excess[known.last + 2 - size - first :], size).max(initial=known.level))
+    peak = known.peak
+    if len(news) and news.max() > course.first(peak + 1).excess(peak)[0][0]:
+        peak = known.last + 1 + int(np.argmax(news))
+    return replace(
+        known,
+        peak=peak,
+        half=known.half if level == known.level else _half_from(course, known.half, size, level),
+        last=len(course.step) - 1,
+        search=search,
+        level=level,
+    )
+
+
+def _half_from(course: Course, half: int, size: int, level: float) -> int:
+    """Where, from a point on, the smoothed excess first reaches half of a level."""
+    while True:
+        part = course.first(half + _PIECES[1] + size - 1)
+        high = np.flatnonzero(_smooth(part.excess(half)[0], size) >= 0.5 * level)
+        if len(high):
+            return half + int(high[0])
+        half += _PIECES[1]
+
+
+def _follow(course: Course) -> Return:
     """How an excursion went on, as far as these points [n] tell.
 
-    Back is who is back on the trend, which falls from `baseline` as `fall` says; or, later on, on the
-    level from before: how far a trend would have fallen in the meantime nobody knows.
-
-    A rise while the return is not certain yet is the same excursion going on, unless it reaches half of
-    the height again: then it is another one, and its beginning makes the return before it certain.
+    Back is who is back on the trend or, later on, on the level from before. A rise while the return is not
+    certain yet is the same excursion going on, unless it reaches half of the height again: then it is another
+    one, and its beginning makes the return before it certain.
     """
-    elapsed = step - step[0]
-    on_trend = (elapsed < _ON_TREND) | (np.arange(len(step)) < _NEAR)
-    excess = value - baseline - np.where(on_trend, fall.after(elapsed), 0.0)
-    # on the trend is who cannot be told from it by eye; on the old level, who is no higher
-    allowed = np.where(on_trend, tolerance(baseline, noise), 0.05 * noise.sigma)
-    decided = 0 if known is None else known.last + 1
-    back, confirmed, resume = _search(step, excess, seen, max(width, _NEAR), allowed, noise, decided)
+    step, seen, noise = course.step, course.seen, course.noise
+    excess, allowed = course.excess()
+    begin = Search(at=seen, size=_PIECES[0], highest=float(excess[: max(seen, 1)].max()))
+    back, confirmed, resume, search = _search(course, 0, excess, allowed, begin)
     over = len(excess) if back is None else max(back, 1)
-    peak = int(np.argmax(excess[:over]))
-    last = len(excess) - 1 if confirmed is None else confirmed
-    half = half_of(step, excess[:over])
-    if known is not None and known.resume < decided:
-        return replace(known, peak=peak, half=half, back=back, confirmed=confirmed, last=last)
+    size = _smoothed_by(step[:over])
+    smooth = _smooth(excess[:over], size)
     upto = len(excess) if confirmed is None else confirmed
-    anew = seen if width < DRIFT else max(seen, int(np.searchsorted(elapsed, SETTLED_STEPS)))
+    elapsed = step - step[0]
+    anew = seen if course.width < DRIFT else max(seen, int(np.searchsorted(elapsed, SETTLED_STEPS)))
     settled = _settled(elapsed, excess, seen, noise, upto=upto)
     level_from, resume = min(
         (back, resume) if back is not None else (len(excess), len(excess)),
@@ -129,14 +192,16 @@ def _follow(
         key=lambda found: found[1],
     )
     return Return(
-        peak=peak,
-        half=half,
+        peak=int(np.argmax(excess[:over])),
+        half=int(np.argmax(smooth >= 0.5 * smooth.max())),
         back=back,
         confirmed=confirmed,
         level_from=level_from,
         resume=resume,
-        last=last,
+        last=len(excess) - 1 if confirmed is None else confirmed,
         settled=resume == settled[1],
+        search=search,
+        level=float(smooth.max()),
     )
 
 
@@ -147,44 +212,63 @@ def rose_slowly(step: IntArray, *, half: int) -> bool:
 
 def half_of(step: IntArray, excess: FloatArray) -> int:
     """Where the rise first reached half of its peak, both as means over some steps."""
-    spacing = max(float(np.median(np.diff(step[:64]))), 1.0) if len(step) > 1 else 1.0
-    size = int(np.clip(round(_SMOOTH / spacing), 1, len(excess)))
-    total = np.concatenate(([0.0], np.cumsum(excess)))
-    smooth = (total[size:] - total[:-size]) / size
+    smooth = _smooth(excess, _smoothed_by(step))
     return int(np.argmax(smooth >= 0.5 * smooth.max()))
 
 
+def _smoothed_by(step: IntArray) -> int:
+    """The number of points in a mean over some steps."""
+    spacing = max(float(np.median(np.diff(step[:_SMOOTHED]))), 1.0) if len(step) > 1 else 1.0
+    return int(np.clip(round(_SMOOTH / spacing), 1, len(step)))
+
+
+def _smooth(excess: FloatArray, size: int) -> FloatArray:
+    """Means of so many points from each on [n - size + 1]."""
+    many = max(len(excess) - size + 1, 0)
+    total = np.zeros(many)
+    # point by point: a mean never depends on where the points begin
+    for place in range(size):
+        total += excess[place : place + many]
+    smooth: FloatArray = total / size
+    return smooth
+
+
 def _search(
-    step: IntArray,
-    excess: FloatArray,
-    seen: int,
-    fewest: int,
-    allowed: FloatArray,
-    noise: Noise,
-    decided: int,
-) -> tuple[int | None, int | None, int]:
-    """The point of the return, the point that confirms it, and where to look for the next excursion. There
-    was no return for certain in the points before `decided`."""
-    at, size = seen, 256
-    while at + size + fewest <= decided and np.searchsorted(step, step[at + size - 1] + _FAR) <= decided:
-        at, size = at + size, size * 2
-    while at + _NEAR <= len(excess):
-        found = _first_return(
-            step, excess, np.arange(at, min(at + size, len(excess))), fewest, allowed, noise
-        )
+    course: Course, first: int, excess: FloatArray, allowed: FloatArray, search: Search
+) -> tuple[int | None, int | None, int, Search]:
+    """The point of the return, the point that confirms it, and where to look for the next excursion; and up
+    to where there is none for certain. `excess` and `allowed` are those from point `first` on."""
+    step, after, decided = course.step[first:], first + len(excess), True
+    now = search
+    while now.at + _NEAR <= after:
+        starts = np.arange(now.at - first, min(now.at + now.size, after) - first)
+        found = _first_return(step, excess, starts, allowed, course, now.highest)
         if found is not None:
-            return found
-        at, size = at + size, size * 2
-    return None, None, len(excess)
+            back, confirmed, resume = (first + point for point in found)
+            return back, confirmed, resume, search
+        upto = now.at + now.size
+        decided = decided and upto + course.fewest <= after
+        decided = decided and int(np.searchsorted(step, step[upto - 1 - first] + _FAR)) <= len(step)
+        highest = float(excess[now.at - first : upto - first].max(initial=now.highest))
+        now = Search(at=upto, size=min(2 * now.size, _PIECES[1]), highest=highest)
+        search = now if decided else search
+    return None, None, after, search
 
 
 def _first_return(
-    step: IntArray, excess: FloatArray, starts: IntArray, fewest: int, allowed: FloatArray, noise: Noise
+    step: IntArray,
+    excess: FloatArray,
+    starts: IntArray,
+    allowed: FloatArray,
+    course: Course,
+    highest: float,
 ) -> tuple[int, int, int] | None:
     """The first of some points from where on the series is back: on average over the next few points, and
-    over the next steps, unless another rise comes in between that is high enough to be another event."""
+    over the next steps, unless another rise comes in between that is high enough to be another event.
+    `highest` is the highest excess before them."""
+    noise = course.noise
     starts = starts[starts + _NEAR <= len(excess)]
-    far = np.maximum(np.searchsorted(step, step[starts] + _FAR), starts + fewest)
+    far = np.maximum(np.searchsorted(step, step[starts] + _FAR), starts + course.fewest)
     # a window that reaches beyond what was seen is undecided, and so are all after it
     until = np.minimum(far, len(excess))
     base = int(starts[0])
@@ -197,8 +281,8 @@ def _first_return(
     is_back &= excess[starts] <= allowed[starts] + 3 * noise.sigma
     high = np.append(base + np.flatnonzero(inside > _AGAIN * noise.sigma), len(excess))
     rise = high[np.searchsorted(high, starts + _NEAR)]
-    highest = np.maximum.accumulate(excess)[np.maximum(starts - 1, 0)]
-    again = (rise < until) & (excess[np.minimum(rise, len(excess) - 1)] >= 0.5 * highest)
+    before = np.maximum.accumulate(np.append(highest, inside))[: len(starts)]
+    again = (rise < until) & (excess[np.minimum(rise, len(excess) - 1)] >= 0.5 * before)
     calm = (rise >= until) & (far <= len(excess)) & (mean <= allowed[starts])
     hits = np.flatnonzero(is_back & (again | calm))
     if not len(hits):

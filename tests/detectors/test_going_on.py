@@ -10,6 +10,7 @@ import pytest
 from holter.detectors.detector import Resuming
 from holter.detectors.health.leak import MemoryLeak
 from holter.detectors.loss.drop import SuddenDrop
+from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.memory import Memory
 from holter.detectors.mixture.shift import MixtureShift
 from holter.detectors.numerics.hidden import HiddenNonfinite
@@ -83,9 +84,20 @@ def overflowing(rng: np.random.Generator, n: int) -> RunData:
     return run(series("loss_scale", value, attempt=(np.arange(n) > rng.integers(n // 2, n)).astype(int)))
 
 
+def lasting(rng: np.random.Generator, n: int) -> RunData:
+    """A loss that rises and stays there for thousands of points, rises further, and mostly comes back."""
+    t = np.arange(n)
+    begin, back = int(rng.integers(1000, 4000)), int(rng.integers(9000, 2 * n))
+    value = 2 + 0.03 * rng.normal(0, 1, n) + np.where((t >= begin) & (t < back), 1.0, 0.0)
+    for at in rng.integers(begin, n, 4).tolist():
+        value[at : at + int(rng.choice([3, 40, 2000]))] += rng.uniform(0.2, 0.9)
+    return run(series("loss", value, step=int(rng.choice([1, 10])) * t))
+
+
 each = pytest.mark.parametrize(
     ("detector", "life"),
     [
+        (SpikeDetector(), lasting),
         (SuddenDrop(), learning),
         (HiddenNonfinite(), masked),
         (MemoryLeak(), leaking),
