@@ -6,7 +6,7 @@ import threading
 import time
 
 _GATHER = 0.2
-"""Seconds from the news of a run to the look at it: what comes within them is looked at together."""
+"""Seconds until a run that was quiet is looked at: what comes with the first news is looked at together."""
 _PAUSE = 0.2
 _SHARE = 5.0
 """All runs together are looked at for at most so small a part of the time: 1/5 of one core."""
@@ -47,7 +47,7 @@ class Pace:
         """This run is to be looked at soon."""
         with self._wake:
             self._delay.pop(run_id, None)
-            due = time.monotonic() + _GATHER
+            due = time.monotonic() + (0.0 if run_id in self._rested else _GATHER)
             # the thread that waits is woken by the first news alone: a flood of them must cost nothing
             if run_id not in self._due or due < self._due[run_id]:
                 self._due[run_id] = due
