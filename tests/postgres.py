@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 from sqlalchemy import make_url
@@ -59,6 +60,20 @@ class Postgres:
             self._server.send_signal(how)
             self._server.wait(30)
             self._server = None
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It takes connections and says nothing, as behind a network that swallows everything."""
+        assert self._server is not None
+        server = psutil.Process(self._server.pid)
+        processes = [server, *server.children(recursive=True)]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.resume()
 
     def url(self, database: str) -> str:
         """The address of one of its databases."""

@@ -1,0 +1,216 @@
+"""The database is away for a while: everybody is told in time, and all goes on by itself afterwards.
+
+`HOLTER_TEST_AWAY=60 pytest tests/faults/test_away.py` keeps it away for so many seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from sqlalchemy import event
+
+from holter.server.database import connect, writing
+from holter.server.store import Store
+from holter.settings import Settings
+from tests.api.conftest import served
+from tests.channels.receivers import SlackServer, slack
+from tests.faults.conftest import Nursery
+from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.postgres import Postgres
+from tests.waiting import wait_for
+
+__all__ = ["slack"]
+AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "3"))
+HOLTER = [sys.executable, "-m", "holter"]
+MEMORY = 64 * 2**20
+"""Bytes by which a server may grow meanwhile."""
+
+
+class Log:
+    """A log that somebody follows: 300 good steps, then as many as are asked for."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        folder.mkdir(exist_ok=True)
+        self.path = folder / f"{name}.jsonl"
+        self.steps = 0
+        self.write(300)
+
+    def write(self, count: int, loss: float | None = None) -> None:
+        with self.path.open("a") as file:
+            for step in range(self.steps, self.steps + count):
+                now = time.time() - 300 + step / 10
+                value = 2.0 + 0.01 * (step % 7) if loss is None else loss
+                file.write(json.dumps({"step": step, "_timestamp": now, "loss": value}) + "\n")
+        self.steps += count
+
+
+def points_of(client: httpx.Client) -> dict[str, int]:
+    """The points of each run; of none where the list is not to be had."""
+    answer = client.get("/api/v1/runs")
+    return {run["name"]: run["points"] for run in answer.json()["runs"]} if answer.status_code == 200 else {}
+
+
+@pytest.mark.timeout(120 + 4 * AWAY)
+def test_a_stopped_postgresql_stops_nobody_for_good(
+    postgres_cluster: Postgres,
+    postgres_url: str,
+    slack: SlackServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    watched, sent = Log(tmp_path / "watched", "watched"), Log(tmp_path / "sent", "sent")
+    channels = {"team": {"type": "slack", "url": f"{slack.url}/services/T0/B0/x", "settle": 0}}
+    monkeypatch.setenv("HOLTER_CHANNELS", json.dumps(channels))
+    nursery: Nursery = request.getfixturevalue("nursery")  # which has this environment
+    server = nursery.begin("watch", watched.path.parent, "--database-url", postgres_url, "--poll", "0.2")
+    wait_for(lambda: nursery.answers("/readyz") == 200, 60)
+    url = f"http://127.0.0.1:{nursery.port}"
+    with agent(sent.path.parent, url, tmp_path / "state"), httpx.Client(base_url=url, timeout=40) as client:
+        port = nursery.port
+        feeders = [Feeder(port, "one", pause=0.1), Feeder(port, "wide", metrics=30, rows=500, pause=0.1)]
+        wait_for(lambda: points_of(client).get("watched") == points_of(client).get("sent") == 300, 60)
+        with feeding(feeders):
+            wait_for(lambda: feeders[1].acknowledged > 5)
+            before = psutil.Process(server).memory_info().rss
+            postgres_cluster.stop(signal.SIGQUIT)
+            try:
+                watched.write(5, loss=float("nan"))
+                sent.write(100)
+                look_while_away(client, feeders)
+            finally:
+                postgres_cluster.start()
+            wait_for(lambda: client.get("/readyz").status_code == 200, 15)
+            assert psutil.Process(server).memory_info().rss < before + MEMORY
+            acknowledged = [feeder.acknowledged for feeder in feeders]
+            wait_for(lambda: all(f.acknowledged > n for f, n in zip(feeders, acknowledged, strict=True)))
+        wait_for(lambda: points_of(client).get("watched") == 305, 90)
+        wait_for(lambda: points_of(client).get("sent") == 400, 90)
+        assert set(feeders[0].answers) == {200, 503}
+        wait_for(lambda: any("watched" in json.dumps(body) for body in slack.payloads), 60)
+    check(postgres_url, feeders)
+
+
+def look_while_away(client: httpx.Client, feeders: list[Feeder]) -> None:
+    """What a server says for as long as its database is away."""
+    end = time.monotonic() + AWAY
+    while time.monotonic() < end:
+        began = time.monotonic()
+        assert client.get("/healthz").status_code == 200
+        for path in ("/readyz", "/api/v1/runs", "/api/v1/incidents"):
+            answer = client.get(path)
+            assert answer.status_code == 503, path
+            assert answer.json()["detail"]
+            assert path == "/readyz" or answer.headers["Retry-After"] == "5"
+        assert time.monotonic() - began < 5
+        time.sleep(0.3)
+    assert all(feeder.answers[503] for feeder in feeders)
+    assert all(feeder.slowest < 25 for feeder in feeders)
+
+
+@contextmanager
+def agent(folder: Path, url: str, state: Path) -> Iterator[None]:
+    """`holter agent` on a folder, for as long as it is wanted."""
+    command = [*HOLTER, "agent", folder, "--server", url, "--state", state, "--poll", "0.2"]
+    process = subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def check(url: str, feeders: list[Feeder]) -> None:
+    engine = connect(url)
+    store = Store(engine)
+    store.start()
+    assert_all_is_there(store, feeders)
+    store.close()
+    engine.dispose()
+
+
+@pytest.mark.timeout(120 + 4 * AWAY)
+def test_a_sqlite_file_that_is_locked_for_long_stops_nobody_for_good(
+    sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    with served(Settings(database_url=sqlite_url)) as (parts, url):
+        patience(parts.engine, AWAY / 3)
+        feeders = [Feeder(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(8)]
+        with feeding(feeders), httpx.Client(base_url=url, timeout=40) as client:
+            wait_for(lambda: feeders[0].acknowledged > 3)
+            thief = connect(sqlite_url)
+            with writing(thief):  # as a backup tool or a shell would that forgot its transaction
+                time.sleep(AWAY)
+                assert client.get("/api/v1/runs").status_code == 200
+                assert client.get("/readyz").status_code == 503
+            thief.dispose()
+            wait_for(lambda: client.get("/readyz").status_code == 200)
+            acknowledged = [feeder.acknowledged for feeder in feeders]
+            wait_for(lambda: all(f.acknowledged > n for f, n in zip(feeders, acknowledged, strict=True)))
+        for feeder in feeders:
+            assert set(feeder.answers) == {200, 503}
+            assert feeder.slowest < 25
+            assert any("another process has locked the database" in said for said in feeder.reasons)
+    check(sqlite_url, feeders)
+
+
+def patience(engine: Any, seconds: float) -> None:
+    """Connections wait for the lock no longer than this."""
+    engine.dispose()
+
+    @event.listens_for(engine, "connect")
+    def shorten(connection: Any, _record: object) -> None:
+        connection.execute(f"PRAGMA busy_timeout = {int(1000 * min(seconds, 10))}")
+
+
+def test_a_store_closes_in_time_while_the_database_is_locked(sqlite_url: str) -> None:
+    engine = connect(sqlite_url)
+    patience(engine, 0.5)
+    store = Store(engine)
+    store.start()
+    feeder = Feeder(0, "r")
+    store.accept(feeder.delivery(0))
+    thief = connect(sqlite_url)
+    with writing(thief):
+        replies = [store.submit(feeder.delivery(number)) for number in range(1, 1500)]
+        began = time.monotonic()
+        store.close()
+        assert time.monotonic() - began < 5
+    assert all(reply.exception(0) is not None for reply in replies)
+    thief.dispose()
+    engine.dispose()
+
+
+def test_a_postgresql_that_says_nothing_at_all_is_not_waited_for(
+    postgres_cluster: Postgres, postgres_url: str
+) -> None:
+    with (
+        served(Settings(database_url=postgres_url)) as (_, url),
+        httpx.Client(base_url=url, timeout=40) as client,
+    ):
+        feeders = [Feeder(int(url.rpartition(":")[2]), "r")]
+        with feeding(feeders):
+            wait_for(lambda: feeders[0].acknowledged > 3)
+            with postgres_cluster.frozen():
+                began = time.monotonic()
+                assert client.get("/readyz").status_code == 503
+                assert time.monotonic() - began < 8
+                assert client.get("/healthz").status_code == 200
+            wait_for(lambda: client.get("/readyz").status_code == 200)
+    check(postgres_url, feeders)
