@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -91,3 +93,25 @@ def test_stretches_lie_within_what_is_shown_and_are_left_out_where_they_are_too_
     ]
     assert call("expected.js", "stretchesOf", [cadence], [0, 100_000]) == []
     assert call("expected.js", "stretchesOf", [once], [300, 400]) == []
+
+
+def test_the_first_stretch_with_room_for_it_says_that_it_is_expected(call: Callable[..., Any]) -> None:
+    def planned(first: int, last: int | None) -> dict[str, Any]:
+        return {"kinds": ["spike_slow"], "from_step": first, "to_step": last, "every": None, "lasting": None}
+
+    picture = {
+        "attempts": [{"number": 0, "first_step": 0, "last_step": 4000}],
+        "expected": [planned(3600, None), planned(100, 1500), planned(2000, 2100)],
+        "palette": {"line-strong": "#888888", "ink-quiet": "#444444"},
+        "axis": "step",
+        "range": [1000, 4000],
+        "role": "loss",
+        "fontSize": 11,
+        "series": [],
+    }
+    shapes = call("expected.js", "expectedShapes", picture)
+    assert [(one["x0"], one["x1"], one["label"]["text"]) for one in shapes] == [
+        (3600, 4000, ""),
+        (1000, 1500, "expected"),
+        (2000, 2100, ""),
+    ]

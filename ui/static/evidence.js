@@ -20,7 +20,9 @@ const time = (value, { metric }) => `${number(value)} ${unit("step_time", metric
 /** A level of the incident's own series. @type {Reading} */
 function level(value, incident) {
   if (incident.kind === "comm_slowdown") return time(value, incident);
-  if (incident.kind === "throughput_regression") return si(value);
+  if (incident.kind === "throughput_regression" && /time|ms\b|\bdt$/i.test(incident.metric))
+    return time(value, incident);
+  if (incident.kind === "throughput_regression") return `${si(value)} ${unit("throughput", incident.metric)}`;
   return `${number(value)} ${incident.evidence.unit ?? ""}`.trim();
 }
 /** @type {Reading} */

@@ -80,7 +80,9 @@ export function expectedShapes(picture) {
   );
   const dotted = { color: palette["line-strong"], width: 1, dash: "dot" };
   const mine = expected.filter((event) => shows(event, picture.role));
-  return stretchesOf(mine, steps).map(([from, to], i) => ({
+  const stretches = stretchesOf(mine, steps).map(([from, to]) => [Math.max(from, steps[0]), to]);
+  const named = stretches.findIndex(([from]) => from < steps[0] + ROOM * (steps[1] - steps[0]));
+  return stretches.map(([from, to], i) => ({
     type: "rect",
     layer: "below",
     xref: "x",
@@ -92,7 +94,7 @@ export function expectedShapes(picture) {
     fillcolor: fade(palette["ink-quiet"], 0.08),
     line: dotted,
     label: {
-      text: i === 0 && from < steps[0] + ROOM * (steps[1] - steps[0]) ? "expected" : "",
+      text: i === named ? "expected" : "",
       textposition: textPlace(picture),
       textangle: 0,
       font: { size: picture.fontSize, color: palette["ink-quiet"] },
