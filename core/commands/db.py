@@ -86,7 +86,7 @@ def _move(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
     try:
         target = connect(load({"database_url": arguments.to}).database)
     except (SettingsError, ValueError) as error:
-        return refuse(str(error))
+        return refuse(f"--to: {str(error).rpartition('database_url: ')[2]}")
     if target.url == engine.url:
         return refuse(f"{_shown(arguments.to)} is where everything is already")
     try:
@@ -134,7 +134,7 @@ def _delete(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
 
 def _vacuum(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
     sizes = vacuum(engine, full=arguments.full)
-    print(f"{sizes.before} bytes before, {sizes.after} after")
+    print(f"{sizes.before:,} bytes before, {sizes.after:,} after")
     return 0
 
 

@@ -46,7 +46,7 @@ class Kept:
         """In words."""
         if self.problem or self.due.bucket is None:
             return self.problem or "deleted"
-        return f"{self.after} of {self.before} points kept"
+        return f"{self.after:,} of {self.before:,} points kept"
 
 
 def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float) -> list[Due]:

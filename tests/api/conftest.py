@@ -12,13 +12,14 @@ import httpx
 import pytest
 
 from holter.__main__ import main
+from holter.server.clock import Clock
 from holter.server.listen import Server, bind
 from holter.server.parts import Parts
 from holter.settings import Settings
 from tests.api.running import Printed
 
 Post = Callable[..., dict[str, Any]]
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[..., AbstractContextManager[tuple[Parts, str]]]
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +30,10 @@ def quiet_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @contextmanager
-def served(settings: Settings) -> Iterator[tuple[Parts, str]]:
-    """A server on a free port: its parts and its address."""
+def served(settings: Settings, *, clock: Clock | None = None) -> Iterator[tuple[Parts, str]]:
+    """A server on a free port, with a clock of its own or the test's: its parts and its address."""
     with bind("127.0.0.1", 0) as listener:
-        parts = Parts(settings)
+        parts = Parts(settings, clock=clock)
         parts.start()
         server = Server(parts)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
