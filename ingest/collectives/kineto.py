@@ -22,6 +22,9 @@ _KERNEL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_?([A-Za-z]+)", re.IGNORECASE)
 _RANK = re.compile(rb'"distributedInfo":\s*\{[^{}]{0,2000}?"rank":\s*(\d{1,7})')
 _BASE = re.compile(rb'"baseTimeNanoseconds":\s*(\d{1,19})')
 _HEAD = 64 * 1024
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_DEEPEST = 64
 _LARGEST_EVENT = 4 * 1024 * 1024
 _MOST_KERNELS = 1_000_000
 _MOST_SIZES = 4096
@@ -163,17 +166,28 @@ class _Found:
 
 
 class _Measured:
-    """A stream that refuses to be read on and on without an event coming of it."""
+    """A stream that refuses to be read on and on without an event coming of it, or ever deeper into one.
+
+    Parsers keep the way to where they are: of brackets alone, a few megabytes would fill the memory.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._text = b""  # a string whose end is not there yet
+        self._depth = 0
         self.since_event = 0
 
     def read(self, size: int = -1) -> bytes:
-        if self.since_event > _LARGEST_EVENT:
-            raise ValueError(f"events of at most {_LARGEST_EVENT} bytes expected")
         data = self._stream.read(size)
         self.since_event += len(data)
+        plain = _STRING.sub(b"", self._text + data)
+        plain, quote, rest = plain.partition(b'"')
+        self._text = quote + rest
+        brackets = np.frombuffer(plain.translate(None, _NO_BRACKETS), dtype=np.uint8)
+        depth = self._depth + np.cumsum(np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1))
+        if self.since_event > _LARGEST_EVENT or depth.max(initial=0) > _DEEPEST:
+            raise ValueError(f"events of at most {_LARGEST_EVENT} bytes and {_DEEPEST} levels expected")
+        self._depth = int(depth[-1]) if len(depth) else self._depth
         return data
 
 

@@ -64,35 +64,37 @@ class NcclReader:
         self._spoken: str | None = state.get("spoken")
         self._tables = NcclTestsReader(state.get("tables", {}), "")
         chosen = next((one for one in dialects if one.name == self._spoken), None)
+        if chosen is not None:  # those before it in the order may speak yet, as those beside it do
+            self._dialects = dialects[: dialects.index(chosen)]
         self._console = ConsoleReader(chosen.beside(SPEECH) if chosen else SPEECH, state.get("console", {}))
 
     def state(self) -> Mapping[str, Any]:
-        """The dialect of training once it spoke; until then what was heard of each, and the last line."""
-        listening = {"heard": dict(self._heard), "before": self._before.decode("latin-1")}
+        """The dialect of training once it spoke, what was heard of each other, and the last line."""
         return {
             "console": self._console.state(),
             "tables": self._tables.state(),
-            **({"spoken": self._spoken} if self._spoken else listening),
+            "spoken": self._spoken,
+            "heard": dict(self._heard),
+            "before": self._before.decode("latin-1"),
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
         while (block := read_text(stream)) is not None:
             rows: list[Row] = list(self._tables.rows(block)) if self._tables.concerns(block) else []
-            if self._spoken is None and self._dialects:
-                turn = self._turn(block, stream.tell() - len(block))
-                if turn is not None:
-                    at, dialect = turn
-                    rows += self._console.rows(block[:at])
-                    block, self._spoken = block[at:], dialect.name
-                    self._console = ConsoleReader(dialect.beside(SPEECH), self._console.state())
+            while (turn := self._turn(block, stream.tell() - len(block))) is not None:
+                at, dialect = turn
+                rows += self._console.rows(block[:at])
+                block, self._spoken = block[at:], dialect.name
+                self._dialects = self._dialects[: self._dialects.index(dialect)]
+                self._console = ConsoleReader(dialect.beside(SPEECH), self._console.state())
             rows += self._console.rows(block)
             if rows:
                 yield batch_of(rows)
 
     def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
         """Where the line begins in which a dialect has been heard often enough, and that dialect."""
-        if offset > _FURTHEST:
+        if offset > _FURTHEST or not self._dialects:
             return None
         text = self._before + block
         heard = [one for one in self._dialects if one.tell.search(text) is not None]
