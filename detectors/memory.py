@@ -39,6 +39,7 @@ class Trail(Generic[S]):
     def __init__(self, keys: tuple[SeriesKey, ...]) -> None:
         self.keys = keys
         self._marks: list[Mark[S]] = []
+        self._answer: Mark[object] | None = None
 
     def newest(self, series: Sequence[Series]) -> Mark[S] | None:
         """The newest mark that still holds."""
@@ -69,11 +70,21 @@ class Trail(Generic[S]):
             if newest - sum(before.rows) <= _APART * (newest - sum(after.rows)):
                 del self._marks[at]
 
+    def answer(self, series: Sequence[Series]) -> object | None:
+        """What the last look came to, if nothing has come since."""
+        answer = self._answer
+        return answer.state if answer is not None and answer.rows == tuple(map(len, series)) else None
+
+    def answered(self, series: Sequence[Series], what: object) -> None:
+        """Remember what a look at these rows came to; it must never change."""
+        self._answer = Mark(what, tuple(map(len, series)))
+
     def cut(self, key: SeriesKey, row: int) -> None:
         """Forget what rests on rows of a series from this one on."""
         column = self.keys.index(key) if key in self.keys else None
         if column is not None:
             self._marks = [mark for mark in self._marks if mark.rows[column] <= row]
+            self._answer = None
 
 
 class Memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from holter.detectors.loss.excursion import Excursion
 from holter.detectors.loss.scan import Belief, Standing, excursions_of
@@ -25,6 +26,9 @@ def resumed(
 ) -> list[Excursion]:
     """Every excursion of the first of these series, which is cut into stretches; what is believed of it
     rests on the others."""
+    known = trail.answer(series)
+    if isinstance(known, _Answer) and known.doubtful == frozenset(doubtful):
+        return list(known.found)
     mark = trail.newest(series)
     while mark is not None and not mark.state.holds(stretches, doubtful):
         mark = trail.before(mark)
@@ -32,7 +36,15 @@ def resumed(
     since = None if mark is None else mark.state
     found = excursions_of(stretches, doubtful=doubtful, belief=belief, since=since, keep=keeper.hear)
     keeper.end()
+    trail.answered(series, _Answer(frozenset(doubtful), tuple(found)))
     return found
+
+
+class _Answer(NamedTuple):
+    """What was found, where these attempts were thought to have begun with another setting."""
+
+    doubtful: frozenset[int]
+    found: tuple[Excursion, ...]
 
 
 class _Keeper:

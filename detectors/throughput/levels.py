@@ -59,10 +59,11 @@ class _Spread:
         return other
 
     def add(self, value: float) -> None:
-        insort(self._ordered, value)
-        self._queue.append(value)
-        if len(self._queue) > _REMEMBERED:
-            del self._ordered[bisect_left(self._ordered, self._queue.popleft())]
+        ordered, queue = self._ordered, self._queue
+        insort(ordered, value)
+        queue.append(value)
+        if len(queue) > _REMEMBERED:
+            del ordered[bisect_left(ordered, queue.popleft())]
 
     def quantile(self, share: float) -> float:
         return self._ordered[int(share * (len(self._ordered) - 1))]
@@ -118,6 +119,18 @@ class _Level:
             block = self.blocks[upto - 1]
             return block.median if scale == 1 else block.short if scale == SHORT else block.long
         return _middle(self.blocks[:upto])
+
+    def learn(self, count: int) -> None:
+        """Take what the first so many blocks show of late for usual."""
+        self.learnt = count
+        if count < LONG:
+            for scale, spread in self.spreads.items():
+                spread.add(self.at_scale(count, scale))
+            return
+        block = self.blocks[count - self.count - 1]
+        self.spreads[1].add(block.median)
+        self.spreads[SHORT].add(block.short)
+        self.spreads[LONG].add(block.long)
 
 
 def _middle(blocks: Sequence[Block]) -> float:
@@ -192,9 +205,7 @@ class Watch:
         # a block waits before it counts as established: the beginning of a slow rise must not
         wait = min(max(LONG, len(level.spreads[1]) // 2), _SLOWEST)
         for count in range(level.learnt + 1, level.count - wait + 1):
-            for scale, spread in level.spreads.items():
-                spread.add(level.at_scale(count, scale))
-            level.learnt = count
+            level.learn(count)
 
     def _established(self, level: _Level) -> bool:
         steps = level.blocks[-1].last_step - level.since

@@ -84,3 +84,12 @@ def test_a_few_marks_reach_far_back(back: int) -> None:
     mark = newest(memory, series("loss", whole))
     assert mark is not None
     assert 10_000 - 5 * max(back, 10) <= mark.rows[0] <= 10_000 - back
+
+
+def test_what_a_look_came_to_is_known_until_something_comes_or_changes() -> None:
+    memory, two = Memory(), loss(1, 2)
+    memory.trail("scan", [two]).answered([two], "two")
+    assert memory.trail("scan", [two]).answer([two]) == "two"
+    assert memory.trail("scan", [loss(1, 2, 3)]).answer([loss(1, 2, 3)]) is None
+    memory.changed(two.key, 1)
+    assert memory.trail("scan", [loss(1, 9)]).answer([loss(1, 9)]) is None
