@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
+from functools import lru_cache
 
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.names import as_label
@@ -24,7 +26,8 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)((?:[KMGTPE]i?)?B)")
 
 
-def labels_beside(steps: str, **labels: object) -> Labels:
+@lru_cache(maxsize=16_384)  # the same few, for millions of calls
+def labels_beside(steps: str, **labels: Hashable) -> Labels:
     """Labels of a series whose steps count `steps`; what is None or empty says nothing."""
     said = {name: as_label(str(value)) for name, value in labels.items() if value is not None and value != ""}
     return labels_of({**said, "steps": steps})

@@ -102,7 +102,9 @@ class ConsoleReader:
 
 def _own(said: Said, line: Clean) -> Labels:
     """The labels that a line gives its values itself; the rank that its launcher names is the job's."""
-    return labels_of({**dict(said.labels or ()), **{n: v for n, v in line.labels if n == "rank"}})
+    labels = said.labels or ()
+    rank = next((label for label in line.labels if label[0] == "rank"), None)
+    return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})
 
 
 def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[bytes, LineKind]]:

@@ -59,6 +59,16 @@ def test_tables_below_the_prefixes_of_mpi_are_read(reading: Any) -> None:
     assert reading.whole("out.txt", prefixed).count == whole(reading, "all_reduce_perf.out").count
 
 
+def test_a_table_behind_much_talk_of_nccl_is_found(reading: Any) -> None:
+    talk = (DATA / "nccl-debug.log").read_bytes() * 20
+    table = (DATA / "all_reduce_perf.out").read_bytes()
+    assert len(talk) > 65536
+    found = reading.whole("slurm-1.out", talk + table)
+    labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
+    assert len(found.values("busbw_gbs", **labels, in_place="no")) == 3
+    assert any(key.metric == "nccl_op_count" for key in found.points)
+
+
 def test_all_reduce_bench_speaks_in_gigabytes_whatever_its_version_prints(reading: Any) -> None:
     now = whole(reading, "all-reduce-bench.txt")
     labels = {"collective": "all_reduce", "ranks": "4", "steps": "message bytes"}
