@@ -12,7 +12,7 @@ from holter.ingest.console.moments import moment
 
 _PROCESS = re.compile(r"([\w.-]{1,100}:\d{1,9}):\d{1,9} \[\d{1,3}\]")
 _CALL = re.compile(
-    r"(\w{1,40}): opCount ([0-9a-f]{1,15}) sendbuff (?:0x[0-9a-f]+|\(nil\)) recvbuff (?:0x[0-9a-f]+|\(nil\))"
+    r": opCount ([0-9a-f]{1,15}) sendbuff (?:0x[0-9a-f]+|\(nil\)) recvbuff (?:0x[0-9a-f]+|\(nil\))"
     r" count (\d{1,19}) datatype (\d{1,3}) op (\d{1,9}) root (-?\d{1,9}) comm (0x[0-9a-f]{1,16}) \[nranks="
 )
 _INIT = re.compile(
@@ -36,16 +36,17 @@ def _call(line: str, memory: Memory) -> list[Said] | None:
     found = _CALL.search(line)
     if found is None:
         return None
-    collective, count, datatype = found[1], int(found[3]), int(found[4])
-    step, size = int(found[2], 16), count * (_ITEM_BYTES[datatype] if datatype < len(_ITEM_BYTES) else 0)
+    collective = line[: found.start()].rpartition(" ")[2][:40]
+    count, datatype = int(found[2]), int(found[3])
+    step, size = int(found[1], 16), count * (_ITEM_BYTES[datatype] if datatype < len(_ITEM_BYTES) else 0)
     process = _process(line[: found.start()])
-    rank, comm = memory.get(f"comm {process} {found[7]}", (None, found[7]))
+    rank, comm = memory.get(f"comm {process} {found[6]}", (None, found[6]))
     whose = {"comm": comm, **_whose(process, rank)}
     at_call = {"nccl_op_count": float(step)}
     if collective not in _BETWEEN_TWO:
-        at_call["nccl_call"] = float(crc32(f"{collective} {count} {datatype} {found[5]}".encode()))
+        at_call["nccl_call"] = float(crc32(f"{collective} {count} {datatype} {found[4]}".encode()))
     sums = {"message_bytes": float(size)}
-    calls, total = memory.get(counter := f"calls {process} {found[7]} {collective}", (0, 0))
+    calls, total = memory.get(counter := f"calls {process} {found[6]} {collective}", (0, 0))
     if _remember(memory, counter, (calls + 1, total + size)):
         sums |= {"nccl_calls": calls + 1.0, "nccl_bytes": float(total + size)}
     return [
