@@ -66,7 +66,7 @@ export function stretchesOf(expected, [first, last]) {
 
 /** Where curves are not, nor the numbers of attempts. @param {Picture} picture */
 function textPlace({ role, attempts }) {
-  if (!SPEEDS.includes(role)) return "top left";
+  if (!SPEEDS.includes(role) && role !== "learning_rate") return "top left";
   return attempts.length > 1 ? "middle left" : "bottom left";
 }
 
