@@ -50,6 +50,8 @@ _NAMES = {
     "share_of_step_lost": "share of each step lost",
     "shares": "shares after",
     "silent_seconds": "silent for",
+    "skip_from": "batches to skip, from step",
+    "skip_until": "batches to skip, to step",
     "slower_by": "slower than its peers by",
     "strength": "strength, of 1 needed",
     "underreported": "loss reads too low by",

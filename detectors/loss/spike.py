@@ -157,19 +157,23 @@ class SpikeDetector:
         excursion, returns = shown.excursion, shown.excursion.returns
         verdict = verdict_on(excursion, shown.stretch, self.tuning.of(shown.series.key.metric))
         peak_step = max(shown.step(returns.peak) or 0, sighting.start_step)
+        is_back = returns.confirmed is not None
         return Story(
             verdict=verdict,
             baseline=excursion.baseline,
             peak=float(shown.stretch.value[excursion.start + returns.peak]),
             start_step=sighting.start_step,
             peak_step=peak_step,
-            end_step=shown.step(returns.back) if returns.confirmed is not None else None,
+            end_step=shown.step(returns.back) if is_back else None,
             last_step=shown.step(returns.last) or sighting.start_step,
             labels=key.labels,
             down=excursion.down,
             rate=rates.get(excursion.attempt) if excursion.resumed and shown.seam is None else None,
             seam=shown.seam,
-            rollback=rollback_for(
+            # nobody goes back behind what is over
+            rollback=None
+            if is_back and verdict.kind is Kind.SPIKE_SLOW
+            else rollback_for(
                 verdict.kind,
                 start_step=sighting.start_step,
                 peak_step=peak_step,
