@@ -171,15 +171,15 @@ def test_labels_that_never_come_again_are_an_explosion_too(sqlite_engine: Engine
 
 
 def test_points_a_second_are_bounded_on_average(sqlite_engine: Engine) -> None:
-    with limited(sqlite_engine, max_points_per_second=100, burst_seconds=0.5) as store:
+    with limited(sqlite_engine, max_points_per_second=40, burst_seconds=0.5) as store:
         names = [f"m{n}" for n in range(60)]
-        store.accept(row(1, names))  # 60 of 50: overdrawn once
+        store.accept(row(1, names))  # 60 of 20: overdrawn once, for a second
         with pytest.raises(RateError, match="max_points_per_second") as refused:
             store.submit(row(2, names))
-        assert 0 < refused.value.seconds <= 0.2
+        assert 0 < refused.value.seconds <= 1
         began = time.monotonic()
         assert store.accept(row(2, names)).accepted == 60  # who can wait is let in
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 10
         with pytest.raises(RateError):
             store.accept(row(3, names), timeout=0)
 
