@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.numbers import number, numbers
 
 _SPEED = re.compile(
     r"global_step=(\d+), RunningAvgSamplesPerSec=([\d.]+), CurrSamplesPerSec=([\d.]+)"
@@ -65,7 +65,7 @@ def _pipeline(line: str, memory: Memory) -> Said | None:
         return None
     memory["step"] = step = int(found[1])
     texts = {"loss": found[2], "iter time (s)": found[3], "samples/sec": found[4]}
-    values = {name: value for name, text in texts.items() if (value := number(text)) is not None}
+    values = numbers(texts.items())
     return Said(step, values, moment(line))
 
 
@@ -75,8 +75,7 @@ def _chat(line: str, memory: Memory) -> Said | None:
     if found is None:
         return None
     memory["chat"] = step = int(found[1])
-    pairs = (pair.partition(":") for pair in found[2].split("|"))
-    values = {name: value for name, _, text in pairs if (value := number(text)) is not None}
+    values = numbers(pair.partition(":")[::2] for pair in found[2].split("|"))
     return Said(step, values)
 
 

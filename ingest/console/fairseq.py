@@ -9,7 +9,7 @@ import msgspec
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.numbers import numbers
 
 _LINE = re.compile(r"\| (train_inner|valid\w*) \| (\{.*\})")
 _OVERFLOW = re.compile(r"setting loss scale to: ([\d.]+)")
@@ -26,14 +26,14 @@ def _stats(line: str, memory: Memory) -> Said | None:
         return None
     if found is None or not isinstance(stats, dict):
         return None
-    numbers = {name: value for name, told in stats.items() if (value := number(str(told))) is not None}
-    step = next((int(value) for name, value in numbers.items() if name.endswith(_STEP)), None)
+    told = numbers((name, str(text)) for name, text in stats.items())
+    step = next((int(value) for name, value in told.items() if name.endswith(_STEP)), None)
     if step is None:
         return None
     memory["step"] = step
     values = {
         name: value * log(2) if name.endswith("loss") else value
-        for name, value in numbers.items()
+        for name, value in told.items()
         if not name.endswith(_STEP)
     }
     return Said(step, values, moment(line[: found.start()]))

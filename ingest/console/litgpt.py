@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.numbers import number
+from holter.ingest.console.numbers import number, numbers
 
 _LINE = re.compile(
     r"iter (?P<iter>\d+) (?:\| )?step (?P<step>\d+)(?: \| |: )loss (?:train: )?(?P<loss>[^\s,|]+)"
@@ -18,13 +18,12 @@ def _iteration(line: str, memory: Memory) -> Said | None:
     found = _LINE.search(line)
     if found is None:
         return None
-    loss, val = number(found["loss"]), number(found["val"] or "")
-    values = {"train_loss": loss, "iter_time (ms)": number(found["time"])}
+    values = numbers({"train_loss": found["loss"], "iter_time (ms)": found["time"]}.items())
+    val = number(found["val"] or "")
     if val is not None and val != memory.get("val"):
         memory["val"] = val
         values["val_loss"] = val
-    known = {name: value for name, value in values.items() if value is not None}
-    return Said(int(found["step"]), known)
+    return Said(int(found["step"]), values)
 
 
 DIALECT = Dialect(

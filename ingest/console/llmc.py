@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.numbers import number
+from holter.ingest.console.numbers import number, numbers
 
 _MAIN = re.compile(r"s:(\d+) ((?:[a-z]+:\S+\s*)+)")
 _STEP = re.compile(
@@ -22,9 +22,8 @@ def _main(line: str, memory: Memory) -> Said | None:
     found = _MAIN.match(line)
     if found is None:
         return None
-    pairs = (pair.partition(":") for pair in found[2].split())
-    values = {_NAMES.get(name, name): number(text) for name, _, text in pairs}
-    return Said(int(found[1]), {name: value for name, value in values.items() if value is not None})
+    pairs = (pair.partition(":")[::2] for pair in found[2].split())
+    return Said(int(found[1]), numbers((_NAMES.get(name, name), text) for name, text in pairs))
 
 
 def _console(line: str, memory: Memory) -> Said | None:
@@ -40,7 +39,7 @@ def _console(line: str, memory: Memory) -> Said | None:
         "step_time (ms)": found["time"],
         "tok/s": found["speed"],
     }
-    values = {name: value for name, text in texts.items() if (value := number(text)) is not None}
+    values = numbers(texts.items())
     mfu = number(found["mfu"]) if found["mfu"] else None
     return Said(step, values if mfu in (None, _UNKNOWN_MFU) else values | {"mfu(%)": float(mfu or 0.0)})
 

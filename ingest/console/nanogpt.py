@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.numbers import number
+from holter.ingest.console.numbers import number, numbers
 
 _ITER = re.compile(r"\biter (\d+): loss (\S+), time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?")
 _EVAL = re.compile(r"\bstep (\d+): train loss (\S+), val loss (\S+)")
@@ -18,18 +18,18 @@ def _iter(line: str, memory: Memory) -> Said | None:
     found = _ITER.search(line)
     if found is None:
         return None
-    values = {"loss": number(found[2].rstrip(",")), "step_time (ms)": number(found[3])}
-    mfu = number(found[4]) if found[4] else None
-    values["mfu(%)"] = None if mfu == _UNKNOWN_MFU else mfu
-    return Said(int(found[1]), {name: value for name, value in values.items() if value is not None})
+    texts = {"loss": found[2].rstrip(","), "step_time (ms)": found[3]}
+    if found[4] and number(found[4]) != _UNKNOWN_MFU:
+        texts["mfu(%)"] = found[4]
+    return Said(int(found[1]), numbers(texts.items()))
 
 
 def _evaluation(line: str, memory: Memory) -> Said | None:
     found = _EVAL.search(line)
     if found is None:
         return None
-    values = {"eval/train_loss": number(found[2].rstrip(",")), "val/loss": number(found[3])}
-    return Said(int(found[1]), {name: value for name, value in values.items() if value is not None})
+    texts = {"eval/train_loss": found[2].rstrip(","), "val/loss": found[3]}
+    return Said(int(found[1]), numbers(texts.items()))
 
 
 DIALECT = Dialect(

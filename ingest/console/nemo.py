@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.numbers import number, numbers
 
 _V2 = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| (.*)")
 _BAR = re.compile(r"Epoch (\d+):.*?\| (\d+)/(\d+) \[[^,\]]*(?:,\s*[\d.?]+\s*(?:it/s|s/it))?(?:,\s*)?(.*)\]")
@@ -21,7 +21,7 @@ def _v2(line: str, memory: Memory) -> Said | None:
     texts = dict(piece.strip().partition(": ")[::2] for piece in found[4].split("|"))
     global_step = number(texts.pop("global_step", ""))
     step = int(found[2]) if global_step is None else int(global_step)
-    return Said(step, _numbers(texts), moment(line[: found.start()]))
+    return Said(step, _metrics(texts), moment(line[: found.start()]))
 
 
 def _bar(line: str, memory: Memory) -> Said | None:
@@ -34,12 +34,11 @@ def _bar(line: str, memory: Memory) -> Said | None:
     if "reduced_train_loss" not in texts or memory.get("bar") == step:
         return None
     memory["bar"] = step
-    return Said(step, _numbers(texts))
+    return Said(step, _metrics(texts))
 
 
-def _numbers(texts: dict[str, str]) -> dict[str, float]:
-    found = {name: number(text) for name, text in texts.items() if name not in _NOT_METRICS}
-    return {name: value for name, value in found.items() if value is not None}
+def _metrics(texts: dict[str, str]) -> dict[str, float]:
+    return numbers((name, text) for name, text in texts.items() if name not in _NOT_METRICS)
 
 
 DIALECT = Dialect(

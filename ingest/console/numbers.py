@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _SCALE = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _SHAPE = re.compile(r"([-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s?([KkMGBTPE]?)(?:%|FLOPS|B)?")
@@ -17,3 +18,8 @@ def number(text: str) -> float | None:
     if found is None:
         return None
     return float(found[1].replace(",", "")) * _SCALE.get(found[2], 1.0)
+
+
+def numbers(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Of names and texts, those whose text is a number."""
+    return {name: value for name, text in pairs if (value := number(text)) is not None}
