@@ -1,6 +1,6 @@
 """Run as a program: a store that takes points, compacts, thins and deletes, killed in the middle of it.
 
-    python housework.py DATABASE_URL NOTES KILLS SEED
+    python -m tests.faults.housework DATABASE_URL NOTES KILLS SEED
 
 Each child writes the number of every acknowledged batch of the run "growing" into the file NOTES. Beside
 that it makes the runs "old 0", "old 1", …, thins each, and deletes the one three before it.
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 from sqlalchemy import Engine, select
@@ -25,6 +25,7 @@ from holter.server.keeping.deletion import delete_run, purge
 from holter.server.models import Run
 from holter.server.store import Store, StoreError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
+from tests.killing import kill_at_random
 
 ROWS = 100
 OLD_ROWS = 60_000
@@ -110,21 +111,7 @@ def child(url: str, notes: int) -> None:
 
 def main(url: str, notes: str, kills: str, seed: str) -> None:
     chance = random.Random(seed)
-    opened = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for turn in range(int(kills)):
-        before = os.fstat(opened).st_size
-        pid = os.fork()
-        if pid == 0:
-            child(url, opened)
-        # every other child has got to work first, however busy the machine is
-        end = time.monotonic() + 20 * (turn % 2)
-        while os.fstat(opened).st_size == before and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(chance.expovariate(1 / 0.3))
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-        if not os.WIFSIGNALED(status):
-            sys.exit("a child ended by itself")
+    kill_at_random(partial(child, url), notes, kills=int(kills), chance=chance, mean=0.3)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from tests.keeping.kept import points
 from tests.waiting import wait_for
 
 Note = Callable[[str, object], None]
+ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("HOLTER_TEST_KILLS", "24")) // 4
 """Of a server and of a store, on either database."""
 
@@ -106,8 +107,8 @@ def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
     record_property: Note,
 ) -> None:
     notes = tmp_path / "acknowledged"
-    program = [sys.executable, housework.__file__, database_url, notes, str(KILLS), database_url[:3]]
-    subprocess.run([str(part) for part in program], check=True)
+    program = [sys.executable, "-m", housework.__name__, database_url, str(notes), str(KILLS)]
+    subprocess.run([*program, database_url[:3]], check=True, cwd=ROOT)
     acknowledged = [int(line) for line in notes.read_text().splitlines()]
     assert acknowledged == sorted(set(acknowledged))
     engine = connect(database_url)

@@ -1,6 +1,6 @@
 """Run as a program: kills a store in the middle of its work, again and again; what it acknowledged is noted.
 
-    python kill_and_restart.py DATABASE_URL NOTES KILLS SEED
+    python -m tests.store.kill_and_restart DATABASE_URL NOTES KILLS SEED
 
 Each child accepts batch after batch while it compacts all the time, and writes the number of every batch
 that was acknowledged into the file NOTES. The parent kills it at a random moment.
@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
+from tests.killing import kill_at_random
 
 ROWS = 100
 KEYS = [SeriesKey(f"m{n}") for n in range(3)]
@@ -61,21 +62,7 @@ def compact(store: Store) -> None:
 
 def main(url: str, notes: str, kills: str, seed: str) -> None:
     chance = random.Random(int(seed))
-    opened = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for turn in range(int(kills)):
-        before = os.fstat(opened).st_size
-        pid = os.fork()
-        if pid == 0:
-            child(url, opened)
-        # every other child has got to work first, however busy the machine is
-        end = time.monotonic() + 20 * (turn % 2)
-        while os.fstat(opened).st_size == before and time.monotonic() < end:
-            time.sleep(0.01)
-        time.sleep(chance.expovariate(1 / 0.15))
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-        if os.WTERMSIG(status) != signal.SIGKILL:
-            sys.exit("a child ended by itself")
+    kill_at_random(partial(child, url), notes, kills=int(kills), chance=chance, mean=0.15)
 
 
 if __name__ == "__main__":

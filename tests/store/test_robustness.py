@@ -20,6 +20,7 @@ from holter.server.store import CorruptDataError, Receipt, Store, StoreBusyError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
 
 LOSS = SeriesKey("loss")
+ROOT = Path(__file__).parents[2]
 
 
 def delivery(
@@ -46,9 +47,9 @@ def running(engine: Engine) -> Iterator[Store]:
 def test_kill_9_loses_nothing_acknowledged_and_stores_nothing_twice(
     database_url: str, tmp_path: Path, seed: int
 ) -> None:
-    program = Path(__file__).with_name("kill_and_restart.py")
     notes = tmp_path / "acknowledged"
-    subprocess.run([sys.executable, program, database_url, notes, "8", str(seed)], check=True, timeout=120)
+    program = [sys.executable, "-m", "tests.store.kill_and_restart", database_url, str(notes), "8", str(seed)]
+    subprocess.run(program, check=True, timeout=120, cwd=ROOT)
     acknowledged = [int(line) for line in notes.read_text().splitlines()]
     assert acknowledged == sorted(set(acknowledged))
     assert len(acknowledged) >= 4
