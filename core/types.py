@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -39,6 +40,26 @@ class SeriesKey(NamedTuple):
     def __str__(self) -> str:
         inside = ",".join(f"{name}={value}" for name, value in self.labels)
         return f"{self.metric}{{{inside}}}" if inside else self.metric
+
+
+ConfigValue = str | int | float | bool
+"""What a setting of a run can be."""
+
+
+class ConfigKey(NamedTuple):
+    """Names one setting of a run, e.g. `num_layers`, or `nccl.net{rank=3}` where processes may differ."""
+
+    name: str
+    labels: Labels = ()
+
+    def __str__(self) -> str:
+        return str(SeriesKey(*self))
+
+
+Config = Mapping[ConfigKey, ConfigValue]
+"""What a log says of a launch besides its points: the model's shape, the hardware, the environment."""
+
+NO_CONFIG: Config = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -98,6 +119,8 @@ class Batch:
     `steps` [n] int64; `times` [n] float64, Unix seconds, NaN where the log has no clock.
     `attempt` is the launch as the log itself names it ("0", a job id), None where it does not.
     `restarts` says that the log marks a new launch at the first row (TensorBoard's SessionLog.START).
+    `config` is what the log says of the launch that the first row belongs to; a batch without any rows
+    speaks of the launch that its writer is in.
     """
 
     steps: IntArray
@@ -105,6 +128,7 @@ class Batch:
     columns: Sequence[Column]
     attempt: str | None = None
     restarts: bool = False
+    config: Config = NO_CONFIG
 
     @property
     def points(self) -> int:
@@ -123,6 +147,7 @@ class Batch:
             times=self.times[start:stop],
             columns=_cut(self.columns, start, stop),
             restarts=self.restarts and start == 0,
+            config=self.config if start == 0 else NO_CONFIG,
         )
 
 
@@ -204,10 +229,12 @@ class RunData:
     """What detectors look at: every series of one run, up to some moment.
 
     `now` (Unix seconds) is when the run is looked at, None when it is over: only `stall` asks.
+    `config` is what its logs say of its launches, by attempt: the newest word of each.
     """
 
     series: Mapping[SeriesKey, Series]
     now: float | None = None
+    config: Mapping[ConfigKey, Mapping[int, ConfigValue]] = field(default_factory=dict)
 
     def named(self, metrics: Iterable[str]) -> list[Series]:
         """The series of these metrics, in the order of their keys."""
@@ -221,6 +248,23 @@ class Severity(StrEnum):
     INFO = "info"
     WARNING = "warning"
     CRITICAL = "critical"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """What is amiss with how a launch is set up, or with the numbers it reports: at no step in particular.
+
+    `code` names the kind of remark for good, e.g. "nccl-sockets"; `evidence` holds what it rests on, as
+    JSON-able values.
+    """
+
+    code: str
+    attempt: int
+    severity: Severity
+    summary: str
+    advice: str
+    labels: Labels = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Kind(StrEnum):
