@@ -128,7 +128,7 @@ class Batch:
     columns: Sequence[Column]
     attempt: str | None = None
     restarts: bool = False
-    config: Config = NO_CONFIG
+    config: Config = field(default_factory=lambda: NO_CONFIG)
 
     @property
     def points(self) -> int:
