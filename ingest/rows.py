@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.types import Batch, Column, Labels, SeriesKey
+from holter.types import NO_CONFIG, Batch, Column, Config, Labels, SeriesKey
 
 
 class Row(NamedTuple):
@@ -20,8 +20,31 @@ class Row(NamedTuple):
     attempt: str | None = None
 
 
-def batch_of(rows: Sequence[Row]) -> Batch:
-    """The rows of one attempt as columns over them, in their order."""
+def batch_of(rows: Sequence[Row], *, config: Config = NO_CONFIG) -> Batch:
+    """The rows of one attempt as columns over them, in their order, and what was said of it before them."""
+    return Batch(
+        steps=np.array([row.step for row in rows], dtype=np.int64),
+        times=np.array([row.time for row in rows], dtype=np.float64),
+        columns=_alike(rows) or _unlike(rows),
+        attempt=rows[0].attempt if rows else None,
+        config=config,
+    )
+
+
+def _alike(rows: Sequence[Row]) -> Sequence[Column]:
+    """The columns of rows that all name the same metrics in the same order, nothing of others."""
+    names, labels = tuple(rows[0].values) if rows else (), rows[0].labels if rows else ()
+    if any(tuple(row.values) != names or row.labels != labels for row in rows):
+        return ()
+    values = np.array([tuple(row.values.values()) for row in rows], dtype=np.float64)
+    return tuple(
+        Column(key=SeriesKey(metric, labels), values=np.ascontiguousarray(values[:, place]))
+        for place, metric in enumerate(names)
+    )
+
+
+def _unlike(rows: Sequence[Row]) -> Sequence[Column]:
+    """The columns of any rows."""
     columns: dict[Labels, dict[str, tuple[list[int], list[float]]]] = {}
     for at, row in enumerate(rows):
         mine = columns.setdefault(row.labels, {})
@@ -31,17 +54,12 @@ def batch_of(rows: Sequence[Row]) -> Batch:
             places, values = mine[metric]
             places.append(at)
             values.append(value)
-    return Batch(
-        steps=np.array([row.step for row in rows], dtype=np.int64),
-        times=np.array([row.time for row in rows], dtype=np.float64),
-        columns=tuple(
-            Column(
-                key=SeriesKey(metric, labels),
-                values=np.array(values, dtype=np.float64),
-                rows=None if len(places) == len(rows) else np.array(places, dtype=np.int64),
-            )
-            for labels, mine in columns.items()
-            for metric, (places, values) in mine.items()
-        ),
-        attempt=rows[0].attempt if rows else None,
+    return tuple(
+        Column(
+            key=SeriesKey(metric, labels),
+            values=np.array(values, dtype=np.float64),
+            rows=None if len(places) == len(rows) else np.array(places, dtype=np.int64),
+        )
+        for labels, mine in columns.items()
+        for metric, (places, values) in mine.items()
     )

@@ -58,8 +58,13 @@ def _pieces(line: str) -> dict[str, float]:
     values = {}
     for piece in line.split("|"):
         before, colon, text = piece.rpartition(":")
-        if colon and (name := _name(before)) and (value := number(text)) is not None:
-            values[name] = value
+        if colon and (name := _name(before)):
+            try:  # the usual text, without the call
+                value = None if "_" in text else float(text)
+            except ValueError:
+                value = number(text)
+            if value is not None:
+                values[name] = value
     return values
 
 
