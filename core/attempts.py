@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.config import Waiting, spread
 from holter.types import Batch, DenseColumns, FloatArray, IntArray, SeriesKey
 from holter.writers import NO_STEP, Track, Writer
 
@@ -89,6 +90,11 @@ class _Rows:
         """The row after the next `count` rows that tell anything of attempts."""
         return start + int(np.searchsorted(np.cumsum(self._telling()[start:]), count)) + 1
 
+    def first_telling(self) -> int | None:
+        """The first row that tells anything of attempts."""
+        telling = self._telling()
+        return int(np.argmax(telling)) if telling.any() else None
+
     def _telling(self) -> NDArray[np.bool_]:
         """Which rows hold anything else than series with steps of their own [n]."""
         if isinstance(self._columns, DenseColumns):
@@ -145,13 +151,18 @@ class Attempts:
     writers: dict[str, Writer] = field(default_factory=dict)
 
     def split(self, writer: str, batch: Batch) -> list[tuple[int, Batch]]:
-        """Cut a writer's batch into stretches, each with its attempt's number.
+        """Cut a writer's batch into stretches, each with its attempt's number and what was said of it.
 
-        The stretches are in the batch's order and share its arrays. `rows` of each column ascend.
+        The stretches are in the batch's order and share its arrays. `rows` of each column ascend. What
+        waits for a row to say of which launch it is comes with that row.
         """
         if not len(batch.steps):
-            return []
+            return self._state(writer, batch)
         known = self.writers.get(writer)
+        stated = batch.config
+        if known is not None and known.config:
+            stated = known.config | dict(stated)
+            known = None if known.silent else known
         if batch.attempt is not None:
             number = self._named(batch.attempt, float(batch.times[0]))
             state = known or Writer(number)
@@ -162,13 +173,37 @@ class Attempts:
         self.writers[writer] = state
         state.track(batch.columns)
         rows = _Rows(batch, state.series)
+        telling = rows.first_telling() if stated else None
         if batch.attempt is not None:
             rows.show(state, 0, len(batch.steps))
-            return [(state.attempt, batch)]
-        marked = batch.restarts and known is not None
-        cuts = [(row, number) for row, number in self._walk(state, rows, marked=marked)]
-        ends = [row for row, _ in cuts[1:]] + [len(batch.steps)]
-        return [(number, batch.cut(row, end)) for (row, number), end in zip(cuts, ends, strict=True)]
+            stretches, telling = [(state.attempt, batch)], 0
+        else:
+            marked = batch.restarts and known is not None
+            cuts = [(row, number) for row, number in self._walk(state, rows, marked=marked)]
+            ends = [row for row, _ in cuts[1:]] + [len(batch.steps)]
+            stretches = [(number, batch.cut(row, end)) for (row, number), end in zip(cuts, ends, strict=True)]
+        if not stated:
+            return stretches
+        state.config = dict(stated) if telling is None else {}
+        return spread(stretches, stated, -1 if telling is None else telling)
+
+    def waiting(self) -> list[Waiting]:
+        """What writers stated of launches that no row has settled, in the order of their names."""
+        return [
+            Waiting(attempt=one.attempt, silent=one.silent, config=one.config)
+            for _, one in sorted(self.writers.items())
+            if one.config
+        ]
+
+    def _state(self, writer: str, batch: Batch) -> list[tuple[int, Batch]]:
+        """What is stated without rows waits for the writer's next one, unless the log names the launch."""
+        if not batch.config:
+            return []
+        if batch.attempt is not None:
+            return [(self._named(batch.attempt, nan), batch)]
+        known = self.writers.setdefault(writer, Writer(max(self.started, default=0), silent=True))
+        known.config.update(batch.config)
+        return []
 
     def to_json(self) -> dict[str, Any]:
         """The state as JSON-able values."""

@@ -23,6 +23,10 @@ def labels_of(mapping: Mapping[str, object]) -> Labels:
     return tuple(sorted((str(name), str(value)) for name, value in mapping.items()))
 
 
+BY_CLOCK = "milliseconds"
+"""The value of a label `steps` where these are wall times: milliseconds since 1970."""
+
+
 class SeriesKey(NamedTuple):
     """Names one series within a run, e.g. `loss` or `step_time{rank=3}`."""
 
@@ -36,6 +40,11 @@ class SeriesKey(NamedTuple):
         Such a series stands beside a run's curves: it tells neither how far the run is nor of restarts.
         """
         return next((value for name, value in self.labels if name == "steps"), None)
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether its steps are wall times, as those of what watches machines are."""
+        return self.own_steps == BY_CLOCK
 
     def __str__(self) -> str:
         inside = ",".join(f"{name}={value}" for name, value in self.labels)
@@ -119,8 +128,8 @@ class Batch:
     `steps` [n] int64; `times` [n] float64, Unix seconds, NaN where the log has no clock.
     `attempt` is the launch as the log itself names it ("0", a job id), None where it does not.
     `restarts` says that the log marks a new launch at the first row (TensorBoard's SessionLog.START).
-    `config` is what the log says of the launch that the first row belongs to; a batch without any rows
-    speaks of the launch that its writer is in.
+    `config` is what the log says before the first row, of the launch which that row belongs to; in a batch
+    without rows that tell anything of launches, of the one to which its writer's next such row will belong.
     """
 
     steps: IntArray

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from holter.types import Column, DenseColumns, SeriesKey
+from holter.config import from_json, to_json
+from holter.types import Column, ConfigKey, ConfigValue, DenseColumns, SeriesKey
 
 NO_STEP = int(np.iinfo(np.int64).min)
 """Below every step: where nothing has been logged."""
@@ -47,6 +48,8 @@ class Writer:
     restarts: bool = False  # its first batch was marked as a new launch
     followed: int = -1  # newest attempt it has been compared with by the clock
     series: dict[SeriesKey, Track] = field(default_factory=dict)
+    silent: bool = False  # it has only stated config so far
+    config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)  # stated since its last row
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values; a time that is not known may be NaN or null there."""
@@ -54,7 +57,8 @@ class Writer:
             [key.metric, key.labels, track.count, track.step, track.first, track.last]
             for key, track in self.series.items()
         ]
-        return [self.attempt, self.undecided, self.restarts, self.followed, tracks]
+        stated = [self.silent, to_json(self.config)] if self.config else []
+        return [self.attempt, self.undecided, self.restarts, self.followed, tracks, *stated]
 
     @classmethod
     def from_json(cls, state: list[Any]) -> Writer:
@@ -65,8 +69,9 @@ class Writer:
             )
             for metric, labels, count, step, first, last in state[4]
         }
-        attempt, undecided, restarts, followed, _ = state
-        return cls(attempt, undecided, restarts, followed, series)
+        attempt, undecided, restarts, followed = state[:4]
+        silent, config = state[5:] or (False, ())
+        return cls(attempt, undecided, restarts, followed, series, silent, from_json(config))
 
     def track(self, columns: Sequence[Column]) -> None:
         """Remember these columns' series too, as far as there is room; what was logged once makes room."""

@@ -61,8 +61,8 @@ def _read(source: Source) -> Explained:
             continue
         for column in source.place.put(record).columns:
             points[column.key] += len(column.values)
-        steps += [int(record.steps.min()), int(record.steps.max())]
-        steps = [min(steps), max(steps)]
+        if len(record.steps):
+            steps = [min([*steps, int(record.steps.min())]), max([*steps, int(record.steps.max())])]
     return Explained(
         path=source.path,
         format=source.format.name,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from holter.attempts import Attempts
 from holter.ingest import formats
+from holter.ingest.assembly import Assembly, attempts_of
 from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.opening import open_log, plain_name
 from holter.ingest.placing import place_tree
 from holter.ingest.sources import Source, Tree
-from holter.types import Batch, FloatArray, IntArray, RunData, Series, SeriesKey, Unreadable
+from holter.types import Batch, RunData, Unreadable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,16 +29,6 @@ class Gathered:
     unreadable: list[tuple[str, Unreadable]]
     files: dict[str, str]
     runs: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Parts:
-    """The stretches of one series, in the order in which they were read."""
-
-    attempt: list[IntArray] = field(default_factory=list)
-    step: list[IntArray] = field(default_factory=list)
-    time: list[FloatArray] = field(default_factory=list)
-    value: list[FloatArray] = field(default_factory=list)
 
 
 def gather(
@@ -59,7 +47,7 @@ def gather(
         unreadable.append(
             (str(path), Unreadable(place="path", reason="expected a file or folder, found none"))
         )
-    attempts, parts, files = Attempts(), dict[SeriesKey, _Parts](), dict[str, str]()
+    assembly, files = Assembly(until_step=until_step), dict[str, str]()
     for source in sources:
         if source.format is not ASIDE:
             files[_name(source.path, path)] = source.format.name
@@ -68,12 +56,11 @@ def gather(
             if isinstance(record, Unreadable):
                 unreadable.append((_name(source.path, path), record))
             else:
-                _add(parts, attempts.split(source.place.writer, source.place.put(record)), until_step)
-    series = {key: _series(key, parts[key]) for key in sorted(parts)}
-    numbers = {number for one in series.values() for number in np.unique(one.attempt).tolist()}
+                assembly.add(source.place.writer, source.place.put(record))
+    series = assembly.series()
     return Gathered(
-        data=RunData(series=series),
-        attempts=len(numbers),
+        data=RunData(series=series, config=assembly.config()),
+        attempts=attempts_of(series),
         points=sum(len(one) for one in series.values()),
         unreadable=unreadable,
         files=files,
@@ -103,35 +90,6 @@ def read_whole(source: Source) -> Iterator[Batch | Unreadable]:
     if rest:
         reason = f"expected a complete record, found {rest} bytes that may still be written to: not read"
         yield Unreadable(place=f"byte {position}", reason=reason)
-
-
-def _add(parts: dict[SeriesKey, _Parts], stretches: list[tuple[int, Batch]], until_step: int | None) -> None:
-    for number, batch in stretches:
-        for column in batch.columns:
-            rows = np.arange(len(batch.steps)) if column.rows is None else column.rows
-            step, time, value = batch.steps[rows], batch.times[rows], column.values
-            if until_step is not None:
-                kept = step <= until_step
-                step, time, value = step[kept], time[kept], value[kept]
-            if len(step):
-                mine = parts.setdefault(column.key, _Parts())
-                mine.attempt.append(np.full(len(step), number, dtype=np.int64))
-                mine.step.append(step)
-                mine.time.append(time)
-                mine.value.append(value)
-
-
-def _series(key: SeriesKey, parts: _Parts) -> Series:
-    """The points in order; of several at one step of one attempt the newest, by time, then as read."""
-    attempt, step = np.concatenate(parts.attempt), np.concatenate(parts.step)
-    time, value = np.concatenate(parts.time), np.concatenate(parts.value)
-    order = np.lexsort((np.where(np.isnan(time), -np.inf, time), step, attempt))
-    attempt, step = attempt[order], step[order]
-    last = np.append((attempt[1:] != attempt[:-1]) | (step[1:] != step[:-1]), True)
-    arrays = attempt[last], step[last], time[order][last], value[order][last]
-    for array in arrays:
-        array.flags.writeable = False
-    return Series(key=key, attempt=arrays[0], step=arrays[1], time=arrays[2], value=arrays[3])
 
 
 def _name(file: Path, root: Path) -> str:

@@ -41,7 +41,8 @@ def read_launch(file: Path, format_: Format) -> Launch | bool:
     Raises OSError where the file cannot be read.
     """
     head = read_head(file)
-    record = next(iter(format_.reader(file, {}).read(io.BytesIO(head))), None)
+    records = format_.reader(file, {}).read(io.BytesIO(head))
+    record = next((one for one in records if not isinstance(one, Batch) or len(one.steps)), None)
     if record is None:
         return len(head) < HEAD
     output, interval, began = _OUTPUT.search(head), _INTERVAL.search(head), _BEGAN.fullmatch(file.name)

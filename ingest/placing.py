@@ -10,11 +10,17 @@ from types import MappingProxyType
 
 from holter.ingest.names import as_label, as_text
 from holter.ingest.opening import plain_name
-from holter.types import Batch, Column, Labels, SeriesKey, labels_of
+from holter.types import Batch, Column, ConfigKey, Labels, SeriesKey, labels_of
 
 # Keras' and the Estimator's folders of one run; "test" alone is as likely the name of a run
 _SPLITS = frozenset({"train", "training", "validation", "valid", "val", "eval", "evaluation"})
 _SPLITS_WITHIN = _SPLITS | {"test"}
+# where one run puts its outputs by their kind: no name that anyone gives a run
+_OUTPUTS = frozenset(
+    {"log", "logs", "stdout", "console", "slurm", "slurm_logs", "tensorboard", "tensorboard_logs", "tb"}
+    | {"tb_logs", "events", "summaries", "metrics", "csv", "jsonl", "telemetry", "nccl", "nccl_logs"}
+    | {"traces"}
+)
 _EVENT_FILE = re.compile(r".*tfevents\.(?P<seconds>\d{10})\.(?P<process>.+)")
 _LAUNCH = re.compile(r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.*|(version|attempt|restart)[-_]?\d+")
 _RANK = re.compile(r"(?:global_)?rank[-_]?(\d+)")
@@ -32,15 +38,20 @@ class Place:
     labels: Labels = ()
 
     def put(self, batch: Batch) -> Batch:
-        """The batch with the series' names and labels as its place wants them."""
+        """The batch with the names and labels of its series and config as its place wants them."""
         if not self.prefix and not self.labels:
             return batch
-        return replace(batch, columns=tuple(self._column(column) for column in batch.columns))
+        columns = tuple(self._column(column) for column in batch.columns)
+        config = {ConfigKey(key.name, self._with(key.labels)): value for key, value in batch.config.items()}
+        return replace(batch, columns=columns, config=config)
 
     def _column(self, column: Column) -> Column:
         metric, labels = column.key
-        key = SeriesKey(self.prefix + metric, labels_of({**dict(self.labels), **dict(labels)}))
+        key = SeriesKey(self.prefix + metric, self._with(labels))
         return Column(key=key, values=column.values, rows=column.rows)
+
+    def _with(self, labels: Labels) -> Labels:
+        return labels_of({**dict(self.labels), **dict(labels)})
 
 
 def place_tree(
@@ -54,7 +65,8 @@ def place_tree(
 
     A folder that holds logs is a run, and what lies below it belongs to it. The watched folder itself
     keeps apart the folders below it, unless they are parts of one run: Keras' `train` and `validation`,
-    or sub-writers of the same process. `continued` maps folders to those whose runs go on in them.
+    `logs` and `tensorboard`, or sub-writers of the same process. `continued` maps folders to those whose
+    runs go on in them.
     """
     held: dict[Path, list[Path]] = {}
     for file in files:
@@ -97,11 +109,18 @@ def _run_folder(root: Path, folder: Path, held: Mapping[Path, Iterable[Path]]) -
     parts = folder.relative_to(root).parts
     chain = [root.joinpath(*parts[: depth + 1]) for depth in range(len(parts))]
     beside = _BESIDE.fullmatch(chain[0].name) is not None
-    within = beside or chain[0].name.lower() in _SPLITS_WITHIN
+    within = beside or chain[0].name.lower() in _SPLITS_WITHIN or (folder == chain[0] and _is_part(folder))
     if root in held and (within or _same_process(held[root], held[folder])):
         return root
-    top = next(path for path in chain if path in held)
-    return top.parent if top.name.lower() in _SPLITS or _BESIDE.fullmatch(top.name) else top
+    run = next(path for path in chain if path in held)
+    while run != root and (_is_part(run) or _BESIDE.fullmatch(run.name)):
+        run = run.parent
+    return run
+
+
+def _is_part(folder: Path) -> bool:
+    """Whether the name of a folder with logs says what of its run they are: a split, or a kind of output."""
+    return folder.name.lower() in _SPLITS | _OUTPUTS
 
 
 def _same_process(files: Iterable[Path], others: Iterable[Path]) -> bool:
@@ -132,7 +151,7 @@ def _within(run: Path, folder: Path, *, launches: bool) -> tuple[str, Labels]:
         elif rank:
             labels["rank"] = str(int(rank[1]))
         elif not (launches and _LAUNCH.fullmatch(part)) and not _BESIDE.fullmatch(part):
-            others.append(part)
+            others += [] if part.lower() in _OUTPUTS else [part]
     if others:
         labels["folder"] = as_label("/".join(others))
     return "".join(split + "/" for split in splits), labels_of(labels)
@@ -143,6 +162,6 @@ def _shared(held: Mapping[Path, object]) -> Path:
     first, *others = held
     while not all(folder.is_relative_to(first) for folder in others):
         first = first.parent
-    while first.name.lower() in _SPLITS and len(held) > 1:
+    while _is_part(first) and len(held) > 1:
         first = first.parent
     return first

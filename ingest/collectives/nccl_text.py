@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.collectives import nccl_lines, watchdog
 from holter.ingest.collectives.nccl_tests import NcclTestsReader
-from holter.ingest.console.blocks import read_text
-from holter.ingest.console.console_log import ConsoleLog, ConsoleReader
+from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, Heard
 from holter.ingest.console.dialect import Dialect
-from holter.ingest.rows import Row, batch_of
 from holter.types import Batch, Unreadable
 
 _FURTHEST = 64 * 1024 * 1024
@@ -25,7 +24,7 @@ SPEECH = Dialect(
     tell=re.compile(
         rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
     ),
-    kinds=(*nccl_lines.KINDS, *watchdog.KINDS),
+    kinds=tuple(replace(kind, aside=True) for kind in (*nccl_lines.KINDS, *watchdog.KINDS)),
 )
 """NCCL's lines and PyTorch's about it. Every dialect of training is beside them."""
 
@@ -80,17 +79,24 @@ class NcclReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
-        while (block := read_text(stream)) is not None:
-            rows: list[Row] = list(self._tables.rows(block)) if self._tables.concerns(block) else []
-            while (turn := self._turn(block, stream.tell() - len(block))) is not None:
-                at, dialect = turn
-                rows += self._console.rows(block[:at])
-                block, self._spoken = block[at:], dialect.name
-                self._dialects = self._dialects[: self._dialects.index(dialect)]
-                self._console = ConsoleReader(dialect.beside(SPEECH), self._console.state())
-            rows += self._console.rows(block)
-            if rows:
-                yield batch_of(rows)
+        while (block := self._console.block(stream)) is not None:
+            begin = stream.tell() - len(block)
+            turn = self._turn(block, begin)
+            if turn is not None:  # from there on other lines state something
+                block = block[: turn[0]]
+                stream.seek(begin + turn[0])
+            heard = Heard()
+            if self._tables.concerns(block):
+                heard.rows += self._tables.rows(block)
+            self._console.hear(block, heard)
+            if turn is not None:
+                self._take_turn(turn[1])
+            yield from heard.batches()
+
+    def _take_turn(self, dialect: Dialect) -> None:
+        self._spoken = dialect.name
+        self._dialects = self._dialects[: self._dialects.index(dialect)]
+        self._console = ConsoleReader(dialect.beside(SPEECH), self._console.state())
 
     def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
         """Where the line begins in which a dialect has been heard often enough, and that dialect."""

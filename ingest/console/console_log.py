@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
 from holter.ingest.console.prefixes import Clean, clean
 from holter.ingest.rows import Row, batch_of
-from holter.types import Batch, Labels, Unreadable, labels_of
+from holter.ingest.secrets import without_secrets
+from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
 _OTHERS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"})
 _PRINTERS = 4096
@@ -43,11 +45,25 @@ class ConsoleLog:
         return ConsoleReader(self._dialect, {} if "rewritten" in state else state)
 
 
+@dataclass(slots=True)
+class Heard:
+    """What some lines say: rows, and what was stated of their launch before them."""
+
+    rows: list[Row] = field(default_factory=list)
+    config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
+
+    def batches(self) -> Iterator[Batch]:
+        """What was heard as a batch, none for nothing."""
+        if self.rows or self.config:
+            yield batch_of(self.rows, config=self.config)
+
+
 class ConsoleReader:
     """Reads one growing text.
 
     Ranks that print side by side give each series a rank; the first process that speaks is the run's
-    voice: its series carry no label, and once others speak it appears among the ranks as well.
+    voice: its series carry no label, and once others speak it appears among the ranks as well. What is
+    stated of the whole job is taken from the first process that does so.
     """
 
     def __init__(self, dialect: Dialect, state: Mapping[str, Any]) -> None:
@@ -55,34 +71,59 @@ class ConsoleReader:
         self._memories: dict[str, Memory] = {
             printer: dict(memory) for printer, memory in state.get("memories", {}).items()
         }
-        voice = state.get("voice")
-        self._voice: Labels | None = None if voice is None else tuple((n, v) for n, v in voice)
+        self._voice = _labels(state.get("voice"))
+        self._herald = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
 
     def state(self) -> Mapping[str, Any]:
         """What earlier lines said that later ones rest on, and who speaks."""
         return {
             "memories": {printer: dict(memory) for printer, memory in self._memories.items() if memory},
-            "voice": None if self._voice is None else [list(label) for label in self._voice],
+            "voice": self._voice,
+            "herald": self._herald,
             "several": self._several,
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
-        while (block := read_text(stream)) is not None:
-            rows = list(self.rows(block))
-            if rows:
-                yield batch_of(rows)
+        while (block := self.block(stream)) is not None:
+            heard = Heard()
+            self.hear(block, heard)
+            yield from heard.batches()
 
-    def rows(self, block: bytes) -> Iterator[Row]:
-        """What some complete lines say."""
-        for line, kind in _marked(block, self._kinds):
+    def block(self, stream: BinaryIO) -> bytes | None:
+        """The next complete lines of one launch, as `read_text`: what states the next one ends them."""
+        block = read_text(stream)
+        if block is None or (end := _end_of_launch(block, self._kinds)) is None:
+            return block
+        stream.seek(stream.tell() - len(block) + end)
+        return block[:end]
+
+    def hear(self, block: bytes, heard: Heard) -> None:
+        """Take in what some complete lines of one launch say."""
+        for _, line, kind in _marked(block, self._kinds):
             found = clean(line)
-            said = kind.read(found.text, self._memory(found))
-            for one in said if isinstance(said, list) else (said,):
-                if one is not None and one.values and abs(one.step) <= LARGEST_STEP:
+            words = kind.read(found.text, self._memory(found))
+            for one in words if isinstance(words, list) else (words,):
+                if isinstance(one, Stated):
+                    if not kind.states:
+                        raise TypeError(f"{kind} states {one.config}, expected `states=True`")
+                    self._state(one, found, heard)
+                elif one is not None and one.values and abs(one.step) <= LARGEST_STEP:
                     for labels in self._kept(found.labels) if one.labels is None else (_own(one, found),):
-                        yield Row(one.step, one.time, one.values, labels)
+                        heard.rows.append(Row(one.step, one.time, one.values, labels))
+
+    def _state(self, stated: Stated, line: Clean, heard: Heard) -> None:
+        if stated.labels is not None:
+            labels = _own(stated, line)
+        else:
+            labels = ()
+            if self._herald is None:
+                self._herald = line.labels
+            if line.labels != self._herald:
+                return
+        for name, value in without_secrets(stated.config).items():
+            heard.config[ConfigKey(name, labels)] = value
 
     def _memory(self, line: Clean) -> Memory:
         printer = line.labels[0][1] if line.labels else ""
@@ -100,15 +141,31 @@ class ConsoleReader:
         return ((), labels) if self._several and labels else ((),)
 
 
-def _own(said: Said, line: Clean) -> Labels:
+def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:
+    return None if stored is None else tuple((name, value) for name, value in stored)
+
+
+def _own(said: Said | Stated, line: Clean) -> Labels:
     """The labels that a line gives its values itself; the rank that its launcher names is the job's."""
     labels = said.labels or ()
     rank = next((label for label in line.labels if label[0] == "rank"), None)
     return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})
 
 
-def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[bytes, LineKind]]:
-    """The lines of a block that bear a mark, in their order, with their kind."""
+def _end_of_launch(block: bytes, kinds: tuple[LineKind, ...]) -> int | None:
+    """Where a line stands that states something behind lines that tell of a launch, None without one."""
+    if not any(kind.mark.search(block) for kind in kinds if kind.states):
+        return None
+    told = False
+    for start, _, kind in _marked(block, kinds):
+        if kind.states and told:
+            return start
+        told = told or not (kind.states or kind.aside)
+    return None
+
+
+def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[int, bytes, LineKind]]:
+    """Where the lines of a block begin that bear a mark, in their order, with themselves and their kind."""
     found: dict[int, tuple[int, LineKind]] = {}
     for kind in kinds:
         for mark in kind.mark.finditer(block):
@@ -120,4 +177,4 @@ def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[bytes, 
     for start in sorted(found):
         end, kind = found[start]
         stop = block.find(b"\r", start, end)
-        yield block[start : end if stop < 0 else stop], kind
+        yield start, block[start : end if stop < 0 else stop], kind

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from holter.types import Labels
+from holter.types import ConfigValue, Labels
 
 Memory = dict[str, Any]
 """What earlier lines said that later ones rest on, e.g. the step of a block; JSON-able values."""
@@ -26,17 +25,59 @@ class Said(NamedTuple):
     labels: Labels | None = None
 
 
+class Found(Protocol):
+    """A place in a text, as `re.Match` tells it."""
+
+    def start(self) -> int:
+        """Its first byte."""
+        ...
+
+    def end(self) -> int:
+        """The byte after it."""
+        ...
+
+
+class Search(Protocol):
+    """What finds places in a text: a compiled pattern, or what does as one."""
+
+    def finditer(self, string: bytes, /) -> Iterator[Found]:
+        """Every place, in their order."""
+        ...
+
+    def search(self, string: bytes, /) -> Found | None:
+        """The first one."""
+        ...
+
+
+class Stated(NamedTuple):
+    """What one line says of the launch itself: names of settings with their values.
+
+    Without `labels` they are the job's, and of processes that print the same the first one's word counts;
+    what may differ between processes is stated with labels, e.g. its rank.
+    """
+
+    config: Mapping[str, ConfigValue]
+    labels: Labels | None = None
+
+
+Words = Said | Stated | list[Said] | list[Stated] | list[Said | Stated] | None
+"""What a line says; None where it says nothing after all."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LineKind:
     """One kind of line.
 
     `mark` is searched for in whole blocks of text, so it begins with a few plain characters, which is
-    what makes the search fast. `read` gets the line without colours and prefixes; None where it says
-    nothing after all.
+    what makes the search fast. `read` gets the line without colours and prefixes. One that may return
+    `Stated` is marked with `states`: what stands behind it speaks of the launch that it announces. What
+    such a kind says besides, and all that one says which is `aside`, has steps of its own.
     """
 
-    mark: re.Pattern[bytes]
-    read: Callable[[str, Memory], Said | list[Said] | None]
+    mark: Search
+    read: Callable[[str, Memory], Words]
+    states: bool = False
+    aside: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +89,7 @@ class Dialect:
     """
 
     name: str
-    tell: re.Pattern[bytes]
+    tell: Search
     kinds: tuple[LineKind, ...]
     times: int = 1
 
@@ -59,3 +100,7 @@ class Dialect:
     def beside(self, *others: Dialect) -> Dialect:
         """This dialect in programs that print lines of others as well."""
         return replace(self, kinds=(*self.kinds, *(kind for other in others for kind in other.kinds)))
+
+    def behind(self, *others: Dialect) -> Dialect:
+        """This dialect where lines of others are read as theirs first."""
+        return replace(self, kinds=(*(kind for other in others for kind in other.kinds), *self.kinds))

@@ -16,7 +16,7 @@ import pytest
 
 from holter.ingest import formats
 from holter.ingest.format import Format, Reader
-from holter.types import Batch, Cursor, Delivery, SeriesKey, Unreadable
+from holter.types import Batch, ConfigKey, ConfigValue, Cursor, Delivery, SeriesKey, Unreadable
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -60,6 +60,8 @@ class Told:
     points: dict[SeriesKey, list[tuple[str | None, int, str, str]]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    config: dict[tuple[ConfigKey, int], ConfigValue] = field(default_factory=dict)  # by rows told before it
+    rows: int = 0  # that tell of a launch
     restarts: list[int] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
@@ -69,12 +71,17 @@ class Told:
             return
         if record.restarts:
             self.restarts.append(int(record.steps[0]))
+        self.config |= {(key, self.rows): value for key, value in record.config.items()}
+        telling: set[int] = set()
         for column in record.columns:
             rows = range(len(record.steps)) if column.rows is None else column.rows.tolist()
+            if column.key.own_steps is None:
+                telling.update(rows)
             for row, value in zip(rows, column.values.tolist(), strict=True):
                 # as text, since a NaN is not equal to itself
                 point = (record.attempt, int(record.steps[row]), repr(float(record.times[row])), repr(value))
                 self.points[column.key].append(point)
+        self.rows += len(telling)
 
     def values(self, metric: str, **labels: str) -> list[tuple[int, float]]:
         key = SeriesKey(metric, tuple(sorted(labels.items())))

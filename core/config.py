@@ -1,0 +1,89 @@
+"""What logs say of launches besides points, by attempt: settled with rows, or waiting for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+from holter.types import NO_CONFIG, Batch, Config, ConfigKey, ConfigValue, labels_of
+
+ByAttempt = Mapping[ConfigKey, Mapping[int, ConfigValue]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """What a writer stated after its last row, or before its first (`silent`), in or after this attempt."""
+
+    attempt: int
+    silent: bool
+    config: Config
+
+
+def spread(stretches: Sequence[tuple[int, Batch]], said: Config, row: int) -> list[tuple[int, Batch]]:
+    """The stretches of a batch with what was said of the launch of its `row`, and of no other."""
+    found, begin = [], 0
+    for attempt, piece in stretches:
+        config = said if begin <= row < begin + len(piece.steps) else NO_CONFIG
+        found.append((attempt, piece if piece.config == config else replace(piece, config=config)))
+        begin += len(piece.steps)
+    return found
+
+
+def by_attempt(settled: ByAttempt, waiting: Iterable[Waiting], started: Iterable[int]) -> ByAttempt:
+    """What is said of each attempt, with what no row has settled yet.
+
+    That belongs to the first attempt from its writer's on that says nothing else. Where each one does, a
+    writer that had logged rows has announced a new launch, which comes after all `started`; what one
+    without rows says then only fills gaps.
+    """
+    found = {key: dict(values) for key, values in settled.items()}
+    held = {number for values in found.values() for number in values} | set(started)
+    following = max(held, default=-1) + 1
+    for one in waiting:
+        numbers = [*(number for number in sorted(held) if number >= one.attempt), following]
+        fits = next(number for number in numbers if not _contradicts(settled, number, one.config))
+        number = one.attempt if one.silent and fits == following else fits
+        for key, value in one.config.items():
+            values = found.setdefault(key, {})
+            if not (one.silent and number in values):
+                values[number] = value
+    return {key: dict(sorted(found[key].items())) for key in sorted(found)}
+
+
+def _contradicts(settled: ByAttempt, number: int, config: Config) -> bool:
+    return any(settled.get(key, {}).get(number, value) != value for key, value in config.items())
+
+
+def flatten(nested: Mapping[str, Any]) -> dict[str, ConfigValue]:
+    """Settings within settings by dotted names; what is neither text, number nor truth as JSON text."""
+    return dict(_flat("", nested))
+
+
+def _flat(prefix: str, nested: Mapping[str, Any]) -> Iterator[tuple[str, ConfigValue]]:
+    for name, value in nested.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(f"{prefix}{name}.", value)
+        else:
+            yield f"{prefix}{name}", as_value(value)
+
+
+def as_value(value: Any) -> ConfigValue:
+    """A value as it can be kept: a float that is not finite, and what has no word here, as text."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, str | int | float | bool):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def to_json(config: Config) -> list[list[Any]]:
+    """A config as JSON-able values: name, labels, value of each setting."""
+    return [[key.name, [list(label) for label in key.labels], value] for key, value in config.items()]
+
+
+def from_json(stored: Iterable[Sequence[Any]]) -> dict[ConfigKey, ConfigValue]:
+    """What `to_json` wrote."""
+    return {ConfigKey(name, labels_of(dict(labels))): value for name, labels, value in stored}

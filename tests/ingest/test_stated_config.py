@@ -1,0 +1,169 @@
+"""What a log says of its launches besides points: which launch each word is of, however it is cut."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path, PurePath
+from typing import Any
+
+import pytest
+
+from holter.attempts import Attempts
+from holter.ingest.console.console_log import ConsoleReader
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.gather import gather
+from holter.ingest.placing import Place
+from holter.types import Batch, ConfigKey, ConfigValue
+
+DATA = Path(__file__).parents[1] / "data" / "console"
+
+
+def by_name(config: Any, **labels: str) -> dict[str, dict[int, ConfigValue]]:
+    wanted = tuple(sorted(labels.items()))
+    return {key.name: dict(values) for key, values in config.items() if key.labels == wanted}
+
+
+def test_arguments_printed_before_steps_go_back_are_those_of_the_new_launch() -> None:
+    config = by_name(gather(DATA / "megatron-restarted.out").data.config)
+    assert config["global_batch_size"] == {0: 256, 1: 512}
+    assert config["hidden_size"] == {0: 4096, 1: 4096}
+    assert config["lr"] == {0: 0.00015}
+    assert config["world_size"] == {0: 8}
+    assert config["padded_vocab_size"] == {0: 50688}
+    assert config["distribute_checkpointed_activations_with_a_name"] == {0: False}
+
+
+def test_keys_to_other_services_are_not_kept() -> None:
+    assert "wandb_api_key" not in by_name(gather(DATA / "megatron-restarted.out").data.config)
+
+
+def test_the_arguments_of_a_real_log_are_all_there() -> None:
+    name = "gpt2-meg-ds-3d__meg_ds_3d_gpt2_perf_n16-ds-on.out.gz"
+    config = by_name(gather(DATA / "real" / name).data.config)
+    shape = {"num_layers": 64, "hidden_size": 8192, "num_attention_heads": 32, "seq_length": 1024}
+    assert {name: config[name][0] for name in shape} == shape
+    assert config["padded_vocab_size"] == {0: 50688}
+
+
+def test_what_gpt_neox_says_of_where_a_value_comes_from_is_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "neox.log").write_text(
+        "-------------------- arguments --------------------\n"
+        "  num_layers ...................... 24..........................updated\n"
+        "  attention_config ................ ['flash', 'flash', 'flash', 'flash']updated\n"
+        "  optimizer_type .................. adam........................default\n"
+        "---------------- end of arguments ----------------\n"
+        " samples/sec: 11.903 | iteration      110/  320000 | lm_loss: 8.512000E+00 |\n"
+    )
+    config = by_name(gather(tmp_path / "neox.log").data.config)
+    assert config["num_layers"] == {0: 24}
+    assert config["optimizer_type"] == {0: "adam"}
+    assert config["attention_config"] == {0: "['flash', 'flash', 'flash', 'flash']"}
+
+
+def test_a_launch_that_has_not_logged_a_step_yet_is_one_of_its_own(tmp_path: Path) -> None:
+    text = (DATA / "megatron-restarted.out").read_text()
+    crashed = "---------- arguments ----------\n  global_batch_size ......... 1024\n"
+    (tmp_path / "run.out").write_text(text + crashed)
+    config = by_name(gather(tmp_path / "run.out").data.config)
+    assert config["global_batch_size"] == {0: 256, 1: 512, 2: 1024}
+
+
+def _says(line: str, memory: Memory) -> Said | list[Said | Stated] | Stated:
+    word, number, value = line.split()
+    if word == "step":
+        return Said(int(number), {"loss": float(value)})
+    if word == "nccl":
+        memory["seen"] = memory.get("seen", 0) + 1
+        labels = (("rank", number), ("steps", "calls"))
+        said = Said(memory["seen"], {"calls": 1.0}, labels=labels)
+        return [Stated({"net": value}, (("rank", number),)), said]
+    return Stated({number: value})
+
+
+READER = Dialect(
+    name="plain",
+    tell=re.compile(rb"step"),
+    kinds=(
+        LineKind(mark=re.compile(rb"step \d"), read=_says),
+        LineKind(mark=re.compile(rb"nccl \d"), read=_says, states=True),
+        LineKind(mark=re.compile(rb"set \w"), read=_says, states=True),
+    ),
+)
+TEXT = b"".join(
+    line + b"\n"
+    for line in (
+        b"set lr 1",
+        b"nccl 0 ib",
+        b"nccl 1 ib",
+        *(b"step %d 2.5" % step for step in range(1, 5)),
+        b"nccl 1 socket",
+        b"set lr 2",
+        b"set wd 3",
+        b"nccl 0 socket",
+        *(b"step %d 2.0" % step for step in range(3, 6)),
+        b"set late yes",
+    )
+)
+WHOLE = {
+    ConfigKey("lr"): {0: "1", 1: "2"},
+    ConfigKey("net", (("rank", "0"),)): {0: "ib", 1: "socket"},
+    ConfigKey("net", (("rank", "1"),)): {0: "ib", 1: "socket"},
+    ConfigKey("wd"): {1: "3"},
+}
+
+
+def settled(batches: list[Batch], attempts: Attempts) -> dict[ConfigKey, dict[int, ConfigValue]]:
+    found: dict[ConfigKey, dict[int, ConfigValue]] = {}
+    for batch in batches:
+        for number, piece in attempts.split("log", batch):
+            for key, value in piece.config.items():
+                found.setdefault(key, {})[number] = value
+    return dict(sorted(found.items()))
+
+
+def test_what_is_said_is_the_same_wherever_the_text_is_cut_and_the_reader_resumed() -> None:
+    for cut in range(len(TEXT) + 1):
+        state: Any = {}
+        attempts, batches, position = Attempts(), list[Batch](), 0
+        for size in (cut, len(TEXT)):
+            reader, stream = ConsoleReader(READER, state), io.BytesIO(TEXT[:size])
+            stream.seek(position)
+            batches += [one for one in reader.read(stream) if isinstance(one, Batch)]
+            state, position = reader.state(), stream.tell()
+        assert settled(batches, attempts) == WHOLE
+        assert [dict(one.config) for one in attempts.waiting()] == [{ConfigKey("late"): "yes"}]
+
+
+def test_going_on_from_stored_attempts_loses_nothing_that_waits() -> None:
+    stream = io.BytesIO(TEXT)
+    found: dict[ConfigKey, dict[int, ConfigValue]] = {}
+    attempts = Attempts()
+    for record in ConsoleReader(READER, {}).read(stream):
+        assert isinstance(record, Batch)
+        for key, values in settled([record], attempts).items():
+            found.setdefault(key, {}).update(values)
+        attempts = Attempts.from_json(attempts.to_json())
+    assert dict(sorted(found.items())) == WHOLE
+
+
+def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
+    text = b"[rank1]: set lr 1\n[rank0]: set lr 2\n[rank0]: step 1 2.5\n[rank1]: set wd 4\n"
+    batches = [one for one in ConsoleReader(READER, {}).read(io.BytesIO(text)) if isinstance(one, Batch)]
+    attempts = Attempts()
+    assert settled(batches, attempts) == {ConfigKey("lr"): {0: "1"}}
+    assert [dict(one.config) for one in attempts.waiting()] == [{ConfigKey("wd"): "4"}]
+
+
+def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
+    silent = LineKind(mark=re.compile(rb"set \w"), read=_says)
+    dialect = Dialect(name="wrong", tell=silent.mark, kinds=(silent,))
+    with pytest.raises(TypeError, match="states=True"):
+        list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
+
+
+def test_a_place_labels_what_its_files_state(reading: Any) -> None:
+    name, content = "megatron.out", (DATA / "megatron-restarted.out").read_bytes()
+    [first, *_] = reading.format_of(name, content).reader(PurePath(name), {}).read(io.BytesIO(content))
+    put = Place(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).put(first)
+    assert put.config[ConfigKey("hidden_size", (("rank", "3"),))] == 4096
