@@ -18,6 +18,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from holter.house_format import HouseFormat
 from holter.projects import ProjectSettings, settings_of
 
 FILE = Path("holter.toml")
@@ -54,6 +55,7 @@ class Settings(BaseSettings):
     email_to: str = ""
     email_from: str = ""
     projects: dict[str, ProjectSettings] = Field(default_factory=dict)
+    formats: tuple[HouseFormat, ...] = ()
 
     @classmethod
     def settings_customise_sources(
@@ -86,6 +88,14 @@ class Settings(BaseSettings):
     def _is_long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value.get_secret_value()) < 8:
             raise ValueError("expected at least 8 characters")
+        return value
+
+    @field_validator("formats")
+    @classmethod
+    def _have_different_names(cls, value: tuple[HouseFormat, ...]) -> tuple[HouseFormat, ...]:
+        names = [one.name for one in value]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two formats are called {twice[0]!r}: give one of them several `patterns`")
         return value
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from rich.console import Console
 
 from holter.detectors import find
 from holter.detectors.preferences import with_roles
+from holter.ingest import formats
+from holter.ingest.format import Format
 from holter.ingest.gather import gather
 from holter.report import Report, html, jsonable, text
 from holter.settings import SettingsError, load
@@ -54,12 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the answer to stdout, problems to stderr; 3 when no PATH held anything readable."""
     try:
-        tuning = load(file=arguments.settings).project(arguments.project).detection.tuning()
+        settings = load(file=arguments.settings)
     except SettingsError as error:
         print(f"holter analyze: {error}", file=sys.stderr)
         return EXIT_USAGE
-    reports = []
-    for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning):
+    tuning = settings.project(arguments.project).detection.tuning()
+    known, reports = formats(settings.formats), []
+    for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning, known):
         _complain(report)
         reports.append(report)
         if arguments.format == "jsonl":
@@ -74,10 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reports(
-    paths: Sequence[Path], until_step: int | None, metrics: Sequence[str] | None, tuning: Tuning
+    paths: Sequence[Path],
+    until_step: int | None,
+    metrics: Sequence[str] | None,
+    tuning: Tuning,
+    known: Mapping[str, Format],
 ) -> Iterator[Report]:
     for path in paths:
-        gathered = gather(path, until_step=until_step)
+        gathered = gather(path, until_step=until_step, known=known)
         if len(gathered.runs) > 1:
             told = ", ".join([*gathered.runs[:3], *(["..."] if len(gathered.runs) > 3 else [])])
             print(

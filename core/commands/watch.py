@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holter.commands import serve
+from holter.ingest import formats
 from holter.ingest.follow import Follower
 from holter.server.parts import Parts
 from holter.server.store import Store
@@ -61,7 +62,13 @@ def following(parts: Parts, roots: Sequence[Path], *, project: str, poll: float 
     """Follow `roots` into the store, in a thread, until the end."""
     stop = threading.Event()
     follower = Follower(
-        roots, Aloud(parts.store), project=project, poll=poll, stop=stop, at_once=RUNS_AT_ONCE
+        roots,
+        Aloud(parts.store),
+        project=project,
+        poll=poll,
+        stop=stop,
+        at_once=RUNS_AT_ONCE,
+        known=formats(parts.settings.formats),
     )
 
     def follow() -> None:

@@ -70,6 +70,7 @@ FLAGS = {
 SETTINGS = {
     "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "channels",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
+    "formats",
 }  # fmt: skip
 
 

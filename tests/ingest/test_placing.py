@@ -130,3 +130,21 @@ def test_files_are_read_in_the_order_in_which_they_were_begun() -> None:
     ]
     ordered = sorted((ROOT / name for name in names), key=reading_order)
     assert [path.name for path in ordered] == [names[3], names[2], names[1], names[0]]
+
+
+def test_a_run_that_puts_logs_and_event_files_in_folders_of_their_own_is_one() -> None:
+    files = [f"exp1/tensorboard/{events()}", "exp1/logs/train.log", "exp1/logs/nccl/node7.log"]
+    places = placed(*files, f"exp2/tb/{events('node9.1')}")
+    assert [places[file].run for file in (*files, f"exp2/tb/{events('node9.1')}")] == ["exp1"] * 3 + ["exp2"]
+    assert {places[file].labels for file in files} == {()}, "where a run keeps its logs is no label"
+    assert placed(*files, one_run=True)[files[0]].labels == ()
+
+
+def test_folders_of_outputs_that_hold_runs_are_not_joined() -> None:
+    files = [f"tensorboard/exp1/{events()}", f"tensorboard/exp2/{events('node9.1')}", "logs/exp1/out.log"]
+    assert runs(*files) == ["tensorboard/exp1", "tensorboard/exp2", "logs/exp1"]
+    assert runs(f"logs_exp1/{events()}", "logs_exp2/out.log") == ["logs_exp1", "logs_exp2"]
+
+
+def test_a_watched_run_folder_that_is_split_is_one_run_named_after_it() -> None:
+    assert runs(f"tensorboard/{events()}", "logs/out.log", "metrics.jsonl") == ["project"] * 3
