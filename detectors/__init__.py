@@ -8,6 +8,7 @@ import numpy as np
 
 from holter.detectors.consequences import without_consequences
 from holter.detectors.detector import Detector, look
+from holter.detectors.evaluation.evaluation import EvaluationDetector
 from holter.detectors.health.gpu import GpuFault
 from holter.detectors.health.leak import MemoryLeak
 from holter.detectors.loss.drop import SuddenDrop
@@ -18,6 +19,7 @@ from holter.detectors.mixture.shift import MixtureShift
 from holter.detectors.numerics.hidden import HiddenNonfinite
 from holter.detectors.numerics.scale import LossScaleCollapse
 from holter.detectors.preferences import unexpected, wanted, with_roles, without_roles
+from holter.detectors.ranks.calls import DifferentCalls
 from holter.detectors.ranks.comm import CommSlowdown
 from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.straggler import Straggler
@@ -33,12 +35,14 @@ __all__ = ["BUILTIN", "Detector", "Memory", "Tuning", "find", "fingerprint", "re
 BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
     SpikeDetector(),
+    EvaluationDetector(),
     RepeatedData(),
     Throughput(),
     Straggler(),
     CommSlowdown(),
     Stall(),
     Desync(),
+    DifferentCalls(),
     LossScaleCollapse(),
     HiddenNonfinite(),
     MemoryLeak(),

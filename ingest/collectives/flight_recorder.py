@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
+from zlib import crc32
 
 import msgspec
 
@@ -23,6 +24,11 @@ LARGEST = 32 * 1024 * 1024
 _MOST_ENTRIES = 20_000
 """The newest that are read; PyTorch keeps 2,000 unless told otherwise."""
 _MOST_TENSORS, _MOST_DIMENSIONS = 64, 16
+_RANKS = re.compile(r"\d{1,7}")
+_MOST_TEXT, _MOST_MEMBERS, _TELLING = 200_000, 16_384, 4
+_UNEVEN = ("all_to_all", "alltoall", "scatter", "gather", "coalesced")
+"""Operations to which ranks may give as much as they like."""
+_TOGETHER = {"all_gather": ("output",), "allgather": ("output",), "reduce_scatter": ("input",)}
 _STATES = {"scheduled": 0.0, "started": 1.0, "completed": 2.0}
 _STATUS = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
 _decode = msgspec.json.Decoder().decode
@@ -97,10 +103,24 @@ class FlightRecorderReader:
                 yield from self._entry(entry, group)
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 self._problems.add(f"entry {number}", f"expected a collective: {type(error).__name__}")
+        yield from self._members(dump)
         status = dump.get("pg_status")
         for name, said in list(status.items())[:4096] if isinstance(status, dict) else ():
             if isinstance(said, dict):
                 yield from self._status(said, groups.get(str(name), str(name)))
+
+    def _members(self, dump: Mapping[str, Any]) -> Iterator[Row]:
+        """The ranks of each group, told by the first few of them: a dump of each rank would say it again."""
+        config = dump.get("pg_config")
+        for said in list(config.values())[:4096] if isinstance(config, dict) else ():
+            found = _RANKS.findall(str(said.get("ranks", ""))[:_MOST_TEXT]) if isinstance(said, dict) else []
+            group = _group((said.get("name", ""), said.get("desc", ""))) if found else ""
+            size = {"process_group_ranks": float(len(found))}
+            if found:
+                yield Row(0, float("nan"), size, self._labels("collective_seq_id", group))
+            for rank in found[:_MOST_MEMBERS] if self._rank in found[:_TELLING] else ():
+                labels = labels_beside(SEQUENCE, rank=int(rank), process_group=group)
+                yield Row(0, float("nan"), {"process_group_member": 1.0}, labels)
 
     def _entry(self, entry: Mapping[str, Any], group: str) -> Iterator[Row]:
         word = "p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"
@@ -110,12 +130,17 @@ class FlightRecorderReader:
         time = float(entry["time_created_ns"]) / 1e9
         done = 2.0 if entry.get("retired") is True else 0.0  # Gloo says no more when its work is done
         state = max(done, _STATES.get(str(entry.get("state")), 0.0))
-        yield Row(step, time, {f"{word.partition('_')[0]}_state": state}, self._labels(word, group))
-        values = {"message_bytes": _bytes(entry.get("input_sizes"), entry.get("input_dtypes"))}
+        kind = word.partition("_")[0]
+        name = str(entry.get("profiling_name", "")).rpartition(":")[2].partition(" ")[0]
+        values = {f"{kind}_state": state}
+        if kind == "collective":
+            values["collective_call"] = float(crc32(_call(name, entry).encode()))
+        yield Row(step, time, values, self._labels(word, group))
+        moved = max(_bytes(entry, "input"), _bytes(entry, "output"))
+        values = {"message_bytes": moved}
         duration = entry.get("duration_ms")
         if isinstance(duration, int | float) and not isinstance(duration, bool) and duration > 0:
-            values[f"{word.partition('_')[0]}_time (us)"] = 1e3 * float(duration)
-        name = str(entry.get("profiling_name", "")).rpartition(":")[2].partition(" ")[0]
+            values[f"{kind}_time (us)"] = 1e3 * float(duration)
         yield Row(step, time, values, self._labels(word, group, collective=name))
 
     def _status(self, said: Mapping[str, Any], group: str) -> Iterator[Row]:
@@ -153,14 +178,35 @@ def _group(said: Any) -> str:
     return f"{name}({description})" if description else name
 
 
-def _bytes(sizes: Any, kinds: Any) -> float:
-    """Bytes of the tensors that went in. Raises TypeError where they are none."""
-    total = 0
-    for size, kind in zip(list(sizes)[:_MOST_TENSORS], list(kinds)[:_MOST_TENSORS], strict=False):
-        total += prod(min(int(one), 2**40) for one in list(size)[:_MOST_DIMENSIONS]) * DTYPE_BYTES.get(
-            kind, 0
-        )
-    return float(total)
+def _call(name: str, entry: Mapping[str, Any]) -> str:
+    """What the ranks of a group must agree on, as PyTorch's own analysis has it (torch/distributed/
+    flight_recorder/components/types.py, `match`): the operation, and its types and elements where each rank
+    has as many. Elements that ranks may share unevenly are counted where they are together.
+    """
+    if name.startswith(_UNEVEN):
+        return name
+    counted = _TOGETHER.get(next((one for one in _TOGETHER if one in name), ""), ("input", "output"))
+    elements = (_elements(entry.get(f"{side}_sizes")) for side in counted)
+    types = (
+        sorted(set(map(str, list(entry.get(f"{side}_dtypes") or ())[:_MOST_TENSORS]))) for side in counted
+    )
+    return f"{name} {list(elements)} {list(types)}"
+
+
+def _elements(sizes: Any) -> int:
+    """Elements of some tensors. Raises TypeError where they are none."""
+    return sum(_product(size) for size in list(sizes or ())[:_MOST_TENSORS])
+
+
+def _product(size: Any) -> int:
+    return prod(min(int(one), 2**40) for one in list(size)[:_MOST_DIMENSIONS])
+
+
+def _bytes(entry: Mapping[str, Any], side: str) -> float:
+    """Bytes of the tensors that went in or came out. Raises TypeError where they are none."""
+    sizes, types = entry.get(f"{side}_sizes") or (), entry.get(f"{side}_dtypes") or ()
+    pairs = zip(list(sizes)[:_MOST_TENSORS], list(types)[:_MOST_TENSORS], strict=False)
+    return float(sum(_product(size) * DTYPE_BYTES.get(kind, 0) for size, kind in pairs))
 
 
 def _whole(number: object) -> int | None:

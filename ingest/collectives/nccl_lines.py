@@ -13,7 +13,8 @@ from holter.ingest.console.moments import moment
 _PROCESS = re.compile(r"([\w.-]{1,100}:\d{1,9}):\d{1,9} \[\d{1,3}\]")
 _CALL = re.compile(
     r": opCount ([0-9a-f]{1,15}) sendbuff (?:0x[0-9a-f]+|\(nil\)) recvbuff (?:0x[0-9a-f]+|\(nil\))"
-    r" count (\d{1,19}) datatype (\d{1,3}) op (\d{1,9}) root (-?\d{1,9}) comm (0x[0-9a-f]{1,16}) \[nranks="
+    r" count (\d{1,19}) datatype (\d{1,3}) op (\d{1,9}) root (-?\d{1,9}) comm (0x[0-9a-f]{1,16})"
+    r" \[nranks=(\d{0,7})"
 )
 _INIT = re.compile(
     r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) nranks (\d{1,7}) .*?"
@@ -40,11 +41,13 @@ def _call(line: str, memory: Memory) -> list[Said] | None:
     count, datatype = int(found[2]), int(found[3])
     step, size = int(found[1], 16), count * (_ITEM_BYTES[datatype] if datatype < len(_ITEM_BYTES) else 0)
     process = _process(line[: found.start()])
-    rank, comm = memory.get(f"comm {process} {found[6]}", (None, found[6]))
+    known = memory.get(f"comm {process} {found[6]}")
+    rank, comm = known or (None, _named(memory, process, found[6], found[7]))
     whose = {"comm": comm, **_whose(process, rank)}
     at_call = {"nccl_op_count": float(step)}
-    if collective not in _BETWEEN_TWO:
+    if collective not in _BETWEEN_TWO and _is_first(memory, f"at {process} {found[6]}", step):
         at_call["nccl_call"] = float(crc32(f"{collective} {count} {datatype} {found[4]}".encode()))
+        at_call["nccl_datatype"] = float(datatype)
     sums = {"message_bytes": float(size)}
     calls, total = memory.get(counter := f"calls {process} {found[6]} {collective}", (0, 0))
     if _remember(memory, counter, (calls + 1, total + size)):
@@ -62,7 +65,8 @@ def _init(line: str, memory: Memory) -> Said | None:
         return None
     pointer, rank, ranks, comm, stage = found.groups()
     process = _process(line[: found.start()])
-    _remember(memory, f"comm {process} {pointer}", (rank, comm or pointer))
+    comm = comm or _named(memory, process, pointer, ranks)
+    _remember(memory, f"comm {process} {pointer}", (rank, comm))
     if int(ranks) >= memory.get(f"rank {process}", (0, ""))[0]:
         _remember(memory, f"rank {process}", (int(ranks), rank))
     if stage == "START":
@@ -70,6 +74,28 @@ def _init(line: str, memory: Memory) -> Said | None:
     number = _count(memory, f"communicators {process}")
     labels = labels_beside("communicators", **_whose(process, rank))
     return Said(number, {"nccl_communicator_ranks": float(ranks)}, labels=labels)
+
+
+def _named(memory: Memory, process: str, pointer: str, ranks: str) -> str:
+    """What a communicator is called that is known by its address in its process alone: "4 ranks".
+
+    Where a process has several of a size, they are numbered as they come.
+    """
+    name: str | None = memory.get(known := f"named {process} {pointer}")
+    if name is None:
+        number = int(memory.get(counter := f"sized {process} {ranks}", 0)) + 1
+        name = f"{ranks} ranks" if number == 1 else f"{ranks} ranks ({number})"
+        if _remember(memory, known, name):
+            _remember(memory, counter, number)
+    return name
+
+
+def _is_first(memory: Memory, name: str, step: int) -> bool:
+    """Whether a call is the first at its opCount: those of a group have one in common."""
+    if memory.get(name) == step:
+        return False
+    _remember(memory, name, step)
+    return True
 
 
 def _timings(line: str, memory: Memory) -> Said | None:
