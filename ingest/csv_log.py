@@ -14,6 +14,7 @@ from holter.ingest.lines import LineBlock, Lines
 from holter.ingest.opening import HEAD
 from holter.ingest.problems import Problems
 from holter.ingest.rewritten import Trail
+from holter.ingest.wandb.curves import is_export
 from holter.types import Batch, Unreadable
 
 _ATTEMPT = re.compile(r"attempt-(\d+)\.csv")
@@ -35,7 +36,9 @@ class CsvLog:
         line, end, _ = head.partition(b"\n")
         names, _ = _split_header(line)
         whole = bool(end) or len(head) >= HEAD
-        return whole and axes.find_step(names) is not None and not axes.is_long(names)
+        if axes.is_long(names) or is_export(names):  # for holter import
+            return False
+        return whole and axes.find_step(names) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
         """A reader that goes on from `state`, or that follows up on a file written anew."""

@@ -11,6 +11,7 @@ from holter.ingest import axes, formats
 from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.gather import read_whole
+from holter.ingest.imports import collection_at
 from holter.ingest.opening import plain_name, read_head
 from holter.ingest.sources import Source, Tree, is_passed, walk
 from holter.types import SeriesKey, Unreadable
@@ -75,6 +76,9 @@ def _read(source: Source) -> Explained:
 
 
 def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
+    collection = collection_at(path)
+    if collection is not None:
+        return f"runs that {collection.name} keeps: `holter import` takes them, `holter analyze` reads them"
     if path not in seen:
         if is_passed(path.name):
             return "passed over by its name: hidden, or a model, an archive, a picture, a program"

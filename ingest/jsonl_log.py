@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-import msgspec
-
 from holter.ingest import axes
 from holter.ingest.lines import Lines
-from holter.ingest.names import as_label
+from holter.ingest.objects import flat, read_object, row_of
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
-from holter.types import Batch, Unreadable, labels_of
-
-_DEEPEST = 8
-_NONFINITE = {
-    "nan": float("nan"),
-    "infinity": float("inf"),
-    "inf": float("inf"),
-    "-infinity": float("-inf"),
-    "-inf": float("-inf"),
-}
-_decode = msgspec.json.Decoder().decode
+from holter.types import Batch, Unreadable
 
 
 class JsonLines:
@@ -43,7 +30,7 @@ class JsonLines:
             return False
         line, end, _ = head.partition(b"\n")
         try:
-            names = [name for name, _ in _flat(_object(line))] if end else []
+            names = [name for name, _ in flat(read_object(line))] if end else []
         except ValueError:
             names = []
         if named:
@@ -97,8 +84,8 @@ class JsonLinesReader:
         if not line or line.isspace():
             return None
         try:
-            flat = dict(_flat(_object(line)))
-            name = axes.find_step(list(flat))
+            fields = dict(flat(read_object(line)))
+            name = axes.find_step(list(fields))
             if name is None:
                 if not self._stepless:
                     self._problems.add(
@@ -106,68 +93,7 @@ class JsonLinesReader:
                     )
                 self._stepless = True
                 return None
-            return _row(flat, name)
+            return row_of(fields, name)
         except ValueError as error:
             self._problems.add(f"line {number}", str(error))
             return None
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    """The object in a line. Raises ValueError."""
-    try:
-        try:
-            found = _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):  # stricter than loggers: NaN, Infinity
-            found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected a JSON object: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object, found {type(found).__name__}")
-    return found
-
-
-def _flat(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
-    for key, value in found.items():
-        if isinstance(value, dict):
-            if depth < _DEEPEST:
-                yield from _flat(value, f"{prefix}{key}/", depth + 1)
-        else:
-            yield prefix + key, value
-
-
-def _row(flat: dict[str, Any], step_name: str) -> Row:
-    step = axes.read_step(flat.pop(step_name))
-    time = float("nan")
-    clock = axes.find_clock(list(flat))
-    if clock is not None and flat[clock] is not None:
-        found = axes.read_clock(flat[clock], name=clock)
-        if found is not None:
-            time = found
-            del flat[clock]
-    attempt = flat.pop(axes.ATTEMPT_NAME, None)
-    labels = {name: _label(flat.pop(name)) for name in axes.LABEL_NAMES if _is_label(flat.get(name))}
-    values = {}
-    for name, value in flat.items():
-        number = _number(value)
-        if number is not None:
-            values[name] = number
-    return Row(step, time, values, labels_of(labels), None if attempt is None else _label(attempt))
-
-
-def _is_label(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def _label(value: object) -> str:
-    return as_label(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
-
-
-def _number(value: object) -> float | None:
-    """The number that a JSON value is, None for everything else."""
-    if isinstance(value, float):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return float(value) if abs(value) < 2**1023 else float("inf") if value > 0 else float("-inf")
-    if isinstance(value, str) and len(value) <= 9:
-        return _NONFINITE.get(value.lower())
-    return None

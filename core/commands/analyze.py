@@ -14,7 +14,10 @@ from holter.detectors import find
 from holter.detectors.preferences import with_roles
 from holter.ingest import formats
 from holter.ingest.format import Format
-from holter.ingest.gather import gather
+from holter.ingest.gather import Gathered, gather
+from holter.ingest.imports import collection_at
+from holter.ingest.imports.collection import CollectionError
+from holter.ingest.imports.gathering import gather_runs
 from holter.report import Report, html, jsonable, text
 from holter.settings import SettingsError, load
 from holter.tuning import Tuning
@@ -83,8 +86,7 @@ def _reports(
     tuning: Tuning,
     known: Mapping[str, Format],
 ) -> Iterator[Report]:
-    for path in paths:
-        gathered = gather(path, until_step=until_step, known=known)
+    for path, name, gathered in _gathered(paths, until_step, known):
         if len(gathered.runs) > 1:
             told = ", ".join([*gathered.runs[:3], *(["..."] if len(gathered.runs) > 3 else [])])
             print(
@@ -95,13 +97,29 @@ def _reports(
         data = with_roles(gathered.data, tuning)
         yield Report(
             path=str(path),
-            run=path.resolve().name,
+            run=name,
             attempts=gathered.attempts,
             points=gathered.points,
             data=data,
             findings=[finding for finding in find(data, tuning=tuning) if _wanted(finding, metrics)],
             unreadable=gathered.unreadable,
         )
+
+
+def _gathered(
+    paths: Sequence[Path], until_step: int | None, known: Mapping[str, Format]
+) -> Iterator[tuple[Path, str, Gathered]]:
+    """A run a path, by its name; each of its runs where another tracker keeps them there."""
+    for path in paths:
+        collection = collection_at(path)
+        if collection is None:
+            yield path, path.resolve().name, gather(path, until_step=until_step, known=known)
+            continue
+        try:
+            for name, gathered in gather_runs(path, collection, until_step=until_step):
+                yield path, name, gathered
+        except (CollectionError, OSError) as error:
+            print(f"holter analyze: {error}", file=sys.stderr)
 
 
 def _wanted(finding: Finding, patterns: Sequence[str] | None) -> bool:

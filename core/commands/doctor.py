@@ -20,6 +20,9 @@ import holter
 from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
 from holter.ingest.explain import explain
+from holter.ingest.imports import collection_at
+from holter.ingest.imports.collection import Collection, CollectionError
+from holter.ingest.imports.gathering import explain_runs
 from holter.report import logs
 from holter.server.access.checks import refusal_to_start
 from holter.server.analysis import failing
@@ -198,10 +201,24 @@ def _path(path: Path) -> str:
     if not path.exists():
         raise Unwell("no such file or folder")
     try:
+        if (collection := collection_at(path)) is not None:
+            return _collection(path, collection)
         files = explain(path)
+    except CollectionError as error:
+        raise Unwell(str(error)) from error
     except OSError as error:
         raise Unwell(f"{path}: {error.strerror}") from error
     told = "".join(f"\n       {line}" for line in logs.lines(files, path))
     if not any(file.format for file in files):
         raise Unwell(logs.summary(files) + told)
     return logs.summary(files) + told
+
+
+def _collection(path: Path, collection: Collection) -> str:
+    runs = explain_runs(path, collection)
+    told = "".join(f"\n       {line}" for line in logs.lines(runs, path))
+    taken = sum(run.format is not None for run in runs)
+    summary = f"{collection.name}: {taken} of {len(runs)} runs can be taken with holter import{told}"
+    if not taken:
+        raise Unwell(summary)
+    return summary

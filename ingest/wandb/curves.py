@@ -1,0 +1,65 @@
+"""Headers of CSV files that W&B's page exports from a chart: `RUN - METRIC`, and what its buckets span."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+OWN_STEP = "_step"
+_BETWEEN = " - "
+_BOUNDS = {"__MIN": "min", "__MAX": "max"}
+
+
+class Curve(NamedTuple):
+    """A column: whose it is, of what, and which bound of its buckets ("" for the value)."""
+
+    place: int
+    run: str
+    metric: str
+    bound: str
+
+
+def is_export(header: Sequence[str]) -> bool:
+    """Whether a header is one of W&B's page."""
+    return bool(curves_of(header)) and len(header) > 1
+
+
+def curves_of(header: Sequence[str]) -> list[Curve]:
+    """What each column holds. Empty where any but the first is not `RUN - METRIC`.
+
+    Runs and metrics may hold " - " themselves. All lines of a chart mostly show the same metric, so it is the
+    longest ending that all columns share; where they show several, it is what follows the last " - ".
+    """
+    plain = [_unbound(name) for name in header[1:]]
+    if not plain or not all(_BETWEEN in name for name, _ in plain):
+        return []
+    if not any(bound for _, bound in plain) and _BETWEEN in header[0]:
+        return []
+    shared = _shared([name for name, _ in plain if not name.endswith(_BETWEEN + OWN_STEP)])
+    found = []
+    for place, (name, bound) in enumerate(plain, start=1):
+        if shared and name.endswith(shared):
+            found.append(Curve(place, name.removesuffix(shared), shared.removeprefix(_BETWEEN), bound))
+        else:
+            run, _, metric = name.rpartition(_BETWEEN)
+            found.append(Curve(place, run, metric, bound))
+    return found
+
+
+def _unbound(name: str) -> tuple[str, str]:
+    for ending, bound in _BOUNDS.items():
+        if name.endswith(ending):
+            return name.removesuffix(ending), bound
+    return name, ""
+
+
+def _shared(names: Sequence[str]) -> str:
+    """The longest " - METRIC" with which all names end. One name alone says nothing of where to cut."""
+    runs = list(dict.fromkeys(names))
+    if len(runs) < 2:
+        return ""
+    parts = [name.split(_BETWEEN) for name in runs]
+    common = 0
+    while common < min(map(len, parts)) - 1 and len({tuple(part[-common - 1 :]) for part in parts}) == 1:
+        common += 1
+    return _BETWEEN + _BETWEEN.join(parts[0][-common:]) if common else ""
