@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from math import nan
 from typing import Any
 
@@ -81,17 +82,26 @@ class Writer:
             return
         counts = _counts(columns)
         idle = [key for key in idle if key not in counts]
-        fresh = [key for key in counts if key not in self.series and key.own_steps is None]
-        if len(fresh) > room:
-            fresh.sort(key=lambda key: (-counts[key], key))
+        fresh = [key for key in counts if key not in self.series and not (key.labels and key.own_steps)]
         for key in idle[: max(0, len(fresh) - room)]:
             del self.series[key]
-        self.series.update((key, Track()) for key in fresh[: _TRACKED - len(self.series)])
+        self.series.update((key, Track()) for key in _first(fresh, counts, _TRACKED - len(self.series)))
 
     def enter(self, attempt: int) -> None:
         """Go on in another attempt: nothing has been logged there yet."""
         self.attempt = attempt
         self.series = {key: Track() for key in self.series}
+
+
+def _first(keys: Sequence[SeriesKey], counts: Mapping[SeriesKey, int], room: int) -> Sequence[SeriesKey]:
+    """As many as there is room for: those logged most often, by their names where they are equal in that."""
+    if len(keys) <= room:
+        return keys
+    most = max(counts.values())
+    ahead = [key for key in keys if counts[key] == most]
+    if len(ahead) >= room:  # of thousands that are logged together, sorting all would take long
+        return nsmallest(room, ahead)
+    return sorted(keys, key=lambda key: (-counts[key], key))[:room]
 
 
 def _counts(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:

@@ -6,6 +6,10 @@ import struct
 from collections.abc import Mapping, Sequence
 
 
+class Encoded(bytes):
+    """What is msgpack already."""
+
+
 def encode(value: object) -> bytes:
     """None, bool, int (64 bits), float, str, bytes, and sequences and mappings of these."""
     out = bytearray()
@@ -14,7 +18,9 @@ def encode(value: object) -> bytes:
 
 
 def _put(out: bytearray, value: object) -> None:
-    if value is None or isinstance(value, bool):
+    if isinstance(value, Encoded):
+        out += value
+    elif value is None or isinstance(value, bool):
         out += b"\xc0" if value is None else b"\xc3" if value else b"\xc2"
     elif isinstance(value, int):
         out += struct.pack(">Bq", 0xD3, value)

@@ -56,7 +56,7 @@ class Recorder(threading.Thread):
             written = self.flush(last=True)
         if not written:
             self.dropped += sum(points for _, points in self._held)
-            self.dropped += sum(len(row.names) for row in self.rows)
+            self.dropped += sum(len(names) for names, *_ in self.rows)
 
     def close(self, timeout: float, *, ended: bool) -> None:
         """Write what is in memory, then (`ended`) that the run is over; waits at most `timeout` seconds."""
@@ -91,7 +91,7 @@ class Recorder(threading.Thread):
         rows = [self.rows.popleft() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]
         lost, self._reported = self.dropped - self._reported, self.dropped
         if rows and lost:  # the loss is data of the run as well
-            rows.append(Row((DROPPED,), rows[-1].step, rows[-1].time, array("d", (lost,)).tobytes()))
+            rows.append(((DROPPED,), rows[-1][1], rows[-1][2], array("d", (lost,)).tobytes()))
         return rows
 
     def _write_held(self) -> bool:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from holter.client import spool as spools
-from holter.client.body import MAX_VALUES, Envelope, Row
+from holter.client.body import MAX_VALUES, Envelope
 from holter.client.ending import Ending
 from holter.client.identity import Identity, default_name, detect
 from holter.client.notices import Notices
@@ -34,6 +34,8 @@ EXIT_SECONDS = 5.0
 FINISH_SECONDS = 30.0
 WAKE_ROWS = 4_096
 GIVE_WAY_SECONDS = 0.001  # once in so many calls, and only where memory would fill
+OFF = "log() is ignored: this run is finished, or another process opened it"
+now = time.time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +52,16 @@ class Layout(NamedTuple):
     """What calls of `log` with the same names have in common."""
 
     names: tuple[str, ...]
+    listed: list[str]  # the same names: what a call brings is sooner a list than a tuple
     pack: Callable[..., bytes]
     wake: int  # rows, after which they go to disk: a body is full, or many calls have been made
+    most: int  # rows that memory holds
 
 
 def layout(names: tuple[str, ...]) -> Layout:
     wake = min(WAKE_ROWS, max(1, MAX_VALUES // max(1, len(names))))
-    return Layout(names, Struct(f"{len(names)}d").pack, wake)
+    most = MEMORY_VALUES // (len(names) + ROW_COST)
+    return Layout(names, list(names), Struct(f"{len(names)}d").pack, wake, most)
 
 
 class Run:
@@ -68,6 +73,7 @@ class Run:
 
     def __init__(self, pipe: Pipe | None, notices: Notices) -> None:
         self._pipe = pipe
+        self._recorder = None if pipe is None else pipe.recorder
         self._notices = notices
         self._step = -1
         self._layouts: dict[tuple[str, ...], Layout] = {}
@@ -79,40 +85,44 @@ class Run:
         Takes int, float, bool and whatever converts with `__float__` (numpy and torch scalars); NaN and
         infinities are data. Nested mappings are joined by "/". Anything else is ignored with one warning.
         """
-        try:
-            self._log(metrics, step)
+        try:  # every line here is run in the training loop
+            if type(step) is not int or not 0 <= step <= MAX_STEP:
+                if (whole := self._counted(step)) is None:
+                    return
+                step = whole
+            self._step = step
+            try:
+                usual = self._usual
+                if [*metrics] != usual.listed:
+                    self._usual = usual = self._layouts[tuple(metrics)]
+                values = usual.pack(*metrics.values())
+            except Exception:
+                usual, values = self._look_closely(metrics)
+            if (recorder := self._recorder) is None:
+                self._notices.note("off", OFF)
+                return
+            rows = recorder.rows
+            if (held := len(rows)) >= usual.most:
+                recorder.dropped += len(usual.names)
+            elif usual.names:
+                rows.append((usual.names, step, now(), values))
+                if not (held + 1) % usual.wake:
+                    self._wake(recorder, held > usual.wake)
         except Exception as error:
             self._notices.note("log", f"a call of log() was ignored: {type(error).__name__} in its values")
 
-    def _log(self, metrics: Mapping[str, Any], step: int | None) -> None:
-        pipe = self._pipe
-        if pipe is None:
-            self._notices.note("off", "log() is ignored: this run is finished, or another process opened it")
-            return
+    def _counted(self, step: object) -> int | None:
+        """The step of a call that says none, or not as a plain number; None where it is no step."""
         if step is None:
-            step = self._step + 1
-        elif type(step) is not int or not 0 <= step <= MAX_STEP:
-            if (whole := to_step(step)) is None:
-                self._notices.note("step", "ignored what came with a step that is no whole number from 0 on")
-                return
-            step = whole
-        self._step = step
-        try:
-            usual, names = self._usual, tuple(metrics)
-            if names != usual.names:
-                self._usual = usual = self._layouts[names]
-            values = usual.pack(*metrics.values())
-        except Exception:
-            usual, values = self._look_closely(metrics)
-        names, rows = usual.names, pipe.recorder.rows
-        if len(rows) * (len(names) + ROW_COST) > MEMORY_VALUES:
-            pipe.recorder.dropped += len(names)
-        elif names:
-            rows.append(Row(names, step, time.time(), values))
-            if len(rows) % usual.wake == 0:
-                pipe.recorder.wake.put(False)
-                if len(rows) > usual.wake:  # a loop that does nothing but log would starve the writing thread
-                    time.sleep(GIVE_WAY_SECONDS)
+            return self._step + 1
+        if (whole := to_step(step)) is None:
+            self._notices.note("step", "ignored what came with a step that is no whole number from 0 on")
+        return whole
+
+    def _wake(self, recorder: Recorder, behind: bool) -> None:
+        recorder.wake.put(False)
+        if behind:  # a loop that does nothing but log would starve the writing thread
+            time.sleep(GIVE_WAY_SECONDS)
 
     def _look_closely(self, metrics: Mapping[str, Any]) -> tuple[Layout, bytes]:
         """Layout and values of a call whose names are new, or that is odd."""
@@ -129,8 +139,9 @@ class Run:
                 )
             else:
                 found[name] = number
-        laid = layout(tuple(found))
-        if laid.names == tuple(metrics):
+        names = tuple(metrics)
+        laid = layout(names if names == tuple(found) else tuple(found))  # the same texts compare at once
+        if laid.names is names:
             if len(self._layouts) >= KNOWN_LAYOUTS:
                 self._layouts = {}
             self._layouts[laid.names] = laid
@@ -147,7 +158,7 @@ class Run:
     def close(self, timeout: float, *, ended: bool = False) -> None:
         """Stop logging; `ended` says that the training is over, and not only this process."""
         OPEN.discard(self)
-        pipe, self._pipe = self._pipe, None
+        pipe, self._pipe, self._recorder = self._pipe, None, None
         if pipe is None:
             return
         deadline = time.monotonic() + timeout
@@ -163,7 +174,7 @@ class Run:
         """In a forked child: neither log nor send, and keep no hold on the parent's spool."""
         if self._pipe is not None:
             self._pipe.spool.let_go()
-            self._pipe = None
+            self._pipe = self._recorder = None
 
     def __enter__(self) -> Run:
         return self

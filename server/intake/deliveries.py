@@ -84,6 +84,8 @@ def _name(place: Where, name: str, limit: int) -> Iterator[Problem]:
 
 
 def _series(keys: Sequence[SeriesKey], place: Where) -> Iterator[Problem]:
+    if not any(key.labels for key in keys) and _are_names([key.metric for key in keys]):
+        return
     seen: set[SeriesKey] = set()
     for key in keys:
         yield from _name((*place, key.metric), key.metric, LONG_NAME_LIMIT)
@@ -93,6 +95,17 @@ def _series(keys: Sequence[SeriesKey], place: Where) -> Iterator[Problem]:
         if key in seen:
             yield (*place, key.metric), f"expected the series {key} once"
         seen.add(key)
+
+
+def _are_names(metrics: Sequence[str]) -> bool:
+    """Whether all of these are names, and each stands once: thousands are looked at as one text."""
+    lengths = [len(metric) for metric in metrics]
+    return (
+        min(lengths, default=1) > 0
+        and max(lengths, default=1) <= LONG_NAME_LIMIT
+        and not _CONTROL.search("".join(metrics))
+        and len(set(metrics)) == len(metrics)
+    )
 
 
 def _rows(batch: Batch, place: Where, header: Header) -> Iterator[Problem]:

@@ -41,18 +41,22 @@ _REVISIONS = (
 )
 _RUN = select(Run.id).join(Project).where(Project.name == bindparam("project"), Run.name == bindparam("run"))
 _PROJECT = select(Project.id).where(Project.name == bindparam("project"))
-# thousands of new series are one parameter: a dictionary for each costs more than the rows
-_SERIES = {
-    "sqlite": text(
-        "INSERT INTO series (run_id, metric, labels) "
-        "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') "
-        "FROM json_each(:rows) WHERE true RETURNING id, run_id, metric, labels"
-    ),
-    "postgresql": text(
-        "INSERT INTO series (run_id, metric, labels) SELECT (one ->> 0)::integer, one ->> 1, one ->> 2 "
-        "FROM json_array_elements(CAST(:rows AS json)) AS one RETURNING id, run_id, metric, labels"
-    ),
-}
+# thousands of new series are one parameter: a dictionary for each costs more than the rows. SQLite's one
+# writer gives them their ids by itself, for reading them back would cost twice as much as the rows, too
+_LAST_SERIES = text("SELECT seq FROM sqlite_sequence WHERE name = 'series'")
+_SERIES_ALIKE = text(
+    "INSERT INTO series (id, run_id, metric, labels) "
+    "SELECT :first + key, :run, value, :labels FROM json_each(:metrics)"
+)
+_SERIES_LABELLED = text(
+    "INSERT INTO series (id, run_id, metric, labels) "
+    "SELECT :first + key, :run, json_extract(value, '$[0]'), json_extract(value, '$[1]') "
+    "FROM json_each(:rows)"
+)
+_SERIES_POSTGRESQL = text(
+    "INSERT INTO series (run_id, metric, labels) SELECT (one ->> 0)::integer, one ->> 1, one ->> 2 "
+    "FROM json_array_elements(CAST(:rows AS json)) AS one RETURNING id, run_id, metric, labels"
+)
 _LOG = insert(LogEntry)
 _WRITTEN = update(Run).where(Run.id == bindparam("run"))
 _TAKEN_BACK = delete(AcceptedBatch).where(
@@ -127,15 +131,38 @@ def _many(connection: Connection, statement: Any, rows: list[dict[str, Any]]) ->
 
 
 def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
-    keys = [(turn.run.id, key.metric, labels_text(key.labels)) for turn in turns for key in turn.new]
-    if not keys:
+    turns = [turn for turn in turns if turn.new]
+    if not turns:
         return
-    rows = connection.execute(_SERIES[connection.dialect.name], {"rows": msgspec.json.encode(keys).decode()})
+    if connection.dialect.name == "sqlite":
+        last = connection.scalar(_LAST_SERIES) or 0
+        for turn in turns:
+            _save_numbered(connection, turn, last + 1)
+            last += len(turn.new)
+        return
+    keys = [(turn.run.id, key.metric, labels_text(key.labels)) for turn in turns for key in turn.new]
+    rows = connection.execute(_SERIES_POSTGRESQL, {"rows": _as_json(keys)})
     # the ids come in any order
     made = {(run, metric, labels): number for number, run, metric, labels in rows}
     ids = iter([made[key] for key in keys])
     for turn in turns:
         turn.run.ids.extend(next(ids) for _ in turn.new)
+
+
+def _save_numbered(connection: Connection, turn: Turn, first: int) -> None:
+    """The new series of a run, with ids from `first` on."""
+    labels, whose = turn.new[0].labels, {"first": first, "run": turn.run.id}
+    if all(key.labels == labels for key in turn.new):
+        metrics = _as_json([key.metric for key in turn.new])
+        connection.execute(_SERIES_ALIKE, whose | {"labels": labels_text(labels), "metrics": metrics})
+    else:
+        rows = _as_json([(key.metric, labels_text(key.labels)) for key in turn.new])
+        connection.execute(_SERIES_LABELLED, whose | {"rows": rows})
+    turn.run.ids.extend(range(first, first + len(turn.new)))
+
+
+def _as_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _entries(turn: Turn) -> Iterable[dict[str, Any]]:

@@ -85,7 +85,7 @@ class RunState:
         """Give new series places; their ids are to follow in `ids`."""
         for key in keys:
             place = self.places[key] = len(self.places)
-            if key.own_steps is not None:
+            if key.labels and key.own_steps is not None:
                 self.aside.append(place)
             if self.births is not None:
                 self.births.add(key, place)
