@@ -51,7 +51,6 @@ def upgrade() -> None:
         sa.Column("created_at", sa.Float(precision=53), nullable=False),
         sa.Column("updated_at", sa.Float(precision=53), nullable=False),
         sa.Column("finished_at", sa.Float(precision=53), nullable=True),
-        sa.Column("config", sa.JSON(), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.Column("attempt_state", sa.JSON(), nullable=False),
         sa.Column("deleted_at", sa.Float(precision=53), nullable=True),
@@ -233,8 +232,20 @@ def upgrade() -> None:
         sa.Column("run_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=1000), nullable=False),
         sa.Column("state", sa.JSON(), nullable=False),
+        sa.Column("stated", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_writer_run_id_run")),
         sa.PrimaryKeyConstraint("run_id", "name", name=op.f("pk_writer")),
+    )
+    op.create_table(
+        "config",
+        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("attempt", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("labels", sa.String(length=400), nullable=False),
+        sa.Column("value", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_config_run_id_run")),
+        sa.PrimaryKeyConstraint("run_id", "attempt", "name", "labels", name=op.f("pk_config")),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "chunk",
@@ -329,6 +340,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_chunk_series_place")
 
     op.drop_table("chunk")
+    op.drop_table("config")
     op.drop_table("writer")
     with op.batch_alter_table("unreadable", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_unreadable_source"))

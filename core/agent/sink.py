@@ -136,6 +136,10 @@ def body_of(delivery: Delivery) -> bytes:
         "steps": batch.steps.astype("<i8").tobytes(),
         "times": batch.times.astype("<f8").tobytes(),
         "columns": [column_of(column, shared) for column in batch.columns],
+        "settings": [
+            {"name": key.name, "labels": dict(key.labels), "value": value}
+            for key, value in batch.config.items()
+        ],
     }
     return msgspec.msgpack.encode(body)
 

@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holter.server.api.answers import (
@@ -109,16 +108,14 @@ async def _outcome(parts: Parts, headers: Mapping[str, str], receive: Receive) -
         return refused(503, reason, {"Retry-After": RETRY_SECONDS})
     if taken.receipt.refused and not taken.receipt.accepted:
         return refused_fields((("body", "columns", one.what), one.reason) for one in taken.receipt.refused)
-    await _tell(parts, taken)
+    _tell(parts, taken)
     return Answer(_acknowledgement(taken))
 
 
-async def _tell(parts: Parts, taken: Taken) -> None:
+def _tell(parts: Parts, taken: Taken) -> None:
     """What a delivery says besides its points."""
     receipt = taken.receipt
-    if taken.intake.config:
-        await run_in_threadpool(parts.overview.configure, receipt.run_id, taken.intake.config)
-    if taken.intake.delivery.finished:
+    if taken.delivery.finished:
         parts.analysis.look_soon(receipt.run_id)
         parts.live.tell(run_news(receipt.public_id))
 
@@ -129,7 +126,7 @@ def _acknowledgement(taken: Taken) -> dict[str, Any]:
         "accepted": receipt.accepted,
         "run_id": receipt.public_id,
         "attempt": receipt.attempt,
-        "batch_id": taken.intake.delivery.batch_id,
+        "batch_id": taken.delivery.batch_id,
         "duplicate": receipt.duplicate,
     }
     if receipt.refused:

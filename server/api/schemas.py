@@ -15,13 +15,8 @@ _VALUE = {
     "anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}, {"type": "null"}],
     "description": "null: not logged at this step",
 }
-_LABELS = {
-    "type": "object",
-    "propertyNames": _NAME,
-    "additionalProperties": {
-        "anyOf": [_NAME, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}],
-    },
-}
+_LABEL = {"anyOf": [_NAME, {"type": "integer"}, {"type": "number"}, {"type": "boolean"}]}
+_LABELS = {"type": "object", "propertyNames": _NAME, "additionalProperties": _LABEL}
 _HEADER: dict[str, Any] = {
     "project": _NAME,
     "run": _LONG_NAME,
@@ -36,7 +31,20 @@ _HEADER: dict[str, Any] = {
     "batch_id": {"anyOf": [_NAME, {"type": "null"}], "description": "unique; the same again changes nothing"},
     "labels": {**_LABELS, "description": "labels of every series in the batch"},
     "restarts": {"type": "boolean", "description": "the log marks a new launch at the first row"},
-    "config": {"type": "object", "description": "added to the run's configuration"},
+    "config": {
+        "type": "object",
+        "description": "how the launch of the first step is set up; what is nested gets dotted names",
+    },
+    "settings": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["name", "value"],
+            "properties": {"name": _NAME, "value": _LABEL, "labels": _LABELS},
+            "additionalProperties": False,
+        },
+        "description": "as config, where processes may differ: each with its labels",
+    },
     "finished": {"type": "boolean", "description": "with these points the run has ended"},
 }
 _COLUMNS = {
@@ -86,12 +94,19 @@ _ENDED: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {**_HEADER, "finished": {"enum": [True], "description": "the run has ended"}},
 }
+_STATED: dict[str, Any] = {
+    "type": "object",
+    "required": ["project", "run", "config"],
+    "additionalProperties": False,
+    "properties": {**_HEADER, "config": {"type": "object", "minProperties": 1}},
+    "description": "a launch that has not logged a step yet",
+}
 INGEST_BODY: dict[str, Any] = {
     "required": True,
     "description": "gzip or zstd with Content-Encoding; the binary form is described in docs/rest.md",
     "content": {
         "application/json": {
-            "schema": {"oneOf": [_form("columns", _COLUMNS), _form("points", _POINTS), _ENDED]}
+            "schema": {"anyOf": [_form("columns", _COLUMNS), _form("points", _POINTS), _ENDED, _STATED]}
         },
         "application/msgpack": {"schema": {"type": "string", "format": "binary"}},
     },

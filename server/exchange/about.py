@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from holter.server.models import (
     Attempt,
     Base,
     Chunk,
+    ConfigRow,
     ExpectedEvent,
     Incident,
     IncidentEvent,
@@ -20,9 +22,11 @@ from holter.server.models import (
     SeriesRow,
     Thinning,
 )
+from holter.server.store.config import read_config
+from holter.server.store.intake import labels_text
 from holter.server.store.summary import renew
 
-_RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "config", "attempt_state")
+_RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "attempt_state")
 _NOT_OURS = {"id", "run_id", "incident_id", "project_id"}  # numbers that mean something in one database only
 
 
@@ -34,6 +38,7 @@ def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> 
     told = incidents and connection.scalar(seen) == run.updated_at
     return {
         **run._mapping,
+        "config": _config(connection, run_id),
         "attempts": sorted(_rows(connection, Attempt, run_id), key=lambda one: one["number"]),
         "thinning": next(iter(_rows(connection, Thinning, run_id)), None),
         "thinned_series": _thinned(connection, run_id),
@@ -50,7 +55,7 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
     """
     columns = (Run.project_id, Run.updated_at, Run.revision)
     run = connection.execute(select(*columns).where(Run.id == run_id)).one()
-    ours = {name: about[name] for name in ("config", "attempt_state", "finished_at")}
+    ours = {name: about[name] for name in ("attempt_state", "finished_at")}
     connection.execute(update(Run).where(Run.id == run_id).values(**ours, revision=run.revision + 1))
     if about.get("partial"):  # only some of its series: what these say of their attempts is right for them
         for attempt in about["attempts"]:
@@ -58,6 +63,7 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
             connection.execute(update(Attempt).where(*mine).values(name=attempt["name"]))
     else:
         _replace(connection, Attempt, run_id, about["attempts"])
+    _replace(connection, ConfigRow, run_id, about["config"])
     planned = [{**event, "project_id": run.project_id} for event in about.get("expected", [])]
     _replace(connection, ExpectedEvent, run_id, planned)
     if about["thinning"] is not None:
@@ -89,6 +95,20 @@ def _replace(
     connection.execute(delete(table).where(table.c.run_id == run_id))
     if rows:
         connection.execute(insert(table), [{**row, "run_id": run_id} for row in rows])
+
+
+def _config(connection: Connection, run_id: int) -> list[dict[str, Any]]:
+    """What is said of the launches, with what still waits for a row: nobody else can settle that."""
+    return [
+        {
+            "attempt": attempt,
+            "name": key.name,
+            "labels": labels_text(key.labels),
+            "value": json.dumps(value, ensure_ascii=False),
+        }
+        for key, values in read_config(connection, run_id).items()
+        for attempt, value in values.items()
+    ]
 
 
 def _thinned(connection: Connection, run_id: int) -> list[dict[str, Any]]:

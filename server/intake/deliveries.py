@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
 
+from holter.config import as_value, flatten
 from holter.server.intake.binary import parse_msgpack
 from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json
 from holter.server.intake.shapes import Shapes
-from holter.types import Batch, Delivery, DenseColumns, SeriesKey, labels_of
+from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Delivery, DenseColumns, SeriesKey, labels_of
 
 NAME_LIMIT = 200
 LONG_NAME_LIMIT = 500
@@ -22,25 +22,17 @@ TIME_LIMIT = 1e11  # the year 5138 in seconds: milliseconds of today lie beyond 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Intake:
-    """A body that has been understood: the delivery, and the run's configuration if it came along."""
-
-    delivery: Delivery
-    config: dict[str, Any]
-
-
-def from_json(body: bytes, shapes: Shapes) -> Intake:
+def from_json(body: bytes, shapes: Shapes) -> Delivery:
     """The delivery of a JSON body, in columns or in points. Raises BodyError."""
     return _intake(*parse_json(body, shapes), shapes)
 
 
-def from_msgpack(body: bytes, shapes: Shapes) -> Intake:
+def from_msgpack(body: bytes, shapes: Shapes) -> Delivery:
     """The delivery of a msgpack body with raw little-endian buffers. Raises BodyError."""
     return _intake(*parse_msgpack(body, shapes), shapes)
 
 
-def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Intake:
+def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Delivery:
     shape = batch.columns.shape if isinstance(batch.columns, DenseColumns) else None
     known = shape is not None and shapes.knows(shape)
     keys = shape.keys if shape is not None else [column.key for column in batch.columns]
@@ -54,8 +46,9 @@ def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Intak
         columns=batch.columns if shape else tuple(one for one in batch.columns if len(one.values)),
         attempt=None if header.attempt is None else str(header.attempt),
         restarts=header.restarts,
+        config=_config(header) if header.states else NO_CONFIG,
     )
-    delivery = Delivery(
+    return Delivery(
         project=header.project,
         run=header.run,
         # without a word of its own a writer is known by its labels: ranks side by side are several
@@ -64,7 +57,13 @@ def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Intak
         batch=batch,
         finished=header.finished,
     )
-    return Intake(delivery=delivery, config=header.config)
+
+
+def _config(header: Header) -> Config:
+    """What a body says of its launch: the job's settings without labels, those of processes with theirs."""
+    job = {ConfigKey(name): value for name, value in flatten(header.config).items()}
+    own = {ConfigKey(one.name, labels_of(one.labels)): as_value(one.value) for one in header.settings}
+    return job | own
 
 
 def _names(header: Header) -> Iterator[Problem]:
@@ -109,7 +108,7 @@ def _are_names(metrics: Sequence[str]) -> bool:
 
 
 def _rows(batch: Batch, place: Where, header: Header) -> Iterator[Problem]:
-    if not batch.points and not header.finished:
+    if not batch.points and not header.finished and not header.states:
         yield place, "expected at least one value"
     if len(batch.times) != len(batch.steps):
         yield (

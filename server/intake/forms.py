@@ -27,8 +27,19 @@ class BodyError(ValueError):
         super().__init__("; ".join(f"{'.'.join(map(str, place))}: {reason}" for place, reason in problems))
 
 
+class Setting(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One setting of one process, known by labels."""
+
+    name: str
+    value: LabelValue
+    labels: dict[str, LabelValue] = {}
+
+
 class Header(msgspec.Struct, kw_only=True):
-    """What every form begins with: whose points these are, and how to know them when they come again."""
+    """What every form begins with: whose points these are, and how to know them when they come again.
+
+    `config` is what the whole job is set up with, `settings` what may differ between its processes.
+    """
 
     project: str
     run: str
@@ -38,7 +49,13 @@ class Header(msgspec.Struct, kw_only=True):
     labels: dict[str, LabelValue] = {}
     restarts: bool = False
     config: dict[str, Any] = {}
+    settings: tuple[Setting, ...] = ()
     finished: bool = False
+
+    @property
+    def states(self) -> bool:
+        """Whether it says anything of how the launch is set up."""
+        return bool(self.config or self.settings)
 
 
 class PointRow(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +88,7 @@ def parse_json(body: bytes, shapes: Shapes) -> tuple[Header, Batch, Where]:
         return parsed, _of_columns(parsed.columns, labels, shapes), ("columns",)
     if parsed.points is not None and parsed.columns is None:
         return parsed, _of_points(parsed.points, labels), ("points",)
-    if parsed.finished and parsed.points is None and parsed.columns is None:
+    if (parsed.finished or parsed.states) and parsed.points is None and parsed.columns is None:
         return parsed, _of_points([], labels), ("points",)
     raise BodyError([((), "expected either 'columns' or 'points'")])
 

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 
 from holter.server.intake.compression import TooLargeError, decompress
-from holter.server.intake.deliveries import Intake, from_json, from_msgpack
+from holter.server.intake.deliveries import from_json, from_msgpack
 from holter.server.intake.forms import BodyError
 from holter.server.intake.mail import Mail, Reply
 from holter.server.intake.room import Room, Share
 from holter.server.intake.shapes import Shapes
 from holter.server.store import Receipt, Store
+from holter.types import Delivery
 
 BODY_SECONDS = 60.0
 DURABLE_SECONDS = 20.0  # clients wait for 30: they are to hear why
@@ -22,7 +23,7 @@ HELD_BYTES = 256 * 2**20
 LARGE_BODY = 256 * 1024
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-FORMS: dict[str, Callable[[bytes, Shapes], Intake]] = {
+FORMS: dict[str, Callable[[bytes, Shapes], Delivery]] = {
     "application/json": from_json,
     "application/msgpack": from_msgpack,
     "application/x-msgpack": from_msgpack,
@@ -40,7 +41,7 @@ class SlowError(Exception):
 class Taken(NamedTuple):
     """A delivery that is durable."""
 
-    intake: Intake
+    delivery: Delivery
     receipt: Receipt
 
 
@@ -72,11 +73,11 @@ class Reception:
                     deadline.reschedule(asyncio.get_running_loop().time() + DURABLE_SECONDS)
                     reply = self._replies().reply()
                     if coding == "identity" and len(body) < LARGE_BODY:
-                        intake = self._send(body, kind, coding, share, reply)
+                        delivery = self._send(body, kind, coding, share, reply)
                     else:  # what takes long to unpack must not hold up the others
-                        intake = await run_in_threadpool(self._send, body, kind, coding, share, reply)
+                        delivery = await run_in_threadpool(self._send, body, kind, coding, share, reply)
                     del body
-                    return Taken(intake, await reply.future)
+                    return Taken(delivery, await reply.future)
             except TimeoutError:
                 if arrived:
                     raise
@@ -87,13 +88,13 @@ class Reception:
             self._mail = Mail()
         return self._mail
 
-    def _send(self, body: bytes, kind: str, coding: str, share: Share, reply: Reply) -> Intake:
-        intake = FORMS[kind](decompress(body, coding, self._limit, share.grow), self._shapes)
+    def _send(self, body: bytes, kind: str, coding: str, share: Share, reply: Reply) -> Delivery:
+        delivery = FORMS[kind](decompress(body, coding, self._limit, share.grow), self._shapes)
         try:
-            self._store.send(intake.delivery, reply)
+            self._store.send(delivery, reply)
         except ValueError as error:  # the store keeps less than the form allows, e.g. very many labels
             raise BodyError([((), str(error))]) from error
-        return intake
+        return delivery
 
     async def _read(self, receive: Receive, share: Share) -> bytes:
         """The whole body; most come in one piece, and at once."""

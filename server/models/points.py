@@ -39,7 +39,6 @@ class Run(Base):
     created_at: Mapped[float]
     updated_at: Mapped[float]
     finished_at: Mapped[float | None]
-    config: Mapped[dict[str, Any]] = mapped_column(default=dict)
     revision: Mapped[int] = mapped_column(BigInteger, default=0)
     attempt_state: Mapped[dict[str, Any]] = mapped_column(default=dict)
     deleted_at: Mapped[float | None]
@@ -63,12 +62,28 @@ class Attempt(Base):
 
 
 class WriterRow(Base):
-    """One process or file that logs into a run, and what is remembered of it to tell attempts apart."""
+    """One process or file that logs into a run, and what is remembered of it to tell attempts apart.
+
+    `stated`: with it waits what it said of a launch that no row has told the attempt of yet.
+    """
 
     __tablename__ = "writer"
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
     name: Mapped[str] = mapped_column(String(1000), primary_key=True)
     state: Mapped[list[Any]]
+    stated: Mapped[bool] = mapped_column(default=False)
+
+
+class ConfigRow(Base):
+    """One setting of one launch. `labels` as a series has them, `value` as JSON text."""
+
+    __tablename__ = "config"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    labels: Mapped[str] = mapped_column(String(400), primary_key=True, default="[]")
+    value: Mapped[str] = mapped_column(Text)
 
 
 class SeriesRow(Base):

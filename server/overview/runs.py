@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
+from holter.config import newest
 from holter.server.analysis import Standing
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
@@ -98,7 +99,6 @@ class Overview:
         run_id = self.run_id(public_id)
         with Session(self._engine) as session:
             (row,) = _rows(session, run_id)
-            config = session.scalar(select(Run.config).where(Run.id == row.id))
             incidents = _incidents(session, [row.id]).get(row.id, [])
             unreadable = _unreadable(session, row.id)
         facts = self._facts_of([row]).get(row.id)
@@ -109,7 +109,7 @@ class Overview:
         cost = spent(self._store, row.id, series, spans)
         return {
             **self._summary(row, facts, incidents),
-            "config": config or {},
+            "config": newest(self._store.config(row.id)),
             "lost_steps": sum(lost_from(span, spans)[1] for span in spans),
             "lost_seconds": cost.lost_seconds,
             "goodput": cost.share,
@@ -148,13 +148,6 @@ class Overview:
         with Session(self._engine) as session, session.begin():
             session.execute(update(Run).where(Run.id == run_id).values(finished_at=self._clock()))
         return run_id
-
-    def configure(self, run_id: int, config: Mapping[str, Any]) -> None:
-        """Add to what a run says of its configuration; newer values of a name replace older ones."""
-        with Session(self._engine) as session, session.begin():
-            run = session.scalar(select(Run).where(Run.id == run_id).with_for_update())
-            if run is not None and not config.items() <= run.config.items():
-                run.config = {**run.config, **config}
 
     def _summary(self, row: RunRow, facts: Facts, incidents: Sequence[Incident]) -> dict[str, Any]:
         open_ones = [incident for incident in incidents if incident.state == "open"]

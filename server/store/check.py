@@ -52,6 +52,7 @@ def _of_run(connection: Connection, run_id: int) -> Iterator[str]:
         return  # nobody can tell whose points these are
     yield from check_rows.of_timelines(connection, run_id)
     yield from check_rows.of_states(connection, run_id)
+    yield from check_rows.of_config(connection, run_id)
     yield from check_rows.of_attempts(connection, run_id)
     series = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run_id)
     names = {row.id: str(key_of(row.metric, row.labels)) for row in connection.execute(series)}

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
 from holter.attempts import Attempts
-from holter.server.models import AcceptedBatch, Attempt, Chunk, LogEntry, Run, SeriesRow, Timeline, WriterRow
+from holter.server.models import (
+    AcceptedBatch,
+    Attempt,
+    Chunk,
+    ConfigRow,
+    LogEntry,
+    Run,
+    SeriesRow,
+    Timeline,
+    WriterRow,
+)
 from holter.server.store.block import decode_entry
 from holter.server.store.chunk import decode_timeline, digest
 from holter.server.store.errors import CorruptDataError
@@ -53,6 +64,19 @@ def of_timelines(connection: Connection, run_id: int) -> Iterator[str]:
                 yield f"timeline {row.id}: its digest belongs to another one"
         except CorruptDataError as error:
             yield f"timeline {row.id}: {error}"
+
+
+def of_config(connection: Connection, run_id: int) -> Iterator[str]:
+    """Whether every setting can be read back."""
+    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.labels, ConfigRow.value)
+    for attempt, name, labels, value in connection.execute(query.where(ConfigRow.run_id == run_id)):
+        try:
+            wrong = labels_text(key_of(name, labels).labels) != labels
+            wrong |= not isinstance(json.loads(value), str | int | float | bool)
+        except _UNREADABLE:
+            wrong = True
+        if wrong:
+            yield f"config {name} of attempt {attempt}: {labels!r} or {value[:60]!r} is not readable"
 
 
 def of_states(connection: Connection, run_id: int) -> Iterator[str]:

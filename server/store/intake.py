@@ -16,6 +16,7 @@ from holter.types import Batch, Column, Delivery, DenseColumns, Labels, SeriesKe
 
 _ROWS = 2**31
 _ROOM_OF_A_PARCEL = 2000
+_ROOM_OF_A_SETTING = 500
 _LIMITS = {
     "project": 200,
     "run": 500,
@@ -43,9 +44,13 @@ class Parcel:
     points: int
 
     @property
+    def _room(self) -> int:
+        return _ROOM_OF_A_PARCEL + _ROOM_OF_A_SETTING * len(self.batch.config)
+
+    @property
     def size(self) -> int:
         """About how many bytes of memory it takes."""
-        return 16 * len(self.batch.steps) + 16 * self.points + len(self.body) + _ROOM_OF_A_PARCEL
+        return 16 * len(self.batch.steps) + 16 * self.points + len(self.body) + self._room
 
 
 def parcel(delivery: Delivery) -> Parcel:
@@ -59,6 +64,7 @@ def parcel(delivery: Delivery) -> Parcel:
         columns=_with_values(batch.columns),
         attempt=batch.attempt,
         restarts=batch.restarts,
+        config=batch.config,
     )
     return pack(delivery, batch)
 

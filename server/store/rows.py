@@ -15,6 +15,7 @@ from holter.attempts import Attempts
 from holter.server.models import (
     AcceptedBatch,
     Attempt,
+    ConfigRow,
     LogEntry,
     Project,
     Run,
@@ -23,6 +24,7 @@ from holter.server.models import (
     WriterRow,
 )
 from holter.server.store.block import encode_entry
+from holter.server.store.config import MOST_OF_RUN, rows_to_save
 from holter.server.store.intake import as_text, labels_text
 from holter.server.store.state import RunState, known
 from holter.server.store.turn import Note, Turn
@@ -87,7 +89,6 @@ def create(connection: Connection, project: str, name: str, now: float) -> RunSt
         "name": name,
         "created_at": now,
         "updated_at": now,
-        "config": {},
         "attempt_state": {},
         "revision": 0,
     }
@@ -118,6 +119,7 @@ def save(connection: Connection, turns: Sequence[Turn], now: float) -> None:
         connection, Attempt.__table__, ("run_id", "number"), [r for turn in turns for r in _attempts(turn)]
     )
     upsert(connection, WriterRow.__table__, ("run_id", "name"), [r for turn in turns for r in _writers(turn)])
+    _save_config(connection, turns)
     _save_runs(connection, turns, now)
     undone = [{"run": turn.run.id, "known": digest} for turn in turns for digest in turn.undone]
     _many(connection, _TAKEN_BACK, undone)
@@ -196,7 +198,18 @@ def _attempts(turn: Turn) -> Iterable[dict[str, Any]]:
 def _writers(turn: Turn) -> Iterable[dict[str, Any]]:
     for name in sorted(turn.writers):
         writer = turn.run.attempts.writers[name]
-        yield {"run_id": turn.run.id, "name": name, "state": writer.to_json()}
+        stated = bool(writer.config)
+        yield {"run_id": turn.run.id, "name": name, "state": writer.to_json(), "stated": stated}
+
+
+def _save_config(connection: Connection, turns: Iterable[Turn]) -> None:
+    for turn in turns:
+        if turn.config:
+            rows, over = rows_to_save(connection, turn.run.id, turn.config)
+            upsert(connection, ConfigRow.__table__, ("run_id", "attempt", "name", "labels"), rows)
+            if over:
+                reason = f"the run has {MOST_OF_RUN:,} settings: {over:,} more are left out"
+                turn.notes.append(Note("config", "settings of the run", reason))
 
 
 def _save_runs(connection: Connection, turns: Sequence[Turn], now: float) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
+from holter.config import ByAttempt
 from holter.projects import QuotaSettings
 from holter.server.database import reading, writing
 from holter.server.models import Project, Run, SourceCursor, UnreadableRow
@@ -17,6 +18,7 @@ from holter.server.store import summaries
 from holter.server.store.chart import chart
 from holter.server.store.check import problems
 from holter.server.store.compactor import Compactor
+from holter.server.store.config import read_config
 from holter.server.store.intake import as_text, check_name, parcel
 from holter.server.store.ledger import Ledger
 from holter.server.store.lock import FileLock
@@ -215,6 +217,11 @@ class Store:
         """The run's attempts in numbers, in their order."""
         with reading(self._engine) as connection:
             return summaries.attempts(connection, run_id)
+
+    def config(self, run_id: int) -> ByAttempt:
+        """What the run's logs say of its launches, by attempt, in the order of the keys."""
+        with reading(self._engine) as connection:
+            return read_config(connection, run_id)
 
     def latest(self, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
         """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from holter.server.store.block import Block, block_of, encode_body
+from holter.server.store.config import bounded
 from holter.server.store.intake import Parcel, pack
 from holter.server.store.limits import gathered, screen
 from holter.server.store.state import AttemptFacts, RunState, known, take_in
 from holter.server.store.values import Commit, Receipt, Refusal
-from holter.types import Batch, DenseColumns, IntArray, SeriesKey
+from holter.types import Batch, ConfigKey, ConfigValue, DenseColumns, IntArray, SeriesKey
 
 _LIVE_WITHIN = 300.0
 
@@ -52,6 +53,7 @@ class Turn:
     touched: set[int] = field(default_factory=set)  # attempts
     writers: set[str] = field(default_factory=set)
     undone: list[bytes] = field(default_factory=list)  # digests of batches that were refused as a whole
+    config: dict[tuple[int, ConfigKey], ConfigValue] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     fresh: bool = False
@@ -82,6 +84,8 @@ class Turn:
                 self.undone.append(whole.digest)
         self.finished |= one.delivery.finished
         self.fresh |= fresh and not (refused and not one.points)
+        if fresh and one.block is None and one.batch.config and not refused:
+            self._split(one)
         if fresh and one.block is not None:
             attempt = self._append(one, one.block)
         elif writer in writers:
@@ -125,15 +129,29 @@ class Turn:
 
     def _append(self, one: Parcel, block: Block) -> int:
         """Put a delivery's points into the log; the attempt of its last row."""
-        pieces = self.run.attempts.split(one.delivery.writer, one.batch)
-        self.writers.add(one.delivery.writer)
+        pieces = self._split(one)
         for attempt, piece in pieces:
-            if piece is one.batch:
+            if piece.columns is one.batch.columns:
                 self._append_piece(attempt, piece, block, one.body)
             elif len(piece.columns):
                 part = block_of(piece, np.arange(len(piece.columns)))
                 self._append_piece(attempt, piece, part, encode_body(part))
         return pieces[-1][0]
+
+    def _split(self, one: Parcel) -> list[tuple[int, Batch]]:
+        """The stretches of a delivery by attempt; what is said of those is kept."""
+        batch, writer, attempts = one.batch, one.delivery.writer, self.run.attempts
+        if batch.config:
+            known = attempts.writers.get(writer)
+            config, refused = bounded(batch.config, known.config if known else ())
+            batch = replace(batch, config=config)
+            self._note(one, [Refusal(what=what, series=0, reason=why) for what, why in refused.items()])
+        pieces = attempts.split(writer, batch)
+        if writer in attempts.writers:  # not where a launch is named before its first row
+            self.writers.add(writer)
+        for attempt, piece in pieces:
+            self.config |= {(attempt, key): value for key, value in piece.config.items()}
+        return pieces
 
     def _append_piece(self, attempt: int, piece: Batch, block: Block, body: bytes) -> None:
         run, places = self.run, self.run.places_of(piece.columns)

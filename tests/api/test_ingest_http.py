@@ -123,7 +123,7 @@ def test_a_configuration_that_comes_along_is_kept_and_added_to(client: httpx.Cli
     run = post({"step": [1], "loss": [3.0]}, config={"lr": 1e-4, "model": {"layers": 12}})["run_id"]
     post({"step": [2], "loss": [2.9]}, config={"lr": 2e-4, "seed": 1})
     config = client.get(f"/api/v1/runs/{run}").json()["config"]
-    assert config == {"lr": 2e-4, "model": {"layers": 12}, "seed": 1}
+    assert config == {"lr": 2e-4, "model.layers": 12, "seed": 1}
 
 
 def test_many_writers_at_once_lose_nothing(server: tuple[Parts, str]) -> None:

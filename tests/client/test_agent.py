@@ -17,7 +17,7 @@ import pytest
 from holter.agent.sink import body_of
 from holter.server.intake.deliveries import from_msgpack
 from holter.server.intake.shapes import Shapes
-from holter.types import Batch, Column, Delivery, SeriesKey
+from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 
 if TYPE_CHECKING:
     from tests.client.conftest import Moody, Server
@@ -194,11 +194,13 @@ def test_a_delivery_crosses_the_wire_unchanged() -> None:
             ),
             attempt="slurm-7",
             restarts=True,
+            config={ConfigKey("lr"): 0.1, ConfigKey("nccl.net", (("rank", "3"),)): "IB"},
         ),
     )
-    arrived = from_msgpack(body_of(delivery), Shapes()).delivery
+    arrived = from_msgpack(body_of(delivery), Shapes())
     assert (arrived.project, arrived.run, arrived.writer) == ("p", "r", "node-1")
     assert (arrived.batch.attempt, arrived.batch.restarts) == ("slurm-7", True)
+    assert arrived.batch.config == delivery.batch.config
     assert len(arrived.batch_id) <= 200
     assert np.array_equal(arrived.batch.steps, delivery.batch.steps)
     assert np.array_equal(arrived.batch.times, delivery.batch.times, equal_nan=True)

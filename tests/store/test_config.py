@@ -1,0 +1,127 @@
+"""What is said of launches besides points is stored with the batch that says it, by attempt, in bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, func, select
+
+from holter.config import as_value, flatten
+from holter.server.database import reading
+from holter.server.keeping.deletion import delete_run, purge
+from holter.server.models import ConfigRow, UnreadableRow
+from holter.server.store import Store
+from holter.server.store import config as stored
+from holter.types import Batch, Column, ConfigKey, ConfigValue, Delivery, SeriesKey
+
+NET = ConfigKey("nccl.net", (("rank", "3"),))
+
+
+def delivery(
+    batch_id: str,
+    steps: Sequence[int] = (),
+    config: Mapping[ConfigKey, ConfigValue] | None = None,
+    *,
+    writer: str = "w",
+    attempt: str | None = None,
+) -> Delivery:
+    batch = Batch(
+        steps=np.array(steps, dtype=np.int64),
+        times=np.full(len(steps), np.nan),
+        columns=(Column(key=SeriesKey("loss"), values=np.ones(len(steps))),) if steps else (),
+        attempt=attempt,
+        config=dict(config or {}),
+    )
+    return Delivery(project="p", run="run", writer=writer, batch_id=batch_id, batch=batch)
+
+
+def test_it_is_that_of_the_launch_of_the_rows_behind_it(store: Store) -> None:
+    lr = ConfigKey("lr")
+    run = store.accept(delivery("0", [1, 2], {lr: 1e-4, NET: "IB"})).run_id
+    store.accept(delivery("1", [3, 4]))
+    assert store.config(run) == {lr: {0: 1e-4}, NET: {0: "IB"}}
+    store.accept(delivery("2", config={lr: 2e-4}))  # the launch that says so has no step yet
+    assert store.config(run) == {lr: {0: 1e-4, 1: 2e-4}, NET: {0: "IB"}}
+    assert store.accept(delivery("3", [2], {NET: "Socket"})).attempt == 1
+    assert store.config(run) == {lr: {0: 1e-4, 1: 2e-4}, NET: {0: "IB", 1: "Socket"}}
+    assert store.check() == []
+
+
+def test_what_waits_survives_a_restart_and_a_second_delivery_changes_nothing(
+    store: Store, engine: Engine
+) -> None:
+    waiting = delivery("0", config={ConfigKey("lr"): 1})
+    run = store.accept(waiting).run_id
+    store.close()
+    again = Store(engine)
+    again.start()
+    try:
+        assert again.accept(waiting).duplicate
+        assert again.config(run) == {ConfigKey("lr"): {0: 1}}
+        again.accept(delivery("1", [5]))
+        assert again.config(run) == {ConfigKey("lr"): {0: 1}}
+        assert again.accept(delivery("2", [5], attempt="3", writer="v")).attempt == 3
+    finally:
+        again.close()
+
+
+def test_a_launch_that_is_named_needs_no_step(store: Store) -> None:
+    run = store.accept(delivery("0", [5], attempt="0")).run_id
+    store.accept(delivery("1", config={ConfigKey("lr"): 2}, attempt="1"))
+    assert store.config(run) == {ConfigKey("lr"): {1: 2}}
+
+
+@pytest.mark.parametrize("value", [True, 24, 24.0, 1e-8, "24", "true", "", 2**62, "ä😀\n"])
+def test_values_keep_their_kind(store: Store, value: ConfigValue) -> None:
+    run = store.accept(delivery("0", [1], {ConfigKey("x"): value})).run_id
+    [[found]] = [held.values() for held in store.config(run).values()]
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_what_is_too_long_or_too_much_is_told(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "MOST_OF_RUN", 5)
+    long = {ConfigKey("n" * 300): 1, ConfigKey("text"): "x" * 5000, ConfigKey("nul\0"): "\0"}
+    run = store.accept(delivery("0", [1], long)).run_id
+    assert store.config(run) == {ConfigKey("nul?"): {0: "?"}, ConfigKey("text"): {0: "x" * 2000}}
+    many = {ConfigKey(f"x{at}"): at for at in range(10)} | {ConfigKey("text"): "new"}
+    store.accept(delivery("1", [2], many))
+    held = store.config(run)
+    assert (len(held), held[ConfigKey("text")]) == (5, {0: "new"})
+    with reading(engine) as connection:
+        rows = connection.execute(select(UnreadableRow.place, UnreadableRow.reason))
+        told = {place: reason for place, reason in rows}
+    assert len(told) == 3
+    assert "5,000 characters" in told["config text"]
+    assert "7 more" in told["settings of the run"]
+
+
+def test_it_goes_with_its_run(store: Store, engine: Engine) -> None:
+    run = store.accept(delivery("0", [1], {ConfigKey("lr"): 1})).run_id
+    delete_run(engine, run, now=1.0)
+    purge(engine, pause=lambda _: None)
+    with reading(engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(ConfigRow)) == 0
+
+
+def test_the_same_run_written_by_two_stores_settles_once(store: Store, engine: Engine) -> None:
+    run = store.accept(delivery("0", [1], {ConfigKey("lr"): 1})).run_id
+    store.accept(replace(delivery("1"), batch=delivery("", config={ConfigKey("lr"): 2}).batch))
+    store.accept(delivery("2", [2], {ConfigKey("wd"): 1}))
+    assert store.config(run) == {ConfigKey("lr"): {0: 2}, ConfigKey("wd"): {0: 1}}
+
+
+def test_nested_settings_get_dotted_names() -> None:
+    nested = {"model": {"layers": 2, "rope": {"theta": 1e4}}, "lr": 0.1, "betas": [0.9, 0.95], "none": None}
+    assert flatten(nested) == {
+        "model.layers": 2, "model.rope.theta": 1e4, "lr": 0.1, "betas": "[0.9, 0.95]", "none": "null",
+    }  # fmt: skip
+    deep: dict[str, object] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    assert all(len(name) < 50 for name in flatten(deep))
+    assert as_value(float("nan")) == "nan"
