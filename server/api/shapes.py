@@ -143,8 +143,18 @@ class UnreadablePlace(Shape):
     seen_at: float
 
 
+class TimeSpent(Shape):
+    """Seconds that went into something, and their share of the whole time."""
+
+    seconds: float
+    share: float
+
+
 class RunDetail(Run):
     """A run with its configuration, its charts, what rollbacks cost, and what could not be read.
+
+    `spent` splits the time from the first point to the newest without rest: forward, slow, superseded,
+    restarts, stalled.
 
     `unreadable` holds the newest 20 of `unreadable_count` places.
     """
@@ -153,6 +163,7 @@ class RunDetail(Run):
     lost_steps: int
     lost_seconds: float | None
     goodput: float | None
+    spent: dict[str, TimeSpent] | None
     charts: list[Chart]
     unreadable: list[UnreadablePlace]
     unreadable_count: int

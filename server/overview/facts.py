@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from holter.flops.rates import batch_sizes, batches_at
+from holter.goodput import Goodput, clock_of, goodput, lost_from
 from holter.metrics import Role
-from holter.server.overview.goodput import Goodput, goodput, lost_from
 from holter.server.overview.strip import BINS, SPEAKING, relative_throughput, speakers
 from holter.server.store import AttemptSummary, Glance, SeriesGlance, SeriesSummary, Store
 from holter.timeline import Span
@@ -82,12 +83,18 @@ def spans_of(attempts: Sequence[AttemptSummary]) -> list[Span]:
     return [Span(one.number, one.first_step, one.last_step) for one in attempts]
 
 
-def spent(store: Store, run_id: int, series: Sequence[SeriesSummary], spans: Sequence[Span]) -> Goodput:
+def spent(
+    store: Store, run_id: int, series: Sequence[SeriesSummary], spans: Sequence[Span]
+) -> Goodput | None:
     """How a run's time was spent, by the series logged most."""
-    if not series:
-        return Goodput(lost_seconds=None, share=None)
-    clock = max(series, key=lambda one: (one.key.own_steps is None, one.points)).key
-    return goodput(store.read(run_id, [clock])[clock], spans)
+    counted = {one.key: one.points for one in series}
+    clock = clock_of(counted)
+    if clock is None:
+        return None
+    sizes = batch_sizes(counted)
+    read = store.read(run_id, [clock] if sizes is None else [clock, sizes])
+    work = batches_at(read[clock], read.get(sizes) if sizes is not None else None)
+    return goodput(read[clock], spans, work)
 
 
 def _attempts(attempts: Sequence[AttemptSummary]) -> list[dict[str, Any]]:

@@ -13,10 +13,10 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from holter.config import newest
+from holter.goodput import Spent, lost_from
 from holter.server.analysis import Standing
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
-from holter.server.overview.goodput import lost_from
 from holter.server.overview.strip import charts
 from holter.server.store import CorruptDataError, SeriesGlance, SeriesSummary, Store
 from holter.server.store.intake import labels_text
@@ -111,8 +111,9 @@ class Overview:
             **self._summary(row, facts, incidents),
             "config": newest(self._store.config(row.id)),
             "lost_steps": sum(lost_from(span, spans)[1] for span in spans),
-            "lost_seconds": cost.lost_seconds,
-            "goodput": cost.share,
+            "lost_seconds": cost and cost.seconds(Spent.SUPERSEDED),
+            "goodput": cost and cost.share(Spent.FORWARD),
+            "spent": cost and cost.as_json(),
             "charts": charts(series),
             **unreadable,
         }

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from holter.goodput import Goodput, Spent, goodput, lost_from
 from holter.metrics import Role
-from holter.server.overview.goodput import goodput, lost_from
 from holter.server.overview.strip import BINS, CHART_SERIES, charts, relative_throughput, speakers
 from holter.timeline import Span, superseded
 from holter.types import Series, SeriesKey
@@ -20,6 +20,13 @@ def series(*pieces: tuple[int, range, float]) -> Series:
     step = np.concatenate([np.array(steps, np.int64) for _, steps, _ in pieces])
     time = np.concatenate([begin + np.arange(len(steps), dtype=float) for _, steps, begin in pieces])
     return Series(key=SeriesKey("loss"), attempt=attempt, step=step, time=time, value=np.ones(len(step)))
+
+
+def spent(one: Series, spans: list[Span]) -> Goodput:
+    """How the time was spent, which is known here."""
+    found = goodput(one, spans)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -47,24 +54,23 @@ def test_lost_steps_are_those_that_the_timeline_supersedes(
 
 def test_time_spent_on_superseded_steps_is_lost_and_downtime_is_not_work() -> None:
     one = series((0, range(100), 0.0), (1, range(80, 180), 199.0))
-    cost = goodput(one, [Span(0, 0, 99), Span(1, 80, 179)])
-    assert cost.lost_seconds == 20.0
-    assert cost.share == pytest.approx((79 + 99) / 298)
+    cost = spent(one, [Span(0, 0, 99), Span(1, 80, 179)])
+    assert cost.seconds(Spent.SUPERSEDED) == 20.0
+    assert cost.share(Spent.FORWARD) == pytest.approx((79 + 99) / 298)
 
 
 def test_a_standstill_inside_an_attempt_is_not_work() -> None:
     one = series((0, range(100), 0.0))
     one.time[50:] += 1000.0
-    cost = goodput(one, [Span(0, 0, 99)])
-    assert cost.lost_seconds == 0.0
-    assert cost.share == pytest.approx(99 / 1099)
+    cost = spent(one, [Span(0, 0, 99)])
+    assert cost.seconds(Spent.SUPERSEDED) == 0.0
+    assert cost.share(Spent.FORWARD) == pytest.approx(99 / 1099)
 
 
 def test_without_a_clock_nothing_is_made_up() -> None:
     one = series((0, range(10), 0.0))
     one.time[:] = np.nan
-    assert goodput(one, [Span(0, 0, 9)]).lost_seconds is None
-    assert goodput(one, [Span(0, 0, 9)]).share is None
+    assert goodput(one, [Span(0, 0, 9)]) is None
 
 
 def test_throughput_is_told_relative_to_the_runs_own_best() -> None:
@@ -116,6 +122,6 @@ def test_a_run_that_was_thinned_stood_still_no_more_than_before() -> None:
     thinned = Series(
         key=whole.key, **{name: getattr(whole, name)[kept] for name in ("attempt", "step", "time", "value")}
     )
-    shares = [goodput(one, [Span(0, 0, 5999)]).share for one in (whole, thinned)]
+    shares = [spent(one, [Span(0, 0, 5999)]).share(Spent.FORWARD) for one in (whole, thinned)]
     assert shares[0] == pytest.approx(shares[1], abs=0.001)
     assert shares[0] == pytest.approx(6000 / 21_000, abs=0.001)

@@ -1,0 +1,106 @@
+"""Goodput: every microsecond between the first point and the newest goes into exactly one thing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.flops.levels import spans_of
+from holter.goodput import Spent, goodput
+from holter.types import FloatArray, Series, SeriesKey
+
+
+def series(*attempts: tuple[int, int, FloatArray]) -> Series:
+    """Attempts of so many steps from a first one on, with their times."""
+    step = np.concatenate([np.arange(first, first + count) for first, count, _ in attempts])
+    time = np.concatenate([times for _, _, times in attempts])
+    number = np.concatenate([np.full(count, place) for place, (_, count, _) in enumerate(attempts)])
+    return Series(key=SeriesKey("loss"), attempt=number, step=step, time=time, value=np.ones(len(step)))
+
+
+attempts = st.lists(
+    st.tuples(
+        st.integers(0, 300),
+        st.lists(st.one_of(st.floats(-100, 5000), st.just(float("nan"))), min_size=1, max_size=120),
+        st.floats(-1000, 100_000),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(attempts)
+def test_the_parts_are_the_whole_wall_time_to_the_microsecond(
+    drawn: list[tuple[int, list[float], float]],
+) -> None:
+    begin, parts = 1_700_000_000.0, []
+    for first, gaps, pause in drawn:
+        begin += pause
+        times = begin + np.cumsum(np.nan_to_num(gaps))
+        begin = float(times[-1])
+        parts.append((first, len(gaps), np.where(np.isnan(gaps), np.nan, times)))
+    one = series(*parts)
+    found = goodput(one, spans_of(one))
+    clocked = np.rint(one.time[np.isfinite(one.time)] * 1e6).astype(np.int64)
+    passed = int(clocked.max() - clocked[0]) if len(clocked) else 0
+    if found is None:
+        assert passed == 0
+        return
+    assert found.total == passed
+    assert all(part >= 0 for part in found.microseconds.values())
+    assert sum(found.share(what) for what in Spent) == pytest.approx(1.0)
+
+
+def test_a_steady_run_moves_forward_all_the_time() -> None:
+    one = series((0, 2000, 10.0 * np.arange(2000)))
+    found = goodput(one, spans_of(one))
+    assert found is not None
+    assert found.share(Spent.FORWARD) == 1.0
+
+
+def test_time_below_the_runs_own_best_is_what_it_took_longer() -> None:
+    gaps = np.where(np.arange(2000) < 1000, 1.0, 1.5)
+    one = series((0, 2000, np.cumsum(gaps)))
+    found = goodput(one, spans_of(one))
+    assert found is not None
+    assert found.seconds(Spent.SLOW) == pytest.approx(500, rel=0.03)
+    assert found.seconds(Spent.FORWARD) == pytest.approx(2000, rel=0.03)
+
+
+def test_noise_of_single_steps_is_not_slowness() -> None:
+    rng = np.random.default_rng(0)
+    one = series((0, 5000, np.cumsum(rng.lognormal(0, 0.1, 5000))))
+    found = goodput(one, spans_of(one))
+    assert found is not None
+    assert found.share(Spent.SLOW) < 0.015
+
+
+def test_larger_batches_take_longer_and_are_not_slow() -> None:
+    work = np.where(np.arange(2000) < 1000, 256.0, 512.0)
+    one = series((0, 2000, np.cumsum(work / 256)))
+    told = goodput(one, spans_of(one), work)
+    assert told is not None
+    assert told.share(Spent.SLOW) == 0
+    untold = goodput(one, spans_of(one))
+    assert untold is not None
+    assert untold.share(Spent.SLOW) > 0.3
+
+
+def test_a_rollback_a_restart_and_a_stall_are_told_apart() -> None:
+    first = 10.0 * np.arange(100)
+    first[50:] += 3600  # stood still for an hour
+    second = first[-1] + 600 + 10.0 * np.arange(100)  # ten minutes to come back, twenty steps behind
+    one = series((0, 100, first), (80, 100, second))
+    found = goodput(one, spans_of(one))
+    assert found is not None
+    assert found.seconds(Spent.STALLED) == 3600
+    assert found.seconds(Spent.RESTARTS) == 600
+    assert found.seconds(Spent.SUPERSEDED) == 200
+    assert found.seconds(Spent.FORWARD) + found.seconds(Spent.SLOW) == 79 * 10 + 99 * 10
+
+
+def test_without_a_clock_there_is_nothing_to_split() -> None:
+    one = series((0, 10, np.full(10, np.nan)))
+    assert goodput(one, spans_of(one)) is None
