@@ -12,25 +12,51 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from holter.agent import piped
 from holter.agent.sink import HttpSink, StoppedError
 from holter.client.notices import Notices
 from holter.client.run import DEFAULT_SERVER, roots
 from holter.client.sender import Access, Courier
 from holter.client.spool import left_behind
+from holter.house_format import HouseFormat
+from holter.ingest import formats
 from holter.ingest.follow import Follower
+from holter.settings import SettingsError, load
+
+PIPE = Path("-")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Paths or spool, where to, and what must survive a restart."""
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="log file or folder to follow")
+    parser.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH", help="log file or folder to follow; -: standard input"
+    )
     parser.add_argument("--server", help=f"address of the server (HOLTER_SERVER; default {DEFAULT_SERVER})")
     parser.add_argument(
         "--token", help="access token (better in HOLTER_TOKEN: others can read command lines)"
     )
     parser.add_argument("--project", default="default", help="project of the runs (default: default)")
+    parser.add_argument(
+        "--settings", type=Path, metavar="FILE", help="formats of your own, instead of the holter.toml here"
+    )
+    pipe = parser.add_argument_group("what comes through a pipe (PATH is -)")
+    pipe.add_argument(
+        "--run", metavar="NAME", help="its run (HOLTER_RUN; default: the job, the pod, or this host)"
+    )
+    pipe.add_argument(
+        "--attempt", metavar="NAME", help="its launch (HOLTER_ATTEMPT; default: told by the steps)"
+    )
+    pipe.add_argument("--tee", action="store_true", help="pass the text through to standard output")
+    pipe.add_argument(
+        "--wait",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="at the pipe's end, for a server that is away (default 60)",
+    )
     parser.add_argument("--state", type=Path, help="folder for cursors (default ~/.local/state/holter/agent)")
     parser.add_argument(
         "--poll",
@@ -51,23 +77,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
     """Follow until interrupted. Exit codes: 1 in use, or the spool was not sent; 2 usage; 3 nothing there."""
     if bool(arguments.paths) == (arguments.spool is not None):
-        return refuse("give paths to follow, or --spool", 2)
-    if missing := [path for path in arguments.paths if not path.exists()]:
+        return refuse("give paths to follow, - for standard input, or --spool", 2)
+    if PIPE in arguments.paths and len(arguments.paths) > 1:
+        return refuse("standard input (-) goes alone: start another agent for the files", 2)
+    if missing := [path for path in arguments.paths if path != PIPE and not path.exists()]:
         return refuse(f"{missing[0]}: no such file or folder", 3)
+    try:
+        house = load(file=arguments.settings).formats
+    except SettingsError as error:
+        return refuse(str(error), 2)
     access = Access(
         server=arguments.server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
         token=arguments.token or environ.get("HOLTER_TOKEN"),
     )
     if arguments.spool is not None:
         return send_spool(roots(arguments.spool if arguments.spool.name else None, environ)[0], access)
+    if PIPE in arguments.paths:
+        return piped.run(arguments, access, house, environ)
     folder = state_folder(arguments.state, access, environ)
     with claim(folder) as claimed:
         if not claimed:
             return refuse(f"another agent sends from here to {access.server} (it holds {folder})", 1)
-        return follow(arguments, access, folder)
+        return follow(arguments, access, folder, house)
 
 
-def follow(arguments: argparse.Namespace, access: Access, folder: Path) -> int:
+def follow(arguments: argparse.Namespace, access: Access, folder: Path, house: Sequence[HouseFormat]) -> int:
     """Follow the paths until SIGINT or SIGTERM."""
     stop, notices = threading.Event(), Notices()
     for which in (signal.SIGINT, signal.SIGTERM):
@@ -81,6 +115,7 @@ def follow(arguments: argparse.Namespace, access: Access, folder: Path) -> int:
         poll=arguments.poll,
         stop=stop,
         host=socket.gethostname(),
+        known=formats(house),
     )
     print(f"Holter: sending to {access.server}   (Ctrl-C stops)")
     for path in arguments.paths:

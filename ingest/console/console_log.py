@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
@@ -103,15 +104,18 @@ class ConsoleReader:
         """Take in what some complete lines of one launch say."""
         for _, line, kind in _marked(block, self._kinds):
             found = clean(line)
-            words = kind.read(found.text, self._memory(found))
+            text = line.decode("utf-8", "replace") if kind.whole else found.text
+            words = kind.read(text, self._memory(found))
             for one in words if isinstance(words, list) else (words,):
                 if isinstance(one, Stated):
                     if not kind.states:
                         raise TypeError(f"{kind} states {one.config}, expected `states=True`")
                     self._state(one, found, heard)
                 elif one is not None and one.values and abs(one.step) <= LARGEST_STEP:
+                    # a line's own clock tells no zone
+                    time = one.time if isnan(found.time) else found.time
                     for labels in self._kept(found.labels) if one.labels is None else (_own(one, found),):
-                        heard.rows.append(Row(one.step, one.time, one.values, labels))
+                        heard.rows.append(Row(one.step, time, one.values, labels))
 
     def _state(self, stated: Stated, line: Clean, heard: Heard) -> None:
         if stated.labels is not None:
@@ -126,7 +130,7 @@ class ConsoleReader:
             heard.config[ConfigKey(name, labels)] = value
 
     def _memory(self, line: Clean) -> Memory:
-        printer = line.labels[0][1] if line.labels else ""
+        printer = "/".join(value for _, value in line.labels)
         if printer not in self._memories and len(self._memories) >= _PRINTERS:
             printer = ""
         return self._memories.setdefault(printer, {})

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from holter.types import Labels
 
+_NO_TIME = float("nan")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # srun --label | torchrun --tee and torch's log prefix | NeMo-Run, torchx | Ray
+# | kubectl logs --prefix | kubectl and docker logs --timestamps, and what a container runtime keeps
 _PREFIX = re.compile(
     r"\s*(?P<task>\d{1,5}): "
     r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"
     r"|[\w-]+/\d+ \[(?P<role>[a-z_]+)(?P<local>\d{1,6})\]:\s?"
     r"|\(\S{1,100} pid=\d+(?:, ip=\S+)?\) "
+    r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\] ?"
+    r"|(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<part>\.\d{1,9})?(?P<zone>Z|[+-]\d\d:\d\d)"
+    r" (?:std(?:out|err) [FP] )?"
 )
 
 
 class Clean(NamedTuple):
-    """A line as the program printed it, and the labels that its launcher's prefixes give it."""
+    """A line as the program printed it, and the labels that its launcher's prefixes give it.
+
+    `time` is when it was printed, in Unix seconds, where a prefix tells; else NaN.
+    """
 
     text: str
     labels: Labels
+    time: float = float("nan")
 
 
 def clean(line: bytes) -> Clean:
@@ -29,19 +40,34 @@ def clean(line: bytes) -> Clean:
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    at, labels = 0, Labels()
+    at, labels, time = 0, Labels(), _NO_TIME
     while (found := _PREFIX.match(text, at)) is not None:
-        labels = _labels(found) or labels
+        labels = _labels(found, labels)
+        if found["stamp"] is not None:
+            time = _second(found["stamp"], found["zone"]) + float(found["part"] or 0)
         at = found.end()
-    return Clean(text[at:], labels)
+    return Clean(text[at:], labels, time)
 
 
-def _labels(prefix: re.Match[str]) -> Labels:
+def _labels(prefix: re.Match[str], before: Labels) -> Labels:
+    """The labels that a prefix gives, which hold instead of those before it; pods number their own ranks."""
+    pod = [label for label in before if label[0] == "pod"]
+    if prefix["pod"] is not None:
+        return (("pod", prefix["pod"]),)
     if (task := prefix["task"]) is not None:
         return (("rank", str(int(task))),)
     if (number := prefix["number"]) is not None:
         # torchrun numbers the processes of a node, torch's own prefix those of the job
-        return (("rank" if prefix["word"] == "rank" else "local_rank", str(int(number))),)
+        rank = "rank" if prefix["word"] == "rank" else "local_rank"
+        return ((rank, str(int(number))), *(pod if rank == "local_rank" else ()))
     if (local := prefix["local"]) is not None:
-        return (("local_rank", str(int(local))),)
-    return ()
+        return (("local_rank", str(int(local))), *pod)
+    return before
+
+
+@lru_cache(maxsize=1024)
+def _second(stamp: str, zone: str) -> float:
+    try:
+        return datetime.fromisoformat(stamp + zone).timestamp()
+    except (ValueError, OverflowError):
+        return _NO_TIME

@@ -104,13 +104,24 @@ def test_prose_that_mentions_steps_is_not_taken_for_a_log(tmp_path: Path) -> Non
         (b"retraining/0 [default0]:loss", "loss", {"local_rank": "0"}),
         (b"(RayTrainWorker pid=615, ip=10.72.7.6) loss", "loss", {}),
         (b"\x1b[36m[rank1]:\x1b[0m \x1b[38;2;180;60;0mloss\x1b[0m", "loss", {"rank": "1"}),
+        (b"[pod/gpt-worker-1/pytorch] loss", "loss", {"pod": "gpt-worker-1"}),
+        (b"[pod/a/b] 2026-08-22T10:00:00.5Z [default3]:loss", "loss", {"local_rank": "3", "pod": "a"}),
+        (b"[pod/a/b] [rank3]: loss", "loss", {"rank": "3"}),
+        (b"2026-08-22T10:00:00.123456789+02:00 stdout F   4: loss", "loss", {"rank": "4"}),
+        (b"2026-08-22T10:00:00 loss", "2026-08-22T10:00:00 loss", {}),
         (b"loss", "loss", {}),
     ],
 )
 def test_what_launchers_put_before_a_line_is_taken_off(
     line: bytes, text: str, labels: dict[str, str]
 ) -> None:
-    assert clean(line) == (text, tuple(labels.items()))
+    assert clean(line)[:2] == (text, tuple(labels.items()))
+
+
+def test_a_clock_that_a_prefix_tells_is_exact() -> None:
+    assert clean(b"2026-08-22T10:00:00.25Z stderr F x").time == 1787392800.25
+    assert clean(b"[pod/a/b] 2026-08-22T12:00:00+02:00 x").time == 1787392800
+    assert clean(b"9999-99-99T12:00:00Z x").text == "x", "a date that is none is no reason to stop"
 
 
 @pytest.mark.parametrize(
