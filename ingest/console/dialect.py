@@ -71,13 +71,15 @@ class LineKind:
     `mark` is searched for in whole blocks of text, so it begins with a few plain characters, which is
     what makes the search fast. `read` gets the line without colours and prefixes. One that may return
     `Stated` is marked with `states`: what stands behind it speaks of the launch that it announces. What
-    such a kind says besides, and all that one says which is `aside`, has steps of its own.
+    such a kind says besides, and all that one says which is `aside`, has steps of its own. One that wants
+    the line `whole` gets it with what stands before it.
     """
 
     mark: Search
     read: Callable[[str, Memory], Words]
     states: bool = False
     aside: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

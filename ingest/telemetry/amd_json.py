@@ -1,0 +1,129 @@
+"""`rocm-smi --json` and `amd-smi metric --json`: documents, one below the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, ClassVar
+
+import msgspec
+
+from holter.ingest.rows import Row
+from holter.ingest.telemetry import quantities as q
+from holter.ingest.telemetry.amd_names import gpu_of, measured
+from holter.ingest.telemetry.clocked import row_at
+from holter.ingest.telemetry.reading import LineReader
+
+_LONGEST = 256 * 1024
+_DEEPEST = 6
+_TELL = re.compile(rb'"card\d+"\s*:\s*\{|"(?:gfx_activity|socket_power|power_usage|hotspot|used_vram)"\s*:')
+_decode = msgspec.json.Decoder().decode
+
+
+class AmdJson:
+    """Documents of AMD's tools, one a line or over many lines; nested fields are joined by `/`.
+
+    Their time is their own (amd-smi that watches), else that of a line with a date before them; without
+    one, documents are counted.
+    """
+
+    name: ClassVar[str] = "amd-smi-json"
+    beside: ClassVar[bool] = True
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A document of these tools among the first lines."""
+        begins = any(line[:1] in (b"{", b"[") for line in head[:4096].split(b"\n"))
+        return begins and b"\0" not in head and _TELL.search(head[:16384]) is not None
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> AmdJsonReader:
+        """A reader that goes on from `state`."""
+        return AmdJsonReader(path, {} if "rewritten" in state else state)
+
+
+class AmdJsonReader(LineReader):
+    """Reads one growing text of documents: each begins a line with its bracket."""
+
+    expected = "a document of amd-smi or rocm-smi"
+
+    def __init__(self, path: PurePath, state: Mapping[str, Any]) -> None:
+        super().__init__(state)
+        self._whose = q.host_of(path)
+        self._moment: float = state.get("moment", float("nan"))
+        self._begun: str = state.get("begun", "")
+
+    def own_state(self) -> Mapping[str, Any]:
+        """The last moment between documents, and the document that has begun."""
+        moment = {} if self._moment != self._moment else {"moment": self._moment}
+        return {**moment, **({"begun": self._begun} if self._begun else {})}
+
+    def rows(self, line: str) -> Iterator[Row]:
+        """What the document says whose last line this is."""
+        if line[:1] in ("{", "["):
+            if self._begun:
+                self.blame("expected the end of the document above, found the beginning of another")
+            self._begun = ""
+        elif not self._begun:
+            moment = self.clock.read(line[:100])
+            self._moment = moment if moment == moment else self._moment
+            return
+        self._begun += line + "\n"
+        if len(self._begun) > _LONGEST:
+            self._begun = ""
+            self.blame(f"expected a document of at most {_LONGEST} characters")
+        elif line[-1:] in ("}", "]") and line[:1] in ("{", "[", "}", "]"):
+            text, self._begun = self._begun, ""
+            try:
+                found = _decode(text)
+            except (msgspec.DecodeError, RecursionError) as error:
+                self.blame(f"expected a document; {error}"[:200])
+                return
+            yield from self._of_document(found)
+
+    def _of_document(self, found: Any) -> Iterator[Row]:
+        if isinstance(found, dict):
+            devices = found.get("gpu_data", found.get("gpu_metrics"))
+            if not isinstance(devices, list):
+                devices = [{"gpu": name, **said} for name, said in found.items() if isinstance(said, dict)]
+        else:
+            devices = found
+        for device in devices if isinstance(devices, list) else ():
+            if isinstance(device, dict) and (row := self._row(device)) is not None:
+                yield row
+
+    def _row(self, device: Mapping[str, Any]) -> Row | None:
+        gpu = gpu_of(str(device.get("gpu", "")))
+        if gpu is None:
+            return None
+        labels = {**self._whose, "gpu": gpu}
+        series = device.get("Card Series") or device.get("Card series")
+        if isinstance(series, str) and series != "N/A":
+            self.state_that(q.about("gpu.name", labels), series[:200])
+        values: dict[str, float] = {}
+        _collect(values, device, "", 0)
+        stamp = device.get("timestamp")
+        moment = (
+            float(stamp) if isinstance(stamp, int | float) and not isinstance(stamp, bool) else self._moment
+        )
+        row = row_at(moment, values, **labels)
+        return self.counted.row(values, **labels) if row is None else row
+
+
+def _collect(values: dict[str, float], found: Mapping[str, Any], before: str, depth: int) -> None:
+    """The numbers within an object, by the path to them; amd-smi says {"value": 42, "unit": "W"}."""
+    for name, said in found.items():
+        path = before + name
+        if isinstance(said, dict):
+            if "value" in said:
+                _put(values, path, said["value"], str(said.get("unit", "")))
+            elif depth < _DEEPEST:
+                _collect(values, said, path + "/", depth + 1)
+        else:
+            _put(values, path, said, "")
+
+
+def _put(values: dict[str, float], path: str, said: object, unit: str) -> None:
+    if isinstance(said, int | float | str) and not isinstance(said, bool):
+        found = measured(path, str(said), unit)
+        if found is not None:
+            values[found.metric] = found.value

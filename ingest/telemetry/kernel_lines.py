@@ -1,0 +1,130 @@
+"""What kernels write about machines: XID and ECC errors, GPUs that are gone or reset, memory that ran out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+
+from holter.ingest.axes import LARGEST_STEP
+from holter.ingest.collectives.naming import labels_beside
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Words
+from holter.ingest.telemetry import quantities as q
+from holter.ingest.telemetry.clocked import LocalClock, step_of
+from holter.types import BY_CLOCK
+
+BOOT = "milliseconds since boot"
+EVENTS = "events"
+"""What steps count where a line has no wall time."""
+
+_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]{5,16})\): (\d{1,4})\b")
+_SXID = re.compile(r"SXid \((?:PCI:)?([0-9a-fA-F:.]{5,16})\): (\d{1,6})\b")
+_LOST = re.compile(r"NVRM: GPU (?:at PCI:)?([0-9a-fA-F:.]{5,16}): GPU has fallen off the bus")
+_AMD = re.compile(r"amdgpu ([0-9a-fA-F:.]{7,16}): (?:amdgpu: )?(.*)")
+_AMD_ECC = re.compile(
+    r"\b(\d{1,9}) (?:new )?((?:un)?correctable) hardware errors detected in (\w{1,20}) block"
+)
+_OOM = re.compile(r"ut of memory: Kill(?:ed)? process \d{1,9} \(([^)]{1,40})\)")
+_EDAC = re.compile(r"EDAC MC\d{1,4}: (\d{1,9}) (CE|UE) ")
+_HOST = re.compile(r"(?:^|\s)([A-Za-z0-9][\w.-]{0,100}) kernel: ")
+_SINCE_BOOT = re.compile(r"\[\s*(\d{1,10}\.\d{1,9})\]")
+_MOST_COUNTED = 8192
+
+
+def _xid(line: str, memory: Memory) -> Said | None:
+    found = _XID.search(line)
+    if found is None:
+        return None
+    return said(line, memory, found.start(), "xid_errors", pci=q.bus_id(found[1]), xid=int(found[2]))
+
+
+def _sxid(line: str, memory: Memory) -> Said | None:
+    """An error of an NVSwitch."""
+    found = _SXID.search(line)
+    if found is None:
+        return None
+    return said(line, memory, found.start(), "sxid_errors", pci=q.bus_id(found[1]), sxid=int(found[2]))
+
+
+def _lost(line: str, memory: Memory) -> Said | None:
+    found = _LOST.search(line)
+    if found is None or "Xid" in line:
+        return None
+    return said(line, memory, found.start(), "gpu_lost", pci=q.bus_id(found[1]))
+
+
+def _amd(line: str, memory: Memory) -> Said | None:
+    """RAS: errors of memory and units by block; resets; rings that hang."""
+    found = _AMD.search(line)
+    if found is None:
+        return None
+    at, pci, text = found.start(), q.bus_id(found[1]), found[2]
+    errors = _AMD_ECC.search(text)
+    if errors is not None:
+        metric = f"ras_{errors[2]}_errors"
+        return said(line, memory, at, metric, more=int(errors[1]), pci=pci, block=errors[3])
+    if "GPU reset begin" in text:
+        return said(line, memory, at, "gpu_resets", pci=pci)
+    return said(line, memory, at, "ring_timeouts", pci=pci) if re.search(r"ring \S+ timeout", text) else None
+
+
+def _oom(line: str, memory: Memory) -> Said | None:
+    found = _OOM.search(line)
+    return None if found is None else said(line, memory, found.start(), "oom_kills", process=found[1])
+
+
+def _edac(line: str, memory: Memory) -> Said | None:
+    """Errors of the host's memory."""
+    found = _EDAC.search(line)
+    if found is None:
+        return None
+    kind = "corrected" if found[2] == "CE" else "uncorrected"
+    return said(line, memory, found.start(), f"host_memory_errors_{kind}", more=int(found[1]))
+
+
+def said(
+    line: str, memory: Memory, stop: int, metric: str, *, more: int = 1, at: str = "", **labels: Hashable
+) -> Said | None:
+    """An event, counted: the values of a series are how many there were so far, at the time of the line.
+
+    The time and the host stand before `stop`, or the time in the text `at`.
+    """
+    before = line[:stop]
+    if "host" not in labels and (host := _HOST.search(before + " ")):
+        labels["host"] = host[1]
+    name = f"count {metric} {sorted((key, str(value)) for key, value in labels.items())}"
+    if name not in memory and len(memory) >= _MOST_COUNTED:
+        return None
+    count = memory[name] = min(int(memory.get(name, 0)) + more, LARGEST_STEP)
+    values = {metric: float(count)}
+    clock = LocalClock(memory)
+    moment = clock.read(at or before)
+    memory.update(clock.state())
+    if moment == moment and moment > 0:
+        return Said(step_of(moment), values, moment, labels_beside(BY_CLOCK, **labels))
+    boot = _SINCE_BOOT.search(before)
+    if boot is not None:
+        return Said(int(float(boot[1]) * 1000), values, labels=labels_beside(BOOT, **labels))
+    return Said(count, values, labels=labels_beside(EVENTS, **labels))
+
+
+def _kind(mark: bytes, read: Callable[[str, Memory], Words]) -> LineKind:
+    return LineKind(mark=re.compile(re.escape(mark)), read=read, aside=True, whole=True)
+
+
+SPEECH = Dialect(
+    name="kernel",
+    tell=re.compile(
+        rb"NVRM: Xid \(|SXid \((?:PCI:)?[0-9a-f]|NVRM: GPU \S{7,22} GPU has fallen"
+        rb"|ut of memory: Kill(?:ed)? process \d|EDAC MC\d+: \d+ [CU]E "
+        rb"|amdgpu [0-9a-f:.]{7,16}: .*(?:hardware errors detected|GPU reset begin|ring \S+ timeout)"
+    ),
+    kinds=(
+        _kind(b"NVRM: Xid (", _xid),
+        _kind(b"SXid (", _sxid),
+        _kind(b"fallen off the bus", _lost),
+        _kind(b"amdgpu ", _amd),
+        _kind(b"ut of memory: Kill", _oom),
+        _kind(b"EDAC MC", _edac),
+    ),
+)
+"""A kernel's lines: of dmesg, journalctl, syslog, in files of their own or among what programs print."""
