@@ -9,14 +9,22 @@ from holter.ingest.collectives.all_reduce_bench import AllReduceBench
 from holter.ingest.collectives.flight_recorder import FlightRecorder
 from holter.ingest.collectives.inspector import NcclInspector
 from holter.ingest.collectives.kineto import KinetoTrace
-from holter.ingest.collectives.nccl_tests import NcclTests
+from holter.ingest.collectives.nccl_text import NcclTests
 from holter.ingest.collectives.ras import RasText
 from holter.ingest.collectives.ras_json import RasJson
 from holter.ingest.csv_log import CsvLog
 from holter.ingest.event_file import EventFile
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
+from holter.ingest.llama_factory import LlamaFactoryLog
+from holter.ingest.telemetry.amd_json import AmdJson
+from holter.ingest.telemetry.amd_tables import AmdTables
+from holter.ingest.telemetry.consoles import NvidiaDmon, RocmSmi
+from holter.ingest.telemetry.exposition import Exposition
+from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
 from holter.ingest.texts import texts
+from holter.ingest.torchtitan_trace import TorchtitanTrace
+from holter.ingest.trainer_state import TrainerState
 from holter.ingest.wandb.wandb_log import WandbLog
 from holter.registry import build
 
@@ -29,11 +37,16 @@ _COLLECTIVES = (
     AllReduceBench(),
     RasText(),
 )
+_TELEMETRY = (NvidiaSmi(), NvidiaDmon(), Exposition(), AmdTables(), AmdJson(), RocmSmi())
 BUILTIN: tuple[Format, ...] = (
     EventFile(),
     WandbLog(),
     CsvLog(),
     *_COLLECTIVES,
+    *_TELEMETRY,
+    LlamaFactoryLog(),
+    TorchtitanTrace(),
+    TrainerState(),
     JsonLines(),
     *texts(),  # console_log in every dialect, and nccl_text
 )

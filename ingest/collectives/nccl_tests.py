@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar
+from typing import Any
 
 from holter.ingest.collectives.naming import BYTES, is_step, labels_beside
-from holter.ingest.console.blocks import read_text
 from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
 from holter.ingest.console.prefixes import clean
-from holter.ingest.rows import Row, batch_of
-from holter.types import Batch, Unreadable
+from holter.ingest.rows import Row
 
-_HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
+HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
 _NAMES = re.compile(r"\bsize +count +.*\bbusbw\b.*")
 _PROGRAM = re.compile(r"\b(\w+?)_perf\b")
 _NAMED = re.compile(
@@ -36,28 +34,17 @@ _METRICS = {
 _MOST_COLUMNS = 64
 
 
-class NcclTests:
+def collective_of(path: PurePath) -> str:
+    """The collective that a file's name tells, "" where it tells none."""
+    named = _NAMED.search(path.stem.lower())
+    return named[1] if named else ""
+
+
+class Tables:
     """A point a row at the message's bytes as step, labelled collective, type, redop, root and in_place.
 
-    Columns are known by the names in the table's header, which differ between versions.
+    Columns are known by the names in a table's header, which differ between versions.
     """
-
-    name: ClassVar[str] = "nccl-tests"
-    among_text: ClassVar[bool] = True
-    beside: ClassVar[bool] = True
-
-    def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A table's header."""
-        return b"busbw" in head and b"\0" not in head and _HEADER.search(head) is not None
-
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclTestsReader:
-        """A reader that goes on from `state`."""
-        named = _NAMED.search(path.stem.lower())
-        return NcclTestsReader({} if "rewritten" in state else state, named[1] if named else "")
-
-
-class NcclTestsReader:
-    """Reads one program's output, or that of several after another."""
 
     def __init__(self, state: Mapping[str, Any], named: str) -> None:
         self._columns: list[str] = state.get("columns", [])
@@ -73,13 +60,6 @@ class NcclTestsReader:
             "tables": self._tables,
             "size": self._size,
         }
-
-    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield the rows of every complete line; see `Reader`."""
-        while (block := read_text(stream)) is not None:
-            rows = list(self.rows(block))
-            if rows:
-                yield batch_of(rows)
 
     def concerns(self, block: bytes) -> bool:
         """Whether some lines may hold anything of a table, or name the program."""

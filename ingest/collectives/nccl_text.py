@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.collectives import nccl_lines, watchdog
-from holter.ingest.collectives.nccl_tests import NcclTestsReader
+from holter.ingest.collectives import nccl_lines, nccl_setup, watchdog
+from holter.ingest.collectives.nccl_tests import HEADER, Tables, collective_of
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, Heard
 from holter.ingest.console.dialect import Dialect
+from holter.ingest.slurm import lines as slurm_lines
+from holter.ingest.telemetry import kernel_lines
 from holter.types import Batch, Unreadable
 
 _FURTHEST = 64 * 1024 * 1024
@@ -23,26 +25,41 @@ SPEECH = Dialect(
     name="nccl",
     tell=re.compile(
         rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
+        rb"|NCCL INFO (?:Bootstrap|NET/|Using network|Channel )"
     ),
-    kinds=tuple(replace(kind, aside=True) for kind in (*nccl_lines.KINDS, *watchdog.KINDS)),
+    kinds=tuple(
+        replace(kind, aside=True) for kind in (*nccl_lines.KINDS, *watchdog.KINDS, *nccl_setup.KINDS)
+    ),
 )
-"""NCCL's lines and PyTorch's about it. Every dialect of training is beside them."""
+"""NCCL's lines and PyTorch's about it."""
+
+OTHERS = (SPEECH, kernel_lines.SPEECH, slurm_lines.SPEECH)
+"""What stands in texts beside training: also the kernel's lines, and those of schedulers and launchers."""
+_ALL = SPEECH.beside(*OTHERS[1:])
 
 
 class NcclText:
-    """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those."""
+    """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those.
 
-    name: ClassVar[str] = "nccl"
+    So it is with a text of the kernel's lines, or of SLURM's: with `place`, one of `OTHERS`, that is what
+    it is called by.
+    """
+
     among_text: ClassVar[bool] = True
     beside: ClassVar[bool] = True
 
-    def __init__(self, dialects: tuple[Dialect, ...]) -> None:
+    def __init__(self, dialects: tuple[Dialect, ...], place: int = 0) -> None:
         self._dialects = dialects
-        self._log = ConsoleLog(SPEECH, dialects)
+        self._log = ConsoleLog(OTHERS[place], (*dialects, *OTHERS[:place]))
+
+    @property
+    def name(self) -> str:
+        """Whose lines it has."""
+        return self._log.name
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A line of NCCL's, and none of training."""
-        return self._log.sniff(path, head)
+        """A line of NCCL's, and none of training; not at the head of a table of nccl-tests."""
+        return self._log.sniff(path, head) and HEADER.search(head) is None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
         """A reader that goes on from `state`."""
@@ -53,19 +70,35 @@ ASIDE = NcclText(())
 """Deaf to training: for the texts of runs that have other logs for that."""
 
 
+class NcclTests:
+    """Tables of nccl-tests, and what NCCL says between them."""
+
+    name: ClassVar[str] = "nccl-tests"
+    among_text: ClassVar[bool] = True
+    beside: ClassVar[bool] = True
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A table's header."""
+        return b"busbw" in head and b"\0" not in head and HEADER.search(head) is not None
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
+        """A reader that goes on from `state`."""
+        return NcclReader((), {} if "rewritten" in state else state, collective_of(path))
+
+
 class NcclReader:
     """Reads one growing text, from where a dialect of training first speaks with the ears for that."""
 
-    def __init__(self, dialects: Sequence[Dialect], state: Mapping[str, Any]) -> None:
+    def __init__(self, dialects: Sequence[Dialect], state: Mapping[str, Any], collective: str = "") -> None:
         self._dialects = dialects
         self._heard: dict[str, int] = dict(state.get("heard", {}))
         self._before: bytes = state.get("before", "").encode("latin-1")
         self._spoken: str | None = state.get("spoken")
-        self._tables = NcclTestsReader(state.get("tables", {}), "")
+        self._tables = Tables(state.get("tables", {}), collective)
         chosen = next((one for one in dialects if one.name == self._spoken), None)
         if chosen is not None:  # those before it in the order may speak yet, as those beside it do
             self._dialects = dialects[: dialects.index(chosen)]
-        self._console = ConsoleReader(chosen.beside(SPEECH) if chosen else SPEECH, state.get("console", {}))
+        self._console = ConsoleReader(chosen.beside(_ALL) if chosen else _ALL, state.get("console", {}))
 
     def state(self) -> Mapping[str, Any]:
         """The dialect of training once it spoke, what was heard of each other, and the last line."""
@@ -96,7 +129,7 @@ class NcclReader:
     def _take_turn(self, dialect: Dialect) -> None:
         self._spoken = dialect.name
         self._dialects = self._dialects[: self._dialects.index(dialect)]
-        self._console = ConsoleReader(dialect.beside(SPEECH), self._console.state())
+        self._console = ConsoleReader(dialect.beside(_ALL), self._console.state())
 
     def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
         """Where the line begins in which a dialect has been heard often enough, and that dialect."""
