@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from holter.flops.formulas import FORMULAS
 from holter.flops.frameworks import Quantity
 from holter.flops.levels import Level
@@ -32,7 +34,9 @@ class Throughput:
 
 def throughput_of(run: RunData, peaks: Peaks) -> Throughput:
     """A run's throughput, worked out from what its logs say, as of now. Pure: nothing of it is stored."""
-    return Throughput(reported=tuple(reported_of(run)), own=own_of(run, peaks))
+    # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        return Throughput(reported=tuple(reported_of(run)), own=own_of(run, peaks))
 
 
 def formula_of(one: Reported, own: Own) -> str:

@@ -1,20 +1,44 @@
-"""How a launch is set up, and whether the numbers it reports can be: checks, and `remarks` that asks them all."""
+"""How a launch is set up, and whether its numbers can be: checks, and `remarks` that asks them all."""
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass, replace
+
 from holter.detectors.setup.check import Check
+from holter.detectors.setup.communication.agreement import Agreement
+from holter.detectors.setup.communication.interfaces import ManagementInterfaces
+from holter.detectors.setup.communication.network import NetworkChosen
+from holter.detectors.setup.communication.paths import DirectPaths
+from holter.detectors.setup.communication.rails import FewerRails
+from holter.detectors.setup.throughput import ReportedThroughput
+from holter.flops.peaks import Peaks
 from holter.registry import build
 from holter.types import Remark, RunData, Severity
 
 __all__ = ["BUILTIN", "Check", "remarks"]
 
-BUILTIN: tuple[Check, ...] = ()
+BUILTIN: tuple[Check, ...] = (
+    NetworkChosen(),
+    ManagementInterfaces(),
+    FewerRails(),
+    DirectPaths(),
+    Agreement(),
+    ReportedThroughput(),
+)
 
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
-def remarks(run: RunData) -> list[Remark]:
-    """What all checks remark on a run, the gravest first."""
+def remarks(run: RunData, *, peaks: Peaks | None = None) -> list[Remark]:
+    """What all checks remark on a run, the gravest first; `peaks` of accelerators, None: as Holter knows."""
     checks = build(BUILTIN, group="holter.checks").values()
-    found = [remark for check in checks for remark in check.look(run)]
+    found = [remark for check in checks for remark in _with_peaks(check, peaks).look(run)]
     return sorted(found, key=lambda one: (_ORDER.index(one.severity), one.code, one.attempt, one.labels))
+
+
+def _with_peaks(check: Check, peaks: Peaks | None) -> Check:
+    # a check that asks for peaks is a dataclass with a field for them
+    if peaks is not None and is_dataclass(check) and hasattr(check, "peaks"):
+        told: Check = replace(check, peaks=peaks)
+        return told
+    return check

@@ -1,0 +1,259 @@
+"""Reported figures stay as reported, by their formula; Holter's own stand beside; wrong ones are flagged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from holter.detectors.setup import remarks
+from holter.flops import FORMULAS, Peaks, Precision, Throughput, throughput_of
+from holter.flops.levels import Level
+from holter.flops.reading import shape_of
+from holter.flops.throughput import as_json, fits, formula_of
+from holter.flops.told import Told
+from holter.types import ConfigValue, FloatArray, Remark, RunData, Severity
+from tests.flops.runs import LLAMA3_8B, MEGATRON_8B, NANOGPT, run, series
+
+N = 200
+
+
+def flat(value: float) -> FloatArray:
+    """The same value all along."""
+    return np.full(N, value)
+
+
+def per_token(name: str, config: Mapping[str, ConfigValue], recomputed: bool = False) -> float:
+    """FLOPs of one token by a formula."""
+    shape = shape_of(Told(config)).shape
+    assert shape is not None
+    return FORMULAS[name].per_token(shape, recomputed)
+
+
+def truth(data: RunData, peaks: Peaks | None = None) -> Throughput:
+    """The truth on a run."""
+    return throughput_of(data, peaks or Peaks())
+
+
+def level(data: RunData, name: str) -> Level:
+    """The level of one of Holter's own curves."""
+    own = truth(data).own
+    found = own.level(getattr(own, name))
+    assert found is not None, own.missing
+    return found
+
+
+def codes(data: RunData) -> list[str]:
+    """The remarks on figures of throughput."""
+    return [one.code for one in remarks(data)]
+
+
+def only(data: RunData) -> Remark:
+    """The one remark there is."""
+    (one,) = remarks(data)
+    return one
+
+
+def torchtitan(tps: float, peak: float, config: Mapping[str, ConfigValue] = LLAMA3_8B) -> RunData:
+    """A run as torchtitan logs it, which divides by `peak` TFLOPS."""
+    tflops = tps * per_token("torchtitan", config) / 1e12
+    curves = {"throughput(tps)": flat(tps), "tflops": flat(tflops), "mfu(%)": flat(100 * tflops / peak)}
+    return run(dict(config), **curves)
+
+
+def megatron(seconds: float, formula: str, factor: float = 1.0, **more: ConfigValue) -> RunData:
+    """A run as Megatron logs it with --log-throughput."""
+    config = MEGATRON_8B | more
+    tflops = per_token(formula, config) * 128 * 8192 / seconds / 64 / 1e12
+    curves = {
+        "elapsed time per iteration (ms)": flat(1000 * seconds),
+        "throughput per GPU (TFLOP/s/GPU)": flat(factor * tflops),
+        "global batch size": flat(128),
+    }
+    return run(config, **curves)
+
+
+def test_torchtitans_figures_are_reported_by_its_formula_and_our_own_stand_beside() -> None:
+    data = torchtitan(6667, 989)
+    found = truth(data)
+    mfu, tflops = found.reported
+    assert (mfu.quantity, tflops.quantity) == ("MFU", "TFLOPS")
+    assert mfu.level is not None
+    assert mfu.level.usual == pytest.approx(0.390, abs=0.001)
+    assert formula_of(mfu, found.own) == FORMULAS["torchtitan"].title
+    assert level(data, "mfu").usual == pytest.approx(6667 * 51470401536 / 989e12)
+    assert remarks(data) == []
+
+
+def test_the_version_of_megatron_is_told_by_its_numbers() -> None:
+    for name in ("megatron-0.11", "megatron-0.12"):
+        data = megatron(6.0, name)
+        found = truth(data)
+        assert fits(found.reported[0], found.own) == name
+        assert remarks(data) == []
+    own = level(megatron(6.0, "megatron-0.11"), "tflops")
+    assert own.usual == pytest.approx(level(megatron(6.0, "megatron-0.12"), "tflops").usual)
+
+
+def test_hfu_counts_what_is_recomputed() -> None:
+    nothing, full = (megatron(6.0, "megatron-0.12", recompute_granularity=word) for word in ("None", "full"))
+    assert level(nothing, "hfu").usual == level(nothing, "mfu").usual
+    ratio = level(full, "hfu").usual / level(full, "mfu").usual
+    assert 1.3 < ratio < 4 / 3  # the output layer is not repeated
+    unknown = megatron(6.0, "megatron-0.12", recompute_granularity="selective", recompute_modules="mlp")
+    assert truth(unknown).own.level(truth(unknown).own.hfu) is None
+
+
+def test_a_growing_batch_counts_step_by_step() -> None:
+    data = megatron(6.0, "megatron-0.12")
+    sizes = series("global batch size", np.repeat([64, 128], 100))
+    half = {**data.series, sizes.key: sizes}
+    own = truth(RunData(series=half, config=data.config)).own
+    assert own.tokens[-1] == pytest.approx(2 * own.tokens[0])
+
+
+def test_nanogpts_peak_is_that_of_an_a100_on_every_device() -> None:
+    seconds = 0.13
+    tokens = 480 * 1024 / 8 / seconds
+    config = NANOGPT | {"vocab_size": 50304}
+    shape = shape_of(Told(config)).shape
+    assert shape is not None
+    mfu = FORMULAS["palm"].per_token(replace(shape, positions=0), False) * tokens / 312e12
+    curves = {"loss": flat(3.0), "step_time (ms)": flat(130), "mfu(%)": flat(100 * mfu)}
+    one = only(run(config, **curves))
+    assert one.code == "mfu-wrong-peak"
+    assert one.severity is Severity.WARNING
+    assert "A100" in one.summary
+    assert one.evidence["corrected_mfu"] == pytest.approx(mfu * 312 / 989)
+    slower = {"loss": flat(3.0), "step_time (ms)": flat(390), "mfu(%)": flat(100 * mfu / 3)}
+    assert remarks(run(config | {"gpu.name": "NVIDIA A100-SXM4-80GB"}, **slower)) == []
+
+
+def test_a_sparse_peak_is_recognised() -> None:
+    one = only(torchtitan(6667, 1979))
+    assert one.code == "mfu-wrong-peak"
+    assert "sparsity" in one.summary
+    assert one.evidence["corrected_mfu"] == pytest.approx(0.390, abs=0.001)
+
+
+def test_a_fallback_peak_is_recognised() -> None:
+    one = only(torchtitan(6667, 312))
+    assert one.code == "mfu-wrong-peak"
+    assert "falls back" in one.summary
+
+
+def test_fabrics_peak_of_the_h200_is_sparse() -> None:
+    """Lightning Fabric's earlier tables give an H200 1,979 or 2,000 TFLOPS: an MFU of half."""
+    config = LLAMA3_8B | {"gpu.name": "NVIDIA H200"}
+    assert only(torchtitan(6667, 2000, config)).code == "mfu-wrong-peak"
+
+
+def test_a_peak_of_the_settings_holds_for_checks_and_curves() -> None:
+    data = torchtitan(6667, 900)
+    peaks = Peaks({"H100": {Precision.BF16: 900.0}})
+    assert [one.code for one in remarks(data)] == ["mfu-wrong-peak"]
+    assert remarks(data, peaks=peaks) == []
+    own = truth(data, peaks).own
+    assert own.launch.device.peak is not None
+    assert own.launch.device.peak.tflops == 900
+
+
+def test_more_than_the_hardware_can_is_flagged() -> None:
+    assert "mfu-impossible" in codes(run({}, **{"train/mfu": flat(1.3)}))
+    assert codes(run({"gpu.name": "NVIDIA A100-SXM4-80GB"}, **{"tflops": flat(900)})) == ["tflops-impossible"]
+    fast = codes(run(LLAMA3_8B, **{"throughput(tps)": flat(30_000)}))
+    assert fast == ["own-mfu-impossible"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "reason"),
+    [
+        (4 / 3, "HFU"),
+        (64, "all 64 devices"),
+        (1000, "off by 1,000"),
+        (0.5, "counted as one"),
+        (1.7, "no formula"),
+    ],
+)
+def test_what_no_formula_gives_is_flagged_with_the_likely_reason(factor: float, reason: str) -> None:
+    data = megatron(20.0, "megatron-0.12", factor)
+    one = next(one for one in remarks(data) if one.code in {"throughput-disagrees", "tflops-impossible"})
+    if one.code == "throughput-disagrees":
+        assert reason.replace("counted as one", "count as one") in one.summary
+    else:
+        assert factor >= 64
+
+
+def test_other_formulas_within_the_known_ones_are_no_disagreement() -> None:
+    for name in ("megatron-0.11", "torchtitan", "nanotron", "holter"):
+        tflops = per_token(name, LLAMA3_8B) * 6000 / 1e12
+        assert remarks(run(LLAMA3_8B, **{"throughput(tps)": flat(6000), "device/tflops": flat(tflops)})) == []
+
+
+def test_steps_that_are_timed_too_early_are_flagged() -> None:
+    times = np.concatenate([np.full(3, 12.0), [900.0], np.full(N, 130.0)])
+    one = only(run({}, **{"step_time (ms)": times}))
+    assert one.code == "async-first-steps"
+    assert one.severity is Severity.INFO
+    assert one.evidence["last_step"] == 2
+    assert one.evidence["times_as_fast"] == pytest.approx(130 / 12)
+    slow = np.concatenate([np.full(3, 900.0), np.full(N, 130.0)])
+    assert remarks(run({}, **{"step_time (ms)": slow})) == []  # compilation takes its time
+
+
+def test_the_first_points_of_attempts_do_not_count() -> None:
+    times = np.concatenate([np.full(3, 60_000.0), np.full(40, 6000.0)])
+    data = run(MEGATRON_8B, **{"elapsed time per iteration (ms)": times})
+    assert level(data, "mfu").usual == level(megatron(6.0, "megatron-0.12"), "mfu").usual
+
+
+def test_what_is_missing_is_said_and_nothing_is_made_up() -> None:
+    found = truth(run({}, **{"tokens_per_sec": flat(1000)}))
+    assert np.isnan(found.own.tflops).all()
+    assert any("how many layers" in word for word in found.own.missing)
+    assert any("how many devices" in word for word in found.own.missing)
+    assert any("kind of accelerator" in word for word in found.own.missing)
+    unknown = truth(run(LLAMA3_8B | {"gpu.name": "NVIDIA A10G"}, **{"throughput(tps)": flat(1000)})).own
+    assert np.isfinite(unknown.tflops).all()
+    assert np.isnan(unknown.mfu).all()
+    assert any("NVIDIA A10G" in word for word in unknown.missing)
+
+
+def test_a_precision_that_is_assumed_is_said() -> None:
+    config = {name: value for name, value in LLAMA3_8B.items() if "precision" not in name}
+    assert truth(run(config, **{"throughput(tps)": flat(1000)})).own.launch.device.assumed
+
+
+def test_each_attempt_goes_by_its_own_devices() -> None:
+    first, second = series("tokens_per_sec", flat(64_000), 0), series("tokens_per_sec", flat(64_000), 1)
+    both = replace(
+        first,
+        attempt=np.concatenate([first.attempt, second.attempt]),
+        step=np.concatenate([first.step, second.step + N]),
+        time=np.concatenate([first.time, second.time + N]),
+        value=np.concatenate([first.value, second.value]),
+    )
+    data = run(LLAMA3_8B)
+    config = {**data.config, next(key for key in data.config if key.name == "world_size"): {0: 8, 1: 16}}
+    own = truth(RunData(series={both.key: both}, config=config)).own
+    assert own.tokens[0] == 8000
+    assert own.tokens[-1] == 4000
+
+
+def test_it_is_json_all_through() -> None:
+    said = as_json(truth(torchtitan(6667, 989)))
+    assert said["own"]["mfu"]["usual"] == pytest.approx(0.347, abs=0.001)
+    assert said["own"]["peak_tflops"] == 989
+    assert said["reported"][0]["framework"] == "torchtitan"
+    assert as_json(truth(RunData(series={})))["own"]["mfu"] == {"newest": None, "usual": None, "best": None}
+
+
+def test_values_that_are_no_numbers_raise_nothing() -> None:
+    odd = np.array([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 5e-324] * 30)
+    names = ["mfu(%)", "tflops", "throughput(tps)", "step_time (ms)", "global batch size", "loss"]
+    for config in ({}, LLAMA3_8B, NANOGPT):
+        data = run(dict(config), **dict.fromkeys(names, odd))
+        with np.errstate(all="raise"):
+            remarks(data)
