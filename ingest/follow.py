@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from holter.ingest import formats
@@ -22,6 +23,20 @@ _log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+_LATE = 10.0
+"""Seconds after which what is not read counts as behind: what is being read does not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lag:
+    """How far a follower is behind. `failing` files are left alone for a while; `last_error` is on one."""
+
+    files: int
+    files_behind: int
+    bytes_behind: int
+    seconds_behind: float
+    failing: int
+    last_error: str
 
 
 class Follower:
@@ -55,6 +70,7 @@ class Follower:
         self._tails: dict[Path, Tail] = {}
         self._sources: dict[Path, dict[Path, Source]] = {}
         self._pauses: dict[Path, tuple[float, float]] = {}
+        self._last_error = ""
 
     def run(self) -> None:
         """Follow until the stop is set."""
@@ -78,6 +94,19 @@ class Follower:
     def found(self) -> list[str]:
         """A line for each root: what has been found there so far."""
         return [_in_words(root, self._sources.get(root, {})) for root in self._trees]
+
+    def lag(self) -> Lag:
+        """How far what is read is behind what is written; asked from another thread."""
+        behind = [tail.behind() for tail in list(self._tails.values())]
+        late = [(size, seconds) for size, seconds in behind if size and seconds > _LATE]
+        return Lag(
+            files=len(behind),
+            files_behind=len(late),
+            bytes_behind=sum(size for size, _ in late),
+            seconds_behind=max((seconds for _, seconds in late), default=0.0),
+            failing=len(self._pauses),
+            last_error=self._last_error if self._pauses else "",
+        )
 
     def _sweep(self, root: Path) -> None:
         """Look for new logs below a root, and at every one that is known there."""
@@ -149,6 +178,7 @@ class Follower:
         except FileNotFoundError:  # the next sweep notices
             self._tails.pop(path, None)
         except Exception as error:  # whatever is wrong with one log or one call must not end the others
+            self._last_error = f"{path} cannot be read: {error}"
             self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
             told = isinstance(error, OSError | SinkError)
             _log.warning("%s: tried again in %g s: %s", path, pause, error, exc_info=None if told else error)
@@ -156,7 +186,8 @@ class Follower:
     def _tail(self, source: Source) -> Tail:
         tail = self._tails.get(source.path)
         if tail is None:
-            name = as_text(f"{self._host}:{source.path}" if self._host else str(source.path))
+            path = source.known_as or source.path
+            name = as_text(f"{self._host}:{path}" if self._host else str(path))
             tail = Tail(source, self._sink, project=self._project, name=name, clock=self._clock)
             self._tails[source.path] = tail
         return tail

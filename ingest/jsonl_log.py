@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
@@ -12,6 +12,11 @@ from holter.ingest.objects import flat, read_object, row_of
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
 from holter.types import Batch, Unreadable
+
+# last values and settings, not a history
+_SUMMARIES = frozenset({"wandb-summary.json", "wandb-metadata.json", "trainer_state.json"})
+_OTHERS = frozenset({"current_steps", "log_type_name"})
+"""Keys of objects that formats of their own read: LLaMA-Factory's, torchtitan's."""
 
 
 class JsonLines:
@@ -24,6 +29,8 @@ class JsonLines:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that ends in .jsonl or .ndjson, or a first line that is an object with a step."""
+        if path.name in _SUMMARIES:
+            return False
         suffix = path.suffix.lower()
         named = suffix in {".jsonl", ".ndjson"}
         if not (named or (suffix in {".json", ".log", ".txt", ""} and head.startswith(b"{"))):
@@ -33,19 +40,22 @@ class JsonLines:
             names = [name for name, _ in flat(read_object(line))] if end else []
         except ValueError:
             names = []
+        if _OTHERS.intersection(names):
+            return False
         if named:
             return head.lstrip()[:1] in {b"{", b""} and not axes.is_long(names)
         return axes.find_step(names) is not None and not axes.is_long(names)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
         """A reader that goes on from `state`."""
-        return JsonLinesReader(state)
+        return JsonLinesReader({} if "rewritten" in state else state, _any_row)
 
 
 class JsonLinesReader:
-    """Reads one file of JSON Lines as it grows."""
+    """Reads one file of JSON Lines as it grows; `row` makes a row of an object, None without a step."""
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
+    def __init__(self, state: Mapping[str, Any], row: Callable[[Mapping[str, Any]], Row | None]) -> None:
+        self._row_of = row
         self._lines = Lines(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
         self._problems = Problems(state)
@@ -66,7 +76,7 @@ class JsonLinesReader:
             before = self._lines.number
             for at, line in enumerate(block.lines):
                 row = self._row(line, before + at + 1)
-                if row is None:
+                if row is None or not row.values:
                     continue
                 if rows and row.attempt != rows[-1].attempt:
                     self._lines.number = before + at
@@ -84,16 +94,17 @@ class JsonLinesReader:
         if not line or line.isspace():
             return None
         try:
-            fields = dict(flat(read_object(line)))
-            name = axes.find_step(list(fields))
-            if name is None:
-                if not self._stepless:
-                    self._problems.add(
-                        f"line {number}", "expected a key named step; more such lines are not told"
-                    )
-                self._stepless = True
-                return None
-            return row_of(fields, name)
+            row = self._row_of(read_object(line))
         except ValueError as error:
             self._problems.add(f"line {number}", str(error))
             return None
+        if row is None and not self._stepless:
+            self._problems.add(f"line {number}", "expected a key named step; more such lines are not told")
+            self._stepless = True
+        return row
+
+
+def _any_row(found: Mapping[str, Any]) -> Row | None:
+    fields = dict(flat(found))
+    name = axes.find_step(list(fields))
+    return None if name is None else row_of(fields, name)

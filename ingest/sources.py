@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holter.ingest.collectives.nccl_text import ASIDE
+from holter.ingest.checkpoints import home, is_state, repeated, written
+from holter.ingest.collectives.nccl_text import ASIDE, NcclText
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
-from holter.ingest.recognising import Recognised, is_among_text, recognise, stands_beside
+from holter.ingest.recognising import Recognised, goes_by_clock, is_among_text, recognise, stands_beside
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ class Source:
     path: Path
     format: Format
     place: Place
+    known_as: Path | None = None
+    """What it is followed as, where files take turns in holding the same log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Tree:
             seen.path: seen.found.format for seen in self._seen.values() if seen.found.format is not None
         }
         launches = {} if self._one_run else self._find_launches(found)
-        if (found, launches) != self._placed_from:
+        if (found, launches) != self._placed_from or any(map(is_state, found)):
             self._placed_from = dict(found), launches
             self._placed = self._place(found, launches)
         return self._placed
@@ -72,11 +75,30 @@ class Tree:
         if self.root in found and self.root.is_file():
             places = {self.root: place_file(self.root)}
         else:
-            places = place_tree(self.root, found, one_run=self._one_run, continued=continued(launches))
+            for path in repeated(found, self.root, one_run=self._one_run):
+                del found[path]
+            homes = {path: home(path, self.root) for path in found}
+            tree = place_tree(
+                self.root, set(homes.values()), one_run=self._one_run, continued=continued(launches)
+            )
+            places = {path: tree[homes[path]] for path in found}
         leave_to_others(found, places)
         return [
-            Source(path=path, format=found[path], place=places[path])
-            for path in sorted(found, key=lambda path: (places[path].run, reading_order(path)))
+            Source(
+                path=path,
+                format=found[path],
+                place=places[path],
+                known_as=home(path, self.root) if is_state(path) else None,
+            )
+            for path in sorted(
+                found,
+                key=lambda path: (
+                    places[path].run,
+                    goes_by_clock(found[path]),
+                    written(path),
+                    reading_order(path),
+                ),
+            )
         ]
 
     def is_new(self, path: Path) -> bool:
@@ -130,7 +152,7 @@ def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> 
         if (
             places[path].run in exact
             and is_among_text(format_)
-            and (path in same or format_.name == ASIDE.name)
+            and (path in same or isinstance(format_, NcclText))
         ):
             found[path] = ASIDE
 

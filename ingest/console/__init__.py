@@ -12,6 +12,7 @@ from holter.ingest.console import (
     llmc,
     maxtext,
     megatron,
+    megatron_progress,
     mlperf,
     modded_nanogpt,
     nanogpt,
@@ -28,6 +29,7 @@ DIALECTS: tuple[Dialect, ...] = (
     # DeepSpeed prints into the logs of those that use it, often before they say anything themselves
     _MEGATRON.beside(_DEEPSPEED),
     _TRAINER.beside(_DEEPSPEED),
+    megatron_progress.DIALECT,
     nanotron.DIALECT,
     torchtitan.DIALECT,
     mlperf.DIALECT,

@@ -105,7 +105,7 @@ class ConsoleReader:
         for _, line, kind in _marked(block, self._kinds):
             found = clean(line)
             text = line.decode("utf-8", "replace") if kind.whole else found.text
-            words = kind.read(text, self._memory(found))
+            words = kind.read(text, self._memory((self._voice or ()) if kind.of_job else found.labels))
             for one in words if isinstance(words, list) else (words,):
                 if isinstance(one, Stated):
                     if not kind.states:
@@ -114,7 +114,7 @@ class ConsoleReader:
                 elif one is not None and one.values and abs(one.step) <= LARGEST_STEP:
                     # a line's own clock tells no zone
                     time = one.time if isnan(found.time) else found.time
-                    for labels in self._kept(found.labels) if one.labels is None else (_own(one, found),):
+                    for labels in self._labels_of(one, kind, found):
                         heard.rows.append(Row(one.step, time, one.values, labels))
 
     def _state(self, stated: Stated, line: Clean, heard: Heard) -> None:
@@ -129,8 +129,13 @@ class ConsoleReader:
         for name, value in without_secrets(stated.config).items():
             heard.config[ConfigKey(name, labels)] = value
 
-    def _memory(self, line: Clean) -> Memory:
-        printer = "/".join(value for _, value in line.labels)
+    def _labels_of(self, said: Said, kind: LineKind, line: Clean) -> tuple[Labels, ...]:
+        if kind.of_job:
+            return (said.labels or (),)
+        return self._kept(line.labels) if said.labels is None else (_own(said, line),)
+
+    def _memory(self, printer_labels: Labels) -> Memory:
+        printer = "/".join(value for _, value in printer_labels)
         if printer not in self._memories and len(self._memories) >= _PRINTERS:
             printer = ""
         return self._memories.setdefault(printer, {})
@@ -171,14 +176,17 @@ def _end_of_launch(block: bytes, kinds: tuple[LineKind, ...]) -> int | None:
 def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[int, bytes, LineKind]]:
     """Where the lines of a block begin that bear a mark, in their order, with themselves and their kind."""
     found: dict[int, tuple[int, LineKind]] = {}
+    overwrites = b"\r" in block
     for kind in kinds:
         for mark in kind.mark.finditer(block):
-            start = block.rfind(b"\n", 0, mark.start()) + 1
-            start = max(start, block.rfind(b"\r", start, mark.start()) + 1)
+            at = mark.start()
+            start = block.rfind(b"\n", 0, at) + 1
+            if overwrites:
+                start = max(start, block.rfind(b"\r", start, at) + 1)
             if start not in found:
                 end = block.find(b"\n", mark.end())
                 found[start] = (len(block) if end < 0 else end, kind)
     for start in sorted(found):
         end, kind = found[start]
-        stop = block.find(b"\r", start, end)
+        stop = block.find(b"\r", start, end) if overwrites else -1
         yield start, block[start : end if stop < 0 else stop], kind

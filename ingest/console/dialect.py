@@ -73,12 +73,16 @@ class LineKind:
     `Stated` is marked with `states`: what stands behind it speaks of the launch that it announces. What
     such a kind says besides, and all that one says which is `aside`, has steps of its own. One that wants
     the line `whole` gets it with what stands before it.
+
+    One `of_job` speaks for all processes, whoever prints it: it rests on what the run's voice said, and its
+    labels are complete.
     """
 
     mark: Search
     read: Callable[[str, Memory], Words]
     states: bool = False
     aside: bool = False
+    of_job: bool = False
     whole: bool = False
 
 

@@ -27,7 +27,7 @@ def _logged(line: str, memory: Memory) -> Said | None:
         if name == _OWN_STEP:
             step = number(text.partition("/")[0])
         elif (value := number(text)) is not None:
-            values[_named(name)] = value
+            values[metric_name(name)] = value
     if "train/loss" in values:
         memory["count"] = memory.get("count", 0) + 1
     if step is not None:
@@ -47,7 +47,7 @@ def _hold(values: dict[str, float], memory: Memory) -> Said | None:
     return None
 
 
-def _named(name: str) -> str:
+def metric_name(name: str) -> str:
     """The name that the Trainer gives a value in TensorBoard."""
     if name == "epoch":
         return name

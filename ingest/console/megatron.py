@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holter.ingest.console import arguments
+from holter.ingest.console import arguments, megatron_times
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
@@ -82,6 +82,7 @@ DIALECT = Dialect(
         LineKind(mark=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), read=_training),
         LineKind(mark=re.compile(rb"loss at (?:iteration \d|the end of)"), read=_validation),
         LineKind(mark=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), read=_checkpoint),
+        *megatron_times.KINDS,
         *arguments.KINDS,
     ),
 )

@@ -263,3 +263,48 @@ def test_every_record_of_real_logs_is_read(log: str, metric: str, records: int) 
     found = gather(DATA / "real" / f"{log}.gz")
     assert len(found.data.series[SeriesKey(metric)]) == records
     assert found.attempts == 1
+
+
+def test_megatrons_timers_stand_at_the_iteration_above_them(told: Any) -> None:
+    found = told("megatron-timers.out")
+    assert found.values("forward-backward (ms)", across="min") == [(10, 3094.39)]
+    assert found.values("forward-backward (ms)", across="max") == [(10, 3095.09)]
+    assert found.values("optimizer (ms)", across="max") == [(10, 109.92)]
+    assert found.values("save-checkpoint (ms)", across="max") == [(20, 24895.13)]
+    assert not any(key.metric.startswith("model-and-optimizer") for key in found.points)  # of no iteration
+
+
+def test_megatrons_timers_of_all_ranks_are_theirs(told: Any) -> None:
+    found = told("megatron-timers.out")
+    assert found.values("forward-backward (ms)", rank="0") == [(20, 3094.39)]
+    assert found.values("forward-backward (ms)", rank="1") == [(20, 3095.09)]
+    assert found.values("optimizer (ms)", rank="0") == [(20, 107.56)]
+
+
+def test_megatrons_report_of_stragglers_tells_extremes_and_whose_they_are(told: Any) -> None:
+    found = told("megatron-timers.out")
+    assert found.values("MnRtt (ms)") == [(10, 3453.08)]
+    assert found.values("MnRtt rank") == [(10, 8.0)]
+    assert found.values("MxPwr (W)") == [(10, 683801.0)]
+    assert found.values("MnEtpt (TF)") == [(10, 296.02)]
+    ranked = {rank: found.values("Etpt (TF)", rank=rank) for rank in "0378"}
+    assert ranked == {"0": [(10, 296.02)], "3": [(10, 296.1)], "7": [(10, 297.3)], "8": [(10, 297.32)]}
+
+
+@pytest.mark.parametrize("printer", ["31: ", "[default7]:", "[rank31]: "])
+def test_what_is_said_for_all_ranks_is_nobodys_own(printer: str, reading: Any) -> None:
+    lines = (DATA / "megatron-timers.out").read_text().replace(" 0: INFO", "INFO").splitlines()
+    plain = reading.whole("a.out", "".join(f"{line}\n" for line in lines).encode())
+    launched = reading.whole("a.out", "".join(f"{printer}{line}\n" for line in lines).encode())
+    assert launched.points == plain.points
+
+
+def test_megatrons_progress_tells_checkpoints_and_launches(told: Any) -> None:
+    found = told("progress.txt")
+    assert found.values("job throughput (TFLOP/s/GPU)") == [(500, 301.2), (1000, 302.0), (1500, 280.5)]
+    assert found.values("checkpoint saved") == [(500, 500.0), (1000, 1000.0), (1500, 1500.0)]
+    assert found.values("tokens (in billions)") == [(500, 2.1), (1000, 4.19), (1500, 6.29)]
+    assert {value for (key, _), value in found.config.items() if key.name == "slurm.job_id"} == {
+        "123456",
+        "123457",
+    }

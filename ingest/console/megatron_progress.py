@@ -1,0 +1,70 @@
+"""Megatron's `progress.txt`: a line a launch and a checkpoint, kept beside the checkpoints.
+
+Source: NVIDIA/Megatron-LM, megatron/training/utils/log_utils.py and training.py.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_UNITS = re.compile(r"\s*TFLOP/s/GPU$")
+_NAMES = {
+    "Job throughput": "job throughput (TFLOP/s/GPU)",
+    "Cumulative throughput": "cumulative throughput (TFLOP/s/GPU)",
+    "Floating-point operations": "floating-point operations",
+    "Tokens (in billions)": "tokens (in billions)",
+}
+_EVENTS = {
+    "Saved checkpoint": "checkpoint saved",
+    "Saving async checkpoint": "checkpoint saving",
+    "Saved async checkpoint": "checkpoint saved",
+    "Saved async local checkpoint": "local checkpoint saved",
+    "Deleted checkpoint": "checkpoint deleted",
+}
+
+
+def _checkpoint(line: str, memory: Memory) -> Said | None:
+    """`TIME⇥Job ID: 12⇥# GPUs: 64⇥Saved checkpoint⇥Iteration: 500⇥Job throughput: 301.2 TFLOP/s/GPU⇥…`."""
+    fields = _fields(line)
+    event = next((_EVENTS[part] for part in line.split("\t") if part in _EVENTS), None)
+    iteration = fields.get("Iteration", "").strip()
+    if event is None or not iteration.isdecimal() or len(iteration) > 18:
+        return None
+    step = int(iteration)
+    values = {event: float(step)}
+    for name, metric in _NAMES.items():
+        told = number(_UNITS.sub("", fields.get(name, "")))
+        if told is not None:
+            values[metric] = told
+    return Said(step, values, moment(line))
+
+
+def _launch(line: str, memory: Memory) -> Stated:
+    """`TIME⇥Job ID: 12⇥# GPUs: 64⇥Starting job`."""
+    fields = _fields(line)
+    config: dict[str, str | int] = {}
+    if job := fields.get("Job ID", "").strip():
+        config["slurm.job_id"] = job
+    gpus = fields.get("# GPUs", "").strip()
+    if gpus.isdecimal() and len(gpus) < 10:
+        config["world_size"] = int(gpus)
+    return Stated(config)
+
+
+def _fields(line: str) -> dict[str, str]:
+    pairs = (part.partition(": ") for part in line.split("\t"))
+    return {name: text for name, colon, text in pairs if colon}
+
+
+DIALECT = Dialect(
+    name="megatron-progress",
+    tell=re.compile(rb"\tJob ID: [^\t\n]*\t# GPUs: \d+\t"),
+    kinds=(
+        LineKind(mark=re.compile(rb"\tStarting job"), read=_launch, states=True),
+        LineKind(mark=re.compile(rb"\tIteration: \d"), read=_checkpoint),
+    ),
+)

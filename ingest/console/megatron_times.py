@@ -1,0 +1,87 @@
+"""What Megatron prints of its timers, and its report of stragglers, below the line of an iteration."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import LineKind, Memory, Said
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_TIMER = re.compile(r"([\w/][\w/ -]*?) ?\.{2,}: (?:\(([\d.]+), ([\d.]+)\)|([\d.]+))\s*$")
+_OF_RANK = re.compile(r"^\s*rank +(\d+): ([\d.]+)\s*$")
+_OF_ALL = re.compile(r"^\s+([\w/-]+):\s*$")
+_EXTREME = re.compile(r"(M[nx]\w+)/Rnk: ([\d.]+)([A-Za-z%]+)/(\d+)")
+_RANKED = re.compile(r"([\d.]+)TF/(\d+)")
+_MOST_RANKS = 65_536
+
+
+def _opens(line: str, memory: Memory) -> None:
+    """`times across ranks (ms):` begins a block; in one of all ranks, names stand in lines of their own."""
+    memory["timer"] = ""
+
+
+def _timer(line: str, memory: Memory) -> list[Said] | None:
+    """`    forward-backward ....: (26094.39, 26095.09)`: least and most of all ranks, or the most."""
+    found = _TIMER.search(line)
+    if found is None or "step" not in memory:
+        return None
+    name, least, most, alone = found.groups()
+    told = (("min", least), ("max", most or alone))
+    return [
+        Said(memory["step"], {f"{name} (ms)": value}, labels=(("across", across),))
+        for across, text in told
+        if text is not None and (value := number(text)) is not None
+    ]
+
+
+def _name(line: str, memory: Memory) -> None:
+    """`  forward-backward:`, which the times of ranks follow."""
+    found = _OF_ALL.match(line)
+    if found is not None and "timer" in memory:
+        memory["timer"] = found[1]
+
+
+def _of_rank(line: str, memory: Memory) -> Said | None:
+    """`     rank  3: 26094.39`."""
+    found = _OF_RANK.match(line)
+    if found is None or not memory.get("timer") or "step" not in memory or int(found[1]) >= _MOST_RANKS:
+        return None
+    value = number(found[2])
+    if value is None:
+        return None
+    return Said(memory["step"], {f"{memory['timer']} (ms)": value}, labels=(("rank", str(int(found[1]))),))
+
+
+def _stragglers(line: str, memory: Memory) -> Said | None:
+    """`MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | …`: extremes over all ranks, and whose they are."""
+    if "step" not in memory:
+        return None
+    values = {}
+    for name, text, unit, rank in _EXTREME.findall(line):
+        value = number(text)
+        if value is not None:
+            values[f"{name} ({unit})"] = value
+            values[f"{name} rank"] = float(rank)
+    return Said(memory["step"], values, moment(line)) if values else None
+
+
+def _ranked(line: str, memory: Memory) -> list[Said] | None:
+    """`^^^^ Bottom 4 Ranks with lowest  Etpt(TF): 296.02TF/0, 296.10TF/3,`: throughput of some ranks."""
+    if "step" not in memory:
+        return None
+    return [
+        Said(memory["step"], {"Etpt (TF)": value}, moment(line), labels=(("rank", rank),))
+        for text, rank in _RANKED.findall(line)
+        if (value := number(text)) is not None
+    ]
+
+
+KINDS = (
+    LineKind(mark=re.compile(rb"across ranks \(ms\):"), read=_opens, of_job=True),
+    LineKind(mark=re.compile(rb"\.\.: \(?\d"), read=_timer, of_job=True),
+    LineKind(mark=re.compile(rb"MnRtt/Rnk: \d"), read=_stragglers, of_job=True),
+    LineKind(mark=re.compile(rb"\^\^\^\^ (?:Bottom|Top) +\d+ Ranks"), read=_ranked, of_job=True),
+    LineKind(mark=re.compile(rb"rank +\d+: \d[\d.]*\s*?(?=\n)"), read=_of_rank, of_job=True),
+    LineKind(mark=re.compile(rb"  [A-Za-z][\w/-]{0,80}:(?=\r?\n)"), read=_name, of_job=True),
+)

@@ -1,0 +1,70 @@
+"""LLaMA-Factory's `trainer_log.jsonl`: an object a log call, at `current_steps`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any, ClassVar
+
+from holter.ingest.axes import read_step
+from holter.ingest.jsonl_log import JsonLinesReader
+from holter.ingest.objects import flat, number, read_object
+from holter.ingest.rows import Row
+
+_STEP, _LAST = "current_steps", "total_steps"
+_PASSED = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)")
+_TIMES = {"elapsed_time": "elapsed_time (s)", "remaining_time": "remaining_time (s)"}
+
+
+class LlamaFactoryLog:
+    """Numbers by their names; times that passed in seconds. A restart goes on in the same file."""
+
+    name: ClassVar[str] = "llama-factory"
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A first line that is an object with both of its steps."""
+        line, end, _ = head.partition(b"\n")
+        if (
+            not end
+            or not line.startswith(b"{")
+            or path.suffix.lower() not in {".jsonl", ".json", ".log", ".txt"}
+        ):
+            return False
+        try:
+            return {_STEP, _LAST} <= read_object(line).keys()
+        except ValueError:
+            return False
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
+        """A reader that goes on from `state`."""
+        return JsonLinesReader({} if "rewritten" in state else state, row_of)
+
+
+def row_of(found: Mapping[str, Any]) -> Row | None:
+    """What an object says; None where it has no step. Raises ValueError for a step that is none."""
+    if _STEP not in found:
+        return None
+    values = {}
+    for name, value in flat(found):
+        told = _passed(value) if name in _TIMES else _number(value)
+        if told is not None and name not in (_STEP, _LAST):
+            values[_TIMES.get(name, name)] = told
+    return Row(read_step(found[_STEP]), float("nan"), values)
+
+
+def _number(value: object) -> float | None:
+    """A number; of old versions the throughput is one in quotes."""
+    try:
+        return float(value) if isinstance(value, str) and len(value) < 40 else number(value)
+    except ValueError:
+        return None
+
+
+def _passed(value: object) -> float | None:
+    """`4 days, 5:06:09` in seconds."""
+    found = _PASSED.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

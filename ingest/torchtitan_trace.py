@@ -1,0 +1,95 @@
+"""torchtitan's structured logs: a file a rank and launch, an event a line; spans, and numbers beside them.
+
+Source: pytorch/torchtitan, torchtitan/observability/structured_logger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from holter.ingest.axes import read_step
+from holter.ingest.jsonl_log import JsonLinesReader
+from holter.ingest.names import as_label
+from holter.ingest.objects import read_object
+from holter.ingest.rows import Row
+from holter.types import Batch, Unreadable, labels_of
+
+_WORDS = frozenset({"log_type", "log_type_name", "rank", "time_us"})
+_ENDING = "_end"
+_NUMBER = "metric_value"
+_NAMES = {"step": "step_time (ms)"}
+_TRAINERS = frozenset({"training", "trainer"})
+_MOST_SPANS = 4096
+
+
+class TorchtitanTrace:
+    """By rank: the time of every kind of span as `NAME_time (ms)`, and numbers by their names.
+
+    A span that comes several times in a step (`fwd_bwd` of each micro-batch) tells the sum so far, of which
+    the last stands. Marks without a number, and what happens before the first step, say nothing.
+    """
+
+    name: ClassVar[str] = "torchtitan-trace"
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A first line that is an object with torchtitan's words."""
+        line, end, _ = head.partition(b"\n")
+        if not end or not line.startswith(b"{"):
+            return False
+        try:
+            return read_object(line).keys() >= _WORDS
+        except ValueError:
+            return False
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> TorchtitanReader:
+        """A reader that goes on from `state`."""
+        return TorchtitanReader({} if "rewritten" in state else state)
+
+
+class TorchtitanReader:
+    """Reads one rank's events as they come."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._lines = JsonLinesReader(state.get("lines", {}), self._row)
+        self._at: int | None = state.get("at")
+        self._sums: dict[str, float] = dict(state.get("sums", {}))
+
+    def state(self) -> Mapping[str, Any]:
+        """Where reading stands, and the sums of the step that is under way."""
+        return {"lines": self._lines.state(), "at": self._at, "sums": dict(self._sums)}
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield what the complete lines say; see `Reader`."""
+        yield from self._lines.read(stream)
+
+    def _row(self, found: Mapping[str, Any]) -> Row | None:
+        kind, value = found.get("log_type_name"), found.get("value")
+        nothing = Row(0, float("nan"), {})
+        if not isinstance(kind, str) or not isinstance(value, int | float) or isinstance(value, bool):
+            return nothing
+        if found.get("step") is None:
+            return nothing
+        step = read_step(found["step"])
+        if kind == _NUMBER:
+            metric = str(found.get("event_name") or _NUMBER)
+        elif kind.endswith(_ENDING):
+            name = kind.removesuffix(_ENDING)
+            metric = _NAMES.get(name, f"{name}_time (ms)")
+            value = self._sum(step, metric, float(value))
+        else:
+            return nothing
+        labels = {"rank": as_label(str(found.get("rank")))}
+        if isinstance(source := found.get("source"), str) and source not in _TRAINERS:
+            labels["source"] = as_label(source)
+        time = found.get("time_us")
+        moment = time / 1e6 if isinstance(time, int | float) and not isinstance(time, bool) else float("nan")
+        return Row(step, moment, {metric: float(value)}, labels_of(labels))
+
+    def _sum(self, step: int, metric: str, value: float) -> float:
+        if step != self._at:
+            self._at, self._sums = step, {}
+        if metric in self._sums or len(self._sums) < _MOST_SPANS:
+            self._sums[metric] = value = self._sums.get(metric, 0.0) + value
+        return value

@@ -1,0 +1,168 @@
+"""Hugging Face's `trainer_state.json`: all that its Trainer has logged, written anew at each checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import nan
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+from zlib import crc32
+
+import msgspec
+
+from holter.ingest.axes import read_step
+from holter.ingest.console.hf_trainer import metric_name
+from holter.ingest.objects import flat, number
+from holter.ingest.problems import Problems
+from holter.ingest.rows import Row, batch_of
+from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
+
+FILE = "trainer_state.json"
+LARGEST = 256 * 1024 * 1024
+MARK = 8  # characters
+_LARGEST_BATCH = 4096  # rows
+_SETTINGS = ("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps", "train_batch_size")
+_decode = msgspec.json.Decoder().decode
+
+
+class TrainerState:
+    """The metrics under the names they have in TensorBoard: `train/loss`, `eval/loss`, `epoch`.
+
+    A file counts once it is whole. One that was written anew tells what has been added to it; where it
+    differs from before, the training has gone back, and a launch begins.
+    """
+
+    name: ClassVar[str] = "trainer-state"
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """The Trainer's name for it, or an object that begins with its words."""
+        if head.lstrip()[:1] != b"{" or path.suffix.lower() != ".json":
+            return False
+        return path.name == FILE or (b'"log_history"' in head and b'"global_step"' in head)
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> TrainerStateReader:
+        """A reader that goes on from `state`, or that follows up on a file written anew."""
+        return TrainerStateReader(state)
+
+
+class TrainerStateReader:
+    """Reads one file, all of it at once; where it stops in between, the place counts rows told."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        before: Mapping[str, Any] | None = state.get("rewritten")
+        while before is not None and "rewritten" in before:  # it was written anew before it was read
+            before = before["rewritten"]
+        self._before: str | None = None if before is None else before.get("marks", "")
+        self._marks: str = state.get("marks", "")
+        self._whole: bool = state.get("whole", False)
+        self._problems = Problems(state)
+
+    def state(self) -> Mapping[str, Any]:
+        """A mark of each row that is told, by which it is known again."""
+        if self._before is not None:
+            return {"rewritten": {"marks": self._before}}
+        return {"marks": self._marks, "whole": self._whole, **self._problems.state()}
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield what a whole file has that was not told before; see `Reader`."""
+        yield from self._problems.tell()
+        place = stream.tell()
+        if self._whole and place:
+            return
+        stream.seek(0)
+        data = stream.read(LARGEST + 1)
+        found = whole(data) if len(data) <= LARGEST else {}
+        if found is None:
+            stream.seek(place)
+            return
+        if len(data) > LARGEST:
+            self._problems.add("file", f"expected at most {LARGEST} bytes")
+        rows, marks = self._rows(found)
+        for batch, told in self._batches(rows, marks, config_of(found)):
+            self._marks, self._whole = marks[: MARK * told], told == len(rows)
+            if self._whole:
+                stream.seek(0, 2)
+            else:
+                stream.seek(told)
+            yield batch
+        self._marks, self._whole, self._before = marks, True, None
+        stream.seek(0, 2)
+        yield from self._problems.tell()
+
+    def _batches(self, rows: Sequence[Row], marks: str, config: Config) -> Iterator[tuple[Batch, int]]:
+        """What is not told yet, and how many rows are with each batch."""
+        known = self._marks if self._before is None else self._before
+        first = common(known, marks)
+        goes_on = self._before is None and bool(self._marks)  # it was stopped in between
+        restarts, self._before = first < len(known) // MARK, None
+        for start in range(first, len(rows), _LARGEST_BATCH):
+            batch = batch_of(rows[start : start + _LARGEST_BATCH])
+            begins = start == first
+            batch = replace(
+                batch, restarts=restarts and begins, config=config if begins and not goes_on else NO_CONFIG
+            )
+            yield batch, start + len(batch.steps)
+
+    def _rows(self, found: Mapping[str, Any]) -> tuple[list[Row], str]:
+        rows = []
+        for place, logged in enumerate(history(found)):
+            try:
+                if not isinstance(logged, dict) or "step" not in logged:
+                    raise ValueError("expected an object with a step")
+                values = {
+                    metric_name(name): told
+                    for name, value in flat(logged)
+                    if name != "step" and (told := number(value)) is not None
+                }
+                rows.append(Row(read_step(logged["step"]), nan, values))
+            except ValueError as error:
+                if not self._marks:  # else it is told
+                    self._problems.add(f"log_history {place}", str(error))
+        return rows, marks_of(rows)
+
+
+def whole(data: bytes) -> dict[str, Any] | None:
+    """The object that a file holds; None while it is not all there, or is none."""
+    try:
+        found = _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:  # NaN and Infinity, which msgspec does not know
+            found = json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+    except RecursionError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def history(found: Mapping[str, Any]) -> Sequence[Any]:
+    """What was logged, as the file has it."""
+    logged = found.get("log_history")
+    return logged if isinstance(logged, list) else []
+
+
+def marks_of(rows: Sequence[Row]) -> str:
+    """Eight characters a row, by which it is known again."""
+    return "".join(f"{crc32(repr((row.step, sorted(row.values.items()))).encode()):08x}" for row in rows)
+
+
+def common(some: str, others: str) -> int:
+    """With how many rows two histories begin alike."""
+    rows = min(len(some), len(others)) // MARK
+    if some[: MARK * rows] == others[: MARK * rows]:
+        return rows
+    return next(
+        (
+            at
+            for at in range(rows)
+            if some[MARK * at : MARK * at + MARK] != others[MARK * at : MARK * at + MARK]
+        ),
+        rows,
+    )
+
+
+def config_of(found: Mapping[str, Any]) -> Config:
+    """What the file says of the launch."""
+    return {ConfigKey(name): value for name in _SETTINGS if isinstance(value := found.get(name), int | float)}
