@@ -44,13 +44,14 @@ class Assembly:
 
     def series(self) -> dict[SeriesKey, Series]:
         """What has been taken, in the order of the keys."""
-        return {key: _series(key, self._parts[key]) for key in sorted(self._parts)}
+        found = {key: _series(key, self._parts[key]) for key in sorted(self._parts)}
+        return found if self._until is None else _up_to_training(found)
 
     def _add(self, number: int, batch: Batch) -> None:
         for column in batch.columns:
             rows = np.arange(len(batch.steps)) if column.rows is None else column.rows
             step, time, value = batch.steps[rows], batch.times[rows], column.values
-            if self._until is not None:
+            if self._until is not None and not column.key.by_clock:
                 kept = step <= self._until
                 step, time, value = step[kept], time[kept], value[kept]
             if len(step):
@@ -64,6 +65,21 @@ class Assembly:
 def attempts_of(series: dict[SeriesKey, Series]) -> int:
     """How many attempts these series tell of."""
     return len({number for one in series.values() for number in np.unique(one.attempt).tolist()})
+
+
+def _up_to_training(series: dict[SeriesKey, Series]) -> dict[SeriesKey, Series]:
+    """The series, those that go by the clock up to the last moment of the others."""
+    telling = [one.time for key, one in series.items() if key.own_steps is None]
+    last = max((float(np.nanmax(time)) for time in telling if not np.isnan(time).all()), default=np.inf)
+    found = {}
+    for key, one in series.items():
+        rows = ~(one.time > last) if key.by_clock else np.full(len(one), True)
+        if rows.all():
+            found[key] = one
+        elif rows.any():
+            parts = one.attempt[rows], one.step[rows], one.time[rows], one.value[rows]
+            found[key] = Series(key=key, attempt=parts[0], step=parts[1], time=parts[2], value=parts[3])
+    return found
 
 
 def _series(key: SeriesKey, parts: _Parts) -> Series:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from holter.ingest.format import Format
 from holter.ingest.opening import HEAD, open_log, plain_name, read_head
+from holter.ingest.telemetry import kernel_lines
 
 _log = logging.getLogger(__name__)
 
@@ -57,6 +58,11 @@ def is_among_text(format_: Format) -> bool:
 def stands_beside(format_: Format) -> bool:
     """Whether a format's series have steps of their own, so that they add to other logs of a run."""
     return bool(getattr(format_, "beside", False))
+
+
+def goes_by_clock(format_: Format) -> bool:
+    """Whether a format's points belong to the launch that is under way at their time: they are read last."""
+    return stands_beside(format_) and (not is_among_text(format_) or format_.name == kernel_lines.SPEECH.name)
 
 
 def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> Recognised:

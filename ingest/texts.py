@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holter.house_format import HouseFormat
-from holter.ingest.collectives.nccl_text import SPEECH, NcclText
+from holter.ingest.collectives.nccl_text import OTHERS, NcclText
 from holter.ingest.console import DIALECTS
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import Dialect
@@ -26,5 +26,5 @@ def dialects(house: Sequence[HouseFormat] = ()) -> tuple[Dialect, ...]:
 def texts(house: Sequence[HouseFormat] = ()) -> tuple[Format, ...]:
     """The formats of texts: of one that speaks several dialects the first one reads it."""
     spoken = dialects(house)
-    logs = (ConsoleLog(dialect.beside(SPEECH), spoken[:place]) for place, dialect in enumerate(spoken))
-    return (*logs, NcclText(spoken))
+    logs = (ConsoleLog(dialect.beside(*OTHERS), spoken[:place]) for place, dialect in enumerate(spoken))
+    return (*logs, *(NcclText(spoken, place) for place in range(len(OTHERS))))

@@ -94,7 +94,8 @@ class Stall:
     def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """Every silence, the one that lasts at the end."""
         memory = memory or Memory()
-        series = list(run.series.values())
+        # what watches machines goes on when training does not
+        series = [one for key, one in run.series.items() if not key.by_clock]
         trail: Trail[_Times] = memory.trail(self.name, series)
         mark = trail.newest(series) or Mark(_Times((False,) * len(series)), (0,) * len(series))
         times = mark.state.and_then(one.time[row:] for one, row in zip(series, mark.rows, strict=True))

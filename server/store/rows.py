@@ -227,7 +227,8 @@ def _changes(turn: Turn, now: float) -> dict[str, Any]:
     run, values = turn.run, dict[str, Any]()
     if turn.fresh:
         run.revision += 1
-        run.updated_at = _later(now, run.updated_at)
+        if turn.told or not turn.commits:  # what watches machines goes on when training does not
+            run.updated_at = _later(now, run.updated_at)
         values = {"revision": run.revision, "updated_at": run.updated_at}
     if turn.renamed:
         values["attempt_state"] = run.attempts.of_run()

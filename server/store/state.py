@@ -90,6 +90,15 @@ class RunState:
             if self.births is not None:
                 self.births.add(key, place)
 
+    def tells(self, places: IntArray) -> bool:
+        """Whether any of the series at these places tells how far the run is.
+
+        Those with steps of their own do only where there are no others.
+        """
+        if not self.aside or len(self.aside) == len(self.places):
+            return True
+        return not bool(np.isin(places, self.aside).all())
+
     def places_of(self, columns: Sequence[Column]) -> IntArray:
         """Where the series of these columns stand, in their order; the same shape again costs nothing."""
         if not isinstance(columns, DenseColumns):

@@ -57,6 +57,7 @@ class Turn:
     notes: list[Note] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     fresh: bool = False
+    told: bool = False  # something came that tells how the run goes on
     renamed: bool = False
     begun: bool = False
     finished: bool = False
@@ -85,6 +86,7 @@ class Turn:
         self.finished |= one.delivery.finished
         self.fresh |= fresh and not (refused and not one.points)
         if fresh and one.block is None and one.batch.config and not refused:
+            self.told = True
             self._split(one)
         if fresh and one.block is not None:
             attempt = self._append(one, one.block)
@@ -161,16 +163,19 @@ class Turn:
         )
         take_in(run, attempt, places, block)
         facts = run.facts.setdefault(attempt, AttemptFacts())
-        facts.add(piece.times, points)
+        tells = run.tells(places)
+        self.told |= tells
+        facts.add(piece.times if tells else piece.times[:0], points)
         facts.name = facts.name or piece.attempt
         self.touched.add(attempt)
         last_time = known(float(piece.times[-1]))
+        last_step = int(piece.steps[-1]) if tells else run.progress[attempt].span(run.aside)[1]
         self.commits.append(
             Commit(
                 run_id=run.id,
                 public_id=run.public_id,
                 attempt=attempt,
-                last_step=int(piece.steps[-1]),
+                last_step=last_step,
                 last_time=last_time,
                 points=points,
                 live=last_time is not None and abs(self.now - last_time) < _LIVE_WITHIN,

@@ -1,0 +1,248 @@
+"""What watches machines: each tool's values by one name, at their wall times, beside a run's own steps."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+import pytest
+
+from holter.ingest.telemetry.clocked import LocalClock
+from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
+from holter.ingest.telemetry.quantities import bus_id, host_of, quantity
+from holter.types import ConfigKey
+
+DATA = Path(__file__).parents[1] / "data" / "telemetry"
+CLOCK = {"steps": "milliseconds"}
+
+
+@pytest.fixture(autouse=True)
+def helsinki() -> Iterator[None]:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "Europe/Helsinki"
+    time.tzset()
+    yield
+    if before is None:
+        del os.environ["TZ"]
+    else:
+        os.environ["TZ"] = before
+    time.tzset()
+
+
+def read(reading: Any, name: str) -> Any:
+    path = DATA / name
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return reading.whole(name.removesuffix(".gz"), content)
+
+
+def stated(told: Any) -> dict[str, Any]:
+    return {str(key): value for (key, _), value in told.config.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "series", "unread"),
+    [
+        ("nvidia-smi-h200.csv", 156, 78, 0),
+        ("nvidia-smi-node3.csv", 52, 25, 1),
+        ("gpu_usage_noheader.csv", 20, 10, 1),
+        ("dmon-h200.txt", 55, 11, 0),
+        ("dmon-with-clock.txt", 46, 23, 0),
+        ("dcgm-exporter.prom", 8, 5, 1),
+        ("node_exporter-n17.prom.gz", 24, 24, 0),
+        ("amd-smi-n4.csv", 40, 22, 0),
+        ("rocm-smi.csv", 38, 19, 0),
+        ("rocm-smi.json", 12, 8, 0),
+        ("amd-smi-metric.json", 10, 10, 0),
+        ("rocm-smi-6.txt", 17, 17, 0),
+        ("rocm-smi-old.txt", 22, 11, 0),
+        ("dmesg-with-xid-119.log", 5, 1, 0),
+        ("dmesg-decode-iso.log", 18, 3, 0),
+        ("kern.log", 9, 9, 0),
+    ],
+)
+def test_all_that_a_sample_holds_is_read(
+    name: str, values: int, series: int, unread: int, reading: Any
+) -> None:
+    told = read(reading, name)
+    assert (told.count, len(told.points), len(told.unreadable)) == (values, series, unread)
+    assert all(key.own_steps is not None for key in told.points)
+
+
+class TestNvidiaSmi:
+    def test_rows_are_gpus_at_local_times_and_a_value_that_is_none_is_absent(self, reading: Any) -> None:
+        told = read(reading, "nvidia-smi-node3.csv")
+        at = 1725789811000  # 13:03:31 in Helsinki
+        assert told.values("gpu_power (W)", gpu="0", host="node3", **CLOCK) == [
+            (at, 398.12),
+            (at + 5000, 399.0),
+        ]
+        assert told.values("gpu_power (W)", gpu="1", host="node3", **CLOCK) == [
+            (at + 4, 401.5),
+            (at + 10004, 92.1),
+        ]
+        ((place, reason),) = told.unreadable
+        assert (place, "12 cells" in reason) == ("line 9", True)
+
+    def test_reasons_to_slow_down_have_one_name_whichever_way_they_are_asked_for(self, reading: Any) -> None:
+        mask = read(reading, "nvidia-smi-node3.csv")
+        named = read(reading, "nvidia-smi-h200.csv")
+        metric = "gpu_throttle/sw_thermal_slowdown"
+        assert [value for _, value in mask.values(metric, gpu="0", host="node3", **CLOCK)] == [0.0, 1.0]
+        assert [value for _, value in named.values(metric, gpu="0", file="h200", **CLOCK)] == [0.0, 0.0]
+
+    def test_a_gpu_that_requires_a_reset_says_so(self, reading: Any) -> None:
+        told = read(reading, "nvidia-smi-node3.csv")
+        assert [value for _, value in told.values("gpu_requires_reset", gpu="0", host="node3", **CLOCK)] == [
+            1.0
+        ]
+
+    def test_what_the_devices_are_is_stated_once(self, reading: Any) -> None:
+        said = stated(read(reading, "nvidia-smi-h200.csv"))
+        assert said == {
+            "gpu.name{file=h200,gpu=0}": "NVIDIA H200",
+            "gpu.driver{file=h200,gpu=0}": "590.48.01",
+            "gpu.pci_bus_id{file=h200,gpu=0}": "0000:83:00",
+        }
+
+    def test_no_header_leaves_columns_their_places_and_that_is_told(self, reading: Any) -> None:
+        told = read(reading, "gpu_usage_noheader.csv")
+        labels = {"gpu": "0000:3b:00", "file": "noheader", **CLOCK}
+        assert [value for _, value in told.values("nvidia-smi column 10 [MiB]", **labels)] == [4.0, 38803.0]
+        assert told.unreadable[0][0] == "line 1"
+
+    def test_without_units_and_without_a_header_the_second_column_may_be_the_index(
+        self, reading: Any
+    ) -> None:
+        content = b"2024/06/01 11:27:05.177, 0, 97, 401.5\n2024/06/01 11:27:05.179, 1, 98, 402.5\n"
+        told = reading.whole("gpu.csv", content)
+        assert {dict(key.labels)["gpu"] for key in told.points} == {"0", "1"}
+
+
+class TestTimes:
+    def test_the_hour_that_autumn_repeats_goes_on(self) -> None:
+        clock = LocalClock({})
+        times = [
+            clock.read(f"2024/10/27 {at}")
+            for at in ("03:30:00", "03:59:50", "03:00:00", "03:30:00", "04:00:00")
+        ]
+        assert [b - a for a, b in zip(times, times[1:], strict=False)] == [1790, 10, 1800, 1800]
+
+    def test_it_goes_on_after_a_restart(self) -> None:
+        before = LocalClock({})
+        first = before.read("2024/10/27 03:59:50")
+        assert LocalClock(before.state()).read("2024/10/27 03:00:00") == first + 10
+
+    @pytest.mark.parametrize(
+        ("text", "moment"),
+        [
+            ("2026-07-03 22:11:00+00:00", 1783116660.0),
+            ("2026-07-03T22:11:00,250000+0000 n17 kernel:", 1783116660.25),
+            ("Fri Jul  3 22:11:00 UTC 2026", 1783116660.0),
+            ("[Sat Jul  4 01:11:00 2026] NVRM", 1783116660.0),
+        ],
+    )
+    def test_times_as_they_are_written(self, text: str, moment: float) -> None:
+        assert LocalClock({}).read(text) == moment
+
+    def test_a_time_without_a_year_is_no_future(self) -> None:
+        now = time.time()
+        for days in (-300, -1, 0):
+            text = time.strftime("%b %d %H:%M:%S", time.localtime(now + days * 86400)) + " n17 kernel:"
+            assert abs(LocalClock({}).read(text) - now - days * 86400) < 1
+
+
+class TestExpositions:
+    def test_scrapes_have_the_time_that_stands_above_them_or_their_own(self, reading: Any) -> None:
+        told = read(reading, "dcgm-exporter.prom")
+        labels = {"gpu": "0", "host": "n17", **CLOCK}
+        assert told.values("gpu_last_xid", **labels) == [(1783116660000, 0.0), (1783116675000, 79.0)]
+        assert told.values("gpu_util (%)", **labels) == [(1783116675250, 100.0)]
+
+    def test_an_instance_of_a_gpu_is_told_from_it_and_a_blank_is_no_value(self, reading: Any) -> None:
+        told = read(reading, "dcgm-exporter.prom")
+        assert told.values("gpu_sm_clock (MHz)", gpu="1", mig="3", host="n17", **CLOCK) != []
+        assert not any("VIOLATION" in key.metric for key in told.points)
+        assert stated(told)["gpu.pci_bus_id{gpu=0,host=n17}"] == "0000:10:1c"
+
+    def test_scrapes_without_a_clock_are_counted(self, reading: Any) -> None:
+        content = gzip.decompress((DATA / "node_exporter-n17.prom.gz").read_bytes())
+        told = reading.whole("node_exporter-n17.prom", 3 * content)
+        assert told.values("node_load1", host="n17", steps="samples") == [(0, 0.21), (1, 0.21), (2, 0.21)]
+
+
+class TestKernelLogs:
+    def test_each_error_is_counted_by_its_device_at_the_time_of_its_line(self, reading: Any) -> None:
+        told = read(reading, "dmesg-with-xid-119.log")
+        (points,) = told.points.values()
+        assert [float(value) for _, _, _, value in points] == [1, 2, 3, 4, 5]
+        told = read(reading, "kern.log")
+        assert [v for _, v in told.values("xid_errors", host="n17", pci="0000:10:1c", xid="63", **CLOCK)] == [
+            1.0
+        ]
+        assert [v for _, v in told.values("xid_errors", host="n17", pci="0000:01:00", xid="79", **CLOCK)] == [
+            1.0
+        ]
+
+    def test_lines_since_boot_have_no_wall_time(self, reading: Any) -> None:
+        told = read(reading, "kern.log")
+        values = told.values("xid_errors", pci="0000:9b:00", xid="154", steps="milliseconds since boot")
+        assert values == [(123456, 1.0)]
+
+    def test_totals_of_errors_are_not_counted_again(self, reading: Any) -> None:
+        told = read(reading, "kern.log")
+        labels = {"block": "umc", "host": "n18", "pci": "0000:c1:00", **CLOCK}
+        assert [value for _, value in told.values("ras_uncorrectable_errors", **labels)] == [2.0]
+
+    def test_they_are_heard_in_what_a_program_prints(self, reading: Any) -> None:
+        content = (
+            b"step:1/3 train_loss:4.5 train_time:193ms\nstep:2/3 train_loss:4.0 train_time:193ms\n"
+            + (DATA / "dmesg-with-xid-119.log").read_bytes()
+            + b"step:3/3 train_loss:3.5 train_time:193ms\n"
+        )
+        told = reading.whole("train.log", content)
+        assert len([key for key in told.points if key.metric == "xid_errors"]) == 1
+        assert len([key for key in told.points if key.own_steps is None]) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("smi-node3.csv", {"host": "node3"}),
+        ("nvidia-smi.nid001234.log", {"host": "nid001234"}),
+        ("gpu.csv", {}),
+        ("metrics-2024-09-08.csv", {}),
+        ("dmon-h200.txt", {"file": "dmon-h200"}),
+        ("gpu-4711.csv", {"file": "4711"}),
+    ],
+)
+def test_a_name_says_whose_a_file_is_where_its_content_does_not(name: str, said: dict[str, str]) -> None:
+    assert host_of(PurePath(name)) == said
+
+
+def test_quantities_as_tools_write_them() -> None:
+    assert [found and found.value for found in map(quantity, ("97 %", "77.71 W", "Not Active", "1e3"))] == [
+        97.0,
+        77.71,
+        0.0,
+        1000.0,
+    ]
+    assert [quantity(cell) for cell in ("[N/A]", "[Unknown Error]", "-", "", "590.48.01", "0x1ff")] == [
+        None
+    ] * 6
+    assert (bus_id("00000000:9B:00.0"), bus_id("9b:00"), bus_id("n17")) == ("0000:9b:00", "0000:9b:00", None)
+
+
+def test_a_long_table_is_read_in_bounded_batches() -> None:
+    header = b"timestamp, index, utilization.gpu [%], power.draw [W]\n"
+    row = b"2024/09/08 13:03:31.000, 0, 100 %, 398.12 W\n"
+    reader = NvidiaSmi().reader(PurePath("gpu.csv"), {})
+    batches = [
+        batch.points for batch in reader.read(io.BytesIO(header + 50_000 * row)) if hasattr(batch, "points")
+    ]
+    assert (sum(batches), max(batches) <= 65_536) == (100_000, True)
+    assert ConfigKey("gpu.name") not in reader.state()
