@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from html import escape
 from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from holter.config import flatten
 from holter.detectors import find
 from holter.detectors.arrays import as_run
 from holter.detectors.preferences import with_roles
+from holter.detectors.setup import remarks
 from holter.report.excerpt import around, series_of
 from holter.report.sparkline import sparkline
 from holter.report.thumbnail import thumbnail
 from holter.report.words import kind, mark, place
 from holter.tuning import Tuning
-from holter.types import Finding, Kind, RunData
+from holter.types import ConfigKey, Finding, Kind, Remark, RunData
 
 _SHOWN = 50
 _PICTURE = 24
@@ -28,11 +32,15 @@ _COLUMNS = (
 
 
 class Findings(list[Finding]):
-    """Findings with the run they are about, so that a notebook can show them with their curves."""
+    """Findings with the run they are about, so that a notebook can show them with their curves.
 
-    def __init__(self, findings: Iterable[Finding], run: RunData) -> None:
+    `remarks` are what is to be said of how the run is set up, and of the numbers it reports.
+    """
+
+    def __init__(self, findings: Iterable[Finding], run: RunData, remarks: Iterable[Remark] = ()) -> None:
         super().__init__(findings)
         self.run = run
+        self.remarks = list(remarks)
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Finding: ...
@@ -41,7 +49,7 @@ class Findings(list[Finding]):
     def __getitem__(self, index: SupportsIndex | slice) -> Finding | Findings:
         """One finding, or some of them with the same run."""
         if isinstance(index, slice):
-            return Findings(super().__getitem__(index), self.run)
+            return Findings(super().__getitem__(index), self.run, self.remarks)
         return super().__getitem__(index)
 
     def __repr__(self) -> str:
@@ -50,13 +58,16 @@ class Findings(list[Finding]):
         for finding in self[:_SHOWN]:
             where = f"{mark(finding)} {kind(finding)}, {place(finding)}, {_series(finding)}"
             lines += [f"{where}  {self._line(finding)}".rstrip(), f"  {finding.summary}"]
-        return "\n".join([*lines, *self._rest()])
+        set_up = [f"{mark(remark)} {remark.summary}" for remark in self.remarks]
+        return "\n".join([*lines, *self._rest(), *set_up])
 
     def _repr_html_(self) -> str:
         """A small table with pictures."""
         rows = "".join(self._row(finding) for finding in self[:_SHOWN])
         table = f'<table style="text-align: left">{rows}</table>' if rows else ""
-        return f"<p>{escape(self._headline())}</p>{table}" + "".join(f"<p>{one}</p>" for one in self._rest())
+        set_up = [f"{mark(one)} {escape(one.summary)}<br><i>{escape(one.advice)}</i>" for one in self.remarks]
+        below = "".join(f"<p>{one}</p>" for one in [*self._rest(), *set_up])
+        return f"<p>{escape(self._headline())}</p>{table}{below}"
 
     def _headline(self) -> str:
         points = f"{sum(map(len, self.run.series.values())):,} points"
@@ -93,19 +104,27 @@ def analyze(
     metric: str = "loss",
     attempt: ArrayLike | None = None,
     time: ArrayLike | None = None,
+    config: Mapping[str, Any] | None = None,
     tuning: Tuning = Tuning(),
 ) -> Findings:
     """What Holter finds in arrays, as a list that prints and shows itself.
 
     Either `steps` and `values` of one metric [n], or a table (a dict of arrays, a data frame) with a column
     `step`, perhaps `attempt` and `wall_time`, and a column a metric; or a long table of `step`, `metric`,
-    `value` and labels. Steps that go backwards begin a new attempt where none is given. Raises ValueError
+    `value` and labels. `config` is how the run is set up, as a framework names it: it is what remarks rest
+    on. Steps that go backwards begin a new attempt where none is given. Raises ValueError
     when columns differ in length, steps are missing or not whole, or values are no numbers.
     """
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning: a holter.tuning.Tuning expected, not {tuning!r}")
     run = with_roles(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
-    return Findings(find(run, tuning=tuning), run)
+    stated = {ConfigKey(name): value for name, value in flatten(config or {}).items()}
+    run = replace(run, config={key: dict.fromkeys(_attempts(run), value) for key, value in stated.items()})
+    return Findings(find(run, tuning=tuning), run, remarks(run))
+
+
+def _attempts(run: RunData) -> list[int]:
+    return sorted({number for one in run.series.values() for number in np.unique(one.attempt).tolist()})
 
 
 def findings_frame(findings: Iterable[Finding]) -> Any:

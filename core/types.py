@@ -275,6 +275,22 @@ class Remark:
     labels: Labels = ()
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
+    def as_json(self) -> dict[str, Any]:
+        """The remark in the words of the contract (docs/findings.md)."""
+        return {
+            "code": self.code,
+            "attempt": self.attempt,
+            "labels": _json_labels(self.labels),
+            "severity": self.severity.value,
+            "summary": self.summary,
+            "advice": self.advice,
+            "evidence": dict(self.evidence),
+        }
+
+
+def _json_labels(labels: Labels) -> dict[str, int | str]:
+    return {name: int(value) if value.isdecimal() else value for name, value in labels}
+
 
 class Kind(StrEnum):
     """What a finding can say. The words are part of the findings contract."""
@@ -329,7 +345,7 @@ class Finding:
         return {
             "kind": self.kind.value,
             "metric": self.metric,
-            "labels": {name: int(value) if value.isdecimal() else value for name, value in self.labels},
+            "labels": _json_labels(self.labels),
             "attempt": self.attempt,
             "start_step": self.start_step,
             "peak_step": self.peak_step,

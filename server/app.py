@@ -25,6 +25,7 @@ from holter.server.api import (
     pages,
     runs,
     session,
+    setup,
     stream,
 )
 from holter.server.api.answers import FieldProblems, Problem
@@ -78,7 +79,7 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (ingest, runs, data, keeping, incidents, expected, stream):
+    for noun in (ingest, runs, data, keeping, incidents, expected, setup, stream):
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)

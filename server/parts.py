@@ -24,6 +24,7 @@ from holter.server.live.news import tell_commits, tell_incidents
 from holter.server.migrate import upgrade
 from holter.server.outbox import Outbox, routes
 from holter.server.overview.runs import Overview
+from holter.server.overview.setup import SetUp
 from holter.server.store import Store
 from holter.settings import Settings
 
@@ -55,6 +56,7 @@ class Parts:
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
+        self.setup = SetUp(self.store)
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()
         self.counts = Counts(self.engine, self.live)

@@ -44,6 +44,9 @@ class Recorder(threading.Thread):
 
     def run(self) -> None:
         closing = False
+        if self._envelope.config:  # a launch that hangs before its first step is to be known by it
+            self._hold({}, 0, finished=False)
+            self._write_held()
         while not closing:
             try:
                 closing = self.wake.get(timeout=FLUSH_SECONDS)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from holter.detectors import find
 from holter.detectors.preferences import with_roles
+from holter.detectors.setup import remarks
 from holter.ingest import formats
 from holter.ingest.format import Format
 from holter.ingest.gather import Gathered, gather
@@ -102,6 +103,7 @@ def _reports(
             points=gathered.points,
             data=data,
             findings=[finding for finding in find(data, tuning=tuning) if _wanted(finding, metrics)],
+            remarks=remarks(data),
             unreadable=gathered.unreadable,
         )
 

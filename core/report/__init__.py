@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holter.types import Finding, RunData, Unreadable
+from holter.types import Finding, Remark, RunData, Unreadable
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One run as it was read, and what was found in it. `path` is as the user gave it."""
+    """One run as it was read, what was found in it, and what is to be said of how it is set up.
+
+    `path` is as the user gave it.
+    """
 
     path: str
     run: str
@@ -19,6 +22,7 @@ class Report:
     points: int
     data: RunData
     findings: Sequence[Finding]
+    remarks: Sequence[Remark] = ()
     unreadable: Sequence[tuple[str, Unreadable]] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -29,4 +33,5 @@ class Report:
             "attempts": self.attempts,
             "points": self.points,
             "findings": [finding.as_json() for finding in self.findings],
+            "remarks": [remark.as_json() for remark in self.remarks],
         }

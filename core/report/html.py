@@ -8,12 +8,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from holter.launches import changes
 from holter.report import Report
 from holter.report.evidence import told
 from holter.report.excerpt import around, between, main_series, series_of
 from holter.report.svg import draw
-from holter.report.words import kind, mark, place, verdict
-from holter.types import Finding, Kind, RunData, Series, Severity
+from holter.report.words import kind, mark, place, verdict, whose
+from holter.types import Finding, Kind, Remark, RunData, Series, Severity
 
 _LONG = 24
 """Characters of evidence that fill a line of their own."""
@@ -43,6 +44,18 @@ def _run(report: Report) -> dict[str, Any]:
         "findings": findings,
         "gravest": by_weight[:_LISTED],
         "many": len(findings) > _MANY,
+        "remarks": [_remark(remark, report) for remark in report.remarks],
+        "changes": changes(report.data.config),
+    }
+
+
+def _remark(remark: Remark, report: Report) -> dict[str, str]:
+    return {
+        "severity": remark.severity.value,
+        "mark": mark(remark),
+        "summary": remark.summary,
+        "advice": remark.advice,
+        "whose": whose(remark, several=report.attempts > 1),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holter.launches import changes, settings
 from holter.report import Report
 
 
@@ -18,14 +19,16 @@ def line(report: Report) -> str:
 
 
 def document(reports: list[Report]) -> str:
-    """All runs as one indented JSON array, each also with the places that could not be read."""
+    """All runs as one indented JSON array, each also with its set-up and what could not be read."""
     runs = []
     for report in reports:
         places = [
             {"file": file, "place": unreadable.place, "reason": unreadable.reason}
             for file, unreadable in report.unreadable
         ]
-        runs.append({**report.as_json(), "unreadable": places})
+        config = report.data.config
+        setup = {"config": settings(config), "config_changes": changes(config)}
+        runs.append({**report.as_json(), **setup, "unreadable": places})
     return json.dumps(plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
 
 

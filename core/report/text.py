@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,7 +12,7 @@ from holter.metrics import Role, role_of
 from holter.report import Report
 from holter.report.excerpt import around, series_of
 from holter.report.sparkline import sparkline
-from holter.report.words import kind, mark, place, verdict
+from holter.report.words import kind, mark, place, verdict, whose
 from holter.types import Finding, Kind, RunData, Severity
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -41,7 +41,23 @@ def _run(report: Report) -> RenderableType:
         "  ",
         (verdict(report), "" if report.findings else "green" if report.points else "dim"),
     )
-    return Group(head, *(_finding(report.data, finding) for finding in report.findings), "")
+    findings = (_finding(report.data, finding) for finding in report.findings)
+    return Group(head, *findings, *_setup(report), "")
+
+
+def _setup(report: Report) -> Iterator[RenderableType]:
+    """What is to be said of how the launches are set up."""
+    if not report.remarks:
+        return
+    yield ""
+    yield Padding(Text("Set-up", style="bold"), (0, 0, 0, 2))
+    for remark in report.remarks:
+        where = whose(remark, several=report.attempts > 1)
+        line = Text.assemble(
+            (f"{mark(remark)} {remark.summary}", _STYLE[remark.severity]), (f"  {where}".rstrip(), "dim")
+        )
+        below = Text(remark.advice, style="dim")
+        yield Padding(Group(line, Padding(below, (0, 0, 0, 2))), (0, 0, 0, 4))
 
 
 def _finding(run: RunData, finding: Finding) -> RenderableType:

@@ -6,12 +6,12 @@ from collections import Counter
 
 from holter.report import Report
 from holter.report.evidence import title
-from holter.types import Finding, Kind, Severity
+from holter.types import Finding, Kind, Remark, Severity
 
 _MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
 
 
-def mark(finding: Finding) -> str:
+def mark(finding: Finding | Remark) -> str:
     """A sign for the severity, so that colour never stands alone."""
     return _MARK[finding.severity]
 
@@ -19,6 +19,12 @@ def mark(finding: Finding) -> str:
 def kind(finding: Finding) -> str:
     """The kind in the words of the pages."""
     return title(finding.kind)
+
+
+def whose(remark: Remark, *, several: bool) -> str:
+    """Of which launch, where there are several, and of which process a remark is."""
+    parts = [f"{name} {value}" for name, value in remark.labels]
+    return ", ".join([f"attempt {remark.attempt}"] * several + parts)
 
 
 def place(finding: Finding) -> str:

@@ -153,6 +153,8 @@ class TimeSpent(Shape):
 class RunDetail(Run):
     """A run with its configuration, its charts, what rollbacks cost, and what could not be read.
 
+    `config` has the newest word on each setting of the job.
+
     `spent` splits the time from the first point to the newest without rest: forward, slow, superseded,
     restarts, stalled.
 

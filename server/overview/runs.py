@@ -133,6 +133,14 @@ class Overview:
             raise UnknownRunError(f"There is no run {public_id}.")
         return found
 
+    def version(self, public_id: str) -> tuple[int, tuple[int, int]]:
+        """The store's number of a run, and the version of what its logs say. Raises UnknownRunError."""
+        run_id = self.run_id(public_id)
+        with Session(self._engine) as session:
+            for row in _rows(session, run_id):
+                return run_id, row.version
+        raise UnknownRunError(f"There is no run {public_id}.")
+
     def keys(self, run_id: int, metrics: Iterable[str], labels: Labels | None = None) -> list[SeriesKey]:
         """A run's series of these metrics, and with these labels if given, in the order of their keys."""
         wanted = [metric for metric in set(metrics) if "\0" not in metric]  # PostgreSQL has no room for it

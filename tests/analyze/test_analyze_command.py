@@ -85,7 +85,7 @@ def test_a_line_per_path_in_the_order_given(runs: Path) -> None:
     assert [line["run"] for line in lines] == ["slow", "log.csv", "spiky"]
     assert [line["attempts"] for line in lines] == [1, 1, 2]
     assert [line["points"] for line in lines] == [2000 + 800, 1500, 3000]
-    assert set(lines[0]) == {"path", "run", "attempts", "points", "findings"}
+    assert set(lines[0]) == {"path", "run", "attempts", "points", "findings", "remarks"}
 
 
 def test_findings_carry_the_fields_of_the_contract(runs: Path) -> None:

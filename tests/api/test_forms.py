@@ -14,10 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holter.server.intake import deliveries
-from holter.server.intake.deliveries import Intake
 from holter.server.intake.forms import BodyError
 from holter.server.intake.shapes import Shapes
-from holter.types import Batch, SeriesKey
+from holter.types import Batch, Delivery, SeriesKey
 
 VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "-Infinity"]))
 
@@ -29,11 +28,11 @@ def body(**parts: Any) -> bytes:
 SHAPES = Shapes()
 
 
-def from_json(content: bytes) -> Intake:
+def from_json(content: bytes) -> Delivery:
     return deliveries.from_json(content, SHAPES)
 
 
-def from_msgpack(content: bytes) -> Intake:
+def from_msgpack(content: bytes) -> Delivery:
     return deliveries.from_msgpack(content, SHAPES)
 
 
@@ -76,9 +75,9 @@ def test_both_json_forms_and_the_binary_form_say_the_same(rows: list[tuple[Any, 
             with pytest.raises(BodyError, match="at least one value"):
                 read(content)
         return
-    by_column = cells(from_json(body(columns={"step": steps, **columns})).delivery.batch)
-    by_point = cells(from_json(body(points=points)).delivery.batch)
-    binary = cells(from_msgpack(packed).delivery.batch)
+    by_column = cells(from_json(body(columns={"step": steps, **columns})).batch)
+    by_point = cells(from_json(body(points=points)).batch)
+    binary = cells(from_msgpack(packed).batch)
     assert by_column.keys() == by_point.keys() == binary.keys()
     for place, value in by_column.items():
         for other in (by_point[place], binary[place]):
@@ -133,11 +132,11 @@ def test_several_problems_are_told_at_once() -> None:
 
 def test_writers_without_a_name_are_told_apart_by_their_labels() -> None:
     ranks = [from_json(body(columns={"step": [1], "x": [1]}, labels={"rank": rank})) for rank in (0, 1)]
-    assert [one.delivery.writer for one in ranks] == ["http{rank=0}", "http{rank=1}"]
+    assert [one.writer for one in ranks] == ["http{rank=0}", "http{rank=1}"]
 
 
 def test_a_batch_without_an_id_is_given_one() -> None:
-    one, other = (from_json(body(columns={"step": [1], "x": [1]})).delivery.batch_id for _ in range(2))
+    one, other = (from_json(body(columns={"step": [1], "x": [1]})).batch_id for _ in range(2))
     assert one != other
 
 
@@ -154,7 +153,7 @@ def test_a_batch_without_an_id_is_given_one() -> None:
 def test_raw_buffers_that_do_not_fit_are_refused(change: dict[str, Any], place: tuple[Any, ...]) -> None:
     good = {"metric": "loss", "values": b"\0" * 16}
     fields = {"project": "llm", "run": "a", "steps": b"\0" * 16, "columns": [good]}
-    assert from_msgpack(msgspec.msgpack.encode(fields)).delivery.batch.points == 2
+    assert from_msgpack(msgspec.msgpack.encode(fields)).batch.points == 2
     with pytest.raises(BodyError) as refused:
         from_msgpack(msgspec.msgpack.encode(fields | change))
     assert [where for where, _ in refused.value.problems] == [place]
@@ -182,4 +181,4 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["columns", "points", "labels", "attempt", "writer", "time"]), JSON))
 def test_any_json_is_understood_or_refused(parts: dict[str, Any]) -> None:
     with suppress(BodyError):
-        assert from_json(body(**parts)).delivery.batch.points > 0
+        assert from_json(body(**parts)).batch.points > 0

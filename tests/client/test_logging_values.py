@@ -51,7 +51,7 @@ class Spooled:
         """(step, name, value) of everything written, as the server understands it."""
         shapes, found = Shapes(), []
         for body in self.bodies():
-            batch = from_msgpack(msgpack.encode(body), shapes).delivery.batch
+            batch = from_msgpack(msgpack.encode(body), shapes).batch
             for column in batch.columns:
                 steps = batch.steps if column.rows is None else batch.steps[column.rows]
                 pairs = zip(steps.tolist(), column.values.tolist(), strict=True)

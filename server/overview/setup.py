@@ -1,0 +1,92 @@
+"""How a run's launches are set up, as pages see it, and what is to be remarked on that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holter.config import ByAttempt
+from holter.detectors.setup import remarks
+from holter.launches import attempts_of, changes, settings
+from holter.report.jsonable import plain
+from holter.server.store import Store
+from holter.server.store.memory import Memory
+from holter.types import Remark, RunData, Series, SeriesKey
+
+SHOWN_SETTINGS = 2000
+SHOWN_CHANGES = 200
+_REMARK_BYTES = 2000
+_MEMORY = 8 * 2**20
+
+
+class _Series(Mapping[SeriesKey, Series]):
+    """A run's series, each read when it is asked for: checks look at few of them."""
+
+    def __init__(self, store: Store, run_id: int) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._keys = dict.fromkeys(one.key for one in store.series(run_id))
+        self._read: dict[SeriesKey, Series] = {}
+
+    def __getitem__(self, key: SeriesKey) -> Series:
+        if key not in self._keys:
+            raise KeyError(key)
+        if key not in self._read:
+            self._read |= self._store.read(self._run_id, [key])
+        return self._read[key]
+
+    def __iter__(self) -> Iterator[SeriesKey]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+class SetUp:
+    """Answers for the pages. Remarks are worked out when they are asked for, and remembered by version."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._memory = Memory(_MEMORY)
+
+    def config(self, run_id: int, q: str | None = None) -> dict[str, Any]:
+        """What is stated of each launch; `q`: part of a setting's name or value. What changed is all there."""
+        stated = self._store.config(run_id)
+        found = [one for one in settings(stated) if q is None or _says(one, q.lower())]
+        return {
+            "attempts": attempts_of(stated),
+            "settings": found[:SHOWN_SETTINGS],
+            "settings_count": len(found),
+            "changes": [
+                {
+                    "attempt": one["attempt"],
+                    "settings": one["settings"][:SHOWN_CHANGES],
+                    "settings_count": len(one["settings"]),
+                }
+                for one in changes(stated)
+            ],
+        }
+
+    def remarks(self, run_id: int, version: tuple[int, int]) -> list[dict[str, Any]]:
+        """What all checks remark on a version of a run, the gravest first. Raises CorruptDataError."""
+        known = self._memory.get(run_id)
+        if known is not None and known[0] == version:
+            found: list[dict[str, Any]] = known[1]
+            return found
+        told = [_as_json(one) for one in remarks(self._data(run_id, self._store.config(run_id)))]
+        self._memory.put(run_id, (version, told), _REMARK_BYTES * (1 + len(told)))
+        return told
+
+    def _data(self, run_id: int, config: ByAttempt) -> RunData:
+        return RunData(series=_Series(self._store, run_id), config=config)
+
+
+def _as_json(remark: Remark) -> dict[str, Any]:
+    told: dict[str, Any] = plain(remark.as_json() | {"labels": dict(remark.labels)})
+    return told
+
+
+def _says(setting: Mapping[str, Any], words: str) -> bool:
+    return words in setting["name"].lower() or any(
+        words in str(one["value"]).lower() for one in setting["values"]
+    )

@@ -1,0 +1,98 @@
+"""How launches are set up over HTTP: from every form of ingest to the config, its changes and remarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import holter
+from holter.agent.sink import body_of
+from holter.server.parts import Parts
+from holter.types import Batch, ConfigKey, Delivery
+from tests.api.conftest import Post
+
+
+def config_of(client: httpx.Client, run: str, **query: str) -> dict[str, Any]:
+    answer = client.get(f"/api/v1/runs/{run}/config", params=query)
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def test_each_attempts_config_stands_beside_the_others(client: httpx.Client, post: Post) -> None:
+    run = post({"step": [1, 2], "loss": [3.0, 2.9]}, attempt=0, config={"lr": 1e-4, "model": {"layers": 12}})
+    post({"step": [2], "loss": [2.9]}, attempt=1, config={"lr": 2e-4, "model": {"layers": 12}})
+    told = config_of(client, run["run_id"])
+    assert told["attempts"] == [0, 1]
+    assert [one["name"] for one in told["settings"]] == ["lr", "model.layers"]
+    assert told["changes"] == [
+        {
+            "attempt": 1,
+            "settings": [{"name": "lr", "before": 1e-4, "after": 2e-4, "processes": 0, "labels": []}],
+            "settings_count": 1,
+        }
+    ]
+    found = config_of(client, run["run_id"], q="LAYERS")
+    assert ([one["name"] for one in found["settings"]], found["settings_count"]) == (["model.layers"], 1)
+
+
+def test_settings_of_processes_keep_their_labels(client: httpx.Client, post: Post) -> None:
+    told = [{"name": "nccl.net", "value": "IB", "labels": {"rank": rank}} for rank in range(3)]
+    run = post({"step": [1], "loss": [3.0]}, settings=told)["run_id"]
+    [setting] = config_of(client, run)["settings"]
+    assert (setting["values"][0]["processes"], setting["values"][0]["labels"][2]) == (3, {"rank": "2"})
+    assert client.get(f"/api/v1/runs/{run}").json()["config"] == {}
+
+
+def test_a_launch_that_logged_no_step_yet_can_be_looked_at(client: httpx.Client) -> None:
+    body = {"project": "llm", "run": "hangs", "config": {"lr": 1}}
+    run = client.post("/api/v1/ingest", json=body).json()["run_id"]
+    assert config_of(client, run)["attempts"] == [0]
+    assert client.get(f"/api/v1/runs/{run}").json()["config"] == {"lr": 1}
+    refused = client.post("/api/v1/ingest", json=body | {"settings": [{"name": "x"}]})
+    assert refused.status_code == 422
+    assert "settings" in refused.text
+
+
+def test_what_an_agent_sends_arrives_with_its_labels(client: httpx.Client) -> None:
+    config = {ConfigKey("nccl.net", (("rank", "3"),)): "Socket", ConfigKey("gpu.count"): 8}
+    nothing = np.empty(0)
+    batch = Batch(steps=nothing.astype(np.int64), times=nothing, columns=(), attempt="2", config=config)
+    body = body_of(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
+    sent = client.post("/api/v1/ingest", content=body, headers={"Content-Type": "application/msgpack"})
+    told = config_of(client, sent.json()["run_id"])
+    assert told["attempts"] == [2]
+    assert {one["name"]: one["values"][0]["value"] for one in told["settings"]} == {
+        "gpu.count": 8, "nccl.net": "Socket",
+    }  # fmt: skip
+
+
+def test_a_client_tells_its_config_before_it_logs(
+    server: tuple[Parts, str], client: httpx.Client, tmp_path: Path
+) -> None:
+    run = holter.init("llm", "a", {"lr": 1e-4}, server=server[1], spool=tmp_path, environ={})
+    run.close(10)
+    [one] = client.get("/api/v1/runs").json()["runs"]
+    assert client.get(f"/api/v1/runs/{one['id']}").json()["config"] == {"lr": 1e-4}
+
+
+def test_remarks_rest_on_the_config_and_are_remembered_until_news(client: httpx.Client, post: Post) -> None:
+    nets = [
+        {"name": "nccl.net", "value": "Socket", "labels": {"host": f"n{at}", "rank": at}} for at in range(2)
+    ]
+    run = post({"step": [1], "loss": [3.0]}, settings=nets)["run_id"]
+    path = f"/api/v1/runs/{run}/remarks"
+    [remark] = client.get(path).json()["remarks"]
+    assert (remark["code"], remark["attempt"]) == ("nccl-sockets", 0)
+    assert client.get(path).json()["remarks"] == [remark]
+    clean = post({"step": [1], "loss": [3.0]}, run="b")["run_id"]
+    assert client.get(f"/api/v1/runs/{clean}/remarks").json() == {"remarks": []}
+
+
+@pytest.mark.parametrize("what", ["config", "remarks"])
+def test_a_run_that_is_not_there_is_said_to_be(client: httpx.Client, what: str) -> None:
+    assert client.get(f"/api/v1/runs/nonsense/{what}").status_code == 404
