@@ -68,6 +68,18 @@ class Tail:
         self._seen: tuple[int, int, int] | None = None
         self._refused: set[str] = set()
         self._short_since: float | None = None
+        self._read_at = clock()
+
+    def behind(self) -> tuple[int, float]:
+        """Bytes that are not read yet, and for how many seconds that has been so; asked from any thread."""
+        try:
+            stat = self._source.path.stat()
+        except OSError:
+            return 0, 0.0
+        if (stat.st_ino, stat.st_size, stat.st_mtime_ns) == self._seen:  # a record may still be incomplete
+            return 0, 0.0
+        read = 0 if self._source.path.suffix == ".gz" else self._cursor.offset
+        return max(0, stat.st_size - read), self._clock() - self._read_at
 
     @property
     def waiting(self) -> bool:
@@ -103,6 +115,7 @@ class Tail:
             else:
                 whole = False
         self._seen = seen if whole else None
+        self._read_at = self._clock() if whole else self._read_at
         return self._cursor is not before
 
     def _is_replaced(self, stream: BinaryIO) -> bool:

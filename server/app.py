@@ -14,7 +14,9 @@ from starlette.exceptions import HTTPException
 
 import holter
 from holter.server.access.door import Door
+from holter.server.agents import UnknownAgentError
 from holter.server.api import (
+    agents,
     answers,
     data,
     expected,
@@ -79,7 +81,7 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (ingest, runs, data, keeping, incidents, expected, setup, stream):
+    for noun in (ingest, runs, data, keeping, incidents, expected, agents, setup, stream):
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)
@@ -89,6 +91,7 @@ def application(parts: Parts) -> FastAPI:
     app.add_exception_handler(UnknownRunError, answers.on_unknown)
     app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
     app.add_exception_handler(UnknownExpectedError, answers.on_unknown)
+    app.add_exception_handler(UnknownAgentError, answers.on_unknown)
     for away in ingest.AWAY:
         app.add_exception_handler(away, answers.on_database_away)
     app.add_exception_handler(CorruptDataError, answers.on_damage)

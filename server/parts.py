@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy.engine import make_url
 
 from holter.server.access.checks import Access, refusal_to_start
+from holter.server.agents import Agents
 from holter.server.analysis import AnalysisLoop
 from holter.server.channels import open_channels
 from holter.server.clock import Clock
@@ -57,9 +58,10 @@ class Parts:
         self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
         self.setup = SetUp(self.store)
+        self.agents = Agents(self.engine, clock=clock)
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()
-        self.counts = Counts(self.engine, self.live)
+        self.counts = Counts(self.engine, self.live, self.agents)
         self._closing = ExitStack()
         self.started = False
 

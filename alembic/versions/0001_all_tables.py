@@ -13,6 +13,16 @@ depends_on = None
 
 def upgrade() -> None:
     op.create_table(
+        "agent",
+        sa.Column("agent", sa.String(length=200), nullable=False),
+        sa.Column("seen_at", sa.Float(precision=53), nullable=False),
+        sa.Column("report", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("agent", name=op.f("pk_agent")),
+    )
+    with op.batch_alter_table("agent", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_agent_seen_at"), ["seen_at"], unique=False)
+
+    op.create_table(
         "project",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
@@ -376,3 +386,7 @@ def downgrade() -> None:
     op.drop_table("token")
     op.drop_table("source_cursor")
     op.drop_table("project")
+    with op.batch_alter_table("agent", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_agent_seen_at"))
+
+    op.drop_table("agent")

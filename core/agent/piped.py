@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from holter.agent.listening import Listener
+from holter.agent.packing import ZSTD
 from holter.agent.pipe import Piped, Spooler, Stop, pieces
+from holter.agent.pulse import Pulse, Standing, Whose, name_of
 from holter.client.identity import Identity, detect
 from holter.client.notices import Notices
 from holter.client.run import bound, open_spool, roots
@@ -44,13 +46,34 @@ def run(
     name = f"{identity.host}-{identity.pid}-{identity.nonce}"
     spool = open_spool(roots(None, environ), name, header, bound(environ), notices)
     sending = threading.Event()
-    courier = Courier(access, notices, stop=sending, chance=random.Random(identity.nonce))
+    courier = Courier(access, notices, stop=sending, chance=random.Random(identity.nonce), packing=ZSTD)
     sender = Sender(spool, courier, header, notices, stop=sending)
     sender.start()
     say(f"run {whose.run} of project {whose.project}; spool {spool.folder}")
     spooler = Spooler(whose, Listener(house), spool, notices)
+    pulse = Pulse(access, of(whose, identity), lambda: standing(spooler, spool))
+    pulse.start()
     spooler.run(chain([first] if first else [], text), sender.written.set)
-    return finish(spooler, sender, spool, stop, arguments.wait)
+    code = finish(spooler, sender, spool, stop, arguments.wait)
+    pulse.close()
+    return code
+
+
+def of(piped: Piped, identity: Identity) -> Whose:
+    """The agent as it calls itself: the same for the next launch of the run on this host."""
+    name = name_of(identity.host, f"{piped.project}/{piped.run}")
+    return Whose(agent=name, host=identity.host, kind="pipe", project=piped.project, paths=[piped.run])
+
+
+def standing(spooler: Spooler, spool: Spool) -> Standing:
+    """How it is now."""
+    return Standing(
+        points=spooler.points,
+        dropped=spooler.dropped,
+        unreadable=spooler.unreadable,
+        spool_bytes=spool.waiting(),
+        last_error=spooler.last_problem,
+    )
 
 
 def finish(spooler: Spooler, sender: Sender, spool: Spool, stop: Stop, patience: float) -> int:

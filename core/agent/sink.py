@@ -40,6 +40,8 @@ class HttpSink:
         self._notices = notices
         self._pending = folder / "pending.msgpack"
         self._unreadable: Counter[str] = Counter()
+        self.points = 0
+        self.last_refusal = ""
 
     def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
         """Send and wait for the acknowledgement, however long the server is away; then save the cursor.
@@ -49,6 +51,7 @@ class HttpSink:
         record = {"cursor": delivery.cursor, "batch_id": delivery.batch_id, "body": body_of(delivery)}
         replace(self._pending, msgspec.msgpack.encode(record))
         self.settle()
+        self.points += delivery.batch.points
 
     def settle(self) -> None:
         """Bring what was under way to its end. Raises StoppedError when told to stop before."""
@@ -64,13 +67,17 @@ class HttpSink:
             kept = self._folder / "refused" / f"{name}.msgpack"
             kept.parent.mkdir(exist_ok=True)
             replace(kept, record["body"])
-            self._notices.note(
-                record["batch_id"], f"a batch was refused ({outcome.reason}); it is kept in {kept}"
-            )
+            self.last_refusal = f"a batch was refused ({outcome.reason}); it is kept in {kept}"
+            self._notices.note(record["batch_id"], self.last_refusal)
         if record["cursor"] is not None:
             self.save_cursor(msgspec.convert(record["cursor"], Cursor))
         self._pending.unlink()
         self._notices.say()
+
+    @property
+    def unreadable(self) -> int:
+        """How many places could not be read so far."""
+        return self._unreadable.total()
 
     def cursor(self, source: str) -> Cursor | None:
         """How far a source has been sent."""

@@ -6,7 +6,7 @@ import gzip
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, NamedTuple
@@ -55,6 +55,14 @@ class Answer(NamedTuple):
     content: bytes
 
 
+class Packing(NamedTuple):
+    """A way to compress bodies, as Content-Encoding calls it."""
+
+    name: str
+    pack: Callable[[bytes], bytes]
+
+
+GZIP = Packing("gzip", lambda body: gzip.compress(body, 1, mtime=0))
 OPENER = urllib.request.build_opener(NoRedirect)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 KIND = "application/msgpack"
@@ -64,22 +72,27 @@ LONGEST_ANSWER = 2**20
 class Wire:
     """A connection to the server, kept open from one post to the next. One thread uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, packing: Packing = GZIP) -> None:
+        self._packing = packing
         self._line: HTTPConnection | None = None
         self._place = ("", "")
 
-    def post(self, url: str, body: bytes, *, token: str | None, timeout: float) -> Accepted | Later | Refused:
+    def post(
+        self, url: str, body: bytes, *, token: str | None, timeout: float, kind: str = KIND
+    ) -> Accepted | Later | Refused:
         """Post a body in the binary form. Never raises for what networks and servers do."""
-        headers = {"Content-Type": KIND, "User-Agent": "holter"}
+        headers = {"Content-Type": kind, "User-Agent": "holter"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise ValueError("expected http://HOST or https://HOST")
-            if parts.hostname not in LOOPBACK:  # within a machine, compressing takes longer than sending
-                headers["Content-Encoding"] = "gzip"
-                body = gzip.compress(body, 1, mtime=0)
+            if (
+                kind == KIND and parts.hostname not in LOOPBACK
+            ):  # within a machine, compressing takes longer than sending
+                headers["Content-Encoding"] = self._packing.name
+                body = self._packing.pack(body)
             send = through_proxy if proxied(parts) else self._direct
             return judge(url, send(parts, body, headers, timeout))
         except (OSError, HTTPException) as error:

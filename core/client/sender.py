@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holter.client.notices import Notices
-from holter.client.post import Accepted, Later, Refused, Wire
+from holter.client.post import GZIP, Accepted, Later, Packing, Refused, Wire
 from holter.client.spool import Spool, left_behind
 
 IDLE_SECONDS = 1.0
@@ -40,9 +40,10 @@ class Courier:
         *,
         stop: threading.Event,
         chance: random.Random,
+        packing: Packing = GZIP,
     ) -> None:
         self._access = access
-        self._wire = Wire()
+        self._wire = Wire(packing)
         self._notices = notices
         self._stop = stop
         self._chance = chance

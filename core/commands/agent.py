@@ -8,22 +8,18 @@ import fcntl
 import hashlib
 import os
 import random
-import signal
-import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from holter.agent import piped
-from holter.agent.sink import HttpSink, StoppedError
+from holter.agent import followed, piped
+from holter.agent.packing import ZSTD
 from holter.client.notices import Notices
 from holter.client.run import DEFAULT_SERVER, roots
 from holter.client.sender import Access, Courier
 from holter.client.spool import left_behind
-from holter.house_format import HouseFormat
 from holter.ingest import formats
-from holter.ingest.follow import Follower
 from holter.settings import SettingsError, load
 
 PIPE = Path("-")
@@ -98,42 +94,14 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
     with claim(folder) as claimed:
         if not claimed:
             return refuse(f"another agent sends from here to {access.server} (it holds {folder})", 1)
-        return follow(arguments, access, folder, house)
-
-
-def follow(arguments: argparse.Namespace, access: Access, folder: Path, house: Sequence[HouseFormat]) -> int:
-    """Follow the paths until SIGINT or SIGTERM."""
-    stop, notices = threading.Event(), Notices()
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, lambda *_: stop.set())
-    courier = Courier(access, notices, stop=stop, chance=random.Random())
-    sink = HttpSink(courier, folder, notices)
-    follower = Follower(
-        arguments.paths,
-        sink,
-        project=arguments.project,
-        poll=arguments.poll,
-        stop=stop,
-        host=socket.gethostname(),
-        known=formats(house),
-    )
-    print(f"Holter: sending to {access.server}   (Ctrl-C stops)")
-    for path in arguments.paths:
-        print(f"  following {path}", flush=True)
-    with contextlib.suppress(StoppedError):  # said already, and kept for the next start
-        sink.settle()
-        follower.catch_up()
-        print("\n".join(f"  {line}" for line in follower.found()), flush=True)
-        follower.run()
-    print("Holter: the agent has stopped; the next start goes on where it was.")
-    return 0
+        return followed.run(arguments, access, folder, formats(house))
 
 
 def send_spool(root: Path, access: Access) -> int:
     """Send everything that lies below `root` and no living process holds, once."""
     notices, stop = Notices(), threading.Event()
     stop.set()  # one try for each: whoever calls this is watching
-    courier = Courier(access, notices, stop=stop, chance=random.Random())
+    courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD)
     sent = left = 0
     for spool in left_behind(root, lambda _: True):
         try:

@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from holter.server.agents import Report
+from holter.server.agents import State as AgentState
+
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 Severity = Literal["info", "warning", "critical"]
 IncidentState = Literal["open", "recovered", "closed"]
@@ -355,3 +358,17 @@ class Health(Shape):
     """Whether the server lives, or is ready for requests."""
 
     status: str
+
+
+class Agent(Report):
+    """An agent as it last reported. `trouble` says in a sentence what is the matter; empty: nothing."""
+
+    seen_at: float
+    state: AgentState
+    trouble: str
+
+
+class Agents(Shape):
+    """Every agent."""
+
+    agents: list[Agent]

@@ -1,6 +1,7 @@
 """The tables. Importing this package fills the metadata that migrations compare with."""
 
 from holter.server.models.access import Token
+from holter.server.models.agents import AgentRow
 from holter.server.models.base import Base
 from holter.server.models.expected import ExpectedEvent
 from holter.server.models.incidents import Analysis, Incident, IncidentEvent
@@ -24,6 +25,7 @@ from holter.server.models.points import (
 
 __all__ = [
     "AcceptedBatch",
+    "AgentRow",
     "Analysis",
     "Attempt",
     "Base",

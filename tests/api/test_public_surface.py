@@ -16,6 +16,9 @@ from holter.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROUTES = {
+    "GET /api/v1/agents",
+    "POST /api/v1/agents",
+    "DELETE /api/v1/agents/{agent}",
     "GET /api/v1/incidents",
     "GET /api/v1/incidents/{incident_id}",
     "POST /api/v1/incidents/{incident_id}/acknowledge",

@@ -72,12 +72,27 @@ function search(values) {
 /** @param {AbortSignal} [signal] @returns {Promise<Run[]>} */
 export const runs = async (signal) => (await request("/runs", { signal })).runs;
 
+/** @param {AbortSignal} [signal] @returns {Promise<import("./types.js").Agent[]>} */
+export const agents = async (signal) => (await request("/agents", { signal })).agents;
+
+/** @param {string} agent */
+export const forgetAgent = (agent) => request(`/agents/${encodeURIComponent(agent)}`, { method: "DELETE" });
+
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<RunDetail>} */
 export const run = (id, signal) => request(`/runs/${encodeURIComponent(id)}`, { signal });
 
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").SeriesSummary[]>} */
 export const seriesOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
+
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").Remark[]>} */
+export const remarksOn = async (id, signal) =>
+  (await request(`/runs/${encodeURIComponent(id)}/remarks`, { signal })).remarks;
+
+/** How the launches are set up. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
+ * @returns {Promise<import("./types.js").RunConfig>} */
+export const configOf = (id, q, signal) =>
+  request(`/runs/${encodeURIComponent(id)}/config${search({ q })}`, { signal });
 
 /** Times; null where the log has no clock. @param {Uint8Array} bytes */
 const clock = (bytes) => floats(bytes).map((time) => (Number.isNaN(time) ? null : time));

@@ -27,7 +27,18 @@
  * @typedef {Run & { config: Record<string, unknown>, lost_steps: number, lost_seconds: number | null,
  *   goodput: number | null, charts: ChartPlan[], unreadable: UnreadablePlace[],
  *   unreadable_count: number }} RunDetail
+ * @typedef {{ agent: string, host: string, kind: "files" | "pipe", paths: string[], files: number, state: string,
+ *   trouble: string, ended: boolean, seen_at: number }} Agent
  * @typedef {{ source: string, place: string, reason: string, seen_at: number }} UnreadablePlace
+ * @typedef {string | number | boolean} ConfigValue
+ * @typedef {{ processes: number, labels: Record<string, string>[] }} Holders
+ * @typedef {{ name: string, values: (Holders & { attempts: number[], value: ConfigValue })[] }} Setting
+ * @typedef {Holders & { name: string, before: ConfigValue | null, after: ConfigValue }} ChangedSetting
+ * @typedef {{ attempt: number, settings: ChangedSetting[], settings_count: number }} ChangedLaunch
+ * @typedef {{ attempts: number[], settings: Setting[], settings_count: number, changes: ChangedLaunch[] }} RunConfig
+ * @typedef {{ code: string, attempt: number, labels: Record<string, string>, severity: Severity, summary: string,
+ *   advice: string, evidence: Record<string, any> }} Remark
+ *
  * @typedef {SeriesName & { role: string, points: number, logged: number, first_step: number, last_step: number,
  *   last_time: number | null, last_value: Value, minimum: Value | null, maximum: Value | null,
  *   nonfinite: number }} SeriesSummary

@@ -1,6 +1,7 @@
 // @ts-check
 /** All runs: is anything wrong, where, since when. */
 
+import { watchAgents } from "../agents.js";
 import * as api from "../api.js";
 import { h, link, refill } from "../dom.js";
 import { ago, count, number, reading, step as stepText, unit } from "../format.js";
@@ -74,6 +75,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   const heading = h("h1", { class: "verdict" });
   const controls = h("div", { class: "controls" });
   const list = h("div", { class: "run-list" });
+  const agents = watchAgents(signal);
 
   const filter = () => {
     const now = query();
@@ -96,8 +98,9 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const [severity, text] = verdict(runs);
     title(severity === "ok" ? "" : `! ${text}`);
     refill(heading, severityMark(severity, text));
-    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), nothingYet());
-    if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
+    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), agents.troubled, nothingYet(), agents.all);
+    if (!list.isConnected)
+      refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
     drawControls(wanted);
     const shown = runs.filter((run) => matches(run, wanted)).sort(ORDERS[wanted.sort] ?? ORDERS.trouble);
     if (shown.length === 0)

@@ -1,0 +1,79 @@
+"""`holter agent PATH...`: files here, followed and sent."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from holter.agent.packing import ZSTD
+from holter.agent.pulse import Pulse, Standing, Whose, name_of
+from holter.agent.sink import HttpSink, StoppedError
+from holter.client.notices import Notices
+from holter.client.sender import Access, Courier
+from holter.ingest.follow import Follower
+from holter.ingest.format import Format
+
+
+def run(arguments: argparse.Namespace, access: Access, folder: Path, known: Mapping[str, Format]) -> int:
+    """Follow the paths until SIGINT or SIGTERM; `folder` keeps cursors, and what is under way."""
+    stop, notices, host = threading.Event(), Notices(), socket.gethostname()
+    for which in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(which, lambda *_: stop.set())
+    courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD)
+    sink = HttpSink(courier, folder, notices)
+    follower = Follower(
+        arguments.paths,
+        sink,
+        project=arguments.project,
+        poll=arguments.poll,
+        stop=stop,
+        host=host,
+        known=known,
+    )
+    say(f"Holter: sending to {access.server}   (Ctrl-C stops)")
+    for path in arguments.paths:
+        say(f"  following {path}")
+    whose = Whose(
+        agent=name_of(host, str(folder)),
+        host=host,
+        kind="files",
+        project=arguments.project,
+        paths=[str(path.absolute()) for path in arguments.paths],
+    )
+    pulse = Pulse(access, whose, lambda: standing(follower, sink))
+    pulse.start()
+    with contextlib.suppress(StoppedError):  # said already, and kept for the next start
+        sink.settle()
+        follower.catch_up()
+        say("\n".join(f"  {line}" for line in follower.found()))
+        follower.run()
+    pulse.close()
+    say("Holter: the agent has stopped; the next start goes on where it was.")
+    return 0
+
+
+def standing(follower: Follower, sink: HttpSink) -> Standing:
+    """How the agent is now."""
+    lag = follower.lag()
+    return Standing(
+        files=lag.files,
+        files_behind=lag.files_behind,
+        bytes_behind=lag.bytes_behind,
+        seconds_behind=lag.seconds_behind,
+        points=sink.points,
+        unreadable=sink.unreadable,
+        last_error=lag.last_error or sink.last_refusal,
+    )
+
+
+def say(text: str) -> None:
+    """Tell whoever started it."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

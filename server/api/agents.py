@@ -1,0 +1,39 @@
+"""Agents elsewhere: they report how they are, and people and machines ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from holter.server.agents import Report
+from holter.server.api.answers import Answer, Problem, refused
+from holter.server.api.shapes import Agent, Agents
+from holter.server.parts import OfServer
+
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such agent"}}
+FULL: dict[int | str, dict[str, Any]] = {429: {"model": Problem, "description": "There are too many agents"}}
+
+router = APIRouter(tags=["agents"])
+
+
+@router.get("/agents", responses={200: {"model": Agents}})
+def list_agents(parts: OfServer) -> Answer:
+    """Every agent as it last reported, those in trouble first. A silent one is forgotten after a week."""
+    return Answer({"agents": parts.agents.all()})
+
+
+@router.post("/agents", responses={200: {"model": Agent}, **FULL})
+def report(parts: OfServer, body: Report) -> Answer:
+    """How an agent is. What it does not repeat within four of its intervals makes it silent."""
+    taken = parts.agents.take(body)
+    if taken is None:
+        return refused(429, "too many agents have reported: forget some", {"Retry-After": "300"})
+    return Answer(taken)
+
+
+@router.delete("/agents/{agent}", status_code=204, response_class=Response, responses=NOT_FOUND)
+def forget(agent: str, parts: OfServer) -> Response:
+    """It is gone for good: its silence is no news any more."""
+    parts.agents.forget(agent)
+    return Response(status_code=204)

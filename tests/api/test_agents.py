@@ -1,0 +1,106 @@
+"""Agents report how they are; who falls silent is told, quietly and wherever one looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from holter.server import agents as module
+from holter.server.agents import Agents, Report, in_words
+
+
+class Hands:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_787_400_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def report(**fields: Any) -> Report:
+    return Report(**{"agent": "n17:abc", "host": "n17", "files": 40} | fields)
+
+
+def test_an_agent_that_dies_silently_is_told_until_it_reports_again(engine: Engine) -> None:
+    clock = Hands()
+    agents = Agents(engine, clock=clock)
+    agents.take(report(files_behind=3, bytes_behind=900, seconds_behind=20.0))
+    (one,) = agents.all()
+    assert (one["state"], one["trouble"]) == ("well", "")
+    clock.now += 300
+    (one,) = agents.all()
+    assert (one["state"], one["trouble"]) == ("silent", "agent on n17 silent for 5 min, 3 files behind")
+    agents.take(report())
+    assert agents.all()[0]["state"] == "well"
+    clock.now += 8 * 86_400
+    assert agents.all() == [], "after a week nobody waits for it any more"
+
+
+def test_one_that_said_goodbye_is_not_missed(engine: Engine) -> None:
+    clock = Hands()
+    agents = Agents(engine, clock=clock)
+    agents.take(report(ended=True))
+    clock.now += 600
+    assert agents.all()[0]["state"] == "ended"
+    clock.now += 3_600
+    assert agents.all() == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "trouble"),
+    [
+        ({"seconds_behind": 400.0, "files_behind": 1}, "behind", "agent on n17 is 7 min behind, with 1 file"),
+        ({"last_error": "/logs/a cannot be read"}, "troubled", "agent on n17: /logs/a cannot be read"),
+        ({"dropped": 1200}, "troubled", "agent on n17, 1,200 points lost, its spool was full"),
+        (
+            {"ended": True, "spool_bytes": 2048, "kind": "pipe"},
+            "troubled",
+            "agent on n17, 2,048 bytes wait in its spool",
+        ),
+    ],
+)
+def test_what_is_the_matter_is_one_sentence(
+    engine: Engine, fields: dict[str, Any], state: str, trouble: str
+) -> None:
+    agents = Agents(engine, clock=Hands())
+    agents.take(report(**fields))
+    (one,) = agents.all()
+    assert (one["state"], one["trouble"]) == (state, trouble)
+
+
+def test_those_in_trouble_come_first_and_too_many_are_refused(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 3)
+    agents = Agents(engine, clock=Hands())
+    for name in ("a", "b", "c"):
+        assert agents.take(report(agent=name, last_error="full disk" if name == "c" else "")) is not None
+    assert agents.take(report(agent="d")) is None
+    assert agents.take(report(agent="a")) is not None, "those known go on"
+    assert [one["agent"] for one in agents.all()] == ["c", "a", "b"]
+
+
+def test_reports_over_http(client: httpx.Client) -> None:
+    said = {"agent": "n18:def", "host": "n18", "files": 3, "last_error": "disk full", "paths": ["/logs"]}
+    answer = client.post("/api/v1/agents", json=said)
+    assert (answer.status_code, answer.json()["state"]) == (200, "troubled")
+    (one,) = [one for one in client.get("/api/v1/agents").json()["agents"] if one["agent"] == "n18:def"]
+    assert one["trouble"] == "agent on n18: disk full"
+    page = client.get("/metrics").text
+    assert 'holter_agents{state="troubled"} 1.0' in page
+    assert 'holter_agent_behind_bytes{agent="n18:def",host="n18"} 0.0' in page
+    assert client.post("/api/v1/agents", json={**said, "files": -1}).status_code == 422
+    assert client.post("/api/v1/agents", json={**said, "agent": "a b"}).status_code == 422
+    assert client.delete("/api/v1/agents/n18:def").status_code == 204
+    assert client.delete("/api/v1/agents/n18:def").status_code == 404
+
+
+def test_stretches_of_time_are_told_as_people_do() -> None:
+    assert [in_words(seconds) for seconds in (30, 90, 300, 3_600, 7_200, 200_000)] == [
+        "30 s", "2 min", "5 min", "60 min", "2 h", "2 days",
+    ]  # fmt: skip

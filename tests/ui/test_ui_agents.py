@@ -1,0 +1,47 @@
+"""Agents on the overview: quiet while all is well, one sentence where not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.conftest import Opener, Runs, Server
+
+Call = Callable[..., Any]
+
+
+def agent(**fields: Any) -> dict[str, Any]:
+    return {"kind": "files", "files": 3, "state": "well", "ended": False, "trouble": ""} | fields
+
+
+@pytest.mark.parametrize(
+    ("agents", "words"),
+    [
+        ([], ""),
+        ([agent(), agent(files=37)], "2 agents follow 40 files"),
+        ([agent(kind="pipe", files=0)], "1 agent follows 1 pipe"),
+        ([agent(files=0)], "1 agent waiting for files"),
+        ([agent(state="silent"), agent(ended=True)], ""),
+    ],
+)
+def test_agents_in_words(call: Call, agents: list[dict[str, Any]], words: str) -> None:
+    assert call("agents.js", "inWords", agents) == words
+
+
+def test_an_agent_in_trouble_comes_forward_and_is_forgotten_on_request(
+    open_page: Opener, server: Server, runs: Runs
+) -> None:
+    gone = {"agent": "n17:1", "host": "n17", "ended": True, "spool_bytes": 4096, "kind": "pipe"}
+    server.ask("/agents", gone)
+    server.ask("/agents", {"agent": "n18:1", "host": "n18", "files": 40})
+    page = open_page(server.address)
+    trouble = page.get_by_role("region", name="Agents in trouble")
+    expect(trouble).to_contain_text("Agent on n17, 4,096 bytes wait in its spool")
+    expect(trouble).not_to_contain_text("n18")
+    expect(page.get_by_text(re.compile("1 agent follows 40 files"))).to_be_visible()
+    page.get_by_role("button", name="Forget the agent on n17").click()
+    expect(trouble).to_be_hidden()
