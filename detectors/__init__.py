@@ -22,6 +22,8 @@ from holter.detectors.preferences import unexpected, wanted, with_roles, without
 from holter.detectors.ranks.calls import DifferentCalls
 from holter.detectors.ranks.comm import CommSlowdown
 from holter.detectors.ranks.desync import Desync
+from holter.detectors.ranks.hang import Hang
+from holter.detectors.ranks.ras import RasReports
 from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated.repeated import RepeatedData
 from holter.detectors.throughput.stall import Stall
@@ -43,6 +45,8 @@ BUILTIN: tuple[Detector, ...] = (
     Stall(),
     Desync(),
     DifferentCalls(),
+    Hang(),
+    RasReports(),
     LossScaleCollapse(),
     HiddenNonfinite(),
     MemoryLeak(),
@@ -94,6 +98,9 @@ def fingerprint(finding: Finding) -> str:
     """What stays the same while a finding develops: the signal of its kind, and its place."""
     labels = ",".join(f"{name}={value}" for name, value in finding.labels)
     signal = _SIGNAL.get(finding.kind.value, finding.kind.value)
+    told = finding.evidence.get("wall_time")
+    if isinstance(told, float):  # what is told by the clock has its place there, whichever step that was
+        return f"{signal}|{finding.metric}|{labels}|{told}"
     return f"{signal}|{finding.metric}|{labels}|{finding.attempt}|{finding.start_step}"
 
 

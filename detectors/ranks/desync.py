@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import rows_upto, settled
 from holter.detectors.ranks.ranks import Ranks, rank_of, series_by_rank, table_of
+from holter.detectors.ranks.ras import REPORTS
 from holter.metrics import Role
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
@@ -41,6 +42,8 @@ class Desync:
         """One finding per time at which ranks part, naming those that differ."""
         memory = memory or Memory()
         for series in series_by_rank(run, Role.SEQUENCE):
+            if series[0].key.own_steps == REPORTS:
+                continue  # asked so seldom that each report counts
             metric = series[0].key.metric
             for parting in _partings(series, memory.trail((self.name, metric), series)):
                 yield _finding(series, parting)
