@@ -54,10 +54,11 @@ def read_text(text: str) -> ConfigValue:
 
 def without_private(config: Config) -> tuple[dict[ConfigKey, ConfigValue], list[str]]:
     """The config without what names people, machines, commands or secrets; and the names of that."""
-    private = [
-        key
-        for key, value in config.items()
-        if _PRIVATE.search(key.name) or (isinstance(value, str) and _ADDRESS.search(value))
-    ]
-    kept = {key: value for key, value in config.items() if key not in set(private)}
-    return kept, [key.name for key in private]
+    private = {key for key, value in config.items() if _is_private(key.name, value)}
+    kept = {key: value for key, value in config.items() if key not in private}
+    return kept, [key.name for key in config if key in private]
+
+
+def _is_private(name: str, value: ConfigValue) -> bool:
+    """Numbers are not: `max_token` is no token."""
+    return isinstance(value, str) and bool(_PRIVATE.search(name) or _ADDRESS.search(value))

@@ -1,0 +1,28 @@
+"""Stores that the real clients wrote (data/make.py), unpacked where a test may have them for itself."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.api.conftest import holter, quiet_surroundings
+
+__all__ = ["holter", "quiet_surroundings"]
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A folder with `mlflow.db`, `mlruns`, `trackio/llm.db` and `neptune`."""
+    folder = tmp_path / "kept"
+    (folder / "trackio").mkdir(parents=True)
+    (folder / "mlflow.db").write_bytes(gzip.decompress((DATA / "mlflow.db.gz").read_bytes()))
+    (folder / "trackio" / "llm.db").write_bytes(gzip.decompress((DATA / "trackio-llm.db.gz").read_bytes()))
+    for name, inside in (("mlruns", folder), ("neptune", folder / "neptune")):
+        with tarfile.open(DATA / f"{name}.tar.gz") as packed:
+            packed.extractall(inside, filter="data")
+    return folder

@@ -1,0 +1,214 @@
+"""Runs of other trackers come into the store once, to the last bit; a second import adds what is new."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from holter.ingest.imports import collection_at
+from holter.ingest.imports.gathering import assemble
+from holter.server.database import reading
+from holter.server.exchange import Taken, import_collection
+from holter.server.keeping.horizon import horizon_of
+from holter.server.keeping.thinning import thin
+from holter.server.models import Project, Run
+from holter.server.store import Store
+from holter.types import Series, SeriesKey
+from tests.api.running import Printed
+from tests.keeping.kept import delivery
+
+SOURCES = ["mlflow.db", "mlruns", "trackio", "neptune"]
+LOSS = SeriesKey("train/loss")
+
+
+@contextmanager
+def running(engine: Engine) -> Iterator[Store]:
+    store = Store(engine)
+    store.start()
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[Taken]:
+    collection = collection_at(path)
+    assert collection is not None
+    with running(engine) as store:
+        return list(import_collection(collection, path, (engine, store), project=project))
+
+
+def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
+    query = select(Run.id).join(Project).where(Project.name == project, Run.name == run)
+    with reading(engine) as connection:
+        return Store(engine).read(connection.execute(query).scalar_one())
+
+
+def of_source(path: Path) -> list[dict[SeriesKey, Series]]:
+    collection = collection_at(path)
+    assert collection is not None
+    found = [assemble(run.read())[0].series() for run in collection.runs(path) if not run.why_not]
+    return [series for series in found if series]
+
+
+def same(some: dict[SeriesKey, Series], others: dict[SeriesKey, Series]) -> bool:
+    return some.keys() == others.keys() and all(
+        np.array_equal(
+            getattr(some[key], name), getattr(others[key], name), equal_nan=name in ("time", "value")
+        )
+        for key in some
+        for name in ("attempt", "step", "time", "value")
+    )
+
+
+def counts(taken: Sequence[Taken]) -> list[tuple[str, int, int]]:
+    return [(one.run, one.points, one.known) for one in taken if not one.why_not]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_everything_comes_over_once_and_a_second_import_changes_nothing(
+    engine: Engine, kept: Path, name: str
+) -> None:
+    first = bring(engine, kept / name)
+    taken = [one for one in first if not one.why_not]
+    expected = of_source(kept / name)
+    assert [one.points for one in taken] == [sum(map(len, series.values())) for series in expected]
+    for one, series in zip(taken, expected, strict=True):
+        assert same(stored(engine, one.project, one.run), series)
+    again = [one for one in bring(engine, kept / name) if not one.why_not]
+    assert [(one.run, one.points, one.known) for one in again] == [(one.run, 0, one.points) for one in taken]
+    assert [one.public_id for one in again] == [one.public_id for one in taken]
+    for one, series in zip(taken, expected, strict=True):
+        assert same(stored(engine, one.project, one.run), series)
+    assert Store(engine).check() == []
+
+
+def test_runs_of_one_name_are_told_apart_and_stay_so(sqlite_engine: Engine, kept: Path) -> None:
+    first = [one.run for one in bring(sqlite_engine, kept / "mlflow.db") if one.project == "llm pretraining"]
+    assert first[0] == "baseline"
+    assert first[1].startswith("baseline ")
+    assert [one.run for one in bring(sqlite_engine, kept / "mlflow.db")][:2] == first
+
+
+def test_a_run_of_that_name_that_is_not_of_the_collection_is_left_alone(
+    sqlite_engine: Engine, kept: Path
+) -> None:
+    with running(sqlite_engine) as store:
+        store.accept(delivery(np.arange(3), {LOSS: np.arange(3.0)}, batch_id="0", run="base"))
+    names = [one.run for one in bring(sqlite_engine, kept / "trackio") if not one.why_not]
+    assert names[0].startswith("base ")
+    assert names[1] == "second"
+    assert stored(sqlite_engine, "llm", "base")[LOSS].value.tolist() == [0, 1, 2]
+    assert len(stored(sqlite_engine, "llm", names[0])[LOSS]) == 20
+    assert [one.run for one in bring(sqlite_engine, kept / "trackio")] == names
+
+
+def test_new_points_are_added_and_nothing_else(engine: Engine, kept: Path) -> None:
+    bring(engine, kept / "mlflow.db")
+    with sqlite3.connect(kept / "mlflow.db") as writer:
+        (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
+        for step in (4, 5):
+            row = (1.0 + step, 1_700_000_000_000 + step, run, step)
+            writer.execute("INSERT INTO metrics VALUES ('loss', ?, ?, ?, ?, 0)", row)
+        writer.execute(
+            "UPDATE runs SET status = 'FINISHED', end_time = 1700000123000 WHERE run_uuid = ?", (run,)
+        )
+    writer.close()
+    again = bring(engine, kept / "mlflow.db")
+    assert counts(again)[-1] == ("running", 2, 4)
+    assert {points for _, points, _ in counts(again)[:-1]} == {0}
+    assert stored(engine, "Default", "running")[SeriesKey("loss")].value.tolist() == [1, 2, 3, 4, 5, 6]
+    with reading(engine) as connection:
+        assert connection.scalar(select(Run.finished_at).where(Run.name == "running")) == 1_700_000_123.0
+
+
+def test_ends_are_those_of_the_tracker_and_running_runs_have_none(sqlite_engine: Engine, kept: Path) -> None:
+    bring(sqlite_engine, kept / "mlflow.db")
+    with reading(sqlite_engine) as connection:
+        found = {row.name: row.finished_at for row in connection.execute(select(Run.name, Run.finished_at))}
+    assert found["baseline"] == 1_700_000_200.0
+    assert found["running"] is None
+
+
+def test_an_import_that_was_cut_short_goes_on(sqlite_engine: Engine, kept: Path) -> None:
+    collection = collection_at(kept / "mlruns")
+    assert collection is not None
+    with running(sqlite_engine) as store:
+        part = next(iter(import_collection(collection, kept / "mlruns", (sqlite_engine, store))))
+    whole = bring(sqlite_engine, kept / "mlruns")
+    assert sum(one.points + one.known for one in whole) == 100
+    assert len({one.public_id for one in whole if one.public_id}) == 3
+    assert part.run in {one.run for one in whole}
+
+
+def test_what_was_thinned_away_does_not_come_back(sqlite_engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "mlruns" / "1"
+    (folder / "abc" / "metrics").mkdir(parents=True)
+    (folder / "meta.yaml").write_text("experiment_id: '1'\nname: llm\n")
+    (folder / "abc" / "meta.yaml").write_text("experiment_id: '1'\nrun_id: abc\nrun_name: long\nstatus: 3\n")
+    lines = "".join(f"{1_700_000_000_000 + step} {step / 7} {step}\n" for step in range(20_000))
+    (folder / "abc" / "metrics" / "loss").write_text(lines)
+    (taken,) = bring(sqlite_engine, tmp_path / "mlruns")
+    assert taken.points == 20_000
+    with reading(sqlite_engine) as connection:
+        run_id = connection.execute(select(Run.id)).scalar_one()
+    with running(sqlite_engine) as store:
+        thin(sqlite_engine, run_id, 100, 2e9)
+        assert store.check() == []
+    assert horizon_of(sqlite_engine, run_id) is not None
+    left = len(stored(sqlite_engine, "llm", "long")[SeriesKey("loss")])
+    assert left < 20_000
+    bring(sqlite_engine, tmp_path / "mlruns")
+    assert len(stored(sqlite_engine, "llm", "long")[SeriesKey("loss")]) == left
+
+
+def test_the_command_says_what_was_taken_and_what_not(holter: Printed, kept: Path) -> None:
+    code, printed, complaint = holter("import", kept / "mlflow.db", "--data-dir", kept / "here")
+    assert (code, complaint) == (0, "")
+    assert "llm pretraining/baseline: 86 points, 4 series, 2 attempts" in printed
+    assert "people, machines or secrets: api_key" in printed
+    assert "not taken: Default/deleted one: deleted in MLflow" in printed
+    assert "not taken: Default/only params: it has no metrics" in printed
+    assert printed.endswith("(mlflow): 3 runs, 100 points taken; 2 runs not\n")
+    again = holter("import", kept / "mlflow.db", "--data-dir", kept / "here")[1]
+    assert again.endswith("(mlflow): 3 runs, 0 points taken, 100 points there before; 2 runs not\n")
+
+
+def test_a_dry_run_says_the_same_and_makes_nothing(holter: Printed, kept: Path) -> None:
+    code, printed, _ = holter("import", "--dry-run", kept / "trackio", "--data-dir", kept / "here")
+    assert code == 0
+    assert printed.endswith("(trackio): 2 runs, 67 points would be taken\n")
+    assert not (kept / "here").exists()
+
+
+def test_private_settings_are_taken_when_asked_for(holter: Printed, kept: Path) -> None:
+    printed = holter("import", "--dry-run", "--keep-private", kept / "mlflow.db")[1]
+    assert "--keep-private" not in printed
+
+
+def test_analyze_and_doctor_look_at_each_run(holter: Printed, kept: Path) -> None:
+    code, printed, _ = holter("analyze", kept / "mlflow.db", "--format", "jsonl")
+    assert code == 0
+    assert printed.count('"run": "baseline"') == 2
+    assert '"kind": "nonfinite"' in printed
+    printed = holter("doctor", kept / "neptune", "--data-dir", kept / "here")[1]
+    assert "neptune: 2 of 2 runs can be taken with holter import" in printed
+    assert "10 points at steps that are not whole: not taken" in printed
+
+
+def test_a_collection_among_logs_is_explained(holter: Printed, kept: Path) -> None:
+    printed = holter("doctor", kept, "--data-dir", kept / "here")[1]
+    assert "runs that mlflow keeps: `holter import` takes them" in printed
+
+
+def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    code, _, complaint = holter("import", tmp_path / "empty")
+    assert code == 1
+    assert "no runs of MLflow, trackio or Neptune there" in complaint

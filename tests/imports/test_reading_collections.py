@@ -1,0 +1,353 @@
+"""What other trackers keep is read to the last bit, as they wrote it, and left as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holter.ingest.imports import COLLECTIONS, collection_at
+from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
+from holter.ingest.imports.gathering import assemble, explain_runs, gather_runs
+from holter.ingest.imports.order import LARGEST_BATCH, batches
+from holter.ingest.imports.settings import config_of, read_text, without_private
+from holter.types import ConfigKey, Series, SeriesKey
+
+START = 1_700_000_000.0
+GRAD = SeriesKey("grad_norm")
+fuzzing = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def runs(path: Path) -> dict[str, KeptRun]:
+    collection = collection_at(path)
+    assert collection is not None
+    return {
+        f"{run.name}#{at}" if run.name == "baseline" else run.name: run
+        for at, run in enumerate(collection.runs(path))
+    }
+
+
+def baseline(path: Path) -> KeptRun:
+    """The first of the two runs of that name."""
+    return min(
+        (run for name, run in runs(path).items() if name.startswith("baseline")),
+        key=lambda run: run.began or 0,
+    )
+
+
+def series(run: KeptRun) -> dict[SeriesKey, Series]:
+    return assemble(run.read())[0].series()
+
+
+def odd(step: int) -> float:
+    return {7: math.nan, 8: math.inf, 9: -math.inf}.get(step, 0.1 * step)
+
+
+def content(path: Path) -> dict[str, tuple[str, int]]:
+    """Every file below a path, with what is in it and when it was changed."""
+    files = [path, *path.rglob("*")]
+    return {
+        str(file): (hashlib.sha256(file.read_bytes()).hexdigest(), file.stat().st_mtime_ns)
+        for file in files
+        if file.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("mlflow.db", "mlflow"),
+        ("mlruns", "mlflow"),
+        ("trackio", "trackio"),
+        ("trackio/llm.db", "trackio"),
+        ("neptune", "neptune"),
+    ],
+)
+def test_a_path_is_told_by_what_is_there(kept: Path, name: str, kind: str) -> None:
+    claims = [one.name for one in COLLECTIONS if one.holds(kept / name)]
+    assert claims == [kind]
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns", "trackio", "neptune"])
+def test_reading_leaves_everything_as_it_was(kept: Path, name: str) -> None:
+    before = content(kept)
+    for run in runs(kept / name).values():
+        run.read()
+    assert content(kept) == before
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
+def test_mlflows_points_are_bit_for_bit_what_was_logged(kept: Path, name: str) -> None:
+    found = series(baseline(kept / name))
+    grad = found[GRAD]
+    assert np.array_equal(grad.value, [odd(step) for step in range(30)], equal_nan=True)
+    assert grad.step.tolist() == list(range(30))
+    assert grad.time.tolist() == [START + step for step in range(30)]
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
+def test_a_run_that_went_back_keeps_both_branches(kept: Path, name: str) -> None:
+    loss = series(baseline(kept / name))[SeriesKey("train/loss")]
+    assert loss.attempt.tolist() == [0] * 30 + [1] * 20
+    assert loss.value[:30].tolist() == [4.0 / (1 + step) + 0.1 for step in range(30)]
+    assert loss.value[30:].tolist() == [5.0 / (1 + step) for step in range(20, 40)]
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
+def test_of_two_points_at_a_step_the_newest_stands(kept: Path, name: str) -> None:
+    loss = series(baseline(kept / name))[SeriesKey("val loss")]
+    assert (loss.step.tolist(), loss.value.tolist(), loss.time.tolist()) == ([10], [1.25], [START + 6])
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
+def test_mlflows_measurements_of_the_machine_count_steps_of_their_own(kept: Path, name: str) -> None:
+    (machine,) = [key for key in series(baseline(kept / name)) if key.metric.startswith("system/")]
+    assert machine.own_steps == "samples"
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
+def test_mlflows_runs_have_experiments_times_and_states(kept: Path, name: str) -> None:
+    found = runs(kept / name)
+    run = baseline(kept / name)
+    assert (run.project, run.began, run.ended, run.over) == ("llm pretraining", START, START + 200, True)
+    assert [one.why_not for one in found.values() if one.why_not] == ["deleted in MLflow"]
+    assert (found["running"].project, found["running"].over, found["running"].ended) == (
+        "Default",
+        False,
+        None,
+    )
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
+def test_parameters_and_tags_become_config_but_what_is_private(kept: Path, name: str) -> None:
+    config, private = without_private(baseline(kept / name).read().config)
+    assert {key.name: value for key, value in config.items() if key.name != "mlflow.run_id"} == {
+        "mlflow.status": "FINISHED",
+        "num_layers": 12,
+        "lr": 3e-4,
+        "note": "two\nlines",
+        "fused": True,
+        "tag.team": "a b",
+        "mlflow.source.git.commit": "0123abcd",
+    }
+    assert sorted(private) == ["api_key", "mlflow.user", "tag.mail"]
+
+
+def test_trackios_points_and_config_are_read(kept: Path) -> None:
+    base = runs(kept / "trackio")["base"]
+    found = series(base)
+    assert np.array_equal(found[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
+    assert found[SeriesKey("train/loss")].value.tolist() == [4 / (1 + step) for step in range(20)]
+    assert found[SeriesKey("nested/a")].step.tolist() == list(range(20))
+    assert SeriesKey("text") not in found
+    with sqlite3.connect(f"file:{kept / 'trackio/llm.db'}?immutable=1", uri=True) as database:
+        (first,) = database.execute("SELECT min(timestamp) FROM metrics WHERE run_name = 'base'").fetchone()
+    database.close()
+    assert base.began == pytest.approx(np.datetime64(first[:-6]).astype("int64") / 1e6, abs=1e-6)
+    config, private = without_private(base.read().config)
+    assert {key.name: value for key, value in config.items()} == {
+        "num_layers": 12,
+        "lr": 3e-4,
+        "optimizer.name": "adamw",
+        "betas": "[0.9, 0.95]",
+    }
+    assert private == ["email"]
+
+
+def test_trackios_measurements_of_the_machine_are_all_there(kept: Path) -> None:
+    machine = series(runs(kept / "trackio")["second"])[SeriesKey("system.gpu", (("steps", "samples"),))]
+    assert (machine.step.tolist(), machine.value.tolist()) == ([0, 1], [55.0, 56.0])
+
+
+def test_neptunes_points_are_read_and_a_null_with_a_time_is_nan(kept: Path) -> None:
+    found = series(runs(kept / "neptune")["RUN-1"])
+    assert np.array_equal(found[GRAD].value, [odd(step) for step in range(20)], equal_nan=True)
+    assert found[GRAD].time.tolist() == [START + step for step in range(20)]
+    assert found[SeriesKey("monitoring/cpu", (("steps", "samples"),))].step.tolist() == list(range(20))
+
+
+def test_what_neptune_has_beside_points_is_said_not_taken(kept: Path) -> None:
+    contents = runs(kept / "neptune")["RUN-2"].read()
+    assert [(one.place, one.reason) for one in contents.left_out] == [
+        ("files", "1 values that are no numbers: not taken"),
+        ("text by step", "20 values that are no numbers: not taken"),
+        ("metric odd steps", "10 points at steps that are not whole: not taken"),
+    ]
+    (kept_of_odd,) = [one for one in contents.logged if one.key.metric == "odd steps"]
+    assert kept_of_odd.steps.tolist() == list(range(0, 20, 2))
+    config, private = without_private(contents.config)
+    assert private == ["sys/owner"]
+    assert config[ConfigKey("config/num_layers")] == 12
+    assert config[ConfigKey("sys/tags")] == "a, b"
+
+
+def test_a_database_is_read_while_its_server_writes_to_it(kept: Path) -> None:
+    with sqlite3.connect(kept / "mlflow.db") as writer:
+        (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
+        writer.execute("INSERT INTO metrics VALUES ('loss', 9.0, 1700000009000, ?, 9, 0)", (run,))
+        # not committed yet: whoever reads sees what was there before
+        assert len(series(runs(kept / "mlflow.db")["running"])[SeriesKey("loss")]) == 4
+        writer.commit()
+        assert len(series(runs(kept / "mlflow.db")["running"])[SeriesKey("loss")]) == 5
+    writer.close()
+
+
+def test_a_database_with_a_write_ahead_log_in_use_is_read_with_what_is_in_the_log(kept: Path) -> None:
+    path = kept / "trackio" / "llm.db"
+    with sqlite3.connect(path) as writer:
+        row = writer.execute(
+            "SELECT run_id, timestamp, run_name FROM metrics WHERE run_name = 'base'"
+        ).fetchone()
+        names = "run_id, timestamp, run_name, step, metrics"
+        logged = '{"train/loss": 7}'
+        writer.execute(f"INSERT INTO metrics ({names}) VALUES (?, ?, ?, 20, ?)", (*row, logged))
+        writer.commit()
+        assert path.with_name("llm.db-wal").exists()
+        assert series(runs(path)["base"])[SeriesKey("train/loss")].value[-1] == 7
+    writer.close()
+
+
+def test_a_metric_file_with_bad_lines_costs_only_these(kept: Path) -> None:
+    (file,) = (kept / "mlruns").glob("*/*/metrics/grad_norm")
+    file.write_bytes(
+        b"1700000000000 1.5 1\nnonsense\n1700000001000 2.5\n1700000002000 3.5 2 a b\n1700000003000 4.5 3"
+    )
+    contents = baseline(kept / "mlruns").read()
+    (grad,) = [one for one in contents.logged if one.key == GRAD]
+    assert list(zip(grad.steps.tolist(), grad.values.tolist(), strict=True)) == [(1, 1.5), (0, 2.5), (2, 3.5)]
+    assert [one.reason.partition(":")[0] for one in contents.left_out] == [
+        "its last line is not complete yet",
+        "line 2",
+    ]
+
+
+def test_meta_data_cannot_make_anything_run(kept: Path, tmp_path: Path) -> None:
+    (meta,) = [file for file in (kept / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
+    meta.write_text(f"!!python/object/apply:os.system ['touch {tmp_path / 'ran'}']\n")
+    list(collection_at(kept / "mlruns").runs(kept / "mlruns"))  # type: ignore[union-attr]
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["mlflow.db", "trackio/llm.db"])
+@fuzzing
+@given(data=st.data())
+def test_a_damaged_database_is_an_error_or_less_to_read_and_nothing_else(
+    kept: Path, name: str, data: st.DataObject
+) -> None:
+    damaged = bytearray((kept / name).read_bytes())
+    for _ in range(data.draw(st.integers(1, 20))):
+        damaged[data.draw(st.integers(16, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    file = kept / "damaged.db"
+    file.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
+    _read_everything(file)
+
+
+@fuzzing
+@given(data=st.data())
+def test_damaged_parquet_is_an_error_or_less_to_read_and_nothing_else(
+    kept: Path, data: st.DataObject
+) -> None:
+    source = next((kept / "neptune").rglob("*.parquet"))
+    damaged = bytearray(source.read_bytes())
+    for _ in range(data.draw(st.integers(1, 20))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    file = kept / "damaged.parquet"
+    file.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
+    _read_everything(file)
+
+
+@fuzzing
+@given(noise=st.binary(max_size=500))
+def test_noise_in_a_metric_file_is_told(kept: Path, noise: bytes) -> None:
+    (file,) = (kept / "mlruns").glob("*/*/metrics/grad_norm")
+    file.write_bytes(noise)
+    contents = baseline(kept / "mlruns").read()
+    read = sum(len(one.steps) for one in contents.logged if one.key == GRAD)
+    assert read + len(contents.left_out) >= noise.count(b"\n")
+
+
+def _read_everything(file: Path) -> None:
+    collection = collection_at(file)
+    if collection is None:
+        return
+    try:
+        for run in collection.runs(file):
+            list(batches(run.read()))
+    except (CollectionError, OSError):
+        pass
+
+
+def test_the_order_of_logging_is_found_again_and_batches_are_bounded() -> None:
+    size = 100_000
+    steps, times = np.arange(size), START + np.arange(size) / 4
+    logged = [
+        Logged(SeriesKey(name), steps[::-1].copy(), times[::-1].copy(), values)
+        for name, values in (("a", steps[::-1] * 1.0), ("b", steps[::-1] * 2.0))
+    ]
+    pieces = list(batches(Contents(logged=logged)))
+    assert max(piece.points for piece in pieces) <= LARGEST_BATCH
+    assert np.array_equal(np.concatenate([piece.steps for piece in pieces]), steps)
+    assert all(column.rows is None for piece in pieces for column in piece.columns)
+
+
+def test_runs_are_gathered_and_explained_one_by_one(kept: Path) -> None:
+    collection = collection_at(kept / "mlflow.db")
+    assert collection is not None
+    gathered = dict(gather_runs(kept / "mlflow.db", collection, until_step=5))
+    assert gathered["running"].points == 4
+    assert gathered["running"].data.config[ConfigKey("mlflow.status")] == {0: "RUNNING"}
+    told = {one.run: one for one in explain_runs(kept / "mlflow.db", collection)}
+    assert told["Default/deleted one"].why_not == "deleted in MLflow"
+    assert told["Default/running"].points == {SeriesKey("loss"): 4}
+    assert told["Default/running"].last_step == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12", 12),
+        ("-3", -3),
+        ("3e-4", 3e-4),
+        ("True", True),
+        ("false", False),
+        ("1_000", "1_000"),
+        ("adamw", "adamw"),
+        ("1.2.3", "1.2.3"),
+    ],
+)
+def test_settings_kept_as_text_are_what_they_were(text: str, value: object) -> None:
+    assert read_text(text) == value
+    assert type(read_text(text)) is type(value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mlflow.user",
+        "sys/owner",
+        "env.HOSTNAME",
+        "host",
+        "argv",
+        "api_key",
+        "wandb.api_key",
+        "password",
+        "git/repo_url",
+        "HF_TOKEN",
+    ],
+)
+def test_what_names_people_machines_or_secrets_is_kept_back(name: str) -> None:
+    assert without_private(config_of([(name, "x")])) == ({}, [name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["num_tokens", "max_token", "tokens", "keyword", "hostile", "username_embedding_dim", "ghost", "n_heads"],
+)
+def test_settings_that_only_look_alike_stay(name: str) -> None:
+    assert without_private(config_of([(name, 7)]))[1] == []
