@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.console.marks import Marks, marks_of
 from holter.ingest.console.prefixes import Clean, clean
 from holter.ingest.rows import Row, batch_of
 from holter.ingest.secrets import without_secrets
@@ -68,7 +69,7 @@ class ConsoleReader:
     """
 
     def __init__(self, dialect: Dialect, state: Mapping[str, Any]) -> None:
-        self._kinds = dialect.kinds
+        self._marks = marks_of(dialect.kinds)
         self._memories: dict[str, Memory] = {
             printer: dict(memory) for printer, memory in state.get("memories", {}).items()
         }
@@ -95,14 +96,14 @@ class ConsoleReader:
     def block(self, stream: BinaryIO) -> bytes | None:
         """The next complete lines of one launch, as `read_text`: what states the next one ends them."""
         block = read_text(stream)
-        if block is None or (end := _end_of_launch(block, self._kinds)) is None:
+        if block is None or (end := _end_of_launch(block, self._marks)) is None:
             return block
         stream.seek(stream.tell() - len(block) + end)
         return block[:end]
 
     def hear(self, block: bytes, heard: Heard) -> None:
         """Take in what some complete lines of one launch say."""
-        for _, line, kind in _marked(block, self._kinds):
+        for _, line, kind in self._marks.lines(block):
             found = clean(line)
             text = line.decode("utf-8", "replace") if kind.whole else found.text
             words = kind.read(text, self._memory((self._voice or ()) if kind.of_job else found.labels))
@@ -161,32 +162,13 @@ def _own(said: Said | Stated, line: Clean) -> Labels:
     return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})
 
 
-def _end_of_launch(block: bytes, kinds: tuple[LineKind, ...]) -> int | None:
+def _end_of_launch(block: bytes, marks: Marks) -> int | None:
     """Where a line stands that states something behind lines that tell of a launch, None without one."""
-    if not any(kind.mark.search(block) for kind in kinds if kind.states):
+    if not any(kind.mark.search(block) for kind in marks.within(block) if kind.states):
         return None
     told = False
-    for start, _, kind in _marked(block, kinds):
+    for start, _, kind in marks.lines(block):
         if kind.states and told:
             return start
         told = told or not (kind.states or kind.aside)
     return None
-
-
-def _marked(block: bytes, kinds: tuple[LineKind, ...]) -> Iterator[tuple[int, bytes, LineKind]]:
-    """Where the lines of a block begin that bear a mark, in their order, with themselves and their kind."""
-    found: dict[int, tuple[int, LineKind]] = {}
-    overwrites = b"\r" in block
-    for kind in kinds:
-        for mark in kind.mark.finditer(block):
-            at = mark.start()
-            start = block.rfind(b"\n", 0, at) + 1
-            if overwrites:
-                start = max(start, block.rfind(b"\r", start, at) + 1)
-            if start not in found:
-                end = block.find(b"\n", mark.end())
-                found[start] = (len(block) if end < 0 else end, kind)
-    for start in sorted(found):
-        end, kind = found[start]
-        stop = block.find(b"\r", start, end) if overwrites else -1
-        yield start, block[start : end if stop < 0 else stop], kind

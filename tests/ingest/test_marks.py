@@ -1,0 +1,52 @@
+"""All marks are searched for at once; what is found is what each search by itself finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.ingest.collectives.nccl_text import SPEECH
+from holter.ingest.console import DIALECTS
+from holter.ingest.console.dialect import LineKind
+from holter.ingest.console.marks import Marks
+
+KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.beside(SPEECH).kinds)
+TEXTS = sorted(
+    file
+    for file in (Path(__file__).parents[1] / "data").rglob("*")
+    if file.suffix in {".log", ".out", ".txt"}
+)
+
+
+def one_by_one(block: bytes) -> Iterator[tuple[int, LineKind]]:
+    """Where lines begin that bear a mark, with the first kind whose mark they bear."""
+    found: dict[int, LineKind] = {}
+    for kind in KINDS:
+        for mark in kind.mark.finditer(block):
+            start = max(block.rfind(b"\n", 0, mark.start()), block.rfind(b"\r", 0, mark.start())) + 1
+            found.setdefault(start, kind)
+    return iter(sorted(found.items(), key=lambda pair: pair[0]))
+
+
+def all_at_once(block: bytes) -> Iterator[tuple[int, LineKind]]:
+    return ((start, kind) for start, _, kind in Marks(KINDS).lines(block))
+
+
+@pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.name)
+def test_of_real_logs_the_same_lines_are_found(file: Path) -> None:
+    text = file.read_bytes()[: 4 * 2**20]
+    assert list(all_at_once(text)) == list(one_by_one(text))
+
+
+@given(
+    st.lists(
+        st.binary(max_size=60) | st.sampled_from([kind.mark for kind in KINDS]).map(repr).map(str.encode)
+    )
+)
+def test_of_any_bytes_the_same_lines_are_found(pieces: list[bytes]) -> None:
+    text = b"\n".join(pieces)
+    assert list(all_at_once(text)) == list(one_by_one(text))
