@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -23,6 +23,9 @@ from holter.projects import ProjectSettings, settings_of
 
 FILE = Path("holter.toml")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+Precision = Literal["fp32", "tf32", "fp16", "bf16", "fp8"]
+Tflops = Annotated[float, Field(gt=0, lt=1e7)]
 
 
 class SettingsError(ValueError):
@@ -55,6 +58,7 @@ class Settings(BaseSettings):
     email_to: str = ""
     email_from: str = ""
     projects: dict[str, ProjectSettings] = Field(default_factory=dict)
+    peaks: dict[Annotated[str, Field(min_length=2)], dict[Precision, Tflops]] = Field(default_factory=dict)
     formats: tuple[HouseFormat, ...] = ()
 
     @classmethod

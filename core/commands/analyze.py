@@ -13,6 +13,8 @@ from rich.console import Console
 from holter.detectors import find
 from holter.detectors.preferences import with_roles
 from holter.detectors.setup import remarks
+from holter.flops.peaks import Peaks
+from holter.flops.throughput import throughput_of
 from holter.ingest import formats
 from holter.ingest.format import Format
 from holter.ingest.gather import Gathered, gather
@@ -20,6 +22,7 @@ from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import CollectionError
 from holter.ingest.imports.gathering import gather_runs
 from holter.report import Report, html, jsonable, text
+from holter.report.speed import spent_in
 from holter.settings import SettingsError, load
 from holter.tuning import Tuning
 from holter.types import Finding, SeriesKey
@@ -65,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"holter analyze: {error}", file=sys.stderr)
         return EXIT_USAGE
     tuning = settings.project(arguments.project).detection.tuning()
-    known, reports = formats(settings.formats), []
-    for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning, known):
+    known, peaks, reports = formats(settings.formats), Peaks.said(settings.peaks), []
+    for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning, known, peaks):
         _complain(report)
         reports.append(report)
         if arguments.format == "jsonl":
@@ -86,6 +89,7 @@ def _reports(
     metrics: Sequence[str] | None,
     tuning: Tuning,
     known: Mapping[str, Format],
+    peaks: Peaks,
 ) -> Iterator[Report]:
     for path, name, gathered in _gathered(paths, until_step, known):
         if len(gathered.runs) > 1:
@@ -103,7 +107,9 @@ def _reports(
             points=gathered.points,
             data=data,
             findings=[finding for finding in find(data, tuning=tuning) if _wanted(finding, metrics)],
-            remarks=remarks(data),
+            remarks=remarks(data, peaks=peaks),
+            throughput=throughput_of(data, peaks),
+            spent=spent_in(data),
             unreadable=gathered.unreadable,
         )
 

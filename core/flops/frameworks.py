@@ -37,6 +37,7 @@ NANOGPT = Framework(name="nanoGPT", formulas=("palm",), always=312.0)
 LLMC = Framework(name="llm.c", formulas=("llm.c",))
 COMPOSER = Framework(name="Composer", formulas=("llm-foundry",))
 OLMO_CORE = Framework(name="OLMo-core", formulas=("olmo-core",), unknown=(312.0, 156.0))
+OLMO = Framework(name="OLMo", how="OLMo's own count, not repeated here")
 NANOTRON = Framework(name="nanotron", formulas=("nanotron",))
 FABRIC = Framework(name="Lightning Fabric", how="counted by torch's FlopCounterMode on the model itself")
 MAXTEXT = Framework(name="MaxText", how="MaxText's own count, not repeated here")
@@ -67,7 +68,8 @@ _NAMES: tuple[tuple[re.Pattern[str], Reports], ...] = tuple(
     for pattern, reports in (
         (r"throughput_per_gpu_\(tflop/s/gpu\)", _reports(_TFLOPS, MEGATRON)),
         (r"throughput/device/mfu(_\(actual_avg\))?", _reports(_MFU, None, None)),  # Composer's or OLMo-core's
-        (r"throughput/device/(flops_per_sec|flopsps)", _reports(_TFLOPS, COMPOSER, 1e-12)),
+        (r"throughput/device/flops_per_sec", _reports(_TFLOPS, COMPOSER, 1e-12)),
+        (r"throughput/device/flopsps", _reports(_TFLOPS, OLMO, 1e-12)),
         (r"(runtime/)?flops_per_sec_per_gpu|approx_flops_per_gpu", _reports(_TFLOPS, NEOX, 1e-12)),
         (
             r"tflop/s/device|perf/per_device_tflops_per_sec|per_device_tflops_per_sec",

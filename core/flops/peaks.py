@@ -64,6 +64,13 @@ class Peaks:
 
     overrides: Overrides = field(default_factory=lambda: NO_OVERRIDES)
 
+    @classmethod
+    def said(cls, table: Mapping[str, Mapping[Any, float]]) -> Peaks:
+        """The table with what settings say: TFLOPS by a part of a device's name and precision."""
+        return cls(
+            {name: {Precision(one): tflops for one, tflops in peaks.items()} for name, peaks in table.items()}
+        )
+
     def of(self, device: str, precision: Precision) -> Peak | None:
         """The peak of a device as its driver prints it ("NVIDIA H100 80GB HBM3"); None: not known."""
         plain = device.strip().lower()

@@ -55,6 +55,11 @@ _UNITS: tuple[tuple[re.Pattern[str], Unit], ...] = tuple(
 )  # fmt: skip
 
 
+_CANDIDATES = 8
+_SUMMARY = 0.05
+"""A series with no more than this share of the points of another one sums up, e.g. at the end."""
+
+
 def unit_of(key: SeriesKey) -> Unit | None:
     """What a series of speed counts, by its name; None: none of what is known here."""
     found = _place(key)
@@ -66,14 +71,20 @@ def _place(key: SeriesKey) -> int | None:
     return next((place for place, (pattern, _) in enumerate(_UNITS) if pattern.fullmatch(plain)), None)
 
 
-def fastest_told(keys: Mapping[SeriesKey, int]) -> SeriesKey | None:
-    """Of series with so many points, the one that tells best how fast a run trains; None: none does.
+def speed_of(series: Mapping[SeriesKey, Series]) -> SeriesKey | None:
+    """The series that tells best how fast a run trains, and is no mere summary of it; None: none does.
 
-    What many processes log alike is taken from one of them.
+    What many processes log alike is taken from one of them. Only candidates are read.
     """
-    known = [(place, len(key.labels), -points, key) for key, points in keys.items()
-             if points and key.own_steps is None and (place := _place(key)) is not None]  # fmt: skip
-    return min(known)[-1] if known else None
+    by_metric: dict[str, tuple[int, int, SeriesKey]] = {}
+    for key in series:
+        place = _place(key) if key.own_steps is None else None
+        if place is not None:
+            ranked = (place, len(key.labels), key)
+            by_metric[key.metric] = min(by_metric.get(key.metric, ranked), ranked)
+    candidates = [key for _, _, key in sorted(by_metric.values())[:_CANDIDATES]]
+    most = max((len(series[key]) for key in candidates), default=0)
+    return next((key for key in candidates if len(series[key]) > _SUMMARY * most), None)
 
 
 def batch_sizes(keys: Iterable[SeriesKey]) -> SeriesKey | None:

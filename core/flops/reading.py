@@ -106,6 +106,8 @@ def _gated(told: Told) -> bool | None:
         word = told.word(names)
         if flag is not None or word is not None:
             return bool(flag) or (word is not None and word not in {"false", "0"} and flag is not False)
+    if told.named(("swiglu", "glu_activation", "bias_gelu_fusion")):
+        return False  # Megatron's, without a value; its older versions knew no gate at all
     activation = told.word(("activation", "activation_type", "mlp_type", "ffn_type", "activation_func")) or ""
     if activation.endswith("glu"):  # swiglu, geglu, reglu, mptglu
         return True

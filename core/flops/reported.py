@@ -8,7 +8,7 @@ import numpy as np
 
 from holter.flops.frameworks import Framework, Quantity, reports_of
 from holter.flops.levels import Level, level_of, spans_of
-from holter.flops.told import told_of
+from holter.flops.told import newest_attempt, told_of
 from holter.types import FloatArray, RunData, Series
 
 _BOTH = {Quantity.MFU: 0, Quantity.TFLOPS: 1}
@@ -32,14 +32,12 @@ class Reported:
 def reported_of(run: RunData) -> list[Reported]:
     """What a run reports of itself: of each quantity and name one series, that with the fewest labels."""
     beside = frozenset(str(key.metric) for key in run.series)
-    latest = max((int(one.attempt[-1]) for one in run.series.values() if len(one)), default=0)
-    told = told_of(run.config, latest)
-    stated = told.get(("framework", "log.framework"))
+    stated = told_of(run.config, newest_attempt(run.config)).get(("framework", "log.framework"))
     found: dict[str, Reported] = {}
     for key in sorted(run.series, key=lambda key: (len(key.labels), key)):
-        series = run.series[key]
         reports = reports_of(str(key.metric), beside, stated if isinstance(stated, str) else None)
-        if reports is None or key.metric in found or not len(series):
+        series = None if reports is None or key.metric in found else run.series[key]
+        if reports is None or series is None or not len(series):
             continue
         scale = reports.scale if reports.scale is not None else _told_by_size(series.value)
         found[key.metric] = Reported(

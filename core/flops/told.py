@@ -93,3 +93,8 @@ def told_of(config: Mapping[ConfigKey, Mapping[int, ConfigValue]], attempt: int)
             settings[key.name] = value
     agreed = {name: next(iter(values)) for name, values in by_process.items() if len(values) == 1}
     return Told(agreed | settings)
+
+
+def newest_attempt(config: Mapping[ConfigKey, Mapping[int, ConfigValue]]) -> int:
+    """The newest attempt that anything is said of; 0 where nothing is."""
+    return max((number for values in config.values() for number in values), default=0)

@@ -15,13 +15,13 @@ from holter.flops.rates import (
     Unit,
     batch_sizes,
     batches_at,
-    fastest_told,
+    speed_of,
     tokens_a_second,
     unit_of,
 )
 from holter.flops.reading import Reading, shape_of
 from holter.flops.shape import ModelShape
-from holter.flops.told import Told, told_of
+from holter.flops.told import Told, newest_attempt, told_of
 from holter.types import FloatArray, RunData, Series
 
 
@@ -82,15 +82,15 @@ def launch_of(run: RunData, attempt: int, peaks: Peaks) -> Launch:
 
 def own_of(run: RunData, peaks: Peaks) -> Own:
     """A run's utilisation by Holter's formula, attempt by attempt, for what each says of itself."""
-    key = fastest_told({key: len(series) for key, series in run.series.items()})
+    key = speed_of(run.series)
     series = None if key is None else run.series[key]
-    newest = int(series.attempt[-1]) if series is not None else _newest(run)
+    newest = int(series.attempt[-1]) if series is not None else newest_attempt(run.config)
     launch = launch_of(run, newest, peaks)
     if series is None or key is None:
         lacking = "a metric of its speed (tokens a second, or the time of a step)"
         return _nothing(launch, (lacking, *launch.reading.missing, *launch.device.missing))
     unit = unit_of(key)
-    assert unit is not None  # fastest_told names none without
+    assert unit is not None  # speed_of names none without
     sizes = batch_sizes(run.series)
     batches = batches_at(series, None if sizes is None else run.series[sizes])
     curves = np.full((4, len(series)), np.nan)
@@ -145,10 +145,6 @@ def _missing(launch: Launch, unit: Unit, *, has_batch: bool) -> tuple[str, ...]:
     if counted_in_steps and launch.batch is None and not has_batch:
         lacking.append("how many sequences a step has (global_batch_size)")
     return (*lacking, *launch.device.missing)
-
-
-def _newest(run: RunData) -> int:
-    return max((int(one.attempt[-1]) for one in run.series.values() if len(one)), default=0)
 
 
 def _nothing(launch: Launch, missing: tuple[str, ...]) -> Own:

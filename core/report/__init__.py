@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holter.flops.throughput import Throughput
+from holter.goodput import Goodput
 from holter.types import Finding, Remark, RunData, Unreadable
 
 
@@ -13,7 +15,8 @@ from holter.types import Finding, Remark, RunData, Unreadable
 class Report:
     """One run as it was read, what was found in it, and what is to be said of how it is set up.
 
-    `path` is as the user gave it.
+    `path` is as the user gave it. `throughput` and `spent` tell of its speed; None: not looked at, or
+    no clock.
     """
 
     path: str
@@ -23,6 +26,8 @@ class Report:
     data: RunData
     findings: Sequence[Finding]
     remarks: Sequence[Remark] = ()
+    throughput: Throughput | None = None
+    spent: Goodput | None = None
     unreadable: Sequence[tuple[str, Unreadable]] = ()
 
     def as_json(self) -> dict[str, Any]:

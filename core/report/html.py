@@ -12,8 +12,9 @@ from holter.launches import changes
 from holter.report import Report
 from holter.report.evidence import told
 from holter.report.excerpt import around, between, main_series, series_of
+from holter.report.speed import lines, parts
 from holter.report.svg import draw
-from holter.report.words import kind, mark, place, verdict, whose
+from holter.report.words import kind, mark, place, together, verdict
 from holter.types import Finding, Kind, Remark, RunData, Series, Severity
 
 _LONG = 24
@@ -44,18 +45,22 @@ def _run(report: Report) -> dict[str, Any]:
         "findings": findings,
         "gravest": by_weight[:_LISTED],
         "many": len(findings) > _MANY,
-        "remarks": [_remark(remark, report) for remark in report.remarks],
+        "speed": [] if report.throughput is None else list(lines(report.throughput, report.spent)),
+        "spent": [] if report.spent is None else parts(report.spent),
+        "remarks": [
+            _remark(remark, where) for remark, where in together(report.remarks, several=report.attempts > 1)
+        ],
         "changes": changes(report.data.config),
     }
 
 
-def _remark(remark: Remark, report: Report) -> dict[str, str]:
+def _remark(remark: Remark, where: str) -> dict[str, str]:
     return {
         "severity": remark.severity.value,
         "mark": mark(remark),
         "summary": remark.summary,
         "advice": remark.advice,
-        "whose": whose(remark, several=report.attempts > 1),
+        "whose": where,
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holter.flops.throughput import as_json
 from holter.launches import changes, settings
 from holter.report import Report
 
@@ -19,7 +20,7 @@ def line(report: Report) -> str:
 
 
 def document(reports: list[Report]) -> str:
-    """All runs as one indented JSON array, each also with its set-up and what could not be read."""
+    """All runs as one indented JSON array, each also with set-up, speed, and what could not be read."""
     runs = []
     for report in reports:
         places = [
@@ -28,7 +29,11 @@ def document(reports: list[Report]) -> str:
         ]
         config = report.data.config
         setup = {"config": settings(config), "config_changes": changes(config)}
-        runs.append({**report.as_json(), **setup, "unreadable": places})
+        speed = {
+            "throughput": report.throughput and as_json(report.throughput),
+            "spent": report.spent and report.spent.as_json(),
+        }
+        runs.append({**report.as_json(), **setup, **speed, "unreadable": places})
     return json.dumps(plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
 
 

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from holter.metrics import Role, role_of
 from holter.report import Report
 from holter.report.excerpt import around, series_of
 from holter.report.sparkline import sparkline
-from holter.report.words import kind, mark, place, verdict, whose
+from holter.report.speed import lines
+from holter.report.words import kind, mark, place, together, verdict
 from holter.types import Finding, Kind, RunData, Severity
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -42,7 +44,19 @@ def _run(report: Report) -> RenderableType:
         (verdict(report), "" if report.findings else "green" if report.points else "dim"),
     )
     findings = (_finding(report.data, finding) for finding in report.findings)
-    return Group(head, *findings, *_setup(report), "")
+    return Group(head, *_speed(report), *findings, *_setup(report), "")
+
+
+def _speed(report: Report) -> Iterator[RenderableType]:
+    """A line each on MFU, on what is reported, and on how the time was spent."""
+    if report.throughput is None:
+        return
+    table = Table.grid(padding=(0, 2))
+    for line in lines(report.throughput, report.spent):
+        source = f"  {line.source}" if line.source else ""
+        table.add_row(Text(line.name, style="dim"), Text.assemble(line.said, (source, "dim")))
+    if table.row_count:
+        yield Padding(table, (0, 0, 0, 2))
 
 
 def _setup(report: Report) -> Iterator[RenderableType]:
@@ -51,8 +65,7 @@ def _setup(report: Report) -> Iterator[RenderableType]:
         return
     yield ""
     yield Padding(Text("Set-up", style="bold"), (0, 0, 0, 2))
-    for remark in report.remarks:
-        where = whose(remark, several=report.attempts > 1)
+    for remark, where in together(report.remarks, several=report.attempts > 1):
         line = Text.assemble(
             (f"{mark(remark)} {remark.summary}", _STYLE[remark.severity]), (f"  {where}".rstrip(), "dim")
         )
