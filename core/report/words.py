@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from holter.report import Report
 from holter.report.evidence import title
-from holter.types import Finding, Kind, Remark, Severity
+from holter.types import Finding, Kind, Labels, Remark, Severity
 
+_NAMED = 8
+"""Attempts that a remark names."""
 _MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
 
 
@@ -21,10 +24,21 @@ def kind(finding: Finding) -> str:
     return title(finding.kind)
 
 
-def whose(remark: Remark, *, several: bool) -> str:
-    """Of which launch, where there are several, and of which process a remark is."""
-    parts = [f"{name} {value}" for name, value in remark.labels]
-    return ", ".join([f"attempt {remark.attempt}"] * several + parts)
+def together(remarks: Iterable[Remark], *, several: bool) -> list[tuple[Remark, str]]:
+    """Remarks with whose they are; the same words on several launches are one, in the place of the first.
+
+    `several`: the run has several launches, so that it matters which one.
+    """
+    found: dict[tuple[str, Labels, Severity, str, str], list[Remark]] = {}
+    for one in remarks:
+        found.setdefault((one.code, one.labels, one.severity, one.summary, one.advice), []).append(one)
+    return [(same[0], _whose(same, several=several)) for same in found.values()]
+
+
+def _whose(same: Sequence[Remark], *, several: bool) -> str:
+    attempts = ", ".join(str(one.attempt) for one in same[:_NAMED]) + (" ..." if len(same) > _NAMED else "")
+    when = [f"attempts {attempts}" if len(same) > 1 else f"attempt {attempts}"] if several else []
+    return ", ".join([*when, *(f"{name} {value}" for name, value in same[0].labels)])
 
 
 def place(finding: Finding) -> str:

@@ -63,3 +63,30 @@ def test_what_a_launch_does_not_state_did_not_change() -> None:
         ("net", "IB", "Socket", 1), ("flag", True, 1, 0), ("new", None, "x", 0),
     ]  # fmt: skip
     assert [one["name"] for one in told[3]] == ["lr"]
+
+
+def sockets(path: Path) -> Path:
+    """A log of two launches whose nodes talk over sockets."""
+    steps = "".join(f" iteration {step}/ 90 | lm loss: 2.0E+00 |\n" for step in range(10, 60, 10))
+    for process in (1, 2):
+        with path.open("a") as file:
+            for node in range(2):
+                file.write(f"n{node}:{process}:7 [0] NCCL INFO Using network Socket\n")
+            file.write(steps)
+    return path
+
+
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_a_remark_on_each_launch_is_told_once_with_advice(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = sockets(tmp_path / "run.out")
+    assert main(["analyze", str(log), "--format", "jsonl"]) == 0
+    told = json.loads(capsys.readouterr().out)["remarks"]
+    assert [(one["code"], one["attempt"]) for one in told] == [("nccl-sockets", 0), ("nccl-sockets", 1)]
+    assert main(["analyze", str(log), "--format", form]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.count("TCP sockets") == 1
+    assert "Set-up" in printed
+    assert "attempts 0, 1" in printed
+    assert "NCCL_IB_HCA" in printed

@@ -366,3 +366,29 @@ def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
     )
     assert back[0] == 58
     assert back[1] == pytest.approx(234)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "text"), [([0], "0"), ([0, 1, 2, 5], "0–2, 5"), ([3, 5], "3, 5"), ([], "")]
+)
+def test_attempts_in_a_row_are_told_as_a_range(call: Call, attempts: list[int], text: str) -> None:
+    assert call("run/setup.js", "ranges", attempts) == text
+
+
+def test_a_value_of_one_process_names_it_and_one_of_many_counts_them(call: Call) -> None:
+    assert call("run/setup.js", "holdersText", {"processes": 0, "labels": []}) == ""
+    one = {"processes": 1, "labels": [{"rank": "3", "host": "n1"}]}
+    assert call("run/setup.js", "holdersText", one) == "rank 3, host n1"
+    many = {"processes": 1024, "labels": [{"rank": "0"}]}
+    assert call("run/setup.js", "holdersText", many) == "1,024 processes, e.g. rank 0"
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "not stated"), ("", "(empty)"), (False, "false")])
+def test_a_setting_that_is_empty_or_absent_says_so(call: Call, value: object, text: str) -> None:
+    assert call("run/setup.js", "valueText", value) == text
+
+
+def test_the_same_remark_on_several_attempts_is_told_once(call: Call) -> None:
+    same = {"code": "c", "labels": {}, "severity": "warning", "summary": "s", "advice": "a"}
+    found = call("run/setup.js", "together", [{**same, "attempt": 0}, {**same, "attempt": 1}])
+    assert [one["attempts"] for one in found] == [[0, 1]]

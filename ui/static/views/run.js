@@ -17,6 +17,7 @@ import { createKeeping } from "../run/keeping.js";
 import { bindKeys } from "../run/keys.js";
 import { planned, plansOf } from "../run/plans.js";
 import { RunState } from "../run/state.js";
+import { createSetUp } from "../run/setup.js";
 import { createTools } from "../run/tools.js";
 import { createUnreadable } from "../run/unreadable.js";
 import { empty } from "../states.js";
@@ -87,6 +88,8 @@ function createParts(state, context) {
     onMode: actions.toggle,
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
+  const setUp = createSetUp({ runId, signal });
+  const setUpPlace = h("div", {});
   const unreadable = createUnreadable();
   const keeping = createKeeping({ id: runId, name: state.run.name, points: () => state.run.points });
   const expected = createExpected({
@@ -113,6 +116,7 @@ function createParts(state, context) {
       { class: "run-main" },
       tools.element,
       board.element,
+      setUpPlace,
       series.element,
       expected.element,
       unreadable.element,
@@ -120,7 +124,13 @@ function createParts(state, context) {
     ),
     side,
   );
-  const nothing = empty("No points yet", "The run is known, its first points are on their way.");
+  const noPointsYet = h("div", {});
+  const nothing = h(
+    "div",
+    {},
+    empty("No points yet", "The run is known, its first points are on their way."),
+    noPointsYet,
+  );
   const plans = () => plansOf(state.run.charts, state.look.charts, series.all());
 
   /** The address has changed: everything that depends on it follows. */
@@ -146,6 +156,8 @@ function createParts(state, context) {
     });
     series.show(run.series);
     unreadable.show(run);
+    setUp.follow(run);
+    (run.series > 0 ? setUpPlace : noPointsYet).append(setUp.element); // what hangs before its first step has one
     board.set(plans());
     nothing.hidden = run.series > 0;
     body.hidden = !nothing.hidden;

@@ -1,0 +1,72 @@
+"""How launches are set up, on the run's page: remarks in words, what changed, every setting to be found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.conftest import Opener, Server, healthy
+
+NETS = [
+    {"name": "nccl.net", "value": "Socket", "labels": {"host": f"node{at}", "rank": at}} for at in range(2)
+]
+
+
+@pytest.fixture(scope="module")
+def relaunched(server: Server) -> str:
+    """A run over sockets, with another batch size at its second launch."""
+    columns = healthy()
+    config: dict[str, Any] = {"global_batch_size": 256, "model": {"num_layers": 24}, "lr": 3e-4}
+    half = len(columns["step"]) // 2
+    early = {name: values[:half] for name, values in columns.items()}
+    late = {name: values[half:] for name, values in columns.items()}
+    server.post("relaunched", early, attempt="0", config=config, settings=NETS)
+    return server.post(
+        "relaunched", late, attempt="1", config={**config, "global_batch_size": 512}, settings=NETS
+    )
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_remarks_come_first_with_word_and_advice(
+    open_page: Opener, server: Server, relaunched: str, width: int
+) -> None:
+    page = open_page(f"{server.address}/runs/{relaunched}", width=width)
+    remark = page.locator(".setup-remarks li").first
+    expect(remark).to_contain_text("Warning")
+    expect(remark).to_contain_text("TCP sockets")
+    expect(remark.locator("svg.icon-warning")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_changed_is_told_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
+    page = open_page(f"{server.address}/runs/{relaunched}")
+    page.get_by_text("Changed at attempt 1", exact=True).click()
+    expect(page.locator(".setup-changes table")).to_have_text("global_batch_size256 → 512")
+
+
+def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Server, relaunched: str) -> None:
+    page = open_page(f"{server.address}/runs/{relaunched}")
+    search = page.get_by_label("Find a setting")
+    expect(search).to_be_hidden()
+    page.get_by_text("All 4 settings", exact=True).click()
+    rows = page.locator(".setup-settings tr")
+    expect(rows).to_have_count(5)
+    search.fill("layers")
+    expect(rows).to_have_text(["model.num_layers24"])
+    search.fill("nothing like it")
+    expect(page.locator(".setup-settings")).to_contain_text("No setting says that.")
+
+
+def test_a_run_that_says_nothing_of_itself_has_no_such_part(open_page: Opener, server: Server) -> None:
+    page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
+    expect(page.locator(".panel").first).to_be_visible()
+    expect(page.locator(".setup")).to_be_hidden()
+
+
+def test_a_launch_without_a_step_yet_shows_how_it_is_set_up(open_page: Opener, server: Server) -> None:
+    body = {"project": "llm", "run": "hangs", "config": {"num_layers": 24}, "settings": NETS}
+    page = open_page(f"{server.address}/runs/{server.ask('/ingest', body)['run_id']}")
+    expect(page.get_by_text("No points yet")).to_be_visible()
+    expect(page.locator(".setup-remarks")).to_contain_text("TCP sockets")
