@@ -7,21 +7,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from holter.house_format import HouseFormat
 from holter.ingest import axes, formats
 from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.gather import read_whole
 from holter.ingest.imports import collection_at
-from holter.ingest.opening import plain_name, read_head
+from holter.ingest.opening import HEAD, open_log, plain_name, read_head
 from holter.ingest.sources import Source, Tree, is_passed, walk
+from holter.ingest.suggesting import suggest
 from holter.types import SeriesKey, Unreadable
 
+_SILENT = "no line names a step together with a loss"
 _SHOWN = 60
+_KEPT = 20
+"""Unreadable places of a file that are kept; further ones are counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explained:
-    """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series."""
+    """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series.
+
+    Of `unreadable_count` places the first are kept. `suggestion` would read lines that no format knows.
+    """
 
     path: Path
     format: str | None = None
@@ -30,7 +38,9 @@ class Explained:
     first_step: int | None = None
     last_step: int | None = None
     unreadable: tuple[Unreadable, ...] = ()
+    unreadable_count: int = 0
     why_not: str = ""
+    suggestion: HouseFormat | None = None
 
 
 def explain(root: Path, *, known: Mapping[str, Format] | None = None) -> list[Explained]:
@@ -48,17 +58,21 @@ def explain(root: Path, *, known: Mapping[str, Format] | None = None) -> list[Ex
 def _explained(path: Path, source: Source | None, seen: set[Path], known: Mapping[str, Format]) -> Explained:
     read = None if source is None else _read(source)
     if read is None or (source is not None and source.format is ASIDE and not read.points):
-        return Explained(path=path, why_not=_why_not(path, seen, known))
+        why_not = _why_not(path, seen, known)
+        suggestion = _suggestion(path) if why_not == _SILENT else None
+        return Explained(path=path, why_not=why_not, suggestion=suggestion)
     return read
 
 
 def _read(source: Source) -> Explained:
     points: dict[SeriesKey, int] = defaultdict(int)
     unreadable: list[Unreadable] = []
+    count = 0
     steps: list[int] = []
     for record in read_whole(source):
         if isinstance(record, Unreadable):
-            unreadable.append(record)
+            unreadable += [record] if count < _KEPT else []
+            count += 1
             continue
         for column in source.place.put(record).columns:
             points[column.key] += len(column.values)
@@ -72,6 +86,7 @@ def _read(source: Source) -> Explained:
         first_step=steps[0] if steps else None,
         last_step=steps[1] if steps else None,
         unreadable=tuple(unreadable),
+        unreadable_count=count,
     )
 
 
@@ -108,4 +123,14 @@ def _unknown(suffix: str, head: bytes) -> str:
         return (
             "no object a line with a key that is a step (one with a point a line: `holter import` takes it)"
         )
-    return "no line names a step together with a loss"
+    return _SILENT
+
+
+def _suggestion(path: Path) -> HouseFormat | None:
+    """A pattern for the lines of a text, from its end, where its metrics are if anywhere."""
+    try:
+        with open_log(path).stream as stream:
+            stream.seek(max(0, stream.seek(0, 2) - HEAD))
+            return suggest(stream.read(HEAD))
+    except OSError:
+        return None

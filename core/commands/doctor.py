@@ -13,18 +13,22 @@ from urllib.request import urlopen
 
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from rich.console import Console
+from rich.text import Text
 from sqlalchemy import Engine, inspect, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 import holter
 from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
+from holter.ingest import formats
 from holter.ingest.explain import explain
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import Collection, CollectionError
 from holter.ingest.imports.gathering import explain_runs
 from holter.report import logs
 from holter.server.access.checks import refusal_to_start
+from holter.server.agents import Agents
 from holter.server.analysis import failing
 from holter.server.channels import ChannelError, open_channels
 from holter.server.database import connect, is_missing
@@ -33,6 +37,7 @@ from holter.server.migrate import migrations
 from holter.settings import FILE, Settings, SettingsError, load
 
 ASK_SECONDS = 5.0
+TOLD_AGENTS = 5
 OF_CLIENTS = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES"}
 VARIABLES = {f"HOLTER_{name.upper()}" for name in OF_CLIENTS | set(Settings.model_fields)}
 
@@ -64,17 +69,25 @@ def run(arguments: argparse.Namespace) -> int:
         "port": partial(_port, settings),
         "channels": partial(_channels, settings),
     }
-    looks |= {f"path {path}": partial(_path, path) for path in arguments.paths}
+    looks |= {"agents": partial(_agents, settings)}
+    looks |= {f"path {path}": partial(_path, path, settings) for path in arguments.paths}
     return max([_look(name, look) for name, look in looks.items()])
 
 
 def _look(name: str, look: Callable[[], str]) -> int:
     try:
-        print(f"ok     {name}: {look()}")
+        _say("ok", "green", f"{name}: {look()}")
     except Unwell as error:
-        print(f"wrong  {name}: {error}")
+        _say("wrong", "bold red", f"{name}: {error}")
         return 1
     return 0
+
+
+def _say(word: str, style: str, text: str) -> None:
+    """A look's outcome; in a terminal its word is coloured, and what stands below it is quieter."""
+    first, newline, rest = text.partition("\n")
+    line = Text.assemble((f"{word:7}", style), first, newline, (rest, "dim"))
+    Console(highlight=False).print(line, soft_wrap=True)
 
 
 def _settings() -> str:
@@ -197,13 +210,26 @@ def _channels(settings: Settings) -> str:
     return f"{told}; try one with: holter alert test NAME"
 
 
-def _path(path: Path) -> str:
+def _agents(settings: Settings) -> str:
+    try:
+        with _stored(settings) as engine:
+            there = engine is not None and inspect(engine).has_table("agent")
+            agents = Agents(engine).all() if engine is not None and there else []
+    except (SQLAlchemyError, ValueError) as error:
+        raise Unwell("agents cannot be read: see database") from error
+    if trouble := [one["trouble"] for one in agents if one["trouble"]]:
+        more = f"; and {len(trouble) - TOLD_AGENTS} more" if len(trouble) > TOLD_AGENTS else ""
+        raise Unwell("; ".join(trouble[:TOLD_AGENTS]) + more)
+    return f"{len(agents)} report here, all is well" if agents else "none reports here (docs/agent.md)"
+
+
+def _path(path: Path, settings: Settings) -> str:
     if not path.exists():
         raise Unwell("no such file or folder")
     try:
         if (collection := collection_at(path)) is not None:
             return _collection(path, collection)
-        files = explain(path)
+        files = explain(path, known=formats(settings.formats))
     except CollectionError as error:
         raise Unwell(str(error)) from error
     except OSError as error:

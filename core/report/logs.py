@@ -7,11 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from holter.ingest.explain import Explained
+from holter.ingest.suggesting import as_toml
 from holter.metrics import Role, role_of
 from holter.types import SeriesKey
 
 _METRICS = 8
 _PLACES = 3
+_FILES = 20
+_TROUBLED = 10
+_REASONS = 12
+_SUGGESTIONS = 2
 ADVICE = (
     "A format that is missing: a CSV with a column `step`, or JSON Lines with a key `step`, is always read; "
     "so is any line with a step and `loss: NUMBER` (docs/formats.md)"
@@ -26,31 +31,68 @@ def summary(files: Sequence[Explained]) -> str:
 
 
 def lines(files: Sequence[Explained], root: Path) -> Iterator[str]:
-    """A paragraph for each file that is read, a line for each that is not; repeated reasons are counted."""
-    for file in files:
-        if file.format is not None:
+    """A paragraph for each file that is read, a line for each that is not; repeated reasons are counted.
+
+    Of thousands of files the first are told, and those with places that could not be read; the rest is
+    summed up.
+    """
+    read = [file for file in files if file.format is not None]
+    troubled = [file for file in read if file.unreadable][:_TROUBLED]
+    shown = {file.path for file in (*read[:_FILES], *troubled)}
+    for file in read:
+        if file.path in shown:
             yield from _read(file, root)
-    unread = [file for file in files if file.format is None]
-    for reason, count in Counter(file.why_not for file in unread).most_common():
-        names = [_name(file.path, root) for file in unread if file.why_not == reason][:_PLACES]
-        yield f"not read: {', '.join(names)}{' ...' if count > _PLACES else ''} ({count}): {reason}"
-    if not any(file.format for file in files):
+    yield from _rest([file for file in read if file.path not in shown])
+    yield from _unread([file for file in files if file.format is None], root)
+    if not read:
         yield ADVICE
+
+
+def _rest(files: Sequence[Explained]) -> Iterator[str]:
+    """The files that are not told one by one."""
+    if files:
+        points = sum(sum(file.points.values()) for file in files)
+        runs = len({file.run for file in files})
+        places = sum(file.unreadable_count for file in files)
+        more = f", {places:,} places could not be read" if places else ""
+        kinds = Counter(file.format for file in files)
+        told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+        yield f"and {len(files):,} more: {told}; {_count(runs, 'run')}, {_count(points, 'point')}{more}"
+
+
+def _unread(files: Sequence[Explained], root: Path) -> Iterator[str]:
+    reasons = Counter(file.why_not for file in files).most_common()
+    for reason, count in reasons[:_REASONS]:
+        names = [_name(file.path, root) for file in files if file.why_not == reason][:_PLACES]
+        yield f"not read: {', '.join(names)}{' ...' if count > _PLACES else ''} ({count:,}): {reason}"
+    if len(reasons) > _REASONS:
+        left = sum(count for _, count in reasons[_REASONS:])
+        yield f"not read: {left:,} more, for {len(reasons) - _REASONS:,} other reasons"
+    found = {file.suggestion: file for file in reversed(files) if file.suggestion is not None}
+    for suggestion, file in list(found.items())[:_SUGGESTIONS]:
+        yield f"{_name(file.path, root)} repeats a line with numbers; to read it, put into holter.toml:"
+        yield from (f"    {line}" for line in as_toml(suggestion).splitlines())
 
 
 def _read(file: Explained, root: Path) -> Iterator[str]:
     points = sum(file.points.values())
     steps = "" if file.first_step is None else f", steps {file.first_step:,} to {file.last_step:,}"
     run = f", run {file.run}" if file.run else ""
-    yield f"{_name(file.path, root)}: {file.format}{run}, {len(file.points)} series, {points:,} points{steps}"
-    told = sorted(file.points, key=lambda key: (role_of(key) is Role.OTHER, str(key)))
-    if told:
-        more = f" and {len(told) - _METRICS} more" if len(told) > _METRICS else ""
-        yield "    " + ", ".join(_series(key, file.points[key]) for key in told[:_METRICS]) + more
+    told = f"{len(file.points):,} series, {_count(points, 'point')}{steps}"
+    yield f"{_name(file.path, root)}: {file.format}{run}, {told}"
+    keys = sorted(file.points, key=lambda key: (role_of(key) is Role.OTHER, str(key)))
+    if keys:
+        more = f" and {len(keys) - _METRICS:,} more" if len(keys) > _METRICS else ""
+        yield "    " + ", ".join(_series(key, file.points[key]) for key in keys[:_METRICS]) + more
     for unreadable in file.unreadable[:_PLACES]:
         yield f"    {unreadable.place}: {unreadable.reason}"
-    if len(file.unreadable) > _PLACES:
-        yield f"    {len(file.unreadable) - _PLACES} more places could not be read"
+    left = max(file.unreadable_count, len(file.unreadable)) - _PLACES
+    if left > 0:
+        yield f"    {left:,} more places could not be read"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def _series(key: SeriesKey, points: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holter.ingest import formats
 from holter.ingest.explain import explain
 from holter.report.logs import ADVICE, lines, summary
+from holter.settings import load
 from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "console"
@@ -69,3 +71,31 @@ def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: 
 def test_who_has_nothing_readable_is_told_what_always_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("buy milk\n")
     assert list(lines(explain(tmp_path), tmp_path))[-1] == ADVICE
+
+
+def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) -> None:
+    text = "".join(f"[ACME] it#{at}0 of 80 > L1 2.{at}, gn 1.{at}\n" for at in range(9))
+    (tmp_path / "job.out").write_text("loading\n" * 20_000 + text)
+    told = list(lines(explain(tmp_path), tmp_path))
+    assert told[0] == "not read: job.out (1): no line names a step together with a loss"
+    start = told.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
+    (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in told[start + 1 : -1]))
+    known = formats(load(file=tmp_path / "holter.toml").formats)
+    (found,) = [one for one in explain(tmp_path, known=known) if one.path.name == "job.out"]
+    assert (found.format, found.points) == ("house/ours", {SeriesKey("L1"): 9, SeriesKey("gn"): 9})
+
+
+def test_thousands_of_files_are_summed_up_and_those_with_trouble_told(tmp_path: Path) -> None:
+    for number in range(300):
+        broken = "x,1\n" * 50 if number == 299 else ""
+        folder = tmp_path / f"run{number % 60:03d}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number:03d}.csv").write_text(f"step,loss\n1,2.5\n{broken}")
+        (folder / f"{number:03d}.txt").write_text("buy milk\n")
+    files = explain(tmp_path)
+    told = list(lines(files, tmp_path))
+    assert len(told) < 60
+    assert "and 279 more: 279 csv; 56 runs, 279 points" in told
+    assert any(line.startswith("run059/299.csv") for line in told)
+    assert "    47 more places could not be read" in told
+    assert told[-1].endswith("... (300): no line names a step together with a loss")
