@@ -12,6 +12,8 @@ from holter.ingest.collectives import nccl_lines, nccl_setup, watchdog
 from holter.ingest.collectives.nccl_tests import HEADER, Tables, collective_of
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, Heard
 from holter.ingest.console.dialect import Dialect
+from holter.ingest.console.marks import tells_of
+from holter.ingest.format import Format
 from holter.ingest.slurm import lines as slurm_lines
 from holter.ingest.telemetry import kernel_lines
 from holter.types import Batch, Unreadable
@@ -49,7 +51,7 @@ class NcclText:
     beside: ClassVar[bool] = True
 
     def __init__(self, dialects: tuple[Dialect, ...], place: int = 0) -> None:
-        self._dialects = dialects
+        self._dialects, self.place = dialects, place
         self._log = ConsoleLog(OTHERS[place], (*dialects, *OTHERS[:place]))
 
     @property
@@ -66,8 +68,14 @@ class NcclText:
         return NcclReader(self._dialects, {} if "rewritten" in state else state)
 
 
-ASIDE = NcclText(())
+_DEAF = tuple(NcclText((), place) for place in range(len(OTHERS)))
+ASIDE = _DEAF[0]
 """Deaf to training: for the texts of runs that have other logs for that."""
+
+
+def deaf(format_: Format) -> NcclText:
+    """What reads a text of some format but for what it says of training."""
+    return _DEAF[format_.place] if isinstance(format_, NcclText) else ASIDE
 
 
 class NcclTests:
@@ -136,7 +144,8 @@ class NcclReader:
         if offset > _FURTHEST or not self._dialects:
             return None
         text = self._before + block
-        heard = [one for one in self._dialects if one.tell.search(text) is not None]
+        may = (self._dialects[place] for place in tells_of(tuple(self._dialects)).within(text))
+        heard = [one for one in may if one.tell.search(text) is not None]
         for line in _LINE.finditer(block) if heard else ():
             for dialect in heard:
                 if self._hears(dialect, self._before + line[0]):

@@ -1,51 +1,24 @@
-"""Which kinds of lines a block of text holds: the marks of all of them are searched for at once."""
+"""The lines of a text that bear a mark, and of which kind they are."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
-import re2  # type: ignore[import-untyped]
-
-from holter.ingest.console.dialect import LineKind
+from holter.ingest.console.at_once import AtOnce
+from holter.ingest.console.dialect import Dialect, LineKind
 
 
 class Marks:
-    """The marks of some kinds of lines, as one automaton.
-
-    Searching a block for each mark by itself costs a pass over the block a kind; there are dozens, and
-    most blocks hold one or none. What RE2 has no word for (a look ahead) is searched for by itself.
-    """
+    """The marks of some kinds of lines."""
 
     def __init__(self, kinds: Sequence[LineKind]) -> None:
-        self.kinds = tuple(kinds)
-        options = re2.Options()
-        options.encoding = re2.Options.Encoding.LATIN1
-        options.log_errors = False
-        self._set: Any = re2.Set.SearchSet(options)
-        self._alone: list[int] = []
-        self._members: list[int] = []
-        for place, kind in enumerate(self.kinds):
-            (self._members if self._add(kind) else self._alone).append(place)
-        if self._members:
-            self._set.Compile()
-
-    def _add(self, kind: LineKind) -> bool:
-        if not isinstance(kind.mark, re.Pattern) or kind.mark.flags & re.IGNORECASE:
-            return False
-        try:
-            self._set.Add(kind.mark.pattern)
-        except re2.error:
-            return False
-        return True
+        self._kinds = tuple(kinds)
+        self._searched = AtOnce([kind.mark for kind in self._kinds])
 
     def within(self, block: bytes) -> list[LineKind]:
         """The kinds whose marks may be found in a block, in their order."""
-        found = (self._set.Match(block) or ()) if self._members else ()
-        places = sorted([*(self._members[member] for member in found), *self._alone])
-        return [self.kinds[place] for place in places]
+        return [self._kinds[place] for place in self._searched.within(block)]
 
     def lines(self, block: bytes) -> Iterator[tuple[int, bytes, LineKind]]:
         """Where the lines of a block begin that bear a mark, in their order, with themselves and their kind.
@@ -73,3 +46,9 @@ class Marks:
 def marks_of(kinds: tuple[LineKind, ...]) -> Marks:
     """The marks of these kinds, made once: thousands of files are read with the same."""
     return Marks(kinds)
+
+
+@lru_cache(maxsize=256)
+def tells_of(dialects: tuple[Dialect, ...]) -> AtOnce:
+    """What tells these dialects, likewise."""
+    return AtOnce([dialect.tell for dialect in dialects])
