@@ -28,6 +28,7 @@ class Role(StrEnum):
     MEMORY = "memory"
     SKIPPED = "skipped_steps"
     FAULTS = "faults"
+    GPU_ACTIVITY = "gpu_activity"
     SEQUENCE = "sequence"
     EPOCH = "epoch"
     OTHER = "other"
@@ -91,13 +92,15 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     (
         Role.FAULTS,
         (
-            r"(\w*_)?xid(_errors?)?",
+            r"(\w*_)?s?xid(_errors?)?",
+            r"gpu_(lost|resets|requires_reset)|ring_timeouts|ras_uncorrectable_errors",
             r"[\w.]*uncorrect(ed|able)_?(memory_?)?(ecc_?)?(errors?)?(_total)?",
             r"(\w*_)?ecc_(errors?_)?(uncorrect\w*|dbe\w*)",
-            r"(\w*_)?row_remap_failure",
+            r"(\w*_)?row_remap_(failure|pending)|(\w*_)?uncorrectable_remapped_rows",
             r"(\w*_)?nvlink\w*_error\w*",
         ),
     ),
+    (Role.GPU_ACTIVITY, (r"gpu_(util|power|tensor_active)(_\((%|w)\))?",)),
     (
         Role.SEQUENCE,
         (r"(\w*_)?(coll|collective|nccl|pg)_?(seq\w*|sn|op_?count)", r"op_?count|seq_(id|number)"),

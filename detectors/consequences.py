@@ -29,15 +29,32 @@ def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Find
     all_of_them = list(findings)
     causes = [one for one in all_of_them if one.kind in (Kind.STRAGGLER, Kind.COMM_SLOWDOWN)]
     replays = [one for one in all_of_them if one.kind is Kind.REPEATED_DATA]
+    faults = [one for one in all_of_them if one.kind is Kind.GPU_FAULT and one.severity is Severity.CRITICAL]
     timed = [*series_by_rank(run, Role.COMPUTE_TIME), *series_by_rank(run, Role.STEP_TIME)]
     timings = timed[0] if timed else None
     kept: list[Finding | None] = []
     for finding in all_of_them:
         if finding.kind is Kind.THROUGHPUT_REGRESSION and timings is not None:
             kept.append(_beside_causes(finding, causes, timings, run))
+        elif finding.kind is Kind.STALL:
+            kept.append(_beside_fault(finding, faults))
         elif not any(_follows(finding, replay) for replay in replays):
             kept.append(finding)
     return one_event((finding for finding in kept if finding is not None), run)
+
+
+def _beside_fault(finding: Finding, faults: list[Finding]) -> Finding:
+    """A silence that began with a GPU's fault names it: both are told, for each asks for something else."""
+    own = [one for one in faults if (one.attempt, one.peak_step) == (finding.attempt, finding.start_step)]
+    if not own:
+        return finding
+    said = own[-1].summary.partition(" Beside it:")[0]
+    return replace(
+        finding,
+        summary=f"{finding.summary} Before it: {said}",
+        advice=own[-1].advice,
+        evidence={**finding.evidence, "because_of": str(own[-1].kind)},
+    )
 
 
 def _beside_causes(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holter.ingest.checkpoints import home, is_state, repeated, written
-from holter.ingest.collectives.nccl_text import ASIDE, NcclText
+from holter.ingest.collectives.nccl_text import NcclText, deaf
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
@@ -154,7 +154,7 @@ def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> 
             and is_among_text(format_)
             and (path in same or isinstance(format_, NcclText))
         ):
-            found[path] = ASIDE
+            found[path] = deaf(format_)
 
 
 def _launch(path: Path, format_: Format) -> Launch | bool:

@@ -97,6 +97,10 @@ def failing(engine: Engine) -> dict[str, str]:
         return {f"{project}/{run}": str(error) for project, run, error in session.execute(query)}
 
 
+_WATCHED = 64
+"""Series of what GPUs do that are read: a few tell what all of them wait for."""
+
+
 class AnalysisLoop:
     """Looks at each run with news, in one thread: after a moment's rest, and longer ones where many are busy.
 
@@ -263,7 +267,11 @@ def _nothing(_: Finding) -> bool:
 
 def _chosen(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
     # system metrics and the like tell detectors nothing, and would make up most of what is read
-    return [key for key in keys if tuning.role(key) is not Role.OTHER] or keys
+    chosen = [key for key in keys if tuning.role(key) is not Role.OTHER and not key.by_clock]
+    watching = sorted(key for key in keys if key.by_clock)
+    faults = [key for key in watching if tuning.role(key) is Role.FAULTS]
+    activity = [key for key in watching if tuning.role(key) is Role.GPU_ACTIVITY]
+    return [*chosen, *faults, *activity[:_WATCHED]] or keys
 
 
 def _found(run: RunData, tuning: Tuning, memory: Memory) -> list[Found]:

@@ -8,29 +8,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from holter.detectors.health.devices import device_faults
+from holter.detectors.health.xid import RESET, about
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import spans_of
 from holter.metrics import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
-
-_XIDS = {
-    13: "the program read or wrote where it must not",
-    31: "the program read or wrote where it must not",
-    43: "a program was stopped on it",
-    45: "a program was ended on it",
-    48: "an error in its memory could not be corrected",
-    63: "a row of its memory is worn out and marked to be replaced",
-    64: "a row of its memory could not be replaced",
-    74: "an NVLink failed",
-    79: "it has fallen off the bus",
-    94: "an error in its memory was contained",
-    95: "an error in its memory was not contained",
-    119: "its system processor does not answer",
-    120: "its system processor reported an error",
-    154: "it needs to be reset",
-}
-_OF_THE_PROGRAM = frozenset({13, 31, 43, 45})
 
 
 @dataclass(frozen=True)
@@ -45,10 +29,11 @@ class GpuFault:
     tuning: Tuning = Tuning()
 
     def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
-        """One finding per series and attempt, from its first fault on."""
+        """One finding per series and attempt, from its first fault on; and those of devices by the clock."""
         memory = memory or Memory()
+        yield from device_faults(run)
         for key in sorted(run.series):
-            if role_of(key) is Role.FAULTS:
+            if role_of(key) is Role.FAULTS and not key.by_clock:
                 series = run.series[key]
                 watched = _watched(series, memory.trail((self.name, key), [series]))
                 for one in watched:
@@ -116,21 +101,16 @@ def _finding(series: Series, one: _Watched, first: tuple[int, float], *, goes_on
         end_step=None if goes_on else one.step,
         detected_step=start,
         classified_step=start,
-        severity=Severity.WARNING if code in _OF_THE_PROGRAM else Severity.CRITICAL,
+        severity=Severity.CRITICAL if code is None else about(code).severity,
         confidence=0.99,
         summary=_summary(series, code, where, start, count),
-        advice=(
-            "Look at the program first: this error mostly comes from it."
-            if code in _OF_THE_PROGRAM
-            else f"Drain the node of {where}, reset the GPU and run diagnostics before using it again."
-        ),
+        advice=f"{where}: {RESET if code is None else about(code).advice}",
         evidence={"value": value, "count": count, "last_step": one.last},
     )
 
 
 def _summary(series: Series, code: int | None, where: str, step: int, count: float) -> str:
     if code is not None:
-        meaning = _XIDS.get(code, "see the vendor's catalogue")
-        return f"XID {code} on {where} at step {step:,}: {meaning}."
+        return f"XID {code} on {where} at step {step:,}: {about(code).meaning}."
     times = "once" if count == 1 else f"by {count:,.0f}"
     return f"{series.key.metric} rose {times} on {where}, first at step {step:,}."

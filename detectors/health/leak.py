@@ -128,7 +128,7 @@ def _overlaps(earlier: _Found, later: _Found) -> bool:
 
 def _uses(run: RunData) -> Iterator[_Use]:
     """Every series of memory that is in use, or free."""
-    keys = [key for key in sorted(run.series) if role_of(key) is Role.MEMORY]
+    keys = [key for key in sorted(run.series) if role_of(key) is Role.MEMORY and not key.by_clock]
     limits = {key for key in keys if _LIMIT.search(key.metric) and not _FREE.search(key.metric)}
     for key in keys:
         if key not in limits:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.figures import duration
+from holter.detectors.health.activity import with_activity
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
@@ -109,10 +110,12 @@ class Stall:
         trail.keep(Mark(times, tuple(len(one) for one in series)))
         for pause in beat.pauses:
             if (silence := times.silences[pause.span]) > pause.limit:
-                yield _finding(clock, pause.row, pause.following, silence, pause.limit)
+                finding = _finding(clock, pause.row, pause.following, silence, pause.limit)
+                yield with_activity(finding, run, *pause.span)
         limit = self._limit(beat.steady)
         if run.now is not None and run.now - times.latest > limit:
-            yield _finding(clock, beat.row, None, run.now - times.latest, limit)
+            finding = _finding(clock, beat.row, None, run.now - times.latest, limit)
+            yield with_activity(finding, run, times.latest, run.now)
 
     def _beat(self, clock: Series, memory: Memory) -> _Beat:
         trail: Trail[_Beat] = memory.trail((self.name, clock.key), [clock])

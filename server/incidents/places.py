@@ -29,6 +29,8 @@ def time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float | Non
 
     A finding may name a series that was derived: then any series of its attempt tells the time.
     """
+    if isinstance(told := finding.evidence.get("wall_time"), float):
+        return told
     for one in _tellers(series, finding):
         span = span_of(one, finding.attempt)
         at = span.first + int(np.searchsorted(one.step[span.rows], finding.start_step))
@@ -56,4 +58,4 @@ def _tellers(series: Mapping[SeriesKey, Series], finding: Finding) -> Iterator[S
     own = series.get(SeriesKey(finding.metric, finding.labels))
     if own is not None:
         yield own
-    yield from series.values()
+    yield from (one for one in series.values() if one.key.own_steps is None)
