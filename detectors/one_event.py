@@ -51,6 +51,8 @@ def one_event(findings: Iterable[Finding], run: RunData) -> list[Finding]:
 def _joined(earlier: Finding, later: Finding, run: RunData) -> _Joined | None:
     """How the later finding belongs to the earlier one; None: it is an event of its own."""
     pair = {earlier.kind, later.kind}
+    if _is_evaluated(later) and not _is_evaluated(earlier):
+        return _evaluates(earlier, later, run)
     if earlier.attempt != later.attempt or not pair & _CROSSING:
         return None
     if pair == {Kind.RESUME_ARTIFACT}:
@@ -65,6 +67,18 @@ def _joined(earlier: Finding, later: Finding, run: RunData) -> _Joined | None:
     since = later.start_step - earlier.detected_step
     hangs = earlier.kind in _HANGS and later.kind is Kind.STALL and since <= max(_STEPS, _ROWS * spacing)
     return _Joined(worse=True) if hangs else None
+
+
+def _is_evaluated(finding: Finding) -> bool:
+    return role_of(SeriesKey(finding.metric, finding.labels)) is Role.EVAL_LOSS
+
+
+def _evaluates(earlier: Finding, later: Finding, run: RunData) -> _Joined | None:
+    """An evaluation is worse because of what the training loss showed since the one before the last."""
+    of_loss = role_of(SeriesKey(earlier.metric, earlier.labels)) in _TRAINED
+    since = later.start_step - 2 * _spacing(later, run)
+    caused = earlier.kind in _HARMS and of_loss and since < earlier.start_step <= later.detected_step
+    return _Joined() if caused and earlier.attempt == later.attempt and later.kind in _WORSE else None
 
 
 def _overflows(earlier: Finding, later: Finding, near: int) -> _Joined | None:
@@ -98,6 +112,9 @@ def _shifts(earlier: Finding, later: Finding, spacing: int) -> _Joined | None:
     return _Joined(renamed=later.kind is Kind.MIXTURE_SHIFT) if moves and near else None
 
 
+_TRAINED = (Role.LOSS, Role.DATASET_LOSS, Role.GRAD_NORM)
+_WORSE = _SPIKES | {Kind.NONFINITE, Kind.RESUME_ARTIFACT}
+_HARMS = _WORSE | {Kind.OUTLIER_BATCH, Kind.MIXTURE_SHIFT, Kind.LOSS_SCALE_COLLAPSE}
 _CROSSING = _HANGS | {
     Kind.LOSS_SCALE_COLLAPSE,
     Kind.HIDDEN_NONFINITE,

@@ -21,8 +21,8 @@ _TAIL, _TAIL_SHARE = 40, 100
 _USUAL, _RARE = 1.7, 16.0
 """Times the depth where normal noise and Student's t4 hardly ever come; and how much rarer than three of
 4,608 points a point shall be that the tail below is no longer an explanation for: once in 25,000 points."""
-_USUAL_SIGMAS, _RARE_SIGMAS = 3.7, 4.26
-"""What of normal noise is exceeded once in 10,000 points, and once in a million: for the skewed body."""
+_USUAL_SIGMAS, _RARE_SIGMAS = 3.7, 4.6
+"""What of normal noise is exceeded once in 10,000 points, and once in 500,000: for the skewed body."""
 _EVEN = 1.2
 """Ratio of the upper to the lower quantile up to which a body counts as even: chance, in a small sample."""
 

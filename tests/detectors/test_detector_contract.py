@@ -70,6 +70,7 @@ def eventful_runs() -> dict[str, RunData]:
         "numbers": overflows(rng, n),
         "data": other_data(rng, n),
         "machines": failing_machines(rng, n),
+        "evaluations": evaluations(rng, spiky),
         "spikes": run(series("loss", spiky)),
         "slow": run(series("tokens_per_s", slow, **clock(slow)), series("step_time", 1e5 / slow)),
         "drifting": run(series("tokens_per_s", drifting, **clock(drifting))),
@@ -77,6 +78,22 @@ def eventful_runs() -> dict[str, RunData]:
         "ranks": run(*ranks, series("step_time", 1.0 / slow)),
         "silence": run(series("loss", loss_curve(rng, n), time=1.7e9 + waits)),
     }
+
+
+def evaluations(rng: np.random.Generator, loss: np.ndarray) -> RunData:
+    """Two evaluations every 25 steps that jump, are NaN, turn upwards after a restart; and the loss."""
+    at = np.concatenate((np.arange(0, 1800, 25), np.arange(1500, 3000, 25)))
+    where = {"step": at, "attempt": np.repeat([0, 1], [72, 60])}
+    losses = []
+    for noise in (0.004, 0.008):
+        value = (2.0 + 6.0 * (at + 200.0) ** -0.35) * np.exp(rng.normal(0, noise, len(at)))
+        value[40:42] *= 1.2
+        value[60:] *= 1.1
+        value[100:] += np.arange(32) * 0.03
+        value[68] = np.nan
+        losses.append(value)
+    both = [series(f"eval/{name}_loss", one, **where) for name, one in zip("ab", losses, strict=True)]
+    return run(series("loss", loss), series("lr", np.full(len(loss), 1e-3)), *both)
 
 
 def overflows(rng: np.random.Generator, n: int) -> RunData:

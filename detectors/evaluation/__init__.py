@@ -1,0 +1,1 @@
+"""Evaluation losses: series of few points, judged by what so few can tell."""
