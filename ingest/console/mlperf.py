@@ -3,62 +3,103 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from math import isfinite
+from typing import Any, TypeGuard
 
-import msgspec
-
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.objects import read_object
 
 _RECORD = re.compile(r":::MLLOG (\{.*\})")
-_decode = msgspec.json.Decoder().decode
+_TFLOPS = "tflops_per_sec_per_gpu"
+_ALONE = frozenset({"train_loss", "eval_loss", "eval_accuracy", _TFLOPS})
+_STEP_TIME, _VALIDATION = "train_step_time", "validation_step_time"
+_INTERVAL = "interval/"
+_OWN_STEPS = (("steps", "validation steps"),)
 
 
-def _event(line: str, memory: Memory) -> Said | None:
+def _event(line: str, memory: Memory) -> list[Said] | None:
     """Training statistics and evaluations. A step is a number of steps with some vendors, of samples with
     others: `global_batch_size`, which comes before, tells."""
-    found = _RECORD.search(line)
-    try:
-        event = _decode(found[1]) if found else None
-    except msgspec.DecodeError:
+    event = _record(line)
+    if event is None:
         return None
-    if not isinstance(event, dict) or not isinstance(metadata := event.get("metadata"), dict):
-        return None
-    key, value = event.get("key"), event.get("value")
-    if key == "global_batch_size" and isinstance(value, int | float) and value > 0:
-        memory["batch"] = value
-    values = _values(key, value)
+    values = _values(event.get("key"), event.get("value"))
+    metadata, time = event["metadata"], event.get("time_ms")
+    moment = time / 1e3 if _is_count(time) else float("nan")
+    said = []
+    validation, own = values.pop(_VALIDATION, None), metadata.get("step")
+    if validation is not None and _is_count(own):
+        # they are counted through all evaluations, several of which stand at one step of the training
+        said.append(Said(int(own), {_VALIDATION: validation}, moment, labels=_OWN_STEPS))
     step = _step(metadata, memory)
     if "train_loss" in values or "reduced_train_loss" in values:
         memory["train"] = step
+        memory["timed"] = memory.get("timed", False) or _STEP_TIME in values
     else:  # evaluations and summaries count steps of their own
         step = memory.get("train", step)
-    if not values or step is None:
+        if memory.get("timed") and _STEP_TIME in values:  # of an interval, where each step has its own
+            values[_INTERVAL + _STEP_TIME] = values.pop(_STEP_TIME)
+    if values and step is not None:
+        said.append(Said(step, values, moment))
+    return said
+
+
+def _setting(line: str, memory: Memory) -> Stated | None:
+    """What is said of the launch before it begins."""
+    event = _record(line)
+    if event is None or not isinstance(event.get("key"), str):
         return None
-    time = event.get("time_ms")
-    return Said(step, values, time / 1e3 if isinstance(time, int | float) else float("nan"))
+    key, value = event["key"], event.get("value")
+    if key == "global_batch_size" and _is_count(value) and value > 0:
+        memory["batch"] = value
+    return Stated({key: value}) if isinstance(value, str | int | float) else None
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    found = _RECORD.search(line)
+    try:
+        event = read_object(found[1].encode()) if found else {}
+    except ValueError:
+        return None
+    return event if isinstance(event.get("metadata"), dict) else None
 
 
 def _values(key: Any, value: Any) -> dict[str, float]:
     if key == "tracked_stats" and isinstance(value, dict):
         return {str(name): float(number) for name, number in value.items() if _is_number(number)}
-    return {key: float(value)} if key in ("train_loss", "eval_accuracy") and _is_number(value) else {}
+    known = key in _ALONE and _is_number(value) and not (key == _TFLOPS and value < 0)  # -1: not known
+    return {key: float(value)} if known else {}
 
 
 def _step(metadata: dict[str, Any], memory: Memory) -> int | None:
     batch: float = memory.get("batch", 0)
     samples, step = metadata.get("samples_count"), metadata.get("step")
-    if isinstance(step, int | float):
-        are_samples = not _is_number(samples) and batch and step % batch == 0
+    if _is_count(step):
+        are_samples = not _is_count(samples) and batch and step % batch == 0
         return int(step // batch) if are_samples else int(step)
-    return int(samples // batch) if batch and isinstance(samples, int | float) else None
+    return int(samples // batch) if batch and _is_count(samples) else None
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> TypeGuard[int | float]:
+    return _is_number(value) and isfinite(value)
 
 
 DIALECT = Dialect(
     name="mlperf",
     tell=re.compile(rb":::MLLOG \{"),
-    kinds=(LineKind(mark=re.compile(rb":::MLLOG \{"), read=_event),),
+    kinds=(
+        LineKind(
+            mark=re.compile(
+                rb'"key": "(?:seed|global_batch_size|gradient_accumulation_steps|max_sequence_length'
+                rb'|max_steps|target_accuracy|init_checkpoint_step|lora_\w+|opt_\w+|submission_(?:benchmark|platform))"'
+            ),
+            read=_setting,
+            states=True,
+        ),
+        LineKind(mark=re.compile(rb":::MLLOG \{"), read=_event),
+    ),
 )

@@ -29,6 +29,7 @@ _SETTINGS = {
     "datetime": "datetime_value",
     "string_set": "string_set_value",
 }
+_PORTION = 131_072  # rows
 _MICRO = 1_000_000  # steps are decimal(18, 6)
 _MACHINE = ("monitoring/", "system/")
 _ABOUT_TIME = ("sys/creation_time", "sys/modification_time", "sys/state")
@@ -82,11 +83,12 @@ def _runs_in(file: Path) -> set[tuple[str, str]]:
 
 
 def _tables(file: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Row group by row group, so that memory is bounded by what is kept."""
+    """The rows in portions, so that memory is bounded by what is kept of them."""
     try:
         with parquet.ParquetFile(file) as opened:
-            for group in range(opened.num_row_groups):
-                yield opened.read_row_group(group, columns=list(columns), use_threads=False)
+            for group in range(opened.num_row_groups):  # as a whole it would be read ahead
+                for batch in opened.iter_batches(_PORTION, [group], list(columns), use_threads=False):
+                    yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
         raise CollectionError(f"{file}: cannot be read as Parquet: {error}") from error
 

@@ -166,7 +166,7 @@ def test_mlperf_tells_steps_whether_vendors_count_steps_or_samples(told: Any) ->
     found = told("mlperf.txt")
     assert found.values("reduced_train_loss") == [(1, 6.58), (2, 6.5)]
     assert found.values("eval_accuracy") == [(2, 5.6)]
-    assert found.values("validation_step_time") == [(2, 0.1)]
+    assert found.values("validation_step_time", rank="0", steps="validation steps") == [(0, 0.1)]
 
 
 def test_deepspeed_tells_speed_rates_and_loss_scale(told: Any) -> None:
@@ -256,7 +256,9 @@ def test_fairseqs_bits_are_told_as_nats(told: Any) -> None:
         ("2024-10-13_llmc_main.log", "train/loss", 19_560),
         ("2024-10-13_llmc_main.log", "val/loss", 80),
         ("NVIDIA__hsg_ngpu5120_ngc25.09_nemo__llama31_405b__result_0.txt", "reduced_train_loss", 270),
+        ("NVIDIA__hsg_ngpu5120_ngc25.09_nemo__llama31_405b__result_0.txt", "interval/train_step_time", 3),
         ("Cisco__hpf_n16__llama31_8b__result_0.txt", "reduced_train_loss", 3456),
+        ("Cisco__hpf_n16__llama31_8b__result_0.txt", "train_step_time", 3456),
     ],
 )
 def test_every_record_of_real_logs_is_read(log: str, metric: str, records: int) -> None:
@@ -308,3 +310,31 @@ def test_megatrons_progress_tells_checkpoints_and_launches(told: Any) -> None:
         "123456",
         "123457",
     }
+
+
+@pytest.mark.parametrize(
+    ("log", "numbers"),
+    [
+        # values in tracked_stats, and evaluations
+        ("NVIDIA__hsg_ngpu5120_ngc25.09_nemo__llama31_405b__result_0.txt", 563 + 3),
+        ("Cisco__hpf_n16__llama31_8b__result_0.txt", 7274 + 18),
+        ("Dell__1xXE9680Lx8H200-SXM-141GB__llama2_70b_lora__result_0.txt", 52 + 5),
+        ("MangoBoost__AS-8126GS-TNMR__llama2_70b_lora__result_0.txt", 5 + 5),
+    ],
+)
+def test_every_number_of_mlperfs_results_is_a_point(log: str, numbers: int) -> None:
+    assert gather(DATA / "real" / f"{log}.gz").points == numbers
+
+
+def test_mlperf_says_how_a_launch_is_set_up_and_nan_is_data(reading: Any) -> None:
+    line = (
+        b':::MLLOG {"time_ms": 1759859525333, "key": %s, "value": %s, '
+        b'"metadata": {"step": 3, "samples_count": 48}}\n'
+    )
+    said = ((b'"global_batch_size"', b"16"), (b'"opt_name"', b'"adamw"'), (b'"train_loss"', b"NaN"))
+    found = reading.whole("result_0.txt", b"".join(line % pair for pair in said))
+    assert {str(key): value for (key, _), value in found.config.items()} == {
+        "global_batch_size": 16,
+        "opt_name": "adamw",
+    }
+    assert [(step, repr(value)) for step, value in found.values("train_loss")] == [(3, "nan")]
