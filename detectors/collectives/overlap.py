@@ -1,0 +1,58 @@
+"""Communication beside computing, by traces: how much of it computing hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from holter.types import RunData, SeriesKey
+
+_COMMUNICATION, _COMPUTE, _EXPOSED = "communication_us", "compute_us", "exposed_communication_us"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """One rank's trace in seconds: in collectives, in other kernels, in collectives while no other ran."""
+
+    rank: str
+    communication: float
+    compute: float
+    exposed: float
+
+    @property
+    def exposed_share(self) -> float:
+        """Of the time in which the GPU was busy, the part that only waited for communication."""
+        busy = self.compute + self.exposed
+        return self.exposed / busy if busy > 0 else 0.0
+
+    @property
+    def hidden_share(self) -> float:
+        """Of the time in collectives, the part that computing hides."""
+        return 1 - self.exposed / self.communication if self.communication > 0 else 0.0
+
+
+def overlaps(run: RunData) -> Iterator[Overlap]:
+    """One for each rank with a trace, in the order of ranks."""
+    for key in sorted(run.series, key=_by_rank):
+        if key.metric == _COMMUNICATION:
+            parts = [
+                _last(run, SeriesKey(metric, key.labels)) for metric in (_COMMUNICATION, _COMPUTE, _EXPOSED)
+            ]
+            if all(part is not None for part in parts):
+                communication, compute, exposed = (float(part or 0) / 1e6 for part in parts)
+                rank = dict(key.labels).get("rank", "")
+                yield Overlap(rank=rank, communication=communication, compute=compute, exposed=exposed)
+
+
+def _last(run: RunData, key: SeriesKey) -> float | None:
+    series = run.series.get(key)
+    if series is None or not len(series) or not np.isfinite(series.value[-1]) or series.value[-1] < 0:
+        return None
+    return float(series.value[-1])
+
+
+def _by_rank(key: SeriesKey) -> tuple[int, SeriesKey]:
+    rank = dict(key.labels).get("rank", "")
+    return int(rank) if rank.isdecimal() and len(rank) < 10 else -1, key

@@ -1,0 +1,203 @@
+"""How fast collectives are, by operation, size and communicator, and what the hardware between them gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holter.detectors.collectives.links import Link, between_nodes, nodes_of, within_node
+from holter.detectors.ranks.ranks import common_key, table_of
+from holter.types import FloatArray, RunData, Series, SeriesKey
+
+BUS_FACTORS: dict[str, Callable[[int], float]] = {
+    "allreduce": lambda n: 2 * (n - 1) / n,
+    "allgather": lambda n: (n - 1) / n,
+    "reducescatter": lambda n: (n - 1) / n,
+    "alltoall": lambda n: (n - 1) / n,
+}
+"""Bus over algorithm bandwidth by the beginning of a name. Source: nccl-tests, doc/PERFORMANCE.md."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """Calls of one collective that are alike. `bytes` of one call, None where the log tells only a class.
+
+    `seconds` of all calls on a rank, waiting included. `busbw` in GB/s is that of the rank that waited
+    least, in the median of the calls. `link` is what it goes over at best, None where that is not known.
+    """
+
+    source: str
+    collective: str
+    communicator: str
+    size: str
+    bytes: float
+    ranks: int
+    calls: int
+    seconds: float
+    busbw: float
+    link: Link | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Of what the link gives; NVLink SHARP may reach more than all."""
+        return self.busbw / self.link.gbs if self.link is not None else None
+
+
+def speeds(run: RunData) -> list[Speed]:
+    """Every kind of call whose bandwidth is told, those that take the longest first."""
+    found = [*_benchmarks(run), *_traces(run), *_calls(run)]
+    inside, outside, nodes = within_node(run), between_nodes(run), nodes_of(run)
+    linked = [replace(one, link=_link(one, run, inside, outside, nodes)) for one in found]
+    return sorted(
+        linked, key=lambda one: (-one.seconds * (one.calls > 0), one.source, one.collective, -one.bytes)
+    )
+
+
+def _link(one: Speed, run: RunData, inside: Link | None, outside: Link | None, nodes: int) -> Link | None:
+    """What a collective goes over: the slower of both where it leaves a node, None where that is unknown."""
+    if nodes == 1:
+        return inside
+    hosts = {
+        dict(key.labels)["host"]
+        for key in run.series
+        if dict(key.labels).get("comm") == one.communicator and "host" in dict(key.labels)
+    }
+    if len(hosts) == 1:
+        return inside
+    if nodes > 1 or len(hosts) > 1:
+        return (
+            min((link for link in (inside, outside) if link is not None), key=lambda link: link.gbs)
+            if outside
+            else None
+        )
+    return None
+
+
+def _benchmarks(run: RunData) -> Iterator[Speed]:
+    """Rows of nccl-tests' and all_reduce_bench's tables: out of place."""
+    for key, series in _named(run, "busbw_gbs", "message bytes"):
+        labels = dict(key.labels)
+        if "process_group" in labels or labels.get("in_place") == "yes":
+            continue
+        times = run.series.get(SeriesKey("time_us", key.labels))
+        for row in np.flatnonzero(np.isfinite(series.value) & (series.value > 0)).tolist():
+            step = int(series.step[row])
+            yield Speed(
+                source="benchmark",
+                collective=labels.get("collective") or "collective",
+                communicator="",
+                size=str(step),
+                bytes=float(step),
+                ranks=_number(labels.get("ranks")),
+                calls=0,
+                seconds=_at(times, step) / 1e6,
+                busbw=float(series.value[row]),
+            )
+
+
+def _traces(run: RunData) -> Iterator[Speed]:
+    """Kernels in traces by size; of several ranks the one that waited least tells the speed."""
+    alike: dict[SeriesKey, list[Series]] = {}
+    for key, series in _named(run, "best_busbw_gbs", "message bytes"):
+        alike.setdefault(common_key(key), []).append(series)
+    for key, ranks in alike.items():
+        labels, table = dict(key.labels), table_of(ranks)
+        for row, step in enumerate(table.step.tolist()):
+            best = table.value[row][np.isfinite(table.value[row])]
+            calls = _over(run, "calls", ranks, step)
+            yield Speed(
+                source="trace",
+                collective=labels.get("collective", ""),
+                communicator=labels.get("process_group", ""),
+                size=str(step),
+                bytes=float(step),
+                ranks=_number(labels.get("ranks")),
+                calls=int(calls),
+                seconds=_over(run, "time_us", ranks, step) * calls / 1e6,
+                busbw=float(best.max(initial=0)),
+            )
+
+
+def _calls(run: RunData) -> Iterator[Speed]:
+    """Calls one by one, as NCCL's Inspector and PyTorch's Flight Recorder time them."""
+    alike: dict[SeriesKey, list[Series]] = {}
+    for key, series in _named(run, "collective_time (us)", "sequence number"):
+        alike.setdefault(common_key(key), []).append(series)
+    for key, ranks in alike.items():
+        labels = dict(key.labels)
+        sizes = [run.series.get(SeriesKey("message_bytes", one.key.labels)) for one in ranks]
+        told = [float(np.nanmedian(one.value)) for one in sizes if one is not None and len(one)]
+        size = float(np.median(told)) if told else 0.0
+        time = table_of(ranks).value
+        good: FloatArray = np.where(np.isfinite(time) & (time > 0), time, np.nan)
+        good = good[np.isfinite(good).any(axis=1)]
+        if not len(good):
+            continue
+        shortest = np.nanmin(good, axis=1)
+        yield Speed(
+            source="calls",
+            collective=labels.get("collective", ""),
+            communicator=labels.get("comm") or labels.get("process_group", ""),
+            size=labels.get("size", str(int(size))),
+            bytes=size,
+            ranks=len(ranks),
+            calls=len(good),
+            seconds=float(np.nansum(np.nanmedian(good, axis=1))) / 1e6,
+            busbw=_told(run, ranks)
+            or _busbw(labels.get("collective", ""), size, float(np.median(shortest)), _of(run, key, ranks)),
+        )
+
+
+def _told(run: RunData, ranks: list[Series]) -> float:
+    """The bus bandwidth that the log tells of the fastest rank, in the median of the calls; 0 for none."""
+    told = [run.series[key] for one in ranks if (key := SeriesKey("busbw_gbs", one.key.labels)) in run.series]
+    if not told:
+        return 0.0
+    value = table_of(told).value
+    best = np.where(np.isfinite(value), value, 0).max(axis=1)
+    return float(np.median(best[best > 0])) if (best > 0).any() else 0.0
+
+
+def _of(run: RunData, key: SeriesKey, ranks: list[Series]) -> int:
+    """How many ranks a process group has: as a dump says, else as many as are there."""
+    group = dict(key.labels).get("process_group")
+    told = [
+        float(series.value[-1])
+        for other, series in run.series.items()
+        if other.metric == "process_group_ranks"
+        and dict(other.labels).get("process_group") == group
+        and len(series)
+    ]
+    return int(max([*(size for size in told if 0 < size < 1e7), len(ranks)]))
+
+
+def _busbw(collective: str, size: float, microseconds: float, ranks: int) -> float:
+    plain = collective.lower().replace("_", "")
+    factor = next((factor(ranks) for name, factor in BUS_FACTORS.items() if plain.startswith(name)), 1.0)
+    return size * factor / microseconds / 1e3 if microseconds > 0 else 0.0
+
+
+def _named(run: RunData, metric: str, steps: str) -> Iterator[tuple[SeriesKey, Series]]:
+    for key in sorted(run.series):
+        if key.metric == metric and key.own_steps == steps and len(run.series[key]):
+            yield key, run.series[key]
+
+
+def _over(run: RunData, metric: str, ranks: list[Series], step: int) -> float:
+    """The median over ranks of another metric of the same kernels."""
+    values = [_at(run.series.get(SeriesKey(metric, one.key.labels)), step) for one in ranks]
+    known = [value for value in values if value]
+    return float(np.median(known)) if known else 0.0
+
+
+def _at(series: Series | None, step: int) -> float:
+    """The newest value at a step, 0 where there is none."""
+    rows = np.flatnonzero(series.step == step) if series is not None else np.empty(0, dtype=np.int64)
+    value = float(series.value[rows[-1]]) if series is not None and len(rows) else 0.0
+    return value if np.isfinite(value) else 0.0
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() and len(text) < 9 else 0

@@ -1,0 +1,147 @@
+"""Collectives against the hardware, beside computing, rank against rank."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from holter.detectors.collectives import Comparison, compare
+from holter.ingest.gather import gather
+from holter.types import ConfigKey, RunData
+from tests.detectors.curves import run, series
+
+DATA = Path(__file__).parents[1] / "data" / "collectives"
+RANKS, CALLS = 4, 200
+SEQUENCE = {"steps": "sequence number", "comm": "0xaa", "collective": "AllReduce", "size": "16MiB"}
+
+
+def calls(late: int | None = None, *, hosts: int = 1) -> RunData:
+    """What the Inspector tells of an all-reduce of 16 MiB: each kernel waits for the last rank to arrive."""
+    chance = np.random.default_rng(5)
+    arrives = chance.exponential(50.0, (CALLS, RANKS))
+    if late is not None:
+        arrives[:, late] += 500.0
+    time = 100.0 + arrives.max(axis=1, keepdims=True) - arrives
+    bus = 2**24 * 1.5 / time / 1e3
+    told = []
+    for rank in range(RANKS):
+        labels = {**SEQUENCE, "rank": rank, "host": f"n{rank * hosts // RANKS}"}
+        told.append(series("collective_time (us)", time[:, rank], **labels))
+        told.append(series("busbw_gbs", bus[:, rank], **labels))
+        told.append(series("message_bytes", np.full(CALLS, 2.0**24), **labels))
+    return run(*told)
+
+
+def with_config(data: RunData, **said: Any) -> RunData:
+    config = {ConfigKey(name.replace("__", ".")): {0: value} for name, value in said.items()}
+    return RunData(series=data.series, config=config)
+
+
+def read(name: str) -> Comparison:
+    return compare(gather(DATA / name).data)
+
+
+def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
+    (one,) = compare(with_config(calls(late=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
+    assert one.busbw == pytest.approx(2**24 * 1.5 / 100.0 / 1e3, rel=1e-3)
+    assert (one.calls, one.collective, one.communicator) == (CALLS, "AllReduce", "0xaa")
+    assert one.link is not None
+    assert (one.link.name, one.link.gbs) == ("NVLink 4", 450.0)
+    assert one.share == pytest.approx(one.busbw / 450.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "gbs"),
+    [
+        ({"nccl__ib__nics": "mlx5_0:1/IB mlx5_1:1/IB", "nccl__ib__mbps": 400_000}, "2 x NDR", 100.0),
+        ({"nccl__ib__nics": "hfi1_0:1/IB hfi1_1:1/IB"}, "2 x Omni-Path", 25.0),
+        ({"nccl__ofi__provider": "cxi", "nccl__ofi__nics": 4}, "4 x Slingshot", 100.0),
+        ({"nccl__ofi__provider": "efa"}, "EFA 3200 Gb/s", 400.0),
+    ],
+)
+def test_between_nodes_the_network_is_the_measure(said: dict[str, Any], name: str, gbs: float) -> None:
+    (one,) = compare(with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3", **said)).speeds
+    assert one.link is not None
+    assert (one.link.name, one.link.gbs) == (name, gbs)
+    assert one.link.source
+
+
+def test_where_the_hardware_is_not_told_no_share_is_guessed() -> None:
+    (unknown,) = compare(calls()).speeds
+    (no_network,) = compare(with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
+    assert unknown.share is no_network.share is None
+
+
+def test_the_rank_that_the_others_wait_for_is_named_with_what_it_costs() -> None:
+    (found,) = compare(calls(late=2)).waits
+    assert (found.rank, found.host, found.communicator) == ("2", "n0", "0xaa")
+    assert found.share > 0.9
+    assert found.mean_wait == pytest.approx(500e-6, rel=0.2)
+    assert found.waited == pytest.approx(CALLS * 500e-6, rel=0.2)
+
+
+def test_ranks_that_come_last_by_chance_are_not_named() -> None:
+    assert compare(calls()).waits == []
+
+
+def test_traces_of_several_ranks_tell_who_waits(tmp_path: Path) -> None:
+    for rank in range(RANKS):
+        took = 100 if rank == 1 else 900
+        events = [
+            {
+                "ph": "X",
+                "cat": "kernel",
+                "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                "ts": 1.7e15 + 2000 * call,
+                "dur": took,
+                "args": {
+                    "Collective name": "allreduce",
+                    "In msg nelems": 2**23,
+                    "Out msg nelems": 2**23,
+                    "dtype": "BFloat16",
+                    "Group size": RANKS,
+                    "Process Group Name": "0",
+                    "Process Group Description": "default_pg",
+                },
+            }
+            for call in range(20)
+        ]
+        devices = [{"id": one, "name": "NVIDIA A100-SXM4-80GB", "totalGlobalMem": 1} for one in range(8)]
+        info = {"backend": "nccl", "rank": rank, "world_size": RANKS}
+        trace = {"deviceProperties": devices, "distributedInfo": info, "traceEvents": events}
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(trace))
+    found = compare(gather(tmp_path).data)
+    (waited,) = found.waits
+    assert (waited.rank, waited.calls) == ("1", 20)
+    assert waited.waited == pytest.approx(20 * 800e-6)
+    (speed,) = found.speeds
+    assert speed.busbw == pytest.approx(2**24 * 1.5 / 100e-6 / 1e9)
+    assert speed.link is not None
+    assert speed.link.name == "NVLink 3"
+    assert [one.rank for one in found.overlaps] == list("0123")
+    assert all(one.exposed_share == 1.0 and one.hidden_share == 0.0 for one in found.overlaps)
+
+
+def test_real_traces_tell_their_share_of_exposed_communication() -> None:
+    found = read("nccl_data.json.gz")
+    (one,) = found.overlaps
+    assert one.exposed_share == pytest.approx(0.2549, abs=1e-4)
+    assert one.hidden_share == pytest.approx(0.1561, abs=1e-4)
+    assert sum(speed.calls for speed in found.speeds) == 21
+    assert {speed.link.name for speed in found.speeds if speed.link} == {"NVLink 3"}
+
+
+def test_tables_of_benchmarks_stand_beside_the_hardware_that_they_name() -> None:
+    found = read("all_reduce_perf.out")
+    largest = found.speeds[0]
+    assert (largest.bytes, largest.busbw) == (8589934592.0, 49.83)
+    assert largest.share == pytest.approx(49.83 / 450)
+
+
+def test_what_is_compared_is_plain_data_and_nothing_for_a_run_without_collectives() -> None:
+    json.dumps(compare(with_config(calls(late=2), gpu__name="NVIDIA B200")).as_json(), allow_nan=False)
+    assert not compare(run(series("loss", [1.0, 2.0])))
