@@ -13,7 +13,7 @@ import numpy as np
 from holter.ingest import axes
 from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
 from holter.ingest.wandb.curves import OWN_STEP, Curve, curves_of, is_export
-from holter.types import ConfigKey, FloatArray, SeriesKey, Unreadable
+from holter.types import ConfigKey, SeriesKey, Unreadable
 
 _LARGEST = 1024**3
 _SAMPLED = (
@@ -58,44 +58,47 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
 def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[Curve]) -> Contents:
     left_out: list[Unreadable] = []
-    own = next((curve for curve in curves if curve.metric == OWN_STEP and not curve.bound), None)
-    axis = 0 if own is None else own.place
-    if own is None and axes.find_step([header[0]]) is None:
+    own = next((curve.place for curve in curves if curve.metric == OWN_STEP and not curve.bound), None)
+    axis = own if own is not None else 0 if axes.find_step([header[0]]) is not None else None
+    if axis is None:
         reason = f"its axis is {header[0]!r}, not a step: points are counted"
         left_out.append(Unreadable(place="column 1", reason=reason))
-    numbers = {
-        curve: _numbers(rows, axis, curve.place, left_out) for curve in curves if curve.metric != OWN_STEP
-    }
-    values = {curve.metric: found for curve, found in numbers.items() if not curve.bound}
+    found = {curve: _points(rows, axis, curve, left_out) for curve in curves if curve.metric != OWN_STEP}
+    values = {curve.metric: one.values for curve, one in found.items() if not curve.bound}
     sampled = any(
-        curve.bound and not np.array_equal(found, values.get(curve.metric, found), equal_nan=True)
-        for curve, found in numbers.items()
+        curve.bound and not np.array_equal(one.values, values.get(curve.metric, one.values), equal_nan=True)
+        for curve, one in found.items()
     )
     if sampled:
         left_out.append(Unreadable(place="every curve", reason=_SAMPLED))
-    logged = []
-    for curve, found in numbers.items():
-        if curve.bound and not sampled:
-            continue  # the value once more
-        labels = (("bucket", curve.bound),) if curve.bound else ()
-        counted = own is None and axes.find_step([header[0]]) is None
-        at = np.arange(len(found), dtype=np.float64) if counted else found[:, 0]
-        times = np.full(len(found), np.nan)
-        logged.append(Logged(SeriesKey(curve.metric, labels), at.astype(np.int64), times, found[:, 1]))
-    config = {ConfigKey("wandb.sampled"): sampled}
-    return Contents(logged=logged, config=config, left_out=tuple(left_out))
+    # bounds that are the value everywhere say nothing
+    logged = [one for curve, one in found.items() if sampled or not curve.bound]
+    return Contents(logged=logged, config={ConfigKey("wandb.sampled"): sampled}, left_out=tuple(left_out))
 
 
-def _numbers(rows: Sequence[Sequence[str]], axis: int, place: int, left_out: list[Unreadable]) -> FloatArray:
-    """Step and value of each row that has both, [n, 2]."""
-    found, wrong = [], 0
+def _points(
+    rows: Sequence[Sequence[str]], axis: int | None, curve: Curve, left_out: list[Unreadable]
+) -> Logged:
+    """Each row that has the curve's value, at its step; without an axis of steps they are counted."""
+    steps: list[int] = []
+    values: list[float] = []
+    wrong = 0
     for row in rows:
-        if len(row) <= max(axis, place) or axes.is_absent(row[place]) or axes.is_absent(row[axis]):
+        if len(row) <= max(axis or 0, curve.place) or axes.is_absent(row[curve.place]):
             continue
         try:
-            found.append((float(row[axis]), float(row[place])))
+            value = float(row[curve.place])
+            steps.append(len(steps) if axis is None else axes.read_step(row[axis]))
+            values.append(value)
         except ValueError:
             wrong += 1
     if wrong:
-        left_out.append(Unreadable(place=f"column {place + 1}", reason=f"{wrong} cells are no numbers"))
-    return np.array(found, dtype=np.float64).reshape(-1, 2)
+        reason = f"{wrong} rows without a number, or without a whole one as their step"
+        left_out.append(Unreadable(place=f"column {curve.place + 1}", reason=reason))
+    labels = (("bucket", curve.bound),) if curve.bound else ()
+    return Logged(
+        SeriesKey(curve.metric, labels),
+        np.array(steps, dtype=np.int64),
+        np.full(len(steps), np.nan),
+        np.array(values, dtype=np.float64),
+    )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 OWN_STEP = "_step"
 _BETWEEN = " - "
+_AXES = frozenset({"Step", "Wall Time", "Relative Time (Process)", "Relative Time (Wall)"})
 _BOUNDS = {"__MIN": "min", "__MAX": "max"}
 
 
@@ -33,7 +34,8 @@ def curves_of(header: Sequence[str]) -> list[Curve]:
     plain = [_unbound(name) for name in header[1:]]
     if not plain or not all(_BETWEEN in name for name, _ in plain):
         return []
-    if not any(bound for _, bound in plain) and _BETWEEN in header[0]:
+    own = header[0] in _AXES or any(bound or name.endswith(_BETWEEN + OWN_STEP) for name, bound in plain)
+    if not own or _BETWEEN in header[0]:
         return []
     shared = _shared([name for name, _ in plain if not name.endswith(_BETWEEN + OWN_STEP)])
     found = []

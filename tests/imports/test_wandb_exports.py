@@ -1,0 +1,144 @@
+"""CSV files that W&B's page exports: each run apart, whatever its name, and what is sampled said to be."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holter.ingest import formats
+from holter.ingest.csv_log import CsvLog
+from holter.ingest.imports import collection_at
+from holter.ingest.imports.collection import CollectionError, Contents
+from holter.ingest.imports.order import batches
+from holter.ingest.wandb.curves import curves_of
+from holter.types import ConfigKey, SeriesKey
+
+ONE = '"Step","eager-sun-1 - loss","eager-sun-1 - loss__MIN","eager-sun-1 - loss__MAX"\n'
+TWO = (
+    '"Step","a - b - train/loss","a - b - train/loss__MIN","a - b - train/loss__MAX",'
+    '"c - train/loss","c - train/loss__MIN","c - train/loss__MAX"\n'
+    '"0","3.5","3.5","3.5","","",""\n"10","2.5","2.25","2.75","4.5","4.5","4.5"\n"20","NaN","NaN","NaN","","",""\n'
+)
+
+
+def columns(axis: str, *curves: str) -> str:
+    """A header with three columns for each curve."""
+    names = [axis, *(curve + ending for curve in curves for ending in ("", "__MIN", "__MAX"))]
+    return ",".join(f'"{name}"' for name in names) + "\n"
+
+
+def runs(path: Path, text: str) -> dict[str, Contents]:
+    file = path / "wandb_export_2026-01-31T12_00_00.000+01_00.csv"
+    file.write_text(text)
+    collection = collection_at(file)
+    assert collection is not None
+    assert collection.name == "wandb-csv"
+    return {run.name: run.read() for run in collection.runs(file)}
+
+
+def points(contents: Contents, metric: str, **labels: str) -> list[tuple[int, str]]:
+    (found,) = [one for one in contents.logged if one.key == SeriesKey(metric, tuple(labels.items()))]
+    return list(zip(found.steps.tolist(), map(repr, found.values.tolist()), strict=True))
+
+
+def test_each_run_is_apart_whatever_stands_in_its_name(tmp_path: Path) -> None:
+    found = runs(tmp_path, TWO)
+    assert list(found) == ["a - b", "c"]
+    assert points(found["a - b"], "train/loss") == [(0, "3.5"), (10, "2.5"), (20, "nan")]
+    assert points(found["c"], "train/loss") == [(10, "4.5")]
+
+
+def test_what_is_sampled_is_said_to_be_and_keeps_its_bounds(tmp_path: Path) -> None:
+    found = runs(tmp_path, TWO)
+    assert points(found["a - b"], "train/loss", bucket="max")[1] == (10, "2.75")
+    assert [one.reason.partition(" by")[0] for one in found["a - b"].left_out] == ["sampled"]
+    assert found["a - b"].config[ConfigKey("wandb.sampled")] is True
+
+
+def test_bounds_that_say_the_value_again_are_left_out(tmp_path: Path) -> None:
+    found = runs(tmp_path, ONE + '"1","2.5","2.5","2.5"\n"2","inf","inf","inf"\n')["eager-sun-1"]
+    assert [str(one.key) for one in found.logged] == ["loss"]
+    assert points(found, "loss") == [(1, "2.5"), (2, "inf")]
+    assert (found.left_out, found.config[ConfigKey("wandb.sampled")]) == ((), False)
+
+
+@pytest.mark.parametrize("axis", ["epoch", "train/global_step", "_step"])
+def test_the_axis_may_be_any_step(axis: str, tmp_path: Path) -> None:
+    found = runs(tmp_path, ONE.replace("Step", axis) + '"7","2.5","2.5","2.5"\n')["eager-sun-1"]
+    assert points(found, "loss") == [(7, "2.5")]
+
+
+@pytest.mark.parametrize(
+    "axis", ["Relative Time (Process)", "Relative Time (Wall)", "Wall Time", "tokens seen"]
+)
+def test_over_another_axis_points_are_counted_and_that_is_said(axis: str, tmp_path: Path) -> None:
+    found = runs(tmp_path, ONE.replace("Step", axis) + '"0.5","2.5","2.5","2.5"\n"1.5","2.0","2.0","2.0"\n')
+    assert points(found["eager-sun-1"], "loss") == [(0, "2.5"), (1, "2.0")]
+    assert axis in found["eager-sun-1"].left_out[0].reason
+
+
+def test_a_column_of_steps_is_the_axis_where_there_is_one(tmp_path: Path) -> None:
+    header = columns("Relative Time (Process)", "r - _step", "r - loss")
+    found = runs(tmp_path, header + '"0.5","100","100","100","2.5","2.5","2.5"\n')
+    assert points(found["r"], "loss") == [(100, "2.5")]
+    assert found["r"].left_out == ()
+
+
+def test_groups_and_several_metrics_are_told_apart(tmp_path: Path) -> None:
+    header = columns("Step", "Group: X - loss", "Group: X - lr")
+    found = runs(tmp_path, header + '"1","2.5","2.5","2.5","1e-3","1e-3","1e-3"\n')["Group: X"]
+    assert [str(one.key) for one in found.logged] == ["loss", "lr"]
+
+
+def test_of_several_runs_with_several_metrics_the_last_part_is_the_metric() -> None:
+    header = ["Step", "a - b - loss", "a - b - loss__MIN", "c - loss", "c - lr"]
+    assert [(one.run, one.metric) for one in curves_of(header)] == [
+        ("a - b", "loss"),
+        ("a - b", "loss"),
+        ("c", "loss"),
+        ("c", "lr"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "step,loss,lr",
+        "Step,train - loss,lr",
+        "step,train - loss,val - loss",
+        "epoch,accuracy,loss,val_loss",
+        "a,b",
+    ],
+)
+def test_other_tables_are_no_exports(header: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{header}\n1,2,3\n")
+    assert collection_at(tmp_path / "a.csv") is None
+
+
+def test_a_table_with_a_bar_in_a_name_is_a_log_still() -> None:
+    assert CsvLog().sniff(PurePath("a.csv"), b"step,loss,lr - warm\n")
+
+
+def test_no_format_takes_an_export_for_a_log() -> None:
+    assert [one.name for one in formats().values() if one.sniff(PurePath("export.csv"), TWO.encode())] == []
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_damaged_export_is_read_as_far_as_it_can_be(tmp_path: Path, data: st.DataObject) -> None:
+    damaged = bytearray(TWO.encode())
+    for _ in range(data.draw(st.integers(1, 10))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    file = tmp_path / "damaged.csv"
+    file.write_bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
+    collection = collection_at(file)
+    if collection is None:
+        return
+    try:
+        for run in collection.runs(file):
+            list(batches(run.read()))
+    except CollectionError:
+        pass
