@@ -29,6 +29,7 @@ from holter.server.api import (
     session,
     setup,
     stream,
+    throughput,
 )
 from holter.server.api.answers import FieldProblems, Problem
 from holter.server.api.parameters import only_known
@@ -81,7 +82,7 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (ingest, runs, data, keeping, incidents, expected, agents, setup, stream):
+    for noun in (ingest, runs, data, keeping, incidents, expected, agents, setup, throughput, stream):
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)

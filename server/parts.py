@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy.engine import make_url
 
+from holter.flops.peaks import Peaks
 from holter.server.access.checks import Access, refusal_to_start
 from holter.server.agents import Agents
 from holter.server.analysis import AnalysisLoop
@@ -57,7 +58,7 @@ class Parts:
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
-        self.setup = SetUp(self.store)
+        self.setup = SetUp(self.store, Peaks.said(settings.peaks))
         self.agents = Agents(self.engine, clock=clock)
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()

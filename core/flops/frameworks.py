@@ -19,7 +19,7 @@ class Framework:
     """How a framework counts. `formulas`: their names, several where versions differ; none: `how` says it.
 
     `always`: the peak in TFLOPS that it divides by, whatever the device; `unknown`: those that its versions
-    divide by where they do not know the device.
+    divide by where they do not know the device; `sparse`: those in its tables that are with sparsity.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Framework:
     how: str = ""
     always: float | None = None
     unknown: tuple[float, ...] = ()
+    sparse: tuple[float, ...] = ()
 
 
 MEGATRON = Framework(name="Megatron-LM", formulas=("megatron-0.12", "megatron-0.11"))
@@ -39,7 +40,12 @@ COMPOSER = Framework(name="Composer", formulas=("llm-foundry",))
 OLMO_CORE = Framework(name="OLMo-core", formulas=("olmo-core",), unknown=(312.0, 156.0))
 OLMO = Framework(name="OLMo", how="OLMo's own count, not repeated here")
 NANOTRON = Framework(name="nanotron", formulas=("nanotron",))
-FABRIC = Framework(name="Lightning Fabric", how="counted by torch's FlopCounterMode on the model itself")
+# src/lightning/fabric/utilities/throughput.py: H200 SXM and NVL in 2.5.6 to 2.6.0, H100 NVL up to 2.6.0
+FABRIC = Framework(
+    name="Lightning Fabric",
+    how="counted by torch's FlopCounterMode on the model itself",
+    sparse=(2000.0, 1700.0, 1978.8),
+)
 MAXTEXT = Framework(name="MaxText", how="MaxText's own count, not repeated here")
 DEEPSPEED = Framework(
     name="DeepSpeed", how="counted by DeepSpeed's profiler, or by the script that prints it"
@@ -70,6 +76,8 @@ _NAMES: tuple[tuple[re.Pattern[str], Reports], ...] = tuple(
         (r"throughput/device/mfu(_\(actual_avg\))?", _reports(_MFU, None, None)),  # Composer's or OLMo-core's
         (r"throughput/device/flops_per_sec", _reports(_TFLOPS, COMPOSER, 1e-12)),
         (r"throughput/device/flopsps", _reports(_TFLOPS, OLMO, 1e-12)),
+        (r"(.*[|/])?device[|/]mfu", _reports(_MFU, FABRIC)),
+        (r"(.*[|/])?device[|/]flops_per_sec", _reports(_TFLOPS, FABRIC, 1e-12)),
         (r"(runtime/)?flops_per_sec_per_gpu|approx_flops_per_gpu", _reports(_TFLOPS, NEOX, 1e-12)),
         (
             r"tflop/s/device|perf/per_device_tflops_per_sec|per_device_tflops_per_sec",

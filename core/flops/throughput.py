@@ -107,7 +107,7 @@ def _own(own: Own) -> dict[str, Any]:
     own_formula = FORMULAS["holter"]
     return {
         "formula": own_formula.title,
-        "from": str(own.series.key) if own.series is not None else None,
+        "measured_from": str(own.series.key) if own.series is not None else None,
         "tokens_per_second_per_device": _level(own.level(own.tokens)),
         "tflops": _level(own.level(own.tflops)),
         "mfu": _level(own.level(own.mfu)),

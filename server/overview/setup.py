@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holter.config import ByAttempt
 from holter.detectors.setup import remarks
+from holter.flops.peaks import Peaks
+from holter.flops.throughput import as_json, throughput_of
 from holter.launches import attempts_of, changes, settings
 from holter.report.jsonable import plain
 from holter.server.store import Store
@@ -16,6 +17,7 @@ from holter.types import Remark, RunData, Series, SeriesKey
 SHOWN_SETTINGS = 2000
 SHOWN_CHANGES = 200
 _REMARK_BYTES = 2000
+_THROUGHPUT_BYTES = 2000
 _MEMORY = 8 * 2**20
 
 
@@ -43,14 +45,18 @@ class _Series(Mapping[SeriesKey, Series]):
 
 
 class SetUp:
-    """Answers for the pages. Remarks are worked out when they are asked for, and remembered by version."""
+    """Answers for the pages, worked out when they are asked for, and remembered by version.
 
-    def __init__(self, store: Store) -> None:
+    `peaks`: those of accelerators.
+    """
+
+    def __init__(self, store: Store, peaks: Peaks) -> None:
         self._store = store
+        self._peaks = peaks
         self._memory = Memory(_MEMORY)
 
     def config(self, run_id: int, q: str | None = None) -> dict[str, Any]:
-        """What is stated of each launch; `q`: part of a setting's name or value. What changed is all there."""
+        """What is stated of each launch; `q`: part of a setting's name or value. All changes are told."""
         stated = self._store.config(run_id)
         found = [one for one in settings(stated) if q is None or _says(one, q.lower())]
         return {
@@ -73,12 +79,23 @@ class SetUp:
         if known is not None and known[0] == version:
             found: list[dict[str, Any]] = known[1]
             return found
-        told = [_as_json(one) for one in remarks(self._data(run_id, self._store.config(run_id)))]
+        told = [_as_json(one) for one in remarks(self._data(run_id), peaks=self._peaks)]
         self._memory.put(run_id, (version, told), _REMARK_BYTES * (1 + len(told)))
         return told
 
-    def _data(self, run_id: int, config: ByAttempt) -> RunData:
-        return RunData(series=_Series(self._store, run_id), config=config)
+    def throughput(self, run_id: int, version: tuple[int, int]) -> dict[str, Any]:
+        """What a version of a run reports of its throughput, and Holter's own. Raises CorruptDataError."""
+        place = (run_id, "throughput")
+        known = self._memory.get(place)
+        if known is None or known[0] != version:
+            told = plain(as_json(throughput_of(self._data(run_id), self._peaks)))
+            known = version, told
+            self._memory.put(place, known, _THROUGHPUT_BYTES * (2 + len(told["reported"])))
+        found: dict[str, Any] = known[1]
+        return found
+
+    def _data(self, run_id: int) -> RunData:
+        return RunData(series=_Series(self._store, run_id), config=self._store.config(run_id))
 
 
 def _as_json(remark: Remark) -> dict[str, Any]:

@@ -42,6 +42,8 @@ ROUTES = {
     "DELETE /api/v1/runs/{run_id}/expected/{number}",
     "GET /api/v1/runs/{run_id}/incidents",
     "GET /api/v1/runs/{run_id}/series",
+    "GET /api/v1/runs/{run_id}/collectives",
+    "GET /api/v1/runs/{run_id}/throughput",
     "GET /api/v1/session",
     "POST /api/v1/session",
     "DELETE /api/v1/session",
@@ -73,7 +75,7 @@ FLAGS = {
 SETTINGS = {
     "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "channels",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
-    "formats",
+    "formats", "peaks",
 }  # fmt: skip
 
 

@@ -145,9 +145,14 @@ def test_a_fallback_peak_is_recognised() -> None:
 
 
 def test_fabrics_peak_of_the_h200_is_sparse() -> None:
-    """Lightning Fabric's earlier tables give an H200 1,979 or 2,000 TFLOPS: an MFU of half."""
-    config = LLAMA3_8B | {"gpu.name": "NVIDIA H200"}
-    assert only(torchtitan(6667, 2000, config)).code == "mfu-wrong-peak"
+    """Lightning Fabric 2.5.6 to 2.6.0 gives an H200 2,000 TFLOPS in bf16: half of the MFU."""
+    curves = {"device/flops_per_sec": flat(400e12), "device/mfu": flat(400 / 2000)}
+    one = only(run({"gpu.name": "NVIDIA H200", "precision": "bf16-mixed"}, **curves))
+    assert one.code == "mfu-wrong-peak"
+    assert "sparsity" in one.summary
+    assert one.evidence["corrected_mfu"] == pytest.approx(400 / 989)
+    nvl = {"device/flops_per_sec": flat(400e12), "device/mfu": flat(400 / 1978.8)}
+    assert "sparsity" in only(run({"gpu.name": "NVIDIA H100 NVL"}, **nvl)).summary
 
 
 def test_a_peak_of_the_settings_holds_for_checks_and_curves() -> None:

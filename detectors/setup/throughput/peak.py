@@ -56,9 +56,11 @@ def _what(used: float, slack: float, peak: Peak, one: Reported) -> str:
         return ""
     if peak.sparse and abs(used / (2 * peak.tflops) - 1) <= slack:
         return "the figure with sparsity that vendors print, twice the dense one"
+    name = one.framework.name if one.framework is not None else ""
+    if one.framework is not None and any(abs(used / other - 1) <= slack for other in one.framework.sparse):
+        return f"one with sparsity in the table of {name}"
     always = one.framework.always if one.framework is not None else None
     unknown = one.framework.unknown if one.framework is not None else ()
-    name = one.framework.name if one.framework is not None else ""
     if always is not None and abs(used / always - 1) <= slack:
         return f"that of an A100, which {name} takes on every device"
     if any(abs(used / other - 1) <= slack for other in unknown):

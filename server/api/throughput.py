@@ -1,0 +1,71 @@
+"""A run's throughput: what it reports and by whose formula, beside Holter's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from holter.server.api.answers import Answer, Problem
+from holter.server.api.shapes import Shape
+from holter.server.parts import OfServer
+
+router = APIRouter(tags=["runs"])
+NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
+
+
+class Level(Shape):
+    """Medians of a curve without what was rolled back: over its newest 50 points, over all, and the best."""
+
+    newest: float | None
+    usual: float | None
+    best: float | None
+
+
+class Reported(Level):
+    """A figure as the run reports it: MFU as a share, TFLOPS of one device; by which formula, in words."""
+
+    metric: str
+    labels: dict[str, str]
+    quantity: str
+    framework: str | None
+    formula: str
+
+
+class Own(Shape):
+    """Holter's own figures of one device, from the series `measured_from`; `missing`: what no log says.
+
+    `precision_assumed`: the launch does not state in what it multiplies, bf16 is taken.
+    """
+
+    formula: str
+    tokens_per_second_per_device: Level
+    tflops: Level
+    mfu: Level
+    hfu: Level
+    recomputed: str | None
+    flops_per_token: float | None
+    parameters: int | None
+    active_weights: int | None
+    devices: int | None
+    device: str | None
+    peak_tflops: float | None
+    peak_source: str | None
+    precision: str
+    precision_assumed: bool
+    measured_from: str | None
+    missing: list[str]
+
+
+class RunThroughput(Shape):
+    """What a run reports of its throughput, and Holter's own. Never mixed."""
+
+    reported: list[Reported]
+    own: Own
+
+
+@router.get("/runs/{run_id}/throughput", responses={200: {"model": RunThroughput}, **NOT_FOUND})
+def throughput_of_run(run_id: str, parts: OfServer) -> Answer:
+    """TFLOPS and MFU as reported, each with its formula, and Holter's own from the run's speed."""
+    internal, version = parts.overview.version(run_id)
+    return Answer(parts.setup.throughput(internal, version))
