@@ -17,7 +17,8 @@ from holter.agent.pipe import Piped, Spooler, Stop, pieces
 from holter.agent.pulse import Pulse, Standing, Whose, name_of
 from holter.client.identity import Identity, detect
 from holter.client.notices import Notices
-from holter.client.run import bound, open_spool, roots
+from holter.client.pipe import open_spool
+from holter.client.run import bound, roots
 from holter.client.sender import Access, Courier, Sender
 from holter.client.spool import Spool
 from holter.client.values import clean
@@ -47,7 +48,8 @@ def run(
     spool = open_spool(roots(None, environ), name, header, bound(environ), notices)
     sending = threading.Event()
     courier = Courier(access, notices, stop=sending, chance=random.Random(identity.nonce), packing=ZSTD)
-    sender = Sender(spool, courier, header, notices, stop=sending)
+    sender = Sender(spool, courier)
+    sender.begin(header, notices)
     sender.start()
     say(f"run {whose.run} of project {whose.project}; spool {spool.folder}")
     spooler = Spooler(whose, Listener(house), spool, notices)

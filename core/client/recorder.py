@@ -21,52 +21,70 @@ DROPPED = "holter/dropped_points"
 class Recorder(threading.Thread):
     """Drains `rows` every half second, or when `wake` says so. While the spool is full they wait in memory.
 
-    `rows` and `wake` may be written to from a signal handler: neither takes a lock.
+    `rows` and `wake` may be written to from a signal handler: neither takes a lock. After `close` it is
+    ready for another run, which `begin` names.
     """
 
-    def __init__(
-        self, spool: Spool, envelope: Envelope, notices: Notices, *, written: threading.Event
-    ) -> None:
+    def __init__(self, spool: Spool, *, written: threading.Event) -> None:
         super().__init__(name="holter-recorder", daemon=True)
         self.rows: deque[Row] = deque()
-        self.wake: SimpleQueue[bool] = SimpleQueue()
+        self.wake: SimpleQueue[bool | None] = SimpleQueue()
         self.dropped = 0
-        self._reported = 0
         self._spool = spool
+        self._written = written
+        self._held: deque[tuple[bytes, int]] = deque()  # bodies not on disk yet, with their points
+        self._closed = threading.Event()
+        self._closed.set()
+
+    def begin(self, envelope: Envelope, notices: Notices) -> None:
+        """Record for this run from now on."""
         self._envelope = envelope
         self._notices = notices
-        self._written = written
-        self._number = 0
-        self._held: deque[tuple[bytes, int]] = deque()  # bodies not on disk yet, with their points
+        self.rows.clear()
+        self._held.clear()
+        self.dropped = self._reported = self._number = 0
         self._ended = False  # the run, not only this process
         self._said = False  # that it has
         self._deadline = 0.0
+        if envelope.config:  # a launch that hangs before its first step is to be known by it
+            self._hold({}, 0, finished=False)
+        self._closed.clear()
+        self.wake.put(False)
 
     def run(self) -> None:
-        closing = False
-        if self._envelope.config:  # a launch that hangs before its first step is to be known by it
-            self._hold({}, 0, finished=False)
-            self._write_held()
-        while not closing:
+        while True:
             try:
-                closing = self.wake.get(timeout=FLUSH_SECONDS)
+                told = self.wake.get(timeout=FLUSH_SECONDS)
             except Empty:
-                closing = False
-            written = self.flush(last=closing)
+                told = False
+            if told is None:
+                return
+            if self._closed.is_set():
+                continue
+            written = self.flush(last=told)
             self._notices.say()
+            if told:
+                self._finish(written)
+
+    def _finish(self, written: bool) -> None:
         while not written and time.monotonic() < self._deadline:  # the sender may be making room
             time.sleep(ROOM_SECONDS)
             written = self.flush(last=True)
         if not written:
             self.dropped += sum(points for _, points in self._held)
             self.dropped += sum(len(names) for names, *_ in self.rows)
+        self._closed.set()
 
     def close(self, timeout: float, *, ended: bool) -> None:
         """Write what is in memory, then (`ended`) that the run is over; waits at most `timeout` seconds."""
         self._ended = ended
         self._deadline = time.monotonic() + timeout
         self.wake.put(True)
-        self.join(timeout + FLUSH_SECONDS)
+        self._closed.wait(timeout + FLUSH_SECONDS)
+
+    def end(self) -> None:
+        """No run comes any more."""
+        self.wake.put(None)
 
     def flush(self, *, last: bool = False) -> bool:
         """Everything logged so far to disk, as far as there is room; whether that is all of it.

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import atexit
 import os
-import random
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from holter.client import spool as spools
 from holter.client.body import MAX_VALUES, Envelope
 from holter.client.ending import Ending
-from holter.client.identity import Identity, default_name, detect
+from holter.client.identity import default_name, detect
 from holter.client.notices import Notices
+from holter.client.pipe import RESTING, Ends, Pipe, connect, end_all
 from holter.client.recorder import Recorder
-from holter.client.sender import Access, Courier, Sender
+from holter.client.sender import Access
 from holter.client.values import MAX_NAME, MAX_STEP, clean, flatten, plain, to_float, to_step
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
@@ -36,16 +33,6 @@ WAKE_ROWS = 4_096
 GIVE_WAY_SECONDS = 0.001  # once in so many calls, and only where memory would fill
 OFF = "log() is ignored: this run is finished, or another process opened it"
 now = time.time
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pipe:
-    """The moving parts behind a run: memory to disk, disk to server."""
-
-    spool: spools.Spool
-    recorder: Recorder
-    sender: Sender
-    leads: bool  # whether it is this process's to say that the run is over
 
 
 class Layout(NamedTuple):
@@ -71,8 +58,9 @@ class Run:
     (a data loader's worker) it ignores what it is given.
     """
 
-    def __init__(self, pipe: Pipe | None, notices: Notices) -> None:
+    def __init__(self, pipe: Pipe | None, notices: Notices, *, leads: bool = True) -> None:
         self._pipe = pipe
+        self._leads = leads  # whether it is this process's to say that the run is over
         self._recorder = None if pipe is None else pipe.recorder
         self._notices = notices
         self._step = -1
@@ -162,13 +150,15 @@ class Run:
         if pipe is None:
             return
         deadline = time.monotonic() + timeout
-        pipe.recorder.close(timeout / 2, ended=ended and pipe.leads)
+        pipe.recorder.close(timeout / 2, ended=ended and self._leads)
         sent = pipe.sender.close(max(0.0, deadline - time.monotonic()))
         if dropped := pipe.recorder.dropped:
             self._notices.note("dropped", f"{dropped} points were dropped: no room on disk or in memory")
-        if not sent or pipe.spool.folder.exists():
+        left = not sent or not pipe.sender.sent or not pipe.spool.clean
+        if left:
             self._notices.note("left", f"what the server has not taken is kept in {pipe.spool.folder}")
         self._notices.say()
+        pipe.finish(sent=not left)
 
     def abandon(self) -> None:
         """In a forked child: neither log nor send, and keep no hold on the parent's spool."""
@@ -227,47 +217,16 @@ def init(
             server=server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
             token=token or environ.get("HOLTER_TOKEN"),
         )
-        pipe = connect(identity, envelope, access, notices, roots(spool, environ), bound(environ))
+        ends = Ends(places=roots(spool, environ), limit=bound(environ), access=access)
+        pipe = connect(ends, identity, envelope, notices)
     except Exception as error:
         notices.note("off", f"nothing will be recorded: {type(error).__name__}: {error}")
         notices.say()
         return Run(None, notices)
-    opened = Run(pipe, notices)
+    opened = Run(pipe, notices, leads=identity.rank in (None, 0))
     OPEN.add(opened)
     ENDING.watch()
     return opened
-
-
-def connect(
-    identity: Identity, envelope: Envelope, access: Access, notices: Notices, places: list[Path], limit: int
-) -> Pipe:
-    """Put the parts together and start them."""
-    header = {
-        "server": access.server,
-        "host": identity.host,
-        "project": envelope.project,
-        "run": envelope.run,
-    }
-    kept = open_spool(places, f"{identity.host}-{identity.pid}-{identity.nonce}", header, limit, notices)
-    stop = threading.Event()
-    courier = Courier(access, notices, stop=stop, chance=random.Random(identity.nonce))
-    sender = Sender(kept, courier, header, notices, stop=stop)
-    recorder = Recorder(kept, envelope, notices, written=sender.written)
-    recorder.start()
-    sender.start()
-    return Pipe(spool=kept, recorder=recorder, sender=sender, leads=identity.rank in (None, 0))
-
-
-def open_spool(
-    places: list[Path], name: str, header: Mapping[str, str], limit: int, notices: Notices
-) -> spools.Spool:
-    """A spool at the first of these places that can be written. Raises OSError when none can."""
-    for place in places[:-1]:
-        try:
-            return spools.create(place, name, header, limit=limit)
-        except OSError as error:
-            notices.note(f"spool {place}", f"no spool can be kept in {place} ({error}); trying elsewhere")
-    return spools.create(places[-1], name, header, limit=limit)
 
 
 def roots(spool: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> list[Path]:
@@ -290,6 +249,7 @@ def close_all() -> None:
     ended, deadline = ENDING.in_order(), time.monotonic() + EXIT_SECONDS
     for run in list(OPEN):
         run.close(max(0.0, deadline - time.monotonic()), ended=ended)
+    end_all(RESTING.take_all(), max(0.0, deadline - time.monotonic()))
 
 
 def abandon_all() -> None:
@@ -297,6 +257,7 @@ def abandon_all() -> None:
     for run in list(OPEN):
         run.abandon()
     OPEN.clear()
+    RESTING.let_go()
 
 
 atexit.register(close_all)

@@ -6,8 +6,9 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 from holter.client.notices import Notices
 from holter.client.post import GZIP, Accepted, Later, Packing, Refused, Wire
@@ -15,6 +16,7 @@ from holter.client.spool import Spool, left_behind
 
 IDLE_SECONDS = 1.0
 ADOPT_SECONDS = 60.0
+REST_SECONDS = 1.0  # shorter than servers keep a connection open on which nothing comes
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 POST_TIMEOUT = 30.0
 
@@ -45,8 +47,13 @@ class Courier:
         self._access = access
         self._wire = Wire(packing)
         self._notices = notices
-        self._stop = stop
+        self.stop = stop
         self._chance = chance
+
+    def begin(self, notices: Notices) -> None:
+        """Send for somebody else from now on, who wants to hear of it."""
+        self._notices = notices
+        self.stop.clear()
 
     def drain(self, spool: Spool) -> bool:
         """Send what `spool` holds now; False when it was stopped before the end."""
@@ -65,7 +72,7 @@ class Courier:
         """Send one body until the server has decided about it; Later only when `stop` came before a try."""
         failures = 0
         while True:
-            last = self._stop.is_set()
+            last = self.stop.is_set()
             outcome = self.send(body)
             if not isinstance(outcome, Later):
                 self._notices.forget("away")
@@ -76,7 +83,7 @@ class Courier:
             if last:
                 return outcome
             longest = LONGEST_WAIT if outcome.misconfigured else min(LONGEST_WAIT, FIRST_WAIT * 2**failures)
-            self._stop.wait(max(longest * self._chance.uniform(0.5, 1.0), outcome.wait or 0.0))
+            self.stop.wait(max(longest * self._chance.uniform(0.5, 1.0), outcome.wait or 0.0))
             failures = min(failures + 1, 10)
 
     def send(self, body: bytes) -> Accepted | Later | Refused:
@@ -97,65 +104,107 @@ class Courier:
             self._notices.say()
 
 
-class Sender(threading.Thread):
-    """Keeps sending one spool; when there is nothing to do, also what dead processes of this host left.
+class Errand:
+    """One run that is sent: whose it is, and how far that has come."""
 
-    What a dead process left of the same run goes first, so that the server sees the run in order.
+    def __init__(self, header: Mapping[str, str], notices: Notices) -> None:
+        self.header = header
+        self.notices = notices
+        self.over = False  # nothing more is written
+        self.sent = False
+        self.done = threading.Event()  # everything is sent, or has been tried
+
+
+class Sender(threading.Thread):
+    """Sends a spool, run by run; when there is nothing to do, also what dead processes of this host left.
+
+    What a dead process left of the same run goes first, so that the server sees the run in order. With
+    `release`, thread, connection and spool outlive a run that was sent to its end by `REST_SECONDS`, in
+    which the next run of this process may take them over: it is asked whether nobody has.
     """
 
-    def __init__(
-        self,
-        spool: Spool,
-        courier: Courier,
-        header: Mapping[str, str],
-        notices: Notices,
-        *,
-        stop: threading.Event,
-    ) -> None:
+    def __init__(self, spool: Spool, courier: Courier, *, release: Callable[[], bool] | None = None) -> None:
         super().__init__(name="holter-sender", daemon=True)
         self.written = threading.Event()  # set when there is something new in the spool
         self._spool = spool
         self._courier = courier
-        self._header = header
-        self._notices = notices
-        self._stop_waiting = stop
-        self._done = False
+        self._release = release
+        self._errands: SimpleQueue[Errand | None] = SimpleQueue()
+        self._errand: Errand | None = None
+        self._left = False
+
+    def begin(self, header: Mapping[str, str], notices: Notices) -> None:
+        """Send a run from now on."""
+        self._courier.begin(notices)
+        self._errand = Errand(header, notices)
+        self._errands.put(self._errand)
 
     def run(self) -> None:
-        self._adopt(("server", "host", "project", "run"))
-        last, adopted = False, -ADOPT_SECONDS
-        while not last:
-            last = self._done  # looked at before the last drain: what was written until then is sent
-            self.written.clear()
-            drained = self._drain()
-            idle = drained and not last and not self.written.wait(IDLE_SECONDS)
-            if idle and time.monotonic() - adopted > ADOPT_SECONDS:
-                self._adopt(("server", "host"))
-                adopted = time.monotonic()
+        while (errand := self._next()) is not None:
+            errand.sent = self._run_errand(errand)
+            if not errand.sent or self._release is None:
+                break
+            errand.done.set()
         self._courier.close()
         self._spool.close()
+        if self._errand is not None:
+            self._errand.done.set()
 
-    def _drain(self) -> bool:
+    def _next(self) -> Errand | None:
+        while not self._left:
+            try:
+                return self._errands.get(timeout=REST_SECONDS)
+            except Empty:
+                if self._release is not None and self._release():
+                    return None
+        return None
+
+    def _run_errand(self, errand: Errand) -> bool:
+        """Send a run until it is over; whether to its end."""
+        self._adopt(errand, ("server", "host", "project", "run"))
+        last, drained, adopted = False, False, -ADOPT_SECONDS
+        while not last:
+            last = errand.over  # looked at before the last drain: what was written until then is sent
+            self.written.clear()
+            drained = self._drain(errand)
+            idle = drained and not last and not self.written.wait(IDLE_SECONDS)
+            if idle and time.monotonic() - adopted > ADOPT_SECONDS:
+                self._adopt(errand, ("server", "host"))
+                adopted = time.monotonic()
+        return drained
+
+    def _drain(self, errand: Errand) -> bool:
         try:
             return self._courier.drain(self._spool)
         except OSError as error:  # a full or broken disk: what is there stays there
-            self._notices.note("disk", f"the spool {self._spool.folder} cannot be used: {error}")
-            self._notices.say()
-            self._stop_waiting.wait(LONGEST_WAIT)
+            errand.notices.note("disk", f"the spool {self._spool.folder} cannot be used: {error}")
+            errand.notices.say()
+            self._courier.stop.wait(LONGEST_WAIT)
             return False
 
     def close(self, timeout: float) -> bool:
-        """Send the rest and end. Whether that was done within `timeout` seconds."""
-        self._done = True
-        self._stop_waiting.set()
+        """Send the rest of the run. Whether that was done within `timeout` seconds."""
+        errand = self._errand
+        assert errand is not None
+        errand.over = True
+        self._courier.stop.set()
         self.written.set()
-        self.join(timeout)
-        return not self.is_alive()
+        return errand.done.wait(timeout)
 
-    def _adopt(self, same: tuple[str, ...]) -> None:
+    @property
+    def sent(self) -> bool:
+        """Whether everything of the run has been sent."""
+        return self._errand is not None and self._errand.sent
+
+    def leave(self) -> None:
+        """No run comes any more: end, but not before everything has been tried."""
+        self._left = True
+        self._errands.put(None)
+
+    def _adopt(self, errand: Errand, same: tuple[str, ...]) -> None:
         """Send what is left behind by processes whose headers agree with ours in the fields `same`."""
         root = self._spool.folder.parent
-        wanted = [self._header[field] for field in same]
+        wanted = [errand.header[field] for field in same]
         with contextlib.suppress(OSError):  # what cannot be used now is still there the next time
             for spool in left_behind(root, lambda header: [header.get(field) for field in same] == wanted):
                 try:

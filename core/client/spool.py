@@ -25,18 +25,21 @@ import shutil
 import struct
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 SEGMENT_BYTES = 8 * 2**20
+FRESH = 8  # bodies that are still in memory when it is their turn: they need not be read again
 HEADER = struct.Struct("<II")  # length of the body, its CRC-32
 
 
 class Spool:
     """One process's folder: one thread appends, one takes out; they share nothing but the files.
 
-    `appended` and `freed` count bytes; each is written by one side only, so that no lock is needed.
+    `appended` and `freed` count bytes; each is written by one side only, so that no lock is needed. So
+    are the ends of `fresh`: what was appended last, with the file and the offset at which it stands.
     """
 
     def __init__(self, folder: Path, state: int, *, limit: int) -> None:
@@ -51,6 +54,7 @@ class Spool:
         self._writing: int | None = None
         self._write_number = max(numbers, default=0)
         self._written = 0
+        self._fresh: deque[tuple[int, int, bytes]] = deque()
         self._reading: int | None = None
         self._read_number, self._offset = self._recall(min(numbers, default=1))
 
@@ -65,20 +69,23 @@ class Spool:
 
         A body that could be written in part only (disk full) is cut off again.
         """
-        body = framed(body)
-        if self.appended - self.freed + len(body) > self._limit:
+        head = HEADER.pack(len(body), zlib.crc32(body))
+        size = len(head) + len(body)
+        if self.appended - self.freed + size > self._limit:
             return False
         if self._writing is None or self._written >= self._segment_bytes:
             self._begin_segment()
         assert self._writing is not None
         try:
-            if os.write(self._writing, body) < len(body):
+            if os.writev(self._writing, (head, body)) < size:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
         except OSError:
             os.ftruncate(self._writing, self._written)
             raise
-        self._written += len(body)
-        self.appended += len(body)
+        if len(self._fresh) < FRESH:
+            self._fresh.append((self._write_number, self._written, body))
+        self._written += size
+        self.appended += size
         return True
 
     def _begin_segment(self) -> None:
@@ -92,6 +99,8 @@ class Spool:
     def next(self) -> bytes | None:
         """The oldest body not acknowledged, None when there is none (yet). The same until `done`."""
         while True:
+            if (fresh := self._still_fresh(self._offset)) is not None:
+                return fresh
             if self._reading is None:
                 try:
                     self._reading = os.open(segment(self.folder, self._read_number), os.O_RDONLY)
@@ -105,6 +114,29 @@ class Spool:
             if not complete:
                 return None
             self._leave_segment()
+
+    def following(self, most: int) -> list[bytes]:
+        """As `next`, with those after it in the same file: up to `most` bytes, but one at least."""
+        if (body := self.next()) is None:
+            return []
+        bodies, offset = [body], self._offset
+        while True:
+            offset += HEADER.size + len(body)
+            found = self._still_fresh(offset)
+            if found is None and self._reading is not None:
+                found = body_at(self._reading, offset)
+            if found is None or sum(map(len, bodies)) + len(found) > most:
+                return bodies
+            bodies.append(body := found)
+
+    def _still_fresh(self, offset: int) -> bytes | None:
+        """The body that stands at an offset of the file that is read, if it is in memory."""
+        while self._fresh and self._fresh[0][:2] < (self._read_number, self._offset):
+            self._fresh.popleft()
+        for number, at, body in tuple(self._fresh):
+            if (number, at) == (self._read_number, offset):
+                return body
+        return None
 
     def _leave_segment(self) -> None:
         """Everything in the file is acknowledged (a torn last one was never complete): remove it."""
@@ -135,9 +167,23 @@ class Spool:
         self.done(body)
         return path
 
+    def begin(self, header: Mapping[str, str | None]) -> None:
+        """Another run of this process goes on with the spool, everything in which is acknowledged."""
+        said = headed(header)
+        if not self.folder.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.folder))
+        os.ftruncate(self._state, PLACE_BYTES)
+        if os.pwrite(self._state, said, PLACE_BYTES) < len(said):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
+
     def waiting(self) -> int:
         """Bytes not acknowledged yet (about: another thread may be appending)."""
         return max(0, self.appended - self.freed - self._offset)
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing in it was refused."""
+        return not (self.folder / "rejected.jsonl").exists()
 
     def close(self) -> None:
         """Let go of the folder; remove it when nothing in it is left to send or to look at."""
@@ -145,7 +191,7 @@ class Spool:
         for descriptor in (self._writing, self._reading):
             if descriptor is not None:
                 os.close(descriptor)
-        if empty and not (self.folder / "rejected.jsonl").exists():
+        if empty and self.clean:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._state)
 
@@ -160,6 +206,11 @@ def place(number: int, offset: int) -> bytes:
 
 
 PLACE_BYTES = len(place(0, 0))
+
+
+def headed(header: Mapping[str, str | None]) -> bytes:
+    """Whose a spool is, as its state says after the place."""
+    return json.dumps({**header, "began": time.time()}).encode()
 
 
 def framed(body: bytes) -> bytes:
@@ -194,7 +245,7 @@ def create(root: Path, name: str, header: Mapping[str, str | None], *, limit: in
     hidden.mkdir(parents=True, mode=0o700)
     state = os.open(hidden / "state", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(state, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    content = place(1, 0) + json.dumps({**header, "began": time.time()}).encode()
+    content = place(1, 0) + headed(header)
     if os.write(state, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(hidden))
     folder = hidden.rename(root / name)  # others see the folder only once it is locked
