@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from holter.ingest.console import hf_setup
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.numbers import number
 
@@ -73,5 +74,6 @@ DIALECT = Dialect(
     kinds=(
         LineKind(mark=re.compile(rb"\{'[\w/() ]+': "), read=_logged),
         LineKind(mark=re.compile(rb" \[\d\d:\d\d"), read=_bar),
+        *hf_setup.KINDS,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from holter.ingest.console import torchtitan_setup
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
@@ -42,5 +43,8 @@ def _memory(text: str, share: str) -> dict[str, float]:
 DIALECT = Dialect(
     name="torchtitan",
     tell=re.compile(rb"\[titan\][^\n]*step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+"),
-    kinds=(LineKind(mark=re.compile(rb"step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+\s"), read=_step),),
+    kinds=(
+        LineKind(mark=re.compile(rb"step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+\s"), read=_step),
+        *torchtitan_setup.KINDS,
+    ),
 )

@@ -1,4 +1,4 @@
-"""The few fields of wandb's records that hold points; e-mail addresses, hosts and arguments are never read.
+"""The few fields of wandb's records that hold points and settings; hosts and arguments are never read.
 
 Source: wandb/proto/wandb_internal.proto. Older clients name a metric in `key`, newer ones in `nested_key`.
 """
@@ -22,7 +22,14 @@ _MESSAGES: dict[str, tuple[tuple[str, int, str], ...]] = {
     "History": (("item", 1, "*Item"), ("step", 2, "Step")),
     "StatsItem": (("key", 1, "string"), ("value_json", 16, "string")),
     "Stats": (("timestamp", 2, "Time"), ("item", 3, "*StatsItem")),
-    "Record": (("history", 2, "History"), ("stats", 7, "Stats")),
+    "Config": (("update", 1, "*Item"),),
+    "Run": (("config", 4, "Config"),),
+    "Record": (
+        ("history", 2, "History"),
+        ("config", 5, "Config"),
+        ("stats", 7, "Stats"),
+        ("run", 17, "Run"),
+    ),
 }
 
 
@@ -46,4 +53,4 @@ def _record_type() -> Any:
 
 
 Record: Any = _record_type()
-"""A message with `history` and `stats`; whatever else a record holds is passed over."""
+"""A message with `history`, `stats`, `config` and that of `run`; whatever else it holds is passed over."""

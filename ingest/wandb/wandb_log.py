@@ -11,9 +11,10 @@ from google.protobuf.message import DecodeError
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
+from holter.ingest.wandb.config import settings_of
 from holter.ingest.wandb.frames import BLOCK, MAGIC, Walked, walk
 from holter.ingest.wandb.schema import Record
-from holter.types import Batch, Unreadable
+from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
 _READ = 8 * BLOCK
 _LARGEST_RECORD = 64 * 1024 * 1024
@@ -71,27 +72,37 @@ class WandbReader:
 
     def _batches(self, walked: Walked, stream: BinaryIO) -> Iterator[Batch]:
         rows: list[Row] = []
-        points = 0
+        config: dict[ConfigKey, ConfigValue] = {}
+        points = before = 0
         for payload, end in walked.frames:
-            row = self._row(payload, end)
-            if row is None:
-                continue
-            rows.append(row)
-            points += len(row.values)
+            record = self._record(payload, end)
+            stated = settings_of(record) if record is not None else {}
+            if stated and rows:  # it is said of what comes behind it
+                stream.seek(before)
+                yield batch_of(rows, config=config)
+                rows, config, points = [], {}, 0
+            config.update(stated)
+            row = self._row(record) if record is not None else None
+            if row is not None:
+                rows.append(row)
+                points += len(row.values)
+            before = end
             if points >= _LARGEST_BATCH:
                 stream.seek(end)
-                yield batch_of(rows)
-                rows, points = [], 0
-        if rows:
+                yield batch_of(rows, config=config)
+                rows, config, points = [], {}, 0
+        if rows or config:
             stream.seek(walked.stop)
-            yield batch_of(rows)
+            yield batch_of(rows, config=config)
 
-    def _row(self, payload: bytes, end: int) -> Row | None:
+    def _record(self, payload: bytes, end: int) -> Any:
         try:
-            record = Record.FromString(payload)
+            return Record.FromString(payload)
         except DecodeError:
             self._problems.add(f"byte {end - len(payload)}", "expected one of wandb's records")
             return None
+
+    def _row(self, record: Any) -> Row | None:
         row = None
         if record.HasField("history"):
             row = self._history(record.history)

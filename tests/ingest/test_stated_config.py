@@ -167,3 +167,54 @@ def test_a_place_labels_what_its_files_state(reading: Any) -> None:
     [first, *_] = reading.format_of(name, content).reader(PurePath(name), {}).read(io.BytesIO(content))
     put = Place(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).put(first)
     assert put.config[ConfigKey("hidden_size", (("rank", "3"),))] == 4096
+
+
+def test_torchtitan_tells_its_model_devices_and_batch(tmp_path: Path) -> None:
+    said = (
+        "Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]",
+        "Building llama3 8B with TransformerModelArgs(_enforced='', dim=4096, n_layers=32, n_heads=32, "
+        "n_kv_heads=8, vocab_size=128256, norm_eps=1e-05, moe_args=MoEArgs(num_experts=8), max_seq_len=8192)",
+        "CUDA capacity: NVIDIA H200 with 139.81GiB memory",
+        "Model llama3 8B size: 8,030,261,248 total parameters",
+        "Applied selective activation checkpointing to the model",
+        "Peak FLOPS used for computing MFU: 9.890e+14",
+        "Trainer is initialized with local batch size 2, global batch size 8, gradient accumulation steps 1, "
+        "sequence length 8192, total steps 1000 (warmup 200)",
+        "step:  1  loss:  8.1  memory: 60.00GiB(42.00%)  tps: 5,000  tflops: 250.0  mfu: 25.00%",
+    )
+    log = tmp_path / "titan.log"
+    stamp = "[rank0]:[titan] 2025-11-25 19:44:58,595 - root - INFO - "
+    log.write_text("".join(f"{stamp}{one}\n" for one in said))
+    config = {name: values[0] for name, values in by_name(gather(log).data.config).items()}
+    assert config == {
+        "model": "llama3 8B", "dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8,
+        "vocab_size": 128256, "norm_eps": 1e-05, "num_experts": 8, "max_seq_len": 8192, "_enforced": "",
+        "world_size": 8, "parallelism.dp_shard": 4, "parallelism.tp": 2, "gpu.name": "NVIDIA H200",
+        "gpu.memory_gib": 139.81, "num_parameters": 8030261248, "activation_checkpoint.mode": "selective",
+        "peak_flops": 9.89e14, "local_batch_size": 2, "global_batch_size": 8,
+        "gradient_accumulation_steps": 1, "seq_len": 8192, "steps": 1000, "warmup_steps": 200,
+    }  # fmt: skip
+
+
+def test_the_trainers_model_and_batch_are_those_of_training_not_of_evaluations(tmp_path: Path) -> None:
+    log = tmp_path / "hf.log"
+    log.write_text(
+        "INFO:__main__:Overriding config: n_head=32,use_cache=False\n"
+        "[INFO|configuration_utils.py:553] 2021-05-25 06:37:53,744 >> Model config GPT2Config {\n"
+        '  "activation_function": "gelu_new",\n  "architectures": [\n    "GPT2LMHeadModel"\n  ],\n'
+        '  "n_embd": 768,\n  "n_inner": null,\n  "n_head": 12,\n  "n_layer": 12,\n'
+        '  "use_cache": true,\n'
+        '  "vocab_size": 50257\n}\n'
+        "Generate config GenerationConfig {\n"
+        '  "bos_token_id": 50256\n}\n'
+        "[INFO|trainer.py:1143] 2021-05-25 06:38:26,284 >> ***** Running training *****\n"
+        "[INFO|trainer.py:1144] 2021-05-25 06:38:26,285 >>   Num examples = 1,000\n"
+        "[INFO|trainer.py:1147] >>   Total train batch size (w. parallel, distributed & accumulation) = 64\n"
+        "{'loss': 1.5214, 'learning_rate': 1.4e-06, 'epoch': 0.01}\n"
+        "***** Running Evaluation *****\n  Num examples = 240\n"
+    )
+    assert by_name(gather(log).data.config) == {
+        "activation_function": {0: "gelu_new"}, "n_embd": {0: 768}, "n_layer": {0: 12},
+        "use_cache": {0: False}, "n_head": {0: 32}, "vocab_size": {0: 50257}, "num_examples": {0: 1000},
+        "global_batch_size": {0: 64},
+    }  # fmt: skip

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
+from holter.ingest.gather import gather
 from holter.ingest.wandb.frames import BLOCK, MAGIC, walk
 from holter.ingest.wandb.schema import Record
+from holter.types import Batch, ConfigKey
 
 DATA = Path(__file__).parents[1] / "data" / "wandb"
 CLIENTS = ["offline_wandb-0.15.12.wandb", "offline_wandb-0.19.11.wandb"]
@@ -104,4 +106,28 @@ def test_a_killed_writer_leaves_whole_records_and_a_rest_that_is_waited_for(read
 
 def test_e_mail_addresses_and_arguments_are_not_among_what_is_read() -> None:
     names = {field.name for field in Record.DESCRIPTOR.fields}
-    assert names == {"history", "stats"}
+    assert names == {"history", "config", "stats", "run"}
+    assert [field.name for field in Record.DESCRIPTOR.fields_by_name["run"].message_type.fields] == ["config"]
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_settings_of_a_run_are_read_but_for_the_clients_own(name: str) -> None:
+    config = gather(DATA / name).data.config
+    assert config == {ConfigKey("lr"): {0: 0.001}, ConfigKey("model.d"): {0: 8}}
+
+
+def test_settings_that_are_private_are_left_out_and_later_ones_are_of_what_follows() -> None:
+    begun, later = Record(), Record()
+    for key, text in {
+        "layers": "24", "email": '"a@b.org"', "host": '"n1"', "data": '"/home/ana/data"', "save": '"~/c"',
+        "argv": '["train.py"]', "remote": '"git@host:x.git"', "api_key": '"123"', "torn": "{",
+        "note": '"hf_abcdefghijklmnop"', "optimizer": '"adamw"',
+    }.items():  # fmt: skip
+        begun.run.config.update.add(key=key, value_json=text)
+    later.config.update.add(nested_key=["model", "d"], value_json="8")
+    rows = row(2, loss="2.5"), row(1, loss="2")
+    content = framed(begun.SerializeToString(), rows[0], later.SerializeToString(), rows[1])
+    batches = list(formats()["wandb"].reader(PurePath("run.wandb"), {}).read(io.BytesIO(content)))
+    assert [dict(one.config) for one in batches if isinstance(one, Batch)] == [
+        {ConfigKey("layers"): 24, ConfigKey("optimizer"): "adamw"}, {ConfigKey("model.d"): 8},
+    ]  # fmt: skip
