@@ -31,6 +31,33 @@ class Excursion:
     down: bool = False
     explained: bool = False
 
+    def began_before(self, later: Excursion) -> bool:
+        """Whether a later one, seen when this was over, reaches back into it, so that both are one."""
+        back, confirmed = self.returns.back, self.returns.confirmed
+        if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
+            return False
+        return later.start < self.start + back and self.start + confirmed <= later.detected
+
+    def going_on(self, later: Excursion, stretch: Stretch) -> Excursion:
+        """This one, going on as the later one that reaches back into it did."""
+        since, returns = later.start - self.start, later.returns
+        peaks = (self.returns.peak, returns.peak + since)
+        return replace(
+            self,
+            explained=self.explained and later.explained,
+            returns=replace(
+                returns,
+                peak=max(peaks, key=lambda peak: float(stretch.value[self.start + peak])),
+                half=self.returns.half,
+                back=None if returns.back is None else returns.back + since,
+                confirmed=None if returns.confirmed is None else returns.confirmed + since,
+                level_from=returns.level_from + since,
+                resume=returns.resume + since,
+                last=returns.last + since,
+                search=None,
+            ),
+        )
+
     def followed(self, stretch: Stretch) -> Excursion:
         """As it has gone on by the last point of its attempt."""
         points = len(stretch.step)

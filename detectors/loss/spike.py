@@ -19,7 +19,7 @@ from holter.detectors.loss.schedule import OtherRates, other_rates
 from holter.detectors.loss.scope import dataset_labels, scope_of
 from holter.detectors.loss.seams import seams_of
 from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates, with_seams
-from holter.detectors.loss.stretch import stretches_of
+from holter.detectors.loss.stretch import Stretch, stretches_of
 from holter.detectors.loss.verdict import KINDS, verdict_on
 from holter.detectors.loss.wording import Story, advice_on, summary_of
 from holter.detectors.memory import Memory
@@ -82,7 +82,10 @@ class SpikeDetector:
             doubtful=rates,
             belief=lambda stretch, first, after: share * believed.at(stretch, first, after),
         )
-        seen = [Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one) for one in excursions]
+        seen = [
+            Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one)
+            for one in _as_one(excursions, by_attempt)
+        ]
         is_total = role_of(series.key) is Role.LOSS
         seen = with_other_rates(seen, series, stretches, rates) if is_total else seen
         return with_seams(seen, seams_of(run, series, memory))
@@ -181,6 +184,17 @@ class SpikeDetector:
                 spacing=sighting.stretch.apart(sighting.excursion.start),
             ),
         )
+
+
+def _as_one(excursions: list[Excursion], stretches: dict[int, Stretch]) -> list[Excursion]:
+    """The excursions, those that reach back into the one before as its going on."""
+    kept: list[Excursion] = []
+    for one in excursions:
+        if kept and kept[-1].began_before(one):
+            kept[-1] = kept[-1].going_on(one, stretches[one.attempt])
+        else:
+            kept.append(one)
+    return kept
 
 
 def _evidence(excursion: Excursion, story: Story) -> dict[str, Any]:

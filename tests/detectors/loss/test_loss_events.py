@@ -291,3 +291,14 @@ class TestHardNegatives:
     def test_high_noise(self) -> None:
         for seed in range(5):
             assert found_in(run_of(curve(noise=0.3, seed=seed))) == []
+
+
+def test_a_drift_that_is_seen_after_its_first_points_were_told_is_the_same_event() -> None:
+    """A burst on some of the batches: told by its first points, back for a moment, and going on."""
+    value = curve(noise=0.1, seed=11)
+    at = np.arange(POINTS)
+    bad = (at >= 1500) & (at < 1575) & ((at < 1504) | (at > 1520))
+    value[bad] += 0.35 * value[bad]
+    value[(at >= 1504) & (at <= 1520)] *= 0.97
+    found = [one for one in found_in(run_of(value)) if one.start_step <= 1575]
+    assert len({one.start_step for one in found}) == len(found)
