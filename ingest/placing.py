@@ -17,7 +17,18 @@ _SPLITS = frozenset({"train", "training", "validation", "valid", "val", "eval", 
 _SPLITS_WITHIN = _SPLITS | {"test"}
 # where one run puts its outputs by their kind: no name that anyone gives a run
 _OUTPUTS = frozenset(
-    {"log", "logs", "stdout", "console", "slurm", "slurm_logs", "tensorboard", "tensorboard_logs", "tb"}
+    {
+        "log",
+        "logs",
+        "stdout",
+        "console",
+        "slurm",
+        "slurm_logs",
+        "structured_logs",
+        "tensorboard",
+        "tensorboard_logs",
+        "tb",
+    }
     | {"tb_logs", "events", "summaries", "metrics", "csv", "jsonl", "telemetry", "nccl", "nccl_logs"}
     | {"traces"}
 )

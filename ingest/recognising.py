@@ -55,6 +55,11 @@ def is_among_text(format_: Format) -> bool:
     return bool(getattr(format_, "among_text", False))
 
 
+def adds(format_: Format) -> bool:
+    """Whether a format tells of a run's steps what its other logs do not."""
+    return bool(getattr(format_, "adds", False))
+
+
 def stands_beside(format_: Format) -> bool:
     """Whether a format's series have steps of their own, so that they add to other logs of a run."""
     return bool(getattr(format_, "beside", False))

@@ -13,7 +13,7 @@ from holter.ingest.collectives.nccl_text import NcclText, deaf
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
-from holter.ingest.recognising import Recognised, goes_by_clock, is_among_text, recognise, stands_beside
+from holter.ingest.recognising import Recognised, adds, goes_by_clock, is_among_text, recognise, stands_beside
 
 _log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> 
 
     Read side by side, the two would pass for two writers, whose steps are then taken for restarts.
     """
-    same = {path: format_ for path, format_ in found.items() if not stands_beside(format_)}
+    same = {path: format_ for path, format_ in found.items() if not (stands_beside(format_) or adds(format_))}
     exact = {places[path].run for path, format_ in same.items() if not is_among_text(format_)}
     for path, format_ in list(found.items()):
         if (

@@ -32,6 +32,7 @@ class TorchtitanTrace:
     """
 
     name: ClassVar[str] = "torchtitan-trace"
+    adds: ClassVar[bool] = True
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A first line that is an object with torchtitan's words."""

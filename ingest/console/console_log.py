@@ -36,6 +36,11 @@ class ConsoleLog:
         """The dialect's name."""
         return self._dialect.name
 
+    @property
+    def adds(self) -> bool:
+        """Whether it is read beside other logs of a run."""
+        return self._dialect.adds
+
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Text with a line of this dialect, and none of a dialect that comes before it."""
         if path.suffix.lower() in _OTHERS or b"\0" in head or not self._dialect.speaks_in(head):

@@ -90,7 +90,8 @@ class LineKind:
 class Dialect:
     """One framework's way of printing.
 
-    A text is taken for it where `tell` is found in it, `times` times. `kinds` are tried in their order:
+    A text is taken for it where `tell` is found in it, `times` times. With `adds` it tells what other logs of
+    a run do not (see `Format`). `kinds` are tried in their order:
     the first whose mark a line bears reads it.
     """
 
@@ -98,6 +99,7 @@ class Dialect:
     tell: Search
     kinds: tuple[LineKind, ...]
     times: int = 1
+    adds: bool = False
 
     def speaks_in(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""

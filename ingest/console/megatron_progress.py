@@ -62,6 +62,7 @@ def _fields(line: str) -> dict[str, str]:
 
 DIALECT = Dialect(
     name="megatron-progress",
+    adds=True,
     tell=re.compile(rb"\tJob ID: [^\t\n]*\t# GPUs: \d+\t"),
     kinds=(
         LineKind(mark=re.compile(rb"\tStarting job"), read=_launch, states=True),

@@ -185,3 +185,29 @@ def test_a_history_of_wandb_is_read_row_by_row(name: str, reading: Any) -> None:
     assert found.values("nested/x") == [(0, 1.0)]
     assert found.points[SeriesKey("train/loss")][0][2] == "1700000000.25"
     assert found.unreadable == []
+
+
+def test_torchtitans_spans_are_read_beside_what_it_prints(tmp_path: Path) -> None:
+    (tmp_path / "structured_logs").mkdir()
+    file = next(DATA.glob("training.global_rank_0.*"))
+    (tmp_path / "structured_logs" / file.name).write_bytes(file.read_bytes())
+    line = (
+        "[titan] 2026-11-22 00:15:2{0},322 - root - INFO - step:  {0}  loss:  6.5  tps: 5,856  mfu: 34.29%\n"
+    )
+    (tmp_path / "train.log").write_text("".join(line.format(step) for step in range(1, 7)))
+    found = gather(tmp_path)
+    assert set(found.files.values()) == {"torchtitan", "torchtitan-trace"}
+    assert found.attempts == 1
+    assert len(found.data.series[SeriesKey("loss_metrics/global_avg_loss")]) == 6
+    assert len(found.data.series[SeriesKey("step_time (ms)", (("rank", "0"),))]) == 6
+
+
+def test_megatrons_progress_is_read_beside_other_logs(tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_text(
+        "step,loss\n" + "".join(f"{step},2.5\n" for step in range(0, 2000, 100))
+    )
+    (tmp_path / "progress.txt").write_bytes((DATA.parent / "console" / "progress.txt").read_bytes())
+    found = gather(tmp_path)
+    assert set(found.files.values()) == {"csv", "megatron-progress"}
+    assert found.data.series[SeriesKey("job throughput (TFLOP/s/GPU)")].step.tolist() == [500, 1000, 1500]
+    assert len(found.data.series[SeriesKey("loss")]) == 20
