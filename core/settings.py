@@ -20,6 +20,7 @@ from pydantic_settings import (
 
 from holter.house_format import HouseFormat
 from holter.projects import ProjectSettings, settings_of
+from holter.scraping import ScrapeSettings
 
 FILE = Path("holter.toml")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -60,6 +61,7 @@ class Settings(BaseSettings):
     projects: dict[str, ProjectSettings] = Field(default_factory=dict)
     peaks: dict[Annotated[str, Field(min_length=2)], dict[Precision, Tflops]] = Field(default_factory=dict)
     formats: tuple[HouseFormat, ...] = ()
+    scrape: ScrapeSettings = ScrapeSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -25,8 +25,10 @@ from holter.server.live.listeners import Live
 from holter.server.live.news import tell_commits, tell_incidents
 from holter.server.migrate import upgrade
 from holter.server.outbox import Outbox, routes
+from holter.server.overview.collectives import Collectives
 from holter.server.overview.runs import Overview
 from holter.server.overview.setup import SetUp
+from holter.server.scraping import scraper
 from holter.server.store import Store
 from holter.settings import Settings
 
@@ -57,8 +59,10 @@ class Parts:
         )
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
+        self._scraper = scraper(settings.scrape, self.engine, self.store, clock=clock)
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
         self.setup = SetUp(self.store, Peaks.said(settings.peaks))
+        self.collectives = Collectives(self.store)
         self.agents = Agents(self.engine, clock=clock)
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()
@@ -84,6 +88,8 @@ class Parts:
             self.store.on_commit(tell_commits(self.live))
             self.incidents.on_change(tell_incidents(self.live))
             self.incidents.on_change(self.outbox.wake)
+            if self.settings.scrape.endpoints:
+                undo.enter_context(self._scraper.at_work())
             self._closing = undo.pop_all()
         self.started = True
 

@@ -9,28 +9,38 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from holter.agent.packing import ZSTD
 from holter.agent.pulse import Pulse, Standing, Whose, name_of
+from holter.agent.scraped import Scraped, SharedSink
 from holter.agent.sink import HttpSink, StoppedError
 from holter.client.notices import Notices
 from holter.client.sender import Access, Courier
 from holter.ingest.follow import Follower
 from holter.ingest.format import Format
+from holter.ingest.telemetry.scrape import Scraper
+from holter.scraping import ScrapeSettings
 
 
-def run(arguments: argparse.Namespace, access: Access, folder: Path, known: Mapping[str, Format]) -> int:
+def run(
+    arguments: argparse.Namespace,
+    access: Access,
+    folder: Path,
+    known: Mapping[str, Format],
+    scrape: ScrapeSettings,
+) -> int:
     """Follow the paths until SIGINT or SIGTERM; `folder` keeps cursors, and what is under way."""
     stop, notices, host = threading.Event(), Notices(), socket.gethostname()
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, lambda *_: stop.set())
     courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD)
     sink = HttpSink(courier, folder, notices)
+    shared = SharedSink(sink)
     follower = Follower(
         arguments.paths,
-        sink,
+        shared,
         project=arguments.project,
         poll=arguments.poll,
         stop=stop,
@@ -53,10 +63,24 @@ def run(arguments: argparse.Namespace, access: Access, folder: Path, known: Mapp
         sink.settle()
         follower.catch_up()
         say("\n".join(f"  {line}" for line in follower.found()))
-        follower.run()
+        with scraping(scrape, shared):
+            follower.run()
     pulse.close()
     say("Holter: the agent has stopped; the next start goes on where it was.")
     return 0
+
+
+def scraping(scrape: ScrapeSettings, shared: SharedSink) -> contextlib.AbstractContextManager[None]:
+    """Scrape what the settings name, for the run that is named or those under way here."""
+    if not scrape.endpoints:
+        return contextlib.nullcontext()
+
+    def runs() -> Sequence[tuple[str, str]]:
+        if scrape.run:
+            return [(scrape.project or "default", scrape.run)]
+        return [run for run in shared.under_way() if scrape.project in ("", run[0])]
+
+    return Scraper(scrape.endpoints, Scraped(shared), runs, every=scrape.every, also=scrape.also).at_work()
 
 
 def standing(follower: Follower, sink: HttpSink) -> Standing:

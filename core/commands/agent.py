@@ -53,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="at the pipe's end, for a server that is away (default 60)",
     )
+    parser.add_argument(
+        "--scrape",
+        action="append",
+        metavar="URL",
+        help="a Prometheus exporter to scrape (http://localhost:9400/metrics), for the runs under way here",
+    )
     parser.add_argument("--state", type=Path, help="folder for cursors (default ~/.local/state/holter/agent)")
     parser.add_argument(
         "--poll",
@@ -79,7 +85,9 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
     if missing := [path for path in arguments.paths if path != PIPE and not path.exists()]:
         return refuse(f"{missing[0]}: no such file or folder", 3)
     try:
-        house = load(file=arguments.settings).formats
+        scrape = {"scrape": {"endpoints": arguments.scrape}} if arguments.scrape else None
+        settings = load(scrape, file=arguments.settings)
+        house = settings.formats
     except SettingsError as error:
         return refuse(str(error), 2)
     access = Access(
@@ -94,7 +102,7 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
     with claim(folder) as claimed:
         if not claimed:
             return refuse(f"another agent sends from here to {access.server} (it holds {folder})", 1)
-        return followed.run(arguments, access, folder, formats(house))
+        return followed.run(arguments, access, folder, formats(house), settings.scrape)
 
 
 def send_spool(root: Path, access: Access) -> int:

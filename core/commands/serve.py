@@ -26,12 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, help="folder of the database file (default: see doctor)")
     parser.add_argument("--database-url", help="e.g. postgresql+psycopg://user:password@host/database")
     parser.add_argument("--public-url", help="the address people open, where a proxy stands in front")
+    parser.add_argument(
+        "--scrape",
+        action="append",
+        metavar="URL",
+        help="a Prometheus exporter to scrape, e.g. http://node1:9400/metrics; for the runs under way",
+    )
     parser.add_argument("--verbose", action="store_true", help="say what happens, not only what goes wrong")
 
 
 def given_flags(arguments: argparse.Namespace) -> dict[str, object]:
     """The flags that are settings."""
-    return {name: getattr(arguments, name) for name in FLAGS}
+    named = getattr(arguments, "scrape", None)
+    scrape = {"scrape": {"endpoints": named}} if named else {}
+    return {name: getattr(arguments, name) for name in FLAGS} | scrape
 
 
 def run(arguments: argparse.Namespace) -> int:

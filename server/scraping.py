@@ -1,0 +1,45 @@
+"""Scraping for a server: exporters' pages go to the runs under way, or to the run that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from holter.ingest.telemetry.scrape import Runs, Scraper, Takes
+from holter.scraping import ScrapeSettings
+from holter.server.clock import Clock
+from holter.server.models import Project, Run
+
+UNDER_WAY = 600.0
+"""Seconds since the last news of training within which a run is under way."""
+_MOST_RUNS = 32
+
+
+def scraper(settings: ScrapeSettings, engine: Engine, sink: Takes, *, clock: Clock) -> Scraper:
+    """Scrapes what the settings name into the store."""
+    runs = runs_of(settings, engine, clock=clock)
+    return Scraper(settings.endpoints, sink, runs, every=settings.every, also=settings.also, clock=clock)
+
+
+def runs_of(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Runs:
+    """The run that is named; else those under way, the newest first, at most so many."""
+
+    def named() -> Sequence[tuple[str, str]]:
+        return [(settings.project or "default", settings.run)]
+
+    def under_way() -> Sequence[tuple[str, str]]:
+        query = (
+            select(Project.name, Run.name)
+            .join(Run, Run.project_id == Project.id)
+            .where(Run.updated_at > clock() - UNDER_WAY, Run.finished_at.is_(None), Run.deleted_at.is_(None))
+            .order_by(Run.updated_at.desc())
+            .limit(_MOST_RUNS)
+        )
+        if settings.project:
+            query = query.where(Project.name == settings.project)
+        with Session(engine) as session:
+            return [(project, run) for project, run in session.execute(query)]
+
+    return named if settings.run else under_way

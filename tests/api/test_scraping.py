@@ -1,0 +1,90 @@
+"""`[scrape]` and `--scrape`: exporters' pages beside a run that is under way, in a real database."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from holter.scraping import ScrapeSettings
+from holter.server.clock import Clock
+from holter.server.models import Attempt, Project, Run
+from holter.server.parts import Parts
+from holter.server.scraping import runs_of
+from holter.settings import SettingsError, load
+from holter.types import BY_CLOCK, Batch, Column, Delivery, SeriesKey, labels_of
+from tests.ingest.test_scraping import NODE, exporter, page
+from tests.waiting import wait_for
+
+UTIL = SeriesKey("gpu_util (%)", labels_of({"gpu": 0, "steps": BY_CLOCK}))
+
+
+def delivery(run: str, key: SeriesKey, steps: list[int], times: list[float], batch_id: str) -> Delivery:
+    batch = Batch(
+        steps=np.array(steps, dtype=np.int64),
+        times=np.array(times),
+        columns=(Column(key=key, values=np.ones(len(steps))),),
+    )
+    return Delivery(project="llm", run=run, writer=key.metric, batch_id=batch_id, batch=batch)
+
+
+def test_pages_go_to_the_run_under_way(tmp_path: Path) -> None:
+    with exporter(page(NODE)) as address:
+        parts = Parts(load({"data_dir": tmp_path, "scrape": {"endpoints": [address], "every": 1}}))
+        parts.start()
+        try:
+            now = time.time()
+            receipt = parts.store.accept(delivery("a", SeriesKey("loss"), [1], [now], "1"))
+            found = wait_for(
+                lambda: [key for key in parts.store.read(receipt.run_id) if key.metric == "node_load1"]
+            )
+        finally:
+            parts.close()
+    assert all(key.by_clock for key in found)
+
+
+def test_what_watches_machines_neither_prolongs_a_run_nor_keeps_it_alive(tmp_path: Path) -> None:
+    parts = Parts(load({"data_dir": tmp_path}))
+    parts.start()
+    try:
+        accept, begin = parts.store.accept, time.time() - 5000.0
+        run = accept(delivery("a", SeriesKey("loss"), [1, 2], [begin, begin + 10], "1")).run_id
+        with Session(parts.engine) as session:
+            before = session.scalars(select(Run.updated_at)).one()
+        moments = [begin - 90_000, begin + 5, begin + 4000]
+        receipt = accept(delivery("a", UTIL, [round(at * 1000) for at in moments], moments, "2"))
+        with Session(parts.engine) as session:
+            row = session.execute(select(Attempt.first_time, Attempt.last_time, Attempt.last_step)).one()
+            assert (receipt.attempt, tuple(row)) == (0, (begin, begin + 10, 2))
+            assert session.scalars(select(Run.updated_at)).one() == before
+        assert len(parts.store.read(run)[UTIL]) == 3
+    finally:
+        parts.close()
+
+
+def test_runs_that_have_ended_or_are_silent_get_nothing(tmp_path: Path) -> None:
+    parts = Parts(load({"data_dir": tmp_path}))
+    parts.start()
+    try:
+        for name in ("old", "ended", "new"):
+            parts.store.accept(delivery(name, SeriesKey("loss"), [1], [time.time()], name))
+        with Session(parts.engine) as session, session.begin():
+            rows = {row.name: row for row in session.scalars(select(Run))}
+            rows["old"].updated_at -= 3600
+            rows["ended"].finished_at = time.time()
+            assert session.scalars(select(Project.name)).all() == ["llm"]
+        clock = Clock()
+        assert runs_of(ScrapeSettings(), parts.engine, clock=clock)() == [("llm", "new")]
+        assert runs_of(ScrapeSettings(project="other"), parts.engine, clock=clock)() == []
+        assert runs_of(ScrapeSettings(run="x"), parts.engine, clock=clock)() == [("default", "x")]
+    finally:
+        parts.close()
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"scrape.endpoints: expected addresses such as http"):
+        load({"scrape": {"endpoints": ["node1:9400"]}})

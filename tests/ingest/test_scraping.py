@@ -1,0 +1,221 @@
+"""Exporters over real HTTP: what they say becomes points, and what is wrong with one is its own trouble."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from holter.ingest.telemetry import scrape
+from holter.ingest.telemetry.chosen import choice
+from holter.ingest.telemetry.scrape import Scraper, page_of, shown
+from holter.types import Delivery, SeriesKey
+from tests.waiting import wait_for
+
+DATA = Path(__file__).parents[1] / "data" / "telemetry"
+NODE = gzip.decompress((DATA / "node_exporter-n17.prom.gz").read_bytes())
+DCGM = (DATA / "dcgm-exporter.prom").read_bytes()
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@contextmanager
+def exporter(answer: Answer) -> Iterator[str]:
+    """A real HTTP server on loopback; its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def page(body: bytes) -> Answer:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
+
+    return answer
+
+
+class Kept:
+    """A sink that remembers deliveries."""
+
+    def __init__(self) -> None:
+        self.deliveries: list[Delivery] = []
+
+    def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
+        self.deliveries.append(delivery)
+
+    def of(self, run: str) -> list[Delivery]:
+        return [one for one in self.deliveries if one.run == run]
+
+    def writers(self) -> set[str]:
+        return {one.writer for one in self.deliveries}
+
+
+def one_run() -> list[tuple[str, str]]:
+    return [("llm", "a")]
+
+
+def keys(delivery: Delivery) -> set[SeriesKey]:
+    return {column.key for column in delivery.batch.columns}
+
+
+def test_pages_become_points_of_every_run_under_way_at_the_time_of_the_scrape() -> None:
+    kept = Kept()
+    runs = [("llm", "a"), ("llm", "b")]
+    begin = time.time()
+    with (
+        exporter(page(DCGM)) as dcgm,
+        exporter(page(NODE)) as node,
+        Scraper([dcgm, node], kept, lambda: runs, every=1.0).at_work(),
+    ):
+        wait_for(lambda: len(kept.of("a")) >= 4 and len(kept.of("b")) >= 4)
+    assert len({one.batch_id for one in kept.of("a")}) == len(kept.of("a"))
+    labels = (("gpu", "0"), ("host", "n17"), ("steps", "milliseconds"))
+    found = next(one for one in kept.of("a") if SeriesKey("gpu_last_xid", labels) in keys(one))
+    assert begin - 1 < float(found.batch.times[0]) < time.time() + 1
+    assert all(key.by_clock for one in kept.deliveries for key in keys(one))
+    assert {str(key): value for key, value in found.batch.config.items()}[
+        "gpu.name{gpu=0,host=n17}"
+    ] == "NVIDIA A100-SXM4-80GB"
+    node_keys = next(keys(one) for one in kept.of("b") if SeriesKey("gpu_last_xid", labels) not in keys(one))
+    assert {key.metric for key in node_keys} >= {"node_load1", "node_vmstat_oom_kill"}
+    assert len(node_keys) == 24
+
+
+def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrape, "_WHOLE", 1.0)
+    monkeypatch.setattr(scrape, "LARGEST", 1024 * 1024)
+    visited: list[str] = []
+
+    def elsewhere(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.send_header("Location", "/other")
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+        visited.append(request.path)
+
+    def drips(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.end_headers()
+        try:
+            for _ in range(100):
+                request.wfile.write(b"node_load1 1\n")
+                request.wfile.flush()
+                time.sleep(0.1)
+        except OSError:
+            pass
+
+    def refuses(request: BaseHTTPRequestHandler) -> None:
+        request.send_error(503)
+
+    def packed(request: BaseHTTPRequestHandler) -> None:
+        body = gzip.compress(NODE)
+        request.send_response(200)
+        request.send_header("Content-Encoding", "gzip")
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
+
+    kept = Kept()
+    with (
+        exporter(page(NODE)) as good,
+        exporter(elsewhere) as moved,
+        exporter(drips) as slow,
+        exporter(refuses) as angry,
+        exporter(packed) as zipped,
+        exporter(page(b"node_load1 1\n" * 200_000)) as huge,
+        exporter(page(b"<html>no metrics</html>")) as other,
+        caplog.at_level(logging.WARNING),
+    ):
+        dead = "http://user:secret@127.0.0.1:9/metrics"
+        all_of_them = [dead, moved, slow, angry, zipped, huge, other, good]
+        with Scraper(all_of_them, kept, one_run, every=1.0).at_work():
+            wait_for(lambda: len(kept.deliveries) >= 4)
+            wait_for(lambda: len({one.args[0] for one in caplog.records}) >= 7)
+    assert kept.writers() == {f"scrape {good}"}
+    said = {str(one.args[0]): str(one.args[1]) for one in caplog.records if isinstance(one.args, tuple)}
+    assert "sent elsewhere (302)" in said[moved]
+    assert set(visited) == {"/metrics"}
+    assert "no whole answer" in said[slow]
+    assert "status 503" in said[angry]
+    assert "not compressed" in said[zipped]
+    assert "at most 1 MiB" in said[huge]
+    assert "none that are kept" in said[other]
+    assert "http://127.0.0.1:9/metrics" in said
+    assert "secret" not in caplog.text
+
+
+def test_one_that_comes_back_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    answers = [True]
+
+    def sometimes(request: BaseHTTPRequestHandler) -> None:
+        page(NODE)(request) if not answers else request.send_error(500)
+
+    kept = Kept()
+    with (
+        exporter(sometimes) as address,
+        caplog.at_level(logging.WARNING),
+        Scraper([address], kept, one_run, every=0.2).at_work(),
+    ):
+        wait_for(lambda: "status 500" in caplog.text)
+        answers.clear()
+        wait_for(lambda: "answers again" in caplog.text)
+    assert caplog.text.count("status 500") == 1
+
+
+def test_a_sink_that_fails_is_the_trouble_of_that_scrape_alone(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(Kept):
+        def accept(self, delivery: Delivery, *, timeout: float = 30) -> None:
+            if not self.deliveries:
+                self.deliveries.append(delivery)
+                raise TimeoutError("the database is busy")
+            super().accept(delivery)
+
+    kept = Failing()
+    with exporter(page(NODE)) as address, Scraper([address], kept, one_run, every=0.2).at_work():
+        wait_for(lambda: len(kept.deliveries) >= 3)
+
+
+def test_series_are_bounded_and_broken_lines_counted() -> None:
+    lines = [f'DCGM_FI_DEV_GPU_TEMP{{gpu="{number}",Hostname="n1"}} 50' for number in range(5000)]
+    found = page_of("\n".join([*lines, "node_load1 one", "node_load1{ 2"]), 1.7e9, "n1", choice(()))
+    assert (len(found.batch.columns), found.left_out, found.broken) == (scrape.MOST_SERIES, 904, 2)
+
+
+def metrics(*patterns: str) -> set[str]:
+    found = page_of(NODE.decode(), 1.7e9, "n", choice(patterns)).batch
+    return {column.key.metric for column in found.columns}
+
+
+def test_patterns_add_metrics() -> None:
+    added = metrics("node_disk_io_*") - metrics()
+    assert added >= {"node_disk_io_now", "node_disk_io_time_seconds_total"}
+    assert all(name.startswith("node_disk_io_") for name in added)
+    assert shown("http://u:p@n1:9400/metrics?token=x") == "http://n1:9400/metrics"
