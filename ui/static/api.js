@@ -94,6 +94,9 @@ export const remarksOn = async (id, signal) =>
 export const configOf = (id, q, signal) =>
   request(`/runs/${encodeURIComponent(id)}/config${search({ q })}`, { signal });
 
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").Throughput>} */
+export const throughputOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/throughput`, { signal });
+
 /** Times; null where the log has no clock. @param {Uint8Array} bytes */
 const clock = (bytes) => floats(bytes).map((time) => (Number.isNaN(time) ? null : time));
 

@@ -4,6 +4,7 @@
 import { lowerBound } from "./curves.js";
 import { h } from "./dom.js";
 import { ago, count, duration, number, percent, reading, si, step as stepText, unit } from "./format.js";
+import { mfuOf } from "./run/mfu.js";
 import { stateMark } from "./words.js";
 
 /** @typedef {import("./types.js").RunDetail} RunDetail */
@@ -58,8 +59,11 @@ function tile(name, value, more = null, title = undefined) {
   );
 }
 
-/** @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope */
-export function numbers(run, loss) {
+/**
+ * @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope
+ * @param {import("./types.js").Throughput | null} throughput null: not known yet
+ */
+export function numbers(run, loss, throughput) {
   const { latest } = run;
   const tiles = [
     tile(
@@ -88,7 +92,9 @@ export function numbers(run, loss) {
         latest.step_time.metric,
       ),
     );
-  if (latest.mfu)
+  const mfu = mfuOf(throughput);
+  if (mfu) tiles.push(tile("MFU", mfu.value, mfu.more, mfu.title));
+  else if (latest.mfu)
     tiles.push(
       tile(
         "MFU",
@@ -103,7 +109,7 @@ export function numbers(run, loss) {
         "Goodput",
         percent(run.goodput, 1),
         "of the time",
-        "Share of the time since the first point that went into steps which still count",
+        "Share of the time since the first point that moved the run forward as fast as it can",
       ),
     );
   const attempts = count(run.attempts, "attempt");

@@ -25,8 +25,15 @@
  * @typedef {{ metric: string, labels: Labels }} SeriesName
  * @typedef {{ title: string, role: string, series: SeriesName[], series_count?: number }} ChartPlan
  * @typedef {Run & { config: Record<string, unknown>, lost_steps: number, lost_seconds: number | null,
- *   goodput: number | null, charts: ChartPlan[], unreadable: UnreadablePlace[],
+ *   goodput: number | null, spent: Spent | null, charts: ChartPlan[], unreadable: UnreadablePlace[],
  *   unreadable_count: number }} RunDetail
+ * @typedef {{ seconds: number, share: number }} Part
+ * @typedef {{ forward: Part, slow: Part, superseded: Part, restarts: Part, stalled: Part }} Spent
+ * @typedef {{ newest: number | null, usual: number | null, best: number | null }} Level
+ * @typedef {{ reported: (Level & { metric: string, labels: Labels, quantity: string, framework: string | null,
+ *   formula: string })[], own: { formula: string, tflops: Level, mfu: Level, hfu: Level, recomputed: string | null,
+ *   device: string | null, peak_tflops: number | null, precision: string, precision_assumed: boolean,
+ *   measured_from: string | null, missing: string[] } }} Throughput
  * @typedef {{ agent: string, host: string, kind: "files" | "pipe", paths: string[], files: number, state: string,
  *   trouble: string, ended: boolean, seen_at: number }} Agent
  * @typedef {{ source: string, place: string, reason: string, seen_at: number }} UnreadablePlace

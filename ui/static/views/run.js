@@ -27,6 +27,7 @@ import { empty } from "../states.js";
 /** @typedef {ReturnType<typeof createParts>} Parts */
 
 const REFRESH = 700; // ms between refetches of what stands around the charts
+const SELDOM = 5000; // ms between those of what is worked out from whole series
 
 /** @type {import("../router.js").View} */
 export async function show(root, context) {
@@ -223,12 +224,15 @@ function searchField({ signal, search }, series) {
 }
 
 /** Points and incidents as they arrive. @param {RunState} state @param {Parts} parts @param {Context} context */
-function hearNews(state, { board, expected, showAround, learn }, { signal }) {
+function hearNews(state, { board, headline, expected, showAround, learn }, { signal }) {
   const { id } = state.run;
+  const speed = throttled(signal, SELDOM, async () => headline.learn(await api.throughputOf(id, signal)));
   const around = throttled(signal, REFRESH, async () => {
     state.run = await api.run(id, signal);
     showAround();
+    speed();
   });
+  speed();
   const everything = () => {
     around();
     void board.refresh({ live: true });
