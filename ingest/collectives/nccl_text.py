@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.collectives import nccl_lines, nccl_setup, watchdog
 from holter.ingest.collectives.nccl_tests import HEADER, Tables, collective_of
+from holter.ingest.console.blocks import read_text
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, Heard
 from holter.ingest.console.dialect import Dialect
 from holter.ingest.console.marks import tells_of
@@ -120,19 +121,23 @@ class NcclReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
-        while (block := self._console.block(stream)) is not None:
-            begin = stream.tell() - len(block)
+        while (block := read_text(stream)) is not None:
+            begin, known = stream.tell() - len(block), (dict(self._heard), self._before)
             turn = self._turn(block, begin)
-            if turn is not None:  # from there on other lines state something
-                block = block[: turn[0]]
-                stream.seek(begin + turn[0])
+            block, dialect = (block, None) if turn is None else (block[: turn[0]], turn[1])
             heard = Heard()
+            taken = self._console.hear(block, heard)
+            if taken < len(block):  # what follows is of another launch: nothing of it has been heard
+                block, dialect = block[:taken], None
+                self._heard, self._before = known
+                self._turn(block, begin)
             if self._tables.concerns(block):
-                heard.rows += self._tables.rows(block)
-            self._console.hear(block, heard)
-            if turn is not None:
-                self._take_turn(turn[1])
+                heard.rows[:0] = self._tables.rows(block)
+            if dialect is not None:
+                self._take_turn(dialect)
+            stream.seek(begin + len(block))
             yield from heard.batches()
+        yield from self._console.last().batches()
 
     def _take_turn(self, dialect: Dialect) -> None:
         self._spoken = dialect.name

@@ -62,7 +62,7 @@ def _padded(line: str, memory: Memory) -> Stated | None:
 
 KINDS = (
     LineKind(mark=re.compile(rb"-------- (?:end of )?(?:[\w-]+ )?arguments -"), read=_edge, states=True),
-    LineKind(mark=re.compile(rb" \.\.+ "), read=_argument, states=True),
+    LineKind(mark=re.compile(rb"  [A-Za-z_][\w.-]* \.\.+ "), read=_argument, states=True),
     LineKind(mark=re.compile(rb"  [A-Za-z]\w{31,}  "), read=_argument, states=True),
     LineKind(mark=re.compile(rb"using world size: \d"), read=_world, states=True),
     LineKind(mark=re.compile(rb"padded vocab \(size: "), read=_padded, states=True),

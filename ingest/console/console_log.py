@@ -8,10 +8,11 @@ from math import isnan
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
+from holter.config import from_json, to_json
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.console.marks import Marks, marks_of
+from holter.ingest.console.marks import marks_of
 from holter.ingest.console.prefixes import Clean, clean
 from holter.ingest.rows import Row, batch_of
 from holter.ingest.secrets import without_secrets
@@ -54,10 +55,14 @@ class ConsoleLog:
 
 @dataclass(slots=True)
 class Heard:
-    """What some lines say: rows, and what was stated of their launch before them."""
+    """What some lines say: rows, and what was stated of their launch before them.
+
+    `told`: some of the rows tell of a launch, so that what is stated behind them is of what follows.
+    """
 
     rows: list[Row] = field(default_factory=list)
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
+    told: bool = False
 
     def batches(self) -> Iterator[Batch]:
         """What was heard as a batch, none for nothing."""
@@ -81,34 +86,43 @@ class ConsoleReader:
         self._voice = _labels(state.get("voice"))
         self._herald = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
+        self._announced = from_json(state.get("announced", ()))  # stated of what follows, not given yet
 
     def state(self) -> Mapping[str, Any]:
         """What earlier lines said that later ones rest on, and who speaks."""
+        announced = {"announced": to_json(self._announced)} if self._announced else {}
         return {
             "memories": {printer: dict(memory) for printer, memory in self._memories.items() if memory},
             "voice": self._voice,
             "herald": self._herald,
             "several": self._several,
+            **announced,
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
-        while (block := self.block(stream)) is not None:
+        while (block := read_text(stream)) is not None:
             heard = Heard()
-            self.hear(block, heard)
+            taken = self.hear(block, heard)
+            if taken < len(block):
+                stream.seek(stream.tell() - len(block) + taken)
             yield from heard.batches()
+        yield from self.last().batches()
 
-    def block(self, stream: BinaryIO) -> bytes | None:
-        """The next complete lines of one launch, as `read_text`: what states the next one ends them."""
-        block = read_text(stream)
-        if block is None or (end := _end_of_launch(block, self._marks)) is None:
-            return block
-        stream.seek(stream.tell() - len(block) + end)
-        return block[:end]
+    def last(self) -> Heard:
+        """What was stated of a launch of which nothing else is known yet."""
+        heard, self._announced = Heard(config=self._announced), {}
+        return heard
 
-    def hear(self, block: bytes, heard: Heard) -> None:
-        """Take in what some complete lines of one launch say."""
-        for _, line, kind in self._marks.lines(block):
+    def hear(self, block: bytes, heard: Heard) -> int:
+        """Take in what some complete lines say; how many bytes of them.
+
+        Those are fewer where a line states something behind rows that tell of a launch: it is the last one
+        then, and what it states comes with what follows.
+        """
+        heard.config |= self._announced
+        self._announced = {}
+        for start, line, kind in self._marks.lines(block):
             found = clean(line)
             text = line.decode("utf-8", "replace") if kind.whole else found.text
             words = kind.read(text, self._memory((self._voice or ()) if kind.of_job else found.labels))
@@ -116,14 +130,18 @@ class ConsoleReader:
                 if isinstance(one, Stated):
                     if not kind.states:
                         raise TypeError(f"{kind} states {one.config}, expected `states=True`")
-                    self._state(one, found, heard)
+                    self._state(one, found, self._announced if heard.told else heard.config)
                 elif one is not None and one.values and abs(one.step) <= LARGEST_STEP:
                     # a line's own clock tells no zone
                     time = one.time if isnan(found.time) else found.time
                     for labels in self._labels_of(one, kind, found):
                         heard.rows.append(Row(one.step, time, one.values, labels))
+                    heard.told |= not (kind.states or kind.aside)
+            if self._announced:
+                return min(len(block), start + len(line) + 1)
+        return len(block)
 
-    def _state(self, stated: Stated, line: Clean, heard: Heard) -> None:
+    def _state(self, stated: Stated, line: Clean, config: dict[ConfigKey, ConfigValue]) -> None:
         if stated.labels is not None:
             labels = _own(stated, line)
         else:
@@ -133,7 +151,7 @@ class ConsoleReader:
             if line.labels != self._herald:
                 return
         for name, value in without_secrets(stated.config).items():
-            heard.config[ConfigKey(name, labels)] = value
+            config[ConfigKey(name, labels)] = value
 
     def _labels_of(self, said: Said, kind: LineKind, line: Clean) -> tuple[Labels, ...]:
         if kind.of_job:
@@ -165,15 +183,3 @@ def _own(said: Said | Stated, line: Clean) -> Labels:
     labels = said.labels or ()
     rank = next((label for label in line.labels if label[0] == "rank"), None)
     return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})
-
-
-def _end_of_launch(block: bytes, marks: Marks) -> int | None:
-    """Where a line stands that states something behind lines that tell of a launch, None without one."""
-    if not any(kind.mark.search(block) for kind in marks.within(block) if kind.states):
-        return None
-    told = False
-    for start, _, kind in marks.lines(block):
-        if kind.states and told:
-            return start
-        told = told or not (kind.states or kind.aside)
-    return None
