@@ -79,9 +79,13 @@ def _rate(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance
     old = float(before[-1])
     at = int(np.argmax(np.abs(value - old)))
     new = float(value[at])
-    if max(new, old) <= _RATE * min(new, old):
+    if max(new, old) > _RATE * min(new, old):
+        return {"before": old, "value": new, "step": int(step[at])}
+    # one that climbs little by little
+    long_before, highest = float(before[0]), int(np.argmax(value))
+    if value[highest] <= _RATE * long_before:
         return None
-    return {"before": old, "value": new, "step": int(step[at])}
+    return {"before": long_before, "value": float(value[highest]), "step": int(step[highest])}
 
 
 def _scale(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance | None:

@@ -32,6 +32,11 @@ _RATE_JUMP, _RATE_LASTS, _RESTART_LASTS = 1.5, 100, 1000
 """A learning rate that jumps by so much counts for so many points; where it had been as high before, as a
 planned warm restart is, it counts for as many as the longest means that see it."""
 _RATE_BACK = 20
+_CLIMB, _CLIMBED = 4096, (1.2, 1.5)
+"""Points within which a climb of the learning rate is followed back to where it began; and the ratio to its
+highest before at which it begins to count, and counts fully."""
+_STRIDE, _STEADY, _WARMED = 8, 5e-4, 64
+"""A rate that rises by more than so much in so many points climbs; one that always did is warming up."""
 _WARM_RESTART = 0.4
 
 
@@ -85,7 +90,29 @@ class Precursors:
         unheard_of = _lasting(jumped & (now > 1.2 * best), _RATE_LASTS)
         restarted = _lasting(jumped & (now <= 1.2 * best), _RESTART_LASTS) & ~unheard_of
         belief = np.where(unheard_of, 1 + _BELIEF, np.where(restarted, _WARM_RESTART, 1.0))
-        return belief[first - back :]
+        climb = self._belief_by_climb(series, begun, first, after)
+        return np.where(climb > 1, np.maximum(belief[first - back :], climb), belief[first - back :])
+
+    def _belief_by_climb(self, series: Series, begun: int, first: int, after: int) -> FloatArray:
+        """A learning rate that climbs, little by little, to where it has never been after its warm-up."""
+        back = max(begun, first - _CLIMB - _RATE_LASTS)
+        rate = np.where(np.isfinite(series.value[back:after]), series.value[back:after], 0.0)
+        before = self._highest(series, back)
+        if back > begun and rate.max(initial=0.0) <= _CLIMBED[0] * before:
+            return np.ones(after - first)
+        calm = np.zeros(len(rate), dtype=bool)
+        calm[_STRIDE:] = rate[_STRIDE:] <= (1 + _STEADY) * rate[:-_STRIDE]
+        calm[: max(begun + _WARMED - back, 0)] = False
+        row = np.arange(len(rate))
+        since = np.maximum.accumulate(np.where(calm, row, -1))
+        known = (since >= 0) & (row - since <= _CLIMB - _STRIDE)
+        best = np.maximum(np.maximum.accumulate(rate), before)[np.maximum(since, 0)]
+        low, high = np.log(_CLIMBED)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            climbed = np.clip((np.log(rate / best) - low) / (high - low), 0.0, 1.0)
+        climbed = np.where(known & (best > 0), climbed, 0.0)
+        lasting = maximum_filter1d(climbed, _RATE_LASTS, origin=(_RATE_LASTS - 1) // 2, mode="nearest")
+        return 1 + _BELIEF * np.asarray(lasting[first - back :])
 
     def _highest(self, series: Series, upto: int) -> float:
         """The highest learning rate in the rows before one; no less than zero."""

@@ -90,3 +90,23 @@ class TestPrecursors:
         assert one.evidence["precursors"] == [
             {"what": "restart", "step": 1400, "since": one.start_step - 1400}
         ]
+
+
+class TestLearningRateThatClimbs:
+    at = np.arange(POINTS)
+    value = curve(noise=0.08, seed=5) + np.maximum(at - 1500, 0) * 0.0015
+
+    def seen(self, rate: np.ndarray) -> int:
+        return the_one_in(run_of(self.value, lr=rate)).detected_step
+
+    def test_to_where_it_has_never_been_makes_a_drift_easier_to_believe(self) -> None:
+        flat = 1e-3 * np.minimum(self.at / 200, 1.0)
+        climbs = flat * (1 + np.maximum(self.at - 1450, 0) / 50)
+        assert self.seen(climbs) < self.seen(flat)
+        told = the_one_in(run_of(self.value, lr=climbs)).evidence["precursors"]
+        assert [one["what"] for one in told] == ["learning_rate"]
+
+    @pytest.mark.parametrize("name", ["warm-up", "cycle"])
+    def test_in_a_warm_up_or_to_where_it_was_says_nothing(self, name: str) -> None:
+        shapes = {"warm-up": self.at / POINTS, "cycle": 2 + np.sin(2 * np.pi * self.at / 800)}
+        assert self.seen(1e-3 * shapes[name] + 1e-5) == self.seen(np.full(POINTS, 1e-3))
