@@ -32,13 +32,12 @@ def level_of(series: Series, values: FloatArray, spans: Sequence[Span]) -> Level
     usable = values[warm if warm.any() else kept]
     if not len(usable):
         return None
-    blocks = [usable[end - WINDOW : end] for end in range(len(usable), 0, -WINDOW) if end >= WINDOW] or [
-        usable
-    ]
+    whole = len(usable) // WINDOW * WINDOW
+    blocks = usable[-whole:].reshape(-1, WINDOW) if whole else usable[np.newaxis]
     return Level(
         newest=float(np.median(usable[-WINDOW:])),
         usual=float(np.median(usable)),
-        best=max(float(np.median(block)) for block in blocks),
+        best=float(np.median(blocks, axis=1).max()),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -59,10 +59,14 @@ class Own:
     mfu: FloatArray
     hfu: FloatArray
     missing: tuple[str, ...]
+    _levels: dict[int, Level | None] = field(default_factory=dict, repr=False)
 
     def level(self, values: FloatArray) -> Level | None:
         """The level of one of the curves."""
-        return None if self.series is None else level_of(self.series, values, spans_of(self.series))
+        if id(values) not in self._levels:  # checks ask again and again
+            found = None if self.series is None else level_of(self.series, values, spans_of(self.series))
+            self._levels[id(values)] = found
+        return self._levels[id(values)]
 
 
 def launch_of(run: RunData, attempt: int, peaks: Peaks) -> Launch:
