@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import random
+import struct
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
@@ -19,6 +20,7 @@ ADOPT_SECONDS = 60.0
 REST_SECONDS = 1.0  # shorter than servers keep a connection open on which nothing comes
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 POST_TIMEOUT = 30.0
+BUNCH_BYTES = 4 * 2**20  # of bodies that wait, in one request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,16 +59,32 @@ class Courier:
 
     def drain(self, spool: Spool) -> bool:
         """Send what `spool` holds now; False when it was stopped before the end."""
-        while (body := spool.next()) is not None:
-            outcome = self.insist(body)
+        while bodies := spool.following(BUNCH_BYTES):
+            outcome = self.insist(bunch(bodies))
+            if isinstance(outcome, Refused) and len(bodies) > 1:  # one is at fault, or the server older
+                outcome = self._one_by_one(spool, bodies)
+            elif isinstance(outcome, Refused):
+                self._put_aside(spool, bodies[0], outcome)
+            elif isinstance(outcome, Accepted):
+                spool.done(*bodies)
             if isinstance(outcome, Later):
                 return False
+        return True
+
+    def _one_by_one(self, spool: Spool, bodies: Sequence[bytes]) -> Accepted | Later:
+        for body in bodies:
+            outcome = self.insist(body)
+            if isinstance(outcome, Later):
+                return outcome
             if isinstance(outcome, Refused):
-                kept = spool.put_aside(body, outcome.reason)
-                self._notices.note("refused", f"a batch was refused ({outcome.reason}); it is kept in {kept}")
+                self._put_aside(spool, body, outcome)
             else:
                 spool.done(body)
-        return True
+        return Accepted()
+
+    def _put_aside(self, spool: Spool, body: bytes, outcome: Refused) -> None:
+        kept = spool.put_aside(body, outcome.reason)
+        self._notices.note("refused", f"a batch was refused ({outcome.reason}); it is kept in {kept}")
 
     def insist(self, body: bytes) -> Accepted | Later | Refused:
         """Send one body until the server has decided about it; Later only when `stop` came before a try."""
@@ -99,9 +117,17 @@ class Courier:
     def _note_refused(self, outcome: Accepted | Refused) -> None:
         """Metrics that a limit keeps out of a run that goes on: each cause is said once."""
         if isinstance(outcome, Accepted):
-            for one in outcome.reply.get("refused") or ():
-                self._notices.note(f"kept out {one.get('metric')}", f"not stored: {one.get('reason')}")
+            for batch in outcome.reply.get("batches") or (outcome.reply,):
+                for one in batch.get("refused") or ():
+                    self._notices.note(f"kept out {one.get('metric')}", f"not stored: {one.get('reason')}")
             self._notices.say()
+
+
+def bunch(bodies: Sequence[bytes]) -> bytes:
+    """Several bodies as one: a msgpack array of them."""
+    if len(bodies) == 1:
+        return bodies[0]
+    return b"".join((struct.pack(">BI", 0xDD, len(bodies)), *bodies))
 
 
 class Errand:

@@ -150,9 +150,9 @@ class Spool:
         path.unlink(missing_ok=True)
         self.freed += size
 
-    def done(self, body: bytes) -> None:
-        """Acknowledge what `next` gave."""
-        self._offset += HEADER.size + len(body)
+    def done(self, *bodies: bytes) -> None:
+        """Acknowledge what `next` or `following` gave."""
+        self._offset += sum(HEADER.size + len(body) for body in bodies)
         self._remember()
 
     def _remember(self) -> None:

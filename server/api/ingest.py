@@ -19,7 +19,7 @@ from holter.server.api.answers import (
     refused_fields,
 )
 from holter.server.api.schemas import INGEST_BODY
-from holter.server.api.shapes import Accepted
+from holter.server.api.shapes import Accepted, AcceptedSeveral
 from holter.server.intake.compression import CODINGS, CompressionError, TooLargeError
 from holter.server.intake.forms import BodyError
 from holter.server.intake.reception import FORMS, GoneError, SlowError, Taken
@@ -42,7 +42,7 @@ router = APIRouter(tags=["ingest"])
     "/ingest",
     openapi_extra={"requestBody": INGEST_BODY},
     responses={
-        200: {"model": Accepted},
+        200: {"model": Accepted | AcceptedSeveral},
         408: {"model": Problem, "description": "The body took longer than a minute to arrive"},
         413: {"model": Problem, "description": "The body is larger than max_batch_mb"},
         415: {"model": Problem, "description": "Neither JSON nor msgpack, or an unknown compression"},
@@ -106,10 +106,14 @@ async def _outcome(parts: Parts, headers: Mapping[str, str], receive: Receive) -
     except _BUSY:
         reason = "the store is busy or closing: send the same batch_id again"
         return refused(503, reason, {"Retry-After": RETRY_SECONDS})
-    if taken.receipt.refused and not taken.receipt.accepted:
-        return refused_fields((("body", "columns", one.what), one.reason) for one in taken.receipt.refused)
-    _tell(parts, taken)
-    return Answer(_acknowledgement(taken))
+    if reasons := [
+        one for _, receipt in taken if receipt.refused and not receipt.accepted for one in receipt.refused
+    ]:
+        return refused_fields((("body", "columns", one.what), one.reason) for one in reasons)
+    for one in taken:
+        _tell(parts, one)
+    said = [_acknowledgement(one) for one in taken]
+    return Answer(said[0] if len(said) == 1 else {"batches": said})
 
 
 def _tell(parts: Parts, taken: Taken) -> None:

@@ -346,6 +346,12 @@ class Accepted(Shape):
     refused: list[RefusedSeries] | None = None
 
 
+class AcceptedSeveral(Shape):
+    """The batches of a body that held several, in their order."""
+
+    batches: list[Accepted]
+
+
 class SessionState(Shape):
     """Whether a login is needed, and who is logged in."""
 

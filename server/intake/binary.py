@@ -38,9 +38,24 @@ class RawBody(Header, kw_only=True, forbid_unknown_fields=True):
 
 
 _RAW = msgspec.msgpack.Decoder(RawBody)
+_SEVERAL = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_ARRAYS = frozenset((*range(0x90, 0xA0), 0xDC, 0xDD))  # what a msgpack array begins with
 
 
-def parse_msgpack(body: bytes, shapes: Shapes) -> tuple[Header, Batch, Where]:
+def bodies_in(content: bytes) -> Sequence[bytes | msgspec.Raw]:
+    """The bodies of a request: those of an array, one after the other, or what is one itself.
+
+    Raises BodyError.
+    """
+    if content[:1] and content[0] in _ARRAYS:
+        try:
+            return _SEVERAL.decode(content)
+        except UNREADABLE as error:
+            raise BodyError([problem(error)]) from error
+    return [content]
+
+
+def parse_msgpack(body: bytes | msgspec.Raw, shapes: Shapes) -> tuple[Header, Batch, Where]:
     """Header, batch, and where in the body the batch's columns stand. Raises BodyError."""
     try:
         parsed = _RAW.decode(body)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
+import msgspec
 import numpy as np
 
 from holter.config import as_value, flatten
-from holter.server.intake.binary import parse_msgpack
+from holter.server.intake.binary import bodies_in, parse_msgpack
 from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json
 from holter.server.intake.shapes import Shapes
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Delivery, DenseColumns, SeriesKey, labels_of
@@ -27,9 +28,25 @@ def from_json(body: bytes, shapes: Shapes) -> Delivery:
     return _intake(*parse_json(body, shapes), shapes)
 
 
-def from_msgpack(body: bytes, shapes: Shapes) -> Delivery:
+def from_msgpack(body: bytes | msgspec.Raw, shapes: Shapes) -> Delivery:
     """The delivery of a msgpack body with raw little-endian buffers. Raises BodyError."""
     return _intake(*parse_msgpack(body, shapes), shapes)
+
+
+def several_from_msgpack(content: bytes, shapes: Shapes) -> list[Delivery]:
+    """The deliveries of a msgpack body, or of an array of such. Raises BodyError."""
+    bodies = bodies_in(content)
+    if len(bodies) == 1 and bodies[0] is content:
+        return [from_msgpack(content, shapes)]
+    found, problems = [], list[Problem]()
+    for number, body in enumerate(bodies):
+        try:
+            found.append(from_msgpack(body, shapes))
+        except BodyError as error:
+            problems += [((number, *place), reason) for place, reason in error.problems]
+    if problems or not found:
+        raise BodyError(problems or [((), "expected at least one body in the array")])
+    return found
 
 
 def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Delivery:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 
 from holter.server.intake.compression import TooLargeError, decompress
-from holter.server.intake.deliveries import from_json, from_msgpack
+from holter.server.intake.deliveries import from_json, several_from_msgpack
 from holter.server.intake.forms import BodyError
 from holter.server.intake.mail import Mail, Reply
 from holter.server.intake.room import Room, Share
@@ -23,10 +23,10 @@ HELD_BYTES = 256 * 2**20
 LARGE_BODY = 256 * 1024
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-FORMS: dict[str, Callable[[bytes, Shapes], Delivery]] = {
-    "application/json": from_json,
-    "application/msgpack": from_msgpack,
-    "application/x-msgpack": from_msgpack,
+FORMS: dict[str, Callable[[bytes, Shapes], list[Delivery]]] = {
+    "application/json": lambda body, shapes: [from_json(body, shapes)],
+    "application/msgpack": several_from_msgpack,
+    "application/x-msgpack": several_from_msgpack,
 }
 
 
@@ -58,8 +58,8 @@ class Reception:
         self._mail: Mail | None = None
         self.room = Room(max(held, 2 * limit))
 
-    async def take(self, receive: Receive, kind: str, coding: str) -> Taken:
-        """Read a body in one of `FORMS` and make it durable.
+    async def take(self, receive: Receive, kind: str, coding: str) -> list[Taken]:
+        """Read a body in one of `FORMS` and make what is in it durable, in its order.
 
         Raises TooLargeError, CompressionError, BodyError, NoRoomError, SlowError, GoneError, TimeoutError,
         and what the store raises.
@@ -71,13 +71,14 @@ class Reception:
                     body = await self._read(receive, share)
                     arrived = True
                     deadline.reschedule(asyncio.get_running_loop().time() + DURABLE_SECONDS)
-                    reply = self._replies().reply()
+                    mail = self._replies()
                     if coding == "identity" and len(body) < LARGE_BODY:
-                        delivery = self._send(body, kind, coding, share, reply)
+                        sent = self._send(body, kind, coding, share, mail)
                     else:  # what takes long to unpack must not hold up the others
-                        delivery = await run_in_threadpool(self._send, body, kind, coding, share, reply)
+                        sent = await run_in_threadpool(self._send, body, kind, coding, share, mail)
                     del body
-                    return Taken(delivery, await reply.future)
+                    receipts = await asyncio.gather(*(reply.future for _, reply in sent))
+                    return [Taken(one, receipt) for (one, _), receipt in zip(sent, receipts, strict=True)]
             except TimeoutError:
                 if arrived:
                     raise
@@ -88,13 +89,23 @@ class Reception:
             self._mail = Mail()
         return self._mail
 
-    def _send(self, body: bytes, kind: str, coding: str, share: Share, reply: Reply) -> Delivery:
-        delivery = FORMS[kind](decompress(body, coding, self._limit, share.grow), self._shapes)
+    def _send(
+        self, body: bytes, kind: str, coding: str, share: Share, mail: Mail
+    ) -> list[tuple[Delivery, Reply]]:
+        deliveries = FORMS[kind](decompress(body, coding, self._limit, share.grow), self._shapes)
+        sent = []
         try:
-            self._store.send(delivery, reply)
-        except ValueError as error:  # the store keeps less than the form allows, e.g. very many labels
-            raise BodyError([((), str(error))]) from error
-        return delivery
+            for delivery in deliveries:  # while one is written, the next one is encoded
+                reply = mail.reply()
+                self._store.send(delivery, reply)
+                sent.append((delivery, reply))
+        except BaseException as error:
+            for _, reply in sent:  # they are kept, but nobody hears of it: they will come again
+                reply.future.cancel()
+            if isinstance(error, ValueError):  # the store keeps less than the form allows, e.g. many labels
+                raise BodyError([((), str(error))]) from error
+            raise
+        return sent
 
     async def _read(self, receive: Receive, share: Share) -> bytes:
         """The whole body; most come in one piece, and at once."""

@@ -53,6 +53,36 @@ def test_the_logs_own_word_decides_the_attempt(post: Post) -> None:
     assert post({"step": [1], "loss": [2.9]}, attempt="1")["attempt"] == 1
 
 
+def packed(run: str, batch_id: str, *steps: int) -> dict[str, Any]:
+    values = np.array(steps, "<f8") / 10
+    body = {"project": "llm", "run": run, "batch_id": batch_id, "steps": np.array(steps, "<i8").tobytes()}
+    return body | {"metrics": ["loss"], "values": values.tobytes()}
+
+
+def test_several_bodies_come_as_an_array_and_are_stored_in_their_order(client: httpx.Client) -> None:
+    headers = {"Content-Type": "application/msgpack"}
+    array = [packed("a", "1", 1, 2), packed("b", "1", 5), packed("a", "2", 2, 3), packed("a", "1", 1, 2)]
+    answer = client.post(INGEST, content=msgspec.msgpack.encode(array), headers=headers)
+    assert answer.status_code == 200
+    told = answer.json()["batches"]
+    assert [(one["batch_id"], one["accepted"], one["duplicate"]) for one in told] == [
+        ("1", 2, False), ("1", 1, False), ("2", 2, False), ("1", 2, True)
+    ]  # fmt: skip
+    assert values_of(client, told[0]["run_id"], "loss") == [0.1, 0.2, 0.3]
+    assert values_of(client, told[1]["run_id"], "loss") == [0.5]
+
+
+def test_an_array_with_a_malformed_body_is_refused_whole_and_says_which(client: httpx.Client) -> None:
+    headers = {"Content-Type": "application/msgpack"}
+    array = [packed("whole", "1", 1), packed("whole", "2", 2) | {"steps": b"odd"}]
+    answer = client.post(INGEST, content=msgspec.msgpack.encode(array), headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0]["loc"] == ["body", 1, "steps"]
+    assert client.get("/api/v1/runs", params={"q": "whole"}).json()["runs"] == []
+    for empty in ([], {}):
+        assert client.post(INGEST, content=msgspec.msgpack.encode(empty), headers=headers).status_code == 422
+
+
 def test_bodies_may_be_compressed(client: httpx.Client) -> None:
     plain = json.dumps(BODY).encode()
     for coding, content in (

@@ -105,7 +105,8 @@ class Moody(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         body = msgpack.decode(gzip.decompress(raw) if self.headers["Content-Encoding"] else raw)
-        self.seen.append((time.monotonic(), self.path, body))
+        for one in body if isinstance(body, list) else [body]:
+            self.seen.append((time.monotonic(), self.path, one))
         status, headers = self.answers.pop(0) if self.answers else (200, {})
         content = self.accepted if status == 200 else b'{"detail": "as told"}'
         self.send_response(status)

@@ -300,6 +300,42 @@ def test_a_body_that_is_refused_is_kept_aside_and_the_rest_is_sent(
     assert any(str(kept) in record.message and "as told" in record.message for record in caplog.records)
 
 
+def test_of_several_bodies_in_one_request_only_the_one_that_is_refused_is_kept_aside(
+    moody: tuple[str, type[Moody]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, server = moody
+    server.answers = [(503, {"Retry-After": "1"}), (200, {}), (422, {}), (200, {}), (422, {})]
+    monkeypatch.setattr("holter.client.body.MAX_VALUES", 2)
+    monkeypatch.setattr("holter.client.run.MAX_VALUES", 2)
+    run = holter.init("tests", "several", server=url, spool=tmp_path)
+    run.log({"loss": 0.0}, step=0)
+    while not server.seen:
+        time.sleep(0.01)
+    for step in range(1, 6):
+        run.log({"loss": 1.0}, step=step)
+    run.finish()
+    [kept] = tmp_path.glob("*/rejected.jsonl")
+    refused = msgpack.decode(base64.b64decode(json.loads(kept.read_text())["body"]))
+    steps = {body["batch_id"]: columns_of(body)["step"] for _, _, body in server.seen}
+    assert sorted(step for held in steps.values() for step in held) == list(range(6))
+    assert columns_of(refused)["step"] == list(steps.values())[2]
+
+
+def test_a_run_that_follows_soon_goes_on_with_threads_spool_and_connection(
+    server: Server, tmp_path: Path, eventually: Eventually
+) -> None:
+    for number in range(3):
+        run = holter.init("tests", f"one of three {number}", server=server.url, spool=tmp_path)
+        run.log({"loss": float(number)}, step=number)
+        run.finish()
+        [folder] = tmp_path.iterdir()
+        assert json.loads((folder / "state").read_bytes()[42:])["run"] == f"one of three {number}"
+    assert [server.points(f"one of three {number}", "loss") for number in range(3)] == [
+        [(0, number, float(number))] for number in range(3)
+    ]
+    eventually(lambda: not list(tmp_path.iterdir()))
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 302])
 def test_a_wrong_token_or_address_is_said_once_and_loses_nothing(
     moody: tuple[str, type[Moody]], tmp_path: Path, caplog: pytest.LogCaptureFixture, status: int
