@@ -17,6 +17,7 @@ from holter.ingest.event_file import EventFile
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
 from holter.ingest.llama_factory import LlamaFactoryLog
+from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
 from holter.ingest.telemetry.amd_json import AmdJson
 from holter.ingest.telemetry.amd_tables import AmdTables
 from holter.ingest.telemetry.consoles import NvidiaDmon, RocmSmi
@@ -38,12 +39,14 @@ _COLLECTIVES = (
     RasText(),
 )
 _TELEMETRY = (NvidiaSmi(), NvidiaDmon(), Exposition(), AmdTables(), AmdJson(), RocmSmi())
+_SCHEDULERS = (SlurmJobs(), SlurmJson())
 BUILTIN: tuple[Format, ...] = (
     EventFile(),
     WandbLog(),
     CsvLog(),
     *_COLLECTIVES,
     *_TELEMETRY,
+    *_SCHEDULERS,
     LlamaFactoryLog(),
     TorchtitanTrace(),
     TrainerState(),

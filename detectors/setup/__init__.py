@@ -10,6 +10,8 @@ from holter.detectors.setup.communication.interfaces import ManagementInterfaces
 from holter.detectors.setup.communication.network import NetworkChosen
 from holter.detectors.setup.communication.paths import DirectPaths
 from holter.detectors.setup.communication.rails import FewerRails
+from holter.detectors.setup.endings import Endings
+from holter.detectors.setup.throttling import Throttling
 from holter.detectors.setup.throughput import ReportedThroughput
 from holter.flops.peaks import Peaks
 from holter.registry import build
@@ -24,6 +26,8 @@ BUILTIN: tuple[Check, ...] = (
     DirectPaths(),
     Agreement(),
     ReportedThroughput(),
+    Endings(),
+    Throttling(),
 )
 
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)

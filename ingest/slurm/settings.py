@@ -59,6 +59,7 @@ STATES = {
 ENDED_BADLY = frozenset(
     {"CANCELLED", "FAILED", "BOOT_FAIL", "DEADLINE", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"}
 )
+ENDED = ENDED_BADLY | {"COMPLETED"}
 
 
 def setting_of(name: str, text: str) -> tuple[str, ConfigValue] | None:

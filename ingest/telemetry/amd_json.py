@@ -7,18 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-import msgspec
-
 from holter.ingest.rows import Row
 from holter.ingest.telemetry import quantities as q
 from holter.ingest.telemetry.amd_names import gpu_of, measured
 from holter.ingest.telemetry.clocked import row_at
-from holter.ingest.telemetry.reading import LineReader
+from holter.ingest.telemetry.documents import DocumentReader
 
-_LONGEST = 256 * 1024
 _DEEPEST = 6
 _TELL = re.compile(rb'"card\d+"\s*:\s*\{|"(?:gfx_activity|socket_power|power_usage|hotspot|used_vram)"\s*:')
-_decode = msgspec.json.Decoder().decode
 
 
 class AmdJson:
@@ -41,46 +37,17 @@ class AmdJson:
         return AmdJsonReader(path, {} if "rewritten" in state else state)
 
 
-class AmdJsonReader(LineReader):
-    """Reads one growing text of documents: each begins a line with its bracket."""
+class AmdJsonReader(DocumentReader):
+    """Reads one growing text of documents."""
 
     expected = "a document of amd-smi or rocm-smi"
 
     def __init__(self, path: PurePath, state: Mapping[str, Any]) -> None:
         super().__init__(state)
         self._whose = q.host_of(path)
-        self._moment: float = state.get("moment", float("nan"))
-        self._begun: str = state.get("begun", "")
 
-    def own_state(self) -> Mapping[str, Any]:
-        """The last moment between documents, and the document that has begun."""
-        moment = {} if self._moment != self._moment else {"moment": self._moment}
-        return {**moment, **({"begun": self._begun} if self._begun else {})}
-
-    def rows(self, line: str) -> Iterator[Row]:
-        """What the document says whose last line this is."""
-        if line[:1] in ("{", "["):
-            if self._begun:
-                self.blame("expected the end of the document above, found the beginning of another")
-            self._begun = ""
-        elif not self._begun:
-            moment = self.clock.read(line[:100])
-            self._moment = moment if moment == moment else self._moment
-            return
-        self._begun += line + "\n"
-        if len(self._begun) > _LONGEST:
-            self._begun = ""
-            self.blame(f"expected a document of at most {_LONGEST} characters")
-        elif line[-1:] in ("}", "]") and line[:1] in ("{", "[", "}", "]"):
-            text, self._begun = self._begun, ""
-            try:
-                found = _decode(text)
-            except (msgspec.DecodeError, RecursionError) as error:
-                self.blame(f"expected a document; {error}"[:200])
-                return
-            yield from self._of_document(found)
-
-    def _of_document(self, found: Any) -> Iterator[Row]:
+    def of_document(self, found: Any) -> Iterator[Row]:
+        """A row for each device."""
         if isinstance(found, dict):
             devices = found.get("gpu_data", found.get("gpu_metrics"))
             if not isinstance(devices, list):
@@ -103,7 +70,7 @@ class AmdJsonReader(LineReader):
         _collect(values, device, "", 0)
         stamp = device.get("timestamp")
         moment = (
-            float(stamp) if isinstance(stamp, int | float) and not isinstance(stamp, bool) else self._moment
+            float(stamp) if isinstance(stamp, int | float) and not isinstance(stamp, bool) else self.moment
         )
         row = row_at(moment, values, **labels)
         return self.counted.row(values, **labels) if row is None else row

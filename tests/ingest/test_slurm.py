@@ -1,0 +1,135 @@
+"""What SLURM says of jobs: node lists, states, ends, environments, each from the text that says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holter.detectors.setup import remarks
+from holter.ingest.gather import gather
+from holter.ingest.slurm.hostlist import MOST, expand
+
+DATA = Path(__file__).parents[1] / "data" / "slurm"
+CLOCK = {"steps": "milliseconds"}
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("n17", ["n17"]),
+        ("n[1-3,7]", ["n1", "n2", "n3", "n7"]),
+        ("n[08-11]", ["n08", "n09", "n10", "n11"]),
+        ("a[1-2]b[0,3],login1", ["a1b0", "a1b3", "a2b0", "a2b3", "login1"]),
+        ("nid[001-007:2]", ["nid001", "nid003", "nid005", "nid007"]),
+        ("gpu-a[1-2]-ib", ["gpu-a1-ib", "gpu-a2-ib"]),
+    ],
+)
+def test_node_lists_are_written_out(text: str, nodes: list[str]) -> None:
+    assert expand(text) == nodes
+
+
+@pytest.mark.parametrize("text", ["n[1-", "n]1[", "n[[1]]", "n[a-b]", "n[3-1]", "n 1", "", "n[1-999999999]"])
+def test_what_is_no_node_list_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        expand(text)
+
+
+def test_lists_are_bounded() -> None:
+    assert len(expand(f"n[1-{MOST}]")) == MOST
+    with pytest.raises(ValueError, match="at most"):
+        expand("a[1-200]b[1-200]")
+
+
+@given(st.text(alphabet="n[]-,:0123456789.", max_size=40))
+def test_any_text_is_a_list_or_refused(text: str) -> None:
+    try:
+        assert len(expand(text)) <= MOST
+    except ValueError as error:
+        assert "expected" in str(error)  # noqa: PT017
+
+
+def read(reading: Any, name: str) -> Any:
+    return reading.whole(name, (DATA / name).read_bytes())
+
+
+def stated(told: Any) -> dict[str, Any]:
+    return {str(key): value for (key, _), value in told.config.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "points", "settings"),
+    [
+        ("scontrol.txt", 3, 13),
+        ("sacct.txt", 4, 12),
+        ("sacct-parsable.txt", 3, 14),
+        ("squeue.txt", 3, 11),
+        ("squeue.json", 3, 9),
+        ("train-ended.out", 8, 4),
+    ],
+)
+def test_all_that_a_sample_says_is_read(name: str, points: int, settings: int, reading: Any) -> None:
+    told = read(reading, name)
+    assert (told.count, len(told.config), told.unreadable) == (points, settings, [])
+
+
+def test_a_jobs_fields_are_settings_and_its_states_points(reading: Any) -> None:
+    told = read(reading, "scontrol.txt")
+    said = stated(told)
+    assert said["slurm.nodes{job=4711}"] == "n17,n18,n020"
+    assert (said["slurm.restart_count{job=4711}"], said["slurm.state{job=4711}"]) == (1, "NODE_FAIL")
+    assert len(told.values("slurm_state", job="4711", state="RUNNING", **CLOCK)) == 1
+    assert len(told.values("job_ends", job="4711", state="NODE_FAIL", **CLOCK)) == 1
+    assert not any("ana" in str(value) for value in said.values())
+
+
+def test_steps_of_jobs_are_none_and_words_are_slurms_long_ones(reading: Any) -> None:
+    assert {dict(key.labels)["job"] for key in read(reading, "sacct-parsable.txt").points} == {"4711", "4712"}
+    states = {dict(key.labels)["state"] for key in read(reading, "squeue.txt").points}
+    assert states == {"RUNNING", "PENDING", "COMPLETING"}
+    assert stated(read(reading, "squeue.txt"))["slurm.job_name{job=4713}"] == "my job 2"
+
+
+def test_the_environment_is_stated_and_secrets_beside_it_are_not(reading: Any) -> None:
+    assert stated(read(reading, "train-ended.out")) == {
+        "slurm.job_id": "4711",
+        "slurm.nodes": "n17,n18",
+        "slurm.tasks": 16,
+        "slurm.restart_count": 1,
+    }
+
+
+def test_each_launch_has_the_environment_above_it_and_the_end_below_it(tmp_path: Path) -> None:
+    def launch(job: int, first: int) -> str:
+        lines = [f"step:{step}/900 train_loss:4.5 train_time:193ms\n" for step in range(first, first + 50)]
+        why = "CANCELLED AT 2026-05-05T12:40:00 DUE TO PREEMPTION"
+        end = f"slurmstepd: error: *** JOB {job} ON n{job} {why} ***\n"
+        return f"SLURM_JOB_ID={job}\nSLURM_RESTART_COUNT={first // 30}\n" + "".join(lines) + end
+
+    (tmp_path / "slurm.out").write_text(launch(17, 0) + launch(18, 30))
+    gathered = gather(tmp_path)
+    assert gathered.attempts == 2
+    said = {str(key): dict(values) for key, values in gathered.data.config.items()}
+    assert said == {"slurm.job_id": {0: "17", 1: "18"}, "slurm.restart_count": {0: 0, 1: 1}}
+    found = [one for one in remarks(gathered.data) if one.code == "launch-ended"]
+    assert [(one.attempt, one.evidence["job"], one.evidence["state"]) for one in found] == [
+        (0, "17", "PREEMPTED"),
+        (1, "18", "PREEMPTED"),
+    ]
+
+
+def test_how_launches_ended_is_remarked_on_with_what_to_do(tmp_path: Path) -> None:
+    lines = [f"step:{step}/900 train_loss:4.5 train_time:193ms\n" for step in range(50)]
+    ended = (DATA / "train-ended.out").read_text()
+    (tmp_path / "slurm.out").write_text("".join(lines) + ended.partition("HF_TOKEN")[2])
+    found = remarks(gather(tmp_path).data)
+    said = {one.summary: one.advice for one in found}
+    (node,) = [text for text in said if "NODE_FAIL on n18" in text]
+    assert "--exclude=n18" in said[node]
+    (rank,) = [text for text in said if "(rank 17) on n17 ended badly: signal 9" in text]
+    assert "Look for the process that ended first" in said[rank]
+    assert any("TIMEOUT on n17 at 2026-05-05" in text and "(job 4711)" in text for text in said)
+    assert len(said) == len(found) == 8
