@@ -69,7 +69,7 @@ def test_a_peak_of_the_settings_is_checked(
 TITAN = "[titan] 2025-06-01 10:{minute:02d}:{second:02d},000 - root - INFO - "
 SET_UP = """\
 Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, n_heads=32, n_kv_heads=8, \
-vocab_size=128256, multiple_of=1024, ffn_dim_multiplier=1.3, norm_eps=1e-05, rope_theta=500000, max_seq_len=8192)
+vocab_size=128256, multiple_of=1024, ffn_dim_multiplier=1.3, norm_eps=1e-05, rope_theta=500000)
 CUDA capacity: NVIDIA H100 80GB HBM3 with 79.11GiB memory
 Model llama3 8B size: 8,030,261,248 total parameters
 Applied full activation checkpointing to the model
