@@ -30,6 +30,8 @@ def experts_of(told: Told, layers: int, ffn: int | None) -> tuple[Experts | None
     width = told.whole(NAMES["expert_ffn"]) or ffn
     which = _expert_layers(told, layers)
     missing = []
+    if active is not None and active > count:  # `top_k` of sampling, say
+        active = None
     if active is None:
         missing.append(f"{WORDS['active']} ({', '.join(NAMES['active'])})")
     if width is None:

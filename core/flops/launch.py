@@ -9,7 +9,7 @@ from holter.flops.peaks import Peak, Peaks, Precision
 from holter.flops.told import Told
 
 DEVICES = ("world_size", "gpu.count", "num_gpus", "n_gpus", "num_devices")
-BATCH = ("global_batch_size", "global_train_batch_size", "train_batch_size")
+BATCH = ("global_batch_size", "global_train_batch_size", "total_train_batch_size", "train_batch_size")
 """Sequences of one step, all devices together."""
 TOKENS = ("tokens_per_step", "tokens_per_iteration", "total_batch_size", "tokens_per_iter")
 DEVICE = ("gpu.name", "gpu_name", "gpu_type", "device_name", "gpu")
@@ -88,9 +88,8 @@ def batch_of(told: Told, sequence: int | None) -> int | None:
     tokens = told.whole(TOKENS)
     if tokens is not None:
         return tokens
-    sequences = told.whole(BATCH)
-    if sequences is None:
-        sequences = _by_device(told)
+    trainer = told.named(("num_train_epochs", "logging_steps"))  # whose train_batch_size is one device's
+    sequences = told.whole(BATCH[:-1] if trainer else BATCH) or _by_device(told)
     return None if sequences is None or sequence is None else sequences * sequence
 
 

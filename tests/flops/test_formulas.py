@@ -125,6 +125,24 @@ def test_the_share_that_torchtitan_published_for_llama_3_8b() -> None:
     assert 6667 * each / 989e12 == pytest.approx(0.390, abs=0.005)
 
 
+def test_the_days_that_megatron_published_for_gpt3() -> None:
+    """300 billion tokens on 1,024 A100 at 140 TFLOPS with recomputation: 34 days (arXiv:2104.04473, 5.4)."""
+    seconds = FORMULAS["megatron-paper"].per_token(GPT3, True) * 300e9 / (1024 * 140e12)
+    assert seconds / 86400 == pytest.approx(34, rel=0.03)
+
+
+def test_the_flops_that_llama_3_published() -> None:
+    """3.8e25 on 15.6 trillion tokens, by 6N (arXiv:2407.21783, 3.2)."""
+    large = replace(LLAMA3_8B, layers=126, hidden=16384, heads=128, ffn=53248)
+    assert large.parameters == pytest.approx(405e9, rel=0.003)
+    assert FORMULAS["ml-engineering"].per_token(large, False) * 15.6e12 == pytest.approx(3.8e25, rel=0.01)
+
+
+def test_the_flops_a_token_that_deepseek_published() -> None:
+    """250 GFLOPs a token of DeepSeek-V3 at 4,096 (arXiv:2505.09343, table 2)."""
+    assert FORMULAS["holter"].per_token(DEEPSEEK_V3, False) == pytest.approx(250e9, rel=0.005)
+
+
 def test_our_own_is_megatrons_where_both_count_the_same() -> None:
     for shape in (GPT3, LLAMA2_7B, LLAMA3_8B, LLAMA3_70B, GPT2):
         own = FORMULAS["holter"].per_token(shape, False)

@@ -121,6 +121,11 @@ def test_which_layers_have_experts(said: dict[str, ConfigValue], layers: int | N
         assert reading.shape.experts.layers == layers
 
 
+def test_the_top_k_of_sampling_is_none_of_experts() -> None:
+    config = made.MEGATRON_8B | {"num_experts": 8, "generation.top_k": 50}
+    assert any("how many experts" in word for word in shape_of(Told(config)).missing)
+
+
 @pytest.mark.parametrize(
     ("left_out", "word"),
     [
@@ -212,6 +217,9 @@ def test_tokens_of_a_step_by_what_frameworks_call_it() -> None:
     }  # fmt: skip
     assert batch_of(Told(trainer), 512) == 4 * 8 * 2 * 512
     assert batch_of(Told({}), 1024) is None
+    state: dict[str, ConfigValue] = {"train_batch_size": 4, "num_train_epochs": 3, "logging_steps": 10}
+    assert batch_of(Told(state), 512) is None  # trainer_state.json has that of one device
+    assert batch_of(Told({"train_batch_size": 64}), 512) == 64 * 512  # DeepSpeed's is that of all
 
 
 names = st.one_of(
