@@ -18,6 +18,7 @@ from holter.server.agents import UnknownAgentError
 from holter.server.api import (
     agents,
     answers,
+    collectives,
     data,
     expected,
     health,
@@ -82,7 +83,19 @@ def application(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (ingest, runs, data, keeping, incidents, expected, agents, setup, throughput, stream):
+    for noun in (
+        ingest,
+        runs,
+        data,
+        keeping,
+        incidents,
+        expected,
+        agents,
+        setup,
+        throughput,
+        collectives,
+        stream,
+    ):
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)

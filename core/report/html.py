@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from holter.detectors.collectives import compare
 from holter.launches import changes
-from holter.report import Report
+from holter.report import Report, collectives
 from holter.report.evidence import told
 from holter.report.excerpt import around, between, main_series, series_of
 from holter.report.speed import lines, parts
@@ -51,6 +52,7 @@ def _run(report: Report) -> dict[str, Any]:
             _remark(remark, where) for remark, where in together(report.remarks, several=report.attempts > 1)
         ],
         "changes": changes(report.data.config),
+        "collectives": list(collectives.told(compare(report.data))),
     }
 
 

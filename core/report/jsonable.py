@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holter.detectors.collectives import compare
 from holter.flops.throughput import as_json
 from holter.launches import changes, settings
 from holter.report import Report
@@ -20,7 +21,8 @@ def line(report: Report) -> str:
 
 
 def document(reports: list[Report]) -> str:
-    """All runs as one indented JSON array, each also with set-up, speed, and what could not be read."""
+    """All runs as one indented JSON array, each also with set-up, speed, collectives, and what could not be
+    read."""
     runs = []
     for report in reports:
         places = [
@@ -33,7 +35,8 @@ def document(reports: list[Report]) -> str:
             "throughput": report.throughput and as_json(report.throughput),
             "spent": report.spent and report.spent.as_json(),
         }
-        runs.append({**report.as_json(), **setup, **speed, "unreadable": places})
+        talk = {"collectives": compare(report.data).as_json()}
+        runs.append({**report.as_json(), **setup, **speed, **talk, "unreadable": places})
     return json.dumps(plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
 
 

@@ -9,8 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from holter.detectors.collectives import compare
 from holter.metrics import Role, role_of
 from holter.report import Report
+from holter.report.collectives import told
 from holter.report.excerpt import around, series_of
 from holter.report.sparkline import sparkline
 from holter.report.speed import lines
@@ -44,7 +46,7 @@ def _run(report: Report) -> RenderableType:
         (verdict(report), "" if report.findings else "green" if report.points else "dim"),
     )
     findings = (_finding(report.data, finding) for finding in report.findings)
-    return Group(head, *_speed(report), *findings, *_setup(report), "")
+    return Group(head, *_speed(report), *findings, *_collectives(report), *_setup(report), "")
 
 
 def _speed(report: Report) -> Iterator[RenderableType]:
@@ -57,6 +59,17 @@ def _speed(report: Report) -> Iterator[RenderableType]:
         table.add_row(Text(line.name, style="dim"), Text.assemble(line.said, (source, "dim")))
     if table.row_count:
         yield Padding(table, (0, 0, 0, 2))
+
+
+def _collectives(report: Report) -> Iterator[RenderableType]:
+    """What logs of collectives tell, a line each."""
+    lines_ = list(told(compare(report.data)))
+    if not lines_:
+        return
+    yield ""
+    yield Padding(Text("Collectives", style="bold"), (0, 0, 0, 2))
+    for name, said in lines_:
+        yield Padding(Text.assemble((f"{name:>9}  ", "dim"), said), (0, 0, 0, 2))
 
 
 def _setup(report: Report) -> Iterator[RenderableType]:

@@ -13,6 +13,11 @@ from holter.detectors.collectives.speed import Speed, speeds
 from holter.detectors.collectives.waits import Waits, waits
 from holter.types import RunData
 
+READS = frozenset(
+    {"busbw_gbs", "best_busbw_gbs", "time_us", "calls", "collective_time (us)", "message_bytes"}
+    | {"communication_us", "compute_us", "exposed_communication_us", "process_group_ranks"}
+)
+"""The metrics of the series that are looked at."""
 _SHOWN = 500
 
 

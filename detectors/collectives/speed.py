@@ -164,11 +164,9 @@ def _of(run: RunData, key: SeriesKey, ranks: list[Series]) -> int:
     """How many ranks a process group has: as a dump says, else as many as are there."""
     group = dict(key.labels).get("process_group")
     told = [
-        float(series.value[-1])
-        for other, series in run.series.items()
-        if other.metric == "process_group_ranks"
-        and dict(other.labels).get("process_group") == group
-        and len(series)
+        float(run.series[other].value[-1])
+        for other in run.series
+        if other.metric == "process_group_ranks" and dict(other.labels).get("process_group") == group
     ]
     return int(max([*(size for size in told if 0 < size < 1e7), len(ranks)]))
 

@@ -13,7 +13,7 @@ from holter.detectors.places import rows_upto
 from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
 from holter.detectors.ranks.ranks import Ranks, common_key, host_of, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.rows import rows_of
-from holter.metrics import Role
+from holter.metrics import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
@@ -167,6 +167,11 @@ def _summary(
     often = "all the time" if duty > 0.8 else f"{duty:.0%} of the time"
     step = key.own_steps or "step"
     until = "" if end is None else f" until {step} {end:,}"
+    if role_of(key) is Role.COLLECTIVE_TIME:
+        return (
+            f"The others wait for rank {rank}: they are {slower:.0%} longer in this collective than it is, "
+            f"{often}, since {step} {start:,}{until}."
+        )
     what = "computes" if lost is not None else "takes"
     cost = "" if lost is None else f" The others wait for it: {lost:.1%} of each step is lost."
     since = f"since {step} {start:,}{until}"

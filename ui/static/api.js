@@ -89,6 +89,10 @@ export const seriesOf = async (id, signal) =>
 export const remarksOn = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/remarks`, { signal })).remarks;
 
+/** What the logs of collectives tell, compared. @param {string} id @param {AbortSignal} [signal]
+ * @returns {Promise<import("./types.js").RunCollectives>} */
+export const collectivesOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/collectives`, { signal });
+
 /** How the launches are set up. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
  * @returns {Promise<import("./types.js").RunConfig>} */
 export const configOf = (id, q, signal) =>

@@ -45,6 +45,15 @@
  * @typedef {{ attempts: number[], settings: Setting[], settings_count: number, changes: ChangedLaunch[] }} RunConfig
  * @typedef {{ code: string, attempt: number, labels: Record<string, string>, severity: Severity, summary: string,
  *   advice: string, evidence: Record<string, any> }} Remark
+ * @typedef {{ source: string, collective: string, communicator: string, size: string, bytes: number,
+ *   ranks: number, calls: number, seconds: number, busbw_gbs: number, link: string | null,
+ *   link_gbs: number | null, link_source: string | null, share: number | null }} Collective
+ * @typedef {{ rank: string, communication: number, compute: number, exposed: number, exposed_share: number,
+ *   hidden_share: number }} CommunicationOverlap
+ * @typedef {{ communicator: string, rank: string, host: string | null, last: number, calls: number,
+ *   share: number, mean_wait: number, waited: number }} WaitedFor
+ * @typedef {{ collectives: Collective[], collectives_count: number, overlap: CommunicationOverlap[],
+ *   waited_for: WaitedFor[], series_left_out: number }} RunCollectives
  *
  * @typedef {SeriesName & { role: string, points: number, logged: number, first_step: number, last_step: number,
  *   last_time: number | null, last_value: Value, minimum: Value | null, maximum: Value | null,

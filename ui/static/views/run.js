@@ -17,6 +17,7 @@ import { createKeeping } from "../run/keeping.js";
 import { bindKeys } from "../run/keys.js";
 import { planned, plansOf } from "../run/plans.js";
 import { RunState } from "../run/state.js";
+import { createCollectives } from "../run/collectives.js";
 import { createSetUp } from "../run/setup.js";
 import { createTools } from "../run/tools.js";
 import { createUnreadable } from "../run/unreadable.js";
@@ -89,6 +90,7 @@ function createParts(state, context) {
     onMode: actions.toggle,
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
+  const collectives = createCollectives({ runId, signal });
   const setUp = createSetUp({ runId, signal });
   const setUpPlace = h("div", {});
   const unreadable = createUnreadable();
@@ -157,8 +159,9 @@ function createParts(state, context) {
     });
     series.show(run.series);
     unreadable.show(run);
+    collectives.follow(run);
     setUp.follow(run);
-    (run.series > 0 ? setUpPlace : noPointsYet).append(setUp.element); // what hangs before its first step has one
+    (run.series > 0 ? setUpPlace : noPointsYet).append(collectives.element, setUp.element); // what hangs before its first step has one
     board.set(plans());
     nothing.hidden = run.series > 0;
     body.hidden = !nothing.hidden;
