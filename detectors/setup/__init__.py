@@ -11,6 +11,7 @@ from holter.detectors.setup.communication.network import NetworkChosen
 from holter.detectors.setup.communication.paths import DirectPaths
 from holter.detectors.setup.communication.rails import FewerRails
 from holter.detectors.setup.endings import Endings
+from holter.detectors.setup.sampling import SampledHistory
 from holter.detectors.setup.throttling import Throttling
 from holter.detectors.setup.throughput import ReportedThroughput
 from holter.flops.peaks import Peaks
@@ -26,6 +27,7 @@ BUILTIN: tuple[Check, ...] = (
     DirectPaths(),
     Agreement(),
     ReportedThroughput(),
+    SampledHistory(),
     Endings(),
     Throttling(),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import log
+from math import isfinite, log
 
 import msgspec
 
@@ -11,14 +11,17 @@ from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import numbers
 
-_LINE = re.compile(r"\| (train_inner|valid\w*) \| (\{.*\})")
+_LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.*\})")
+_INNER = re.compile(r"\| train_inner \| epoch \d+: +\d+ / \d+ (.+)")
+_SUMMED = re.compile(r"\| (?P<split>train|valid\w*|test) \| epoch \d+ \| (?P<pieces>.+)")
+_PAIR = re.compile(r"([\w.]+)=([^,\s]+)")
 _OVERFLOW = re.compile(r"setting loss scale to: ([\d.]+)")
 _STEP = "num_updates"
 _decode = msgspec.json.Decoder().decode
 
 
 def _stats(line: str, memory: Memory) -> Said | None:
-    """Losses are in bits: they are told in nats, as everybody else's."""
+    """`--log-format json`; what is said of a whole epoch has names of its own: `train_loss`."""
     found = _LINE.search(line)
     try:
         stats = _decode(found[2]) if found else None
@@ -27,7 +30,32 @@ def _stats(line: str, memory: Memory) -> Said | None:
     if found is None or not isinstance(stats, dict):
         return None
     told = numbers((name, str(text)) for name, text in stats.items())
-    step = next((int(value) for name, value in told.items() if name.endswith(_STEP)), None)
+    return _said(told, line[: found.start()], memory)
+
+
+def _inner(line: str, memory: Memory) -> Said | None:
+    """`| train_inner | epoch 001:    100 / 487 loss=4.655, ppl=25.2, …, num_updates=100, lr=5e-05`."""
+    found = _INNER.search(line)
+    return None if found is None else _said(numbers(_PAIR.findall(found[1])), line[: found.start()], memory)
+
+
+def _summed(line: str, memory: Memory) -> Said | None:
+    """`| valid | epoch 001 | valid on 'valid' subset | loss 2.001 | ppl 4 | … | num_updates 487`."""
+    found = _SUMMED.search(line)
+    if found is None:
+        return None
+    words = (piece.rpartition(" ") for piece in found["pieces"].split(" | "))
+    told = numbers((f"{found['split']}_{name.strip()}", text) for name, _, text in words if name)
+    return _said(told, line[: found.start()], memory)
+
+
+def _said(told: dict[str, float], before: str, memory: Memory) -> Said | None:
+    """Losses are in bits: they are told in nats, as everybody else's."""
+    step = next(
+        (int(value) for name, value in told.items() if name.endswith(_STEP) and isfinite(value)), None
+    )
+    if step is None:
+        step = memory.get("step")
     if step is None:
         return None
     memory["step"] = step
@@ -36,7 +64,7 @@ def _stats(line: str, memory: Memory) -> Said | None:
         for name, value in told.items()
         if not name.endswith(_STEP)
     }
-    return Said(step, values, moment(line[: found.start()]))
+    return Said(step, values, moment(before))
 
 
 def _overflow(line: str, memory: Memory) -> Said | None:
@@ -46,9 +74,11 @@ def _overflow(line: str, memory: Memory) -> Said | None:
 
 DIALECT = Dialect(
     name="fairseq",
-    tell=re.compile(rb"\| (?:train_inner|train|valid) \| \{\""),
+    tell=re.compile(rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)"),
     kinds=(
-        LineKind(mark=re.compile(rb"\| (?:train_inner|valid\w*) \| \{"), read=_stats),
+        LineKind(mark=re.compile(rb"\| (?:train|train_inner|valid\w*|test) \| \{"), read=_stats),
+        LineKind(mark=re.compile(rb"\| train_inner \| epoch \d"), read=_inner),
+        LineKind(mark=re.compile(rb"\| (?:train|valid\w*|test) \| epoch \d"), read=_summed),
         LineKind(mark=re.compile(rb"setting loss scale to: "), read=_overflow),
     ),
 )

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holter.detectors.setup import remarks
 from holter.ingest import formats
 from holter.ingest.csv_log import CsvLog
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import CollectionError, Contents
+from holter.ingest.imports.gathering import gather_runs
 from holter.ingest.imports.order import batches
 from holter.ingest.wandb.curves import curves_of
 from holter.types import ConfigKey, SeriesKey
@@ -142,3 +144,13 @@ def test_a_damaged_export_is_read_as_far_as_it_can_be(tmp_path: Path, data: st.D
             list(batches(run.read()))
     except CollectionError:
         pass
+
+
+def test_a_run_that_is_sampled_is_remarked_on_and_another_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "export.csv"
+    file.write_text(TWO)
+    collection = collection_at(file)
+    assert collection is not None
+    sampled = {name: remarks(found.data) for name, found in gather_runs(file, collection)}
+    assert [(one.code, one.attempt) for one in sampled["a - b"]] == [("sampled-history", 0)]
+    assert sampled["c"] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -338,3 +339,12 @@ def test_mlperf_says_how_a_launch_is_set_up_and_nan_is_data(reading: Any) -> Non
         "opt_name": "adamw",
     }
     assert [(step, repr(value)) for step, value in found.values("train_loss")] == [(3, "nan")]
+
+
+def test_fairseqs_plain_lines_and_epochs_say_what_its_json_says(told: Any) -> None:
+    found = told("fairseq-simple.log")
+    assert found.values("loss") == [(100, pytest.approx(16 * log(2))), (200, pytest.approx(8 * log(2)))]
+    assert found.values("valid_loss") == [(200, pytest.approx(4 * log(2)))]
+    assert found.values("train_loss") == [(200, pytest.approx(12 * log(2)))]
+    assert found.values("gnorm") == [(100, 1.682), (200, 1.5)]
+    assert told("fairseq.log").values("train_loss") == [(2, pytest.approx(16 * log(2)))]

@@ -1,0 +1,31 @@
+"""Curves that are a sample of what was logged, so that what lies between their points is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from holter.types import ConfigKey, Remark, RunData, Severity
+
+_SAMPLED = ConfigKey("wandb.sampled")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledHistory:
+    """Remarks on runs whose source says that it left out points: an export of W&B's page."""
+
+    name: ClassVar[str] = "sampled-history"
+
+    def look(self, run: RunData) -> Iterator[Remark]:
+        """One remark for each attempt that is sampled."""
+        for attempt, sampled in sorted(run.config.get(_SAMPLED, {}).items()):
+            if sampled is True:
+                yield Remark(
+                    code=self.name,
+                    attempt=attempt,
+                    severity=Severity.WARNING,
+                    summary="These curves are samples: W&B's page exports at most 1,500 points of a line.",
+                    advice="Spikes between the points are gone. Read the run's .wandb file, or its rows by "
+                    "scan_history, to have every point (docs/import.md).",
+                )
