@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from holter.ingest import formats
 from holter.ingest.changes import Watch
 from holter.ingest.format import Format
 from holter.ingest.names import as_text
+from holter.ingest.rotation import predecessors
 from holter.ingest.sources import Source, Tree
 from holter.ingest.tail import Sink, SinkError, Tail
 
@@ -23,6 +26,9 @@ _log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+_COPIED = 60.0
+"""Seconds for which a file that begins like another is taken for a copy that is still being made."""
+_MOST_OPEN = 200
 _LATE = 10.0
 """Seconds after which what is not read counts as behind: what is being read does not."""
 
@@ -71,6 +77,9 @@ class Follower:
         self._sources: dict[Path, dict[Path, Source]] = {}
         self._pauses: dict[Path, tuple[float, float]] = {}
         self._last_error = ""
+        self._copying: dict[Path, float] = {}
+        self._open: dict[Path, None] = {}
+        self._guard = threading.Lock()
 
     def run(self) -> None:
         """Follow until the stop is set."""
@@ -114,7 +123,7 @@ class Follower:
         found = {source.path: source for source in self._trees[root].scan() if source.path not in elsewhere}
         for path, source in self._sources.get(root, {}).items():
             if path not in found or found[path].format is not source.format:  # gone, or read otherwise
-                self._tails.pop(path, None)
+                self._leave(path)
                 self._pauses.pop(path, None)
         self._sources[root] = found
         runs: dict[str, list[Source]] = {}
@@ -173,24 +182,93 @@ class Follower:
         if self._clock() < moment:
             return
         try:
-            self._tail(source).look()
+            tail = self._tail(source)
+            if tail is not None:
+                tail.look()
+                self._keep_open(path)
             self._pauses.pop(path, None)
         except FileNotFoundError:  # the next sweep notices
-            self._tails.pop(path, None)
+            self._leave(path)
         except Exception as error:  # whatever is wrong with one log or one call must not end the others
             self._last_error = f"{path} cannot be read: {error}"
             self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
             told = isinstance(error, OSError | SinkError)
             _log.warning("%s: tried again in %g s: %s", path, pause, error, exc_info=None if told else error)
 
-    def _tail(self, source: Source) -> Tail:
+    def _tail(self, source: Source) -> Tail | None:
+        """The tail of a log; None while it may be becoming a copy of another."""
         tail = self._tails.get(source.path)
-        if tail is None:
-            path = source.known_as or source.path
-            name = as_text(f"{self._host}:{path}" if self._host else str(path))
-            tail = Tail(source, self._sink, project=self._project, name=name, clock=self._clock)
-            self._tails[source.path] = tail
+        if tail is not None and not (tail.is_another_file() and not tail.holds()):
+            return tail
+        fresh = self._begin(source)  # what was read of another log may have come to stand here
+        if not (fresh.has_begun and fresh.holds()):
+            if self._is_copy(source):
+                return None
+            fresh = self._begin(source)
+        if tail is None or (fresh.has_begun and fresh.holds()):
+            self._drop(source.path)
+            tail = self._tails[source.path] = fresh
         return tail
+
+    def _begin(self, source: Source) -> Tail:
+        # files that take turns in holding one log are followed under one name
+        names = self._name if source.known_as is None else partial(self._known_as, source.known_as)
+        return Tail(source, self._sink, project=self._project, names=names, clock=self._clock)
+
+    def _known_as(self, path: Path, _: Path) -> str:
+        return self._name(path)
+
+    def _name(self, path: Path) -> str:
+        return as_text(f"{self._host}:{path}" if self._host else str(path))
+
+    def _is_copy(self, source: Source) -> bool:
+        """Whether a log is becoming a copy of another; one that has become it goes on from there."""
+        names = predecessors(source.path.name)
+        for name in names if names and self._knows(source, names[-1]) else ():
+            tail = self._known(source, name)
+            if tail.has_begun:
+                if tail.move(source.path):
+                    return False
+                if tail.is_copied_to(source.path):
+                    return self._clock() - self._copying.setdefault(source.path, self._clock()) < _COPIED
+        self._copying.pop(source.path, None)
+        return False
+
+    def _knows(self, source: Source, name: str) -> bool:
+        """Whether a file of this name stands beside a log, or has been read: of ranks' logs none does."""
+        return source.path.with_name(name).exists() or self._known(source, name).has_begun
+
+    def _known(self, source: Source, name: str) -> Tail:
+        path = source.path.with_name(name)
+        return self._tails.get(path) or self._begin(replace(source, path=path))
+
+    def _leave(self, path: Path) -> None:
+        """A log has gone from its place: what is left of it is read, wherever it can be."""
+        tail = self._tails.get(path)
+        if tail is not None:
+            try:
+                tail.finish()
+            except (OSError, SinkError) as error:
+                _log.warning("%s: the rest of what has gone is not read: %s", path, error)
+        self._drop(path)
+
+    def _drop(self, path: Path) -> None:
+        tail = self._tails.pop(path, None)
+        self._open.pop(path, None)
+        if tail is not None:
+            tail.let_go()
+
+    def _keep_open(self, path: Path) -> None:
+        """Keep the files open that changed last, in bounds."""
+        with self._guard:
+            self._open.pop(path, None)
+            self._open[path] = None
+            most = min(_MOST_OPEN, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+            while len(self._open) > most:
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                if (tail := self._tails.get(oldest)) is not None:
+                    tail.let_go()
 
 
 def _in_words(root: Path, sources: Mapping[Path, Source]) -> str:

@@ -17,20 +17,8 @@ _SPLITS = frozenset({"train", "training", "validation", "valid", "val", "eval", 
 _SPLITS_WITHIN = _SPLITS | {"test"}
 # where one run puts its outputs by their kind: no name that anyone gives a run
 _OUTPUTS = frozenset(
-    {
-        "log",
-        "logs",
-        "stdout",
-        "console",
-        "slurm",
-        "slurm_logs",
-        "structured_logs",
-        "tensorboard",
-        "tensorboard_logs",
-        "tb",
-    }
-    | {"tb_logs", "events", "summaries", "metrics", "csv", "jsonl", "telemetry", "nccl", "nccl_logs"}
-    | {"traces"}
+    {"log", "logs", "stdout", "slurm_logs", "tensorboard", "tensorboard_logs", "tb", "tb_logs", "nccl_logs"}
+    | {"telemetry", "structured_logs"}
 )
 _EVENT_FILE = re.compile(r".*tfevents\.(?P<seconds>\d{10})\.(?P<process>.+)")
 _LAUNCH = re.compile(r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.*|(version|attempt|restart)[-_]?\d+")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -11,6 +12,7 @@ from holter.ingest.identity import identify, parse, take_snapshot
 from holter.ingest.names import keepable
 from holter.ingest.opening import Opened, open_log, plain_name
 from holter.ingest.placing import Place
+from holter.ingest.rotation import Held, holds, is_copying, successors
 from holter.ingest.sources import Source
 from holter.types import Batch, Cursor, Delivery, Unreadable
 
@@ -52,11 +54,24 @@ class SinkError(Exception):
 
 
 class Tail:
-    """A log and how far it has been read. Between two looks it holds no file open."""
+    """A log and how far it has been read.
+
+    Between two looks it keeps the file open that it looked at, until `let_go`: a log that is deleted, or
+    moved out of sight, is read to its end. `names` says what a path is called in cursors.
+    """
 
     def __init__(
-        self, source: Source, sink: Sink, *, project: str, name: str, clock: Callable[[], float]
+        self,
+        source: Source,
+        sink: Sink,
+        *,
+        project: str,
+        names: Callable[[Path], str],
+        clock: Callable[[], float],
     ) -> None:
+        name = names(source.path)
+        self._names = names
+        self._held: Held | None = None
         self._source, self._sink, self._project, self._clock = source, sink, project, clock
         self.name = name
         cursor = _call(sink.cursor, name)
@@ -103,17 +118,23 @@ class Tail:
         self._seen = None
         before = self._cursor
         opened = open_log(self._source.path)
-        with opened.stream:
-            known = parse(before.identity)
-            if known.holds(opened.stream, before.offset):
+        try:
+            if parse(before.identity).holds(opened.stream, before.offset):
                 self._short_since = None
                 whole = self._read(opened, stat.st_ino)
             elif self._is_replaced(opened.stream):
-                self._finish_rotated(known.inode)
+                self.finish()
                 self._begin_anew()
                 whole = self._read(opened, stat.st_ino)
             else:
                 whole = False
+        except BaseException:
+            opened.stream.close()
+            raise
+        if whole:
+            self._hold(opened.stream)
+        else:
+            opened.stream.close()
         self._seen = seen if whole else None
         self._read_at = self._clock() if whole else self._read_at
         return self._cursor is not before
@@ -131,14 +152,75 @@ class Tail:
         self._short_since = None
         return True
 
-    def _finish_rotated(self, inode: int) -> None:
-        """Read the rest of a file that was moved aside, where it can be found under another name."""
-        for path in _siblings(self._source.path, inode):
-            opened = open_log(path)
-            with opened.stream:
-                if parse(self._cursor.identity).holds(opened.stream, self._cursor.offset):
-                    self._read(opened, inode)
-                    return
+    def holds(self) -> bool:
+        """Whether its file still holds what was read of it."""
+        return holds(self._source.path, parse(self._cursor.identity), self._cursor.offset)
+
+    def finish(self) -> None:
+        """Read the rest of what has gone from this place: from the open file, or where it stands now.
+
+        Where it stands now under another name, it is known from then on as read so far.
+        """
+        if self._held is not None and self._held.has_left(self._source.path):
+            with self._held.stream() as stream:
+                if parse(self._cursor.identity).holds(stream, self._cursor.offset):
+                    self._read(Opened(stream), parse(self._cursor.identity).inode)
+        self.let_go()
+        if not self._cursor.offset:
+            return
+        for path in successors(self._source.path, parse(self._cursor.identity).inode):
+            if self.move(path):
+                return
+
+    def move(self, path: Path) -> bool:
+        """Go on in a file that holds what was read of this one; False where it does not."""
+        if not self._cursor.offset or not holds(path, parse(self._cursor.identity), self._cursor.offset):
+            return False
+        # what was known under that name may have gone on in turn
+        there = replace(self._source, path=path)
+        elder = Tail(there, self._sink, project=self._project, names=self._names, clock=self._clock)
+        if elder.has_begun and not elder.holds():
+            elder.finish()
+        elif elder.has_begun and elder.is_beyond(self):
+            return True
+        opened, inode = open_log(path), path.stat().st_ino
+        with opened.stream:
+            self._read(opened, inode)
+        identity = parse(self._cursor.identity)._replace(inode=inode)
+        _call(
+            self._sink.save_cursor,
+            replace(self._cursor, source=self._names(path), identity=str(identity)),
+        )
+        return True
+
+    def is_another_file(self) -> bool:
+        """Whether another file than the one that was read stands in its place. Raises OSError."""
+        return self.has_begun and parse(self._cursor.identity).inode != self._source.path.stat().st_ino
+
+    def is_beyond(self, other: Tail) -> bool:
+        """Whether as much has been read of it as of another of the same content."""
+        return self._cursor.offset >= other._cursor.offset
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything has been read."""
+        return self._cursor.offset > 0
+
+    def is_copied_to(self, path: Path) -> bool:
+        """Whether a file seems about to become a copy of what was read."""
+        return self.has_begun and is_copying(path, parse(self._cursor.identity), self._cursor.offset)
+
+    def _hold(self, stream: BinaryIO) -> None:
+        self.let_go()
+        if self._source.path.suffix != ".gz":
+            self._held = Held(stream)
+        stream.close()
+
+    def let_go(self) -> None:
+        """Close what is held open."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     def _begin_anew(self) -> None:
         state = {
@@ -251,13 +333,7 @@ def _call(verb: Callable[..., Any], *arguments: object, **named: object) -> Any:
 
 
 def _with(cursor: Cursor, **state: object) -> Cursor:
-    return Cursor(
-        source=cursor.source,
-        format=cursor.format,
-        offset=cursor.offset,
-        identity=cursor.identity,
-        state={**cursor.state, **state},
-    )
+    return replace(cursor, state={**cursor.state, **state})
 
 
 def _remembered(place: object) -> Place | None:
@@ -267,13 +343,3 @@ def _remembered(place: object) -> Place | None:
     return Place(
         run=run, writer=writer, prefix=prefix, labels=tuple((str(name), str(value)) for name, value in labels)
     )
-
-
-def _siblings(path: Path, inode: int) -> list[Path]:
-    try:
-        with os.scandir(path.parent) as entries:
-            return [
-                Path(entry.path) for entry in entries if entry.inode() == inode and entry.name != path.name
-            ]
-    except OSError:
-        return []

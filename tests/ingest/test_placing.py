@@ -133,7 +133,7 @@ def test_files_are_read_in_the_order_in_which_they_were_begun() -> None:
 
 
 def test_a_run_that_puts_logs_and_event_files_in_folders_of_their_own_is_one() -> None:
-    files = [f"exp1/tensorboard/{events()}", "exp1/logs/train.log", "exp1/logs/nccl/node7.log"]
+    files = [f"exp1/tensorboard/{events()}", "exp1/logs/train.log", "exp1/logs/nccl_logs/node7.log"]
     places = placed(*files, f"exp2/tb/{events('node9.1')}")
     assert [places[file].run for file in (*files, f"exp2/tb/{events('node9.1')}")] == ["exp1"] * 3 + ["exp2"]
     assert {places[file].labels for file in files} == {()}, "where a run keeps its logs is no label"
