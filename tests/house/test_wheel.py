@@ -51,6 +51,7 @@ def test_it_holds_one_package_with_its_pages_and_migrations(installed: Path) -> 
     ] == ["holter"]
     assert (installed / "holter/ui/static/index.html").exists()
     assert (installed / "holter/migrations/env.py").exists()
+    assert (installed / "holter/flops/accelerators.toml").exists()
     assert list((installed / "holter/migrations/versions").glob("*.py"))
 
 
