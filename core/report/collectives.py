@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holter.detectors.collectives import Comparison, Overlap, Speed, Waits
+from holter.detectors.collectives import Comparison, Ends, Overlap, Speed, Waits
 from holter.detectors.figures import figure
 from holter.detectors.ranks.who import size_in_words
 
@@ -24,6 +24,8 @@ def told(found: Comparison) -> Iterator[tuple[str, str]]:
         yield "Cost", _overlap(overlap)
     for one in found.waits[:_OTHERS]:
         yield "Waiting", _waits(one)
+    for end in found.ends[:_OTHERS]:
+        yield "Ends", _ends(end)
 
 
 def duration_in_words(seconds: float) -> str:
@@ -59,6 +61,14 @@ def _waits(one: Waits) -> str:
         f"for rank {one.rank}{host} in {_short(one.communicator)}: last in {one.share:.0%} of {one.calls:,} "
         f"calls; the others waited {duration_in_words(one.mean_wait)} each time, "
         f"{duration_in_words(one.waited)} in all"
+    )
+
+
+def _ends(one: Ends) -> str:
+    host = f" ({one.host})" if one.host else ""
+    return (
+        f"rank {one.rank}{host} in {_short(one.communicator)} at call {one.last:,}, the others at "
+        f"{one.others:,}: if the job hangs, it is the one that has not come"
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from holter.detectors.collectives.ends import CALLS, Ends, ends
 from holter.detectors.collectives.overlap import Overlap, overlaps
 from holter.detectors.collectives.speed import Speed, speeds
 from holter.detectors.collectives.waits import Waits, waits
@@ -16,6 +17,7 @@ from holter.types import RunData
 READS = frozenset(
     {"busbw_gbs", "best_busbw_gbs", "time_us", "calls", "collective_time (us)", "message_bytes"}
     | {"communication_us", "compute_us", "exposed_communication_us", "process_group_ranks"}
+    | CALLS
 )
 """The metrics of the series that are looked at."""
 _SHOWN = 500
@@ -28,9 +30,10 @@ class Comparison:
     speeds: Sequence[Speed]
     overlaps: Sequence[Overlap]
     waits: Sequence[Waits]
+    ends: Sequence[Ends]
 
     def __bool__(self) -> bool:
-        return bool(self.speeds or self.overlaps or self.waits)
+        return bool(self.speeds or self.overlaps or self.waits or self.ends)
 
     def as_json(self) -> dict[str, Any]:
         """In the words of REST and of reports: sizes in bytes, times in seconds, bandwidths in GB/s."""
@@ -39,13 +42,14 @@ class Comparison:
             "collectives_count": len(self.speeds),
             "overlap": [_overlap(one) for one in self.overlaps[:_SHOWN]],
             "waited_for": [_waits(one) for one in self.waits[:_SHOWN]],
+            "behind": [asdict(one) for one in self.ends[:_SHOWN]],
         }
 
 
 def compare(run: RunData) -> Comparison:
     """Everything that the logs of collectives in a run tell about it; of other series none is looked at."""
     with np.errstate(all="ignore"):
-        return Comparison(speeds=speeds(run), overlaps=list(overlaps(run)), waits=waits(run))
+        return Comparison(speeds=speeds(run), overlaps=list(overlaps(run)), waits=waits(run), ends=ends(run))
 
 
 def _speed(one: Speed) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Speed:
 
 def speeds(run: RunData) -> list[Speed]:
     """Every kind of call whose bandwidth is told, those that take the longest first."""
-    found = [*_benchmarks(run), *_traces(run), *_calls(run)]
+    found = [*_benchmarks(run), *_trials(run), *_traces(run), *_calls(run)]
     inside, outside, nodes = within_node(run), between_nodes(run), nodes_of(run)
     linked = [replace(one, link=_link(one, run, inside, outside, nodes)) for one in found]
     return sorted(
@@ -94,6 +94,28 @@ def _benchmarks(run: RunData) -> Iterator[Speed]:
                 calls=0,
                 seconds=_at(times, step) / 1e6,
                 busbw=float(series.value[row]),
+            )
+
+
+def _trials(run: RunData) -> Iterator[Speed]:
+    """What each rank of an old all_reduce_bench.py said of its own trials; their payload is not told."""
+    alike: dict[SeriesKey, list[Series]] = {}
+    for key, series in _named(run, "busbw_gbs", "trials"):
+        alike.setdefault(common_key(key), []).append(series)
+    for key, ranks in alike.items():
+        told = np.concatenate([one.value for one in ranks])
+        told = told[np.isfinite(told) & (told > 0)]
+        if len(told):
+            yield Speed(
+                source="benchmark",
+                collective=dict(key.labels).get("collective", ""),
+                communicator="",
+                size="trials",
+                bytes=0.0,
+                ranks=len(ranks),
+                calls=0,
+                seconds=0.0,
+                busbw=float(np.median(told)),
             )
 
 

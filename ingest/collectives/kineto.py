@@ -13,16 +13,13 @@ import ijson
 import numpy as np
 
 from holter.ingest.axes import FIRST_CLOCK
+from holter.ingest.collectives.kineto_head import head_of
 from holter.ingest.collectives.naming import BYTES, DTYPE_BYTES, is_step, labels_beside
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
-from holter.types import Batch, ConfigKey, ConfigValue, FloatArray, Unreadable
+from holter.types import NO_CONFIG, Batch, Config, FloatArray, Unreadable
 
 _KERNEL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_?([A-Za-z]+)", re.IGNORECASE)
-_RANK = re.compile(rb'"distributedInfo":\s*\{[^{}]{0,2000}?"rank":\s*(\d{1,7})')
-_WORLD = re.compile(rb'"distributedInfo":\s*\{[^{}]{0,2000}?"world_size":\s*(\d{1,7})')
-_DEVICE = re.compile(rb'"id":\s*\d{1,4},\s*"name":\s*"([^"\\]{1,100})",\s*"totalGlobalMem"')
-_BASE = re.compile(rb'"baseTimeNanoseconds":\s*(\d{1,19})')
 _HEAD = 64 * 1024
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -107,7 +104,7 @@ class _Found:
     talking: array[float] = field(default_factory=lambda: array("d"))  # begin, end, begin, end ...
     computing: array[float] = field(default_factory=lambda: array("d"))
     left_out: int = 0
-    config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
+    config: Config = field(default_factory=lambda: NO_CONFIG)
 
     def add(self, event: Mapping[str, Any]) -> None:
         """Take in a kernel. Raises KeyError, TypeError or ValueError for an event that is none."""
@@ -201,12 +198,9 @@ def _whole(stream: BinaryIO) -> _Found | None:
     if not stream.read().rstrip().endswith(b"}"):
         return None
     stream.seek(0)
-    head = stream.read(_HEAD)
+    head = head_of(stream.read(_HEAD))
     stream.seek(0)
-    rank, base = _RANK.search(head), _BASE.search(head)
-    found = _Found(
-        config=_hardware(head), rank=rank[1].decode() if rank else None, base=float(base[1]) if base else 0.0
-    )
+    found = _Found(rank=head.rank, base=head.base, config=head.config)
     measured = _Measured(stream)
     try:
         for event in ijson.items(measured, "traceEvents.item", use_float=True):
@@ -215,17 +209,6 @@ def _whole(stream: BinaryIO) -> _Found | None:
                 _add(found, event)
     except (ijson.JSONError, ValueError, OverflowError, RecursionError):
         return None
-    return found
-
-
-def _hardware(head: bytes) -> dict[ConfigKey, ConfigValue]:
-    """The GPU; and that the job is on one node, where it has no more ranks than the process sees GPUs."""
-    names, world = _DEVICE.findall(head), _WORLD.search(head)
-    found: dict[ConfigKey, ConfigValue] = {}
-    if names:
-        found[ConfigKey("gpu.name")] = names[0].decode("utf-8", "replace")
-        if world is not None and int(world[1]) <= len(names):
-            found[ConfigKey("nccl.nodes")] = 1
     return found
 
 

@@ -61,6 +61,17 @@ class WaitedFor(Shape):
     waited: float
 
 
+class EndsBefore(Shape):
+    """A rank whose log of a communicator ends at the call `last`, while all others end at `others`."""
+
+    communicator: str
+    rank: str
+    host: str | None
+    last: int
+    others: int
+    ranks: int
+
+
 class RunCollectives(Shape):
     """The first of `collectives_count` kinds of calls; `series_left_out` were too many to be compared."""
 
@@ -68,6 +79,7 @@ class RunCollectives(Shape):
     collectives_count: int
     overlap: list[CommunicationOverlap]
     waited_for: list[WaitedFor]
+    behind: list[EndsBefore]
     series_left_out: int
 
 

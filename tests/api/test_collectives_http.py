@@ -65,6 +65,7 @@ def test_news_are_compared_at_once_and_a_run_without_collectives_has_none(
         "collectives_count": 0,
         "overlap": [],
         "waited_for": [],
+        "behind": [],
         "series_left_out": 0,
     }
 

@@ -142,6 +142,23 @@ def test_tables_of_benchmarks_stand_beside_the_hardware_that_they_name() -> None
     assert largest.share == pytest.approx(49.83 / 450)
 
 
+def test_the_rank_whose_calls_end_before_those_of_all_others_is_told() -> None:
+    whole = calls()
+    cut = {
+        key: series(key.metric, one.value[:-3], **dict(key.labels)) if ("rank", "3") in key.labels else one
+        for key, one in whole.series.items()
+    }
+    (found,) = compare(RunData(series=cut)).ends
+    assert (found.rank, found.last, found.others, found.ranks) == ("3", CALLS - 4, CALLS - 1, RANKS)
+    assert compare(whole).ends == []
+
+
+def test_trials_of_old_benchmarks_are_told_by_their_median() -> None:
+    (one,) = read("all-reduce-bench-ranks.txt").speeds
+    assert one.ranks == 2
+    assert one.busbw == pytest.approx(40.4913 / 8, rel=0.02)
+
+
 def test_what_is_compared_is_plain_data_and_nothing_for_a_run_without_collectives() -> None:
     json.dumps(compare(with_config(calls(late=2), gpu__name="NVIDIA B200")).as_json(), allow_nan=False)
     assert not compare(run(series("loss", [1.0, 2.0])))

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from holter.detectors.memory import Memory
 from holter.detectors.ranks.calls import DifferentCalls
 from holter.detectors.ranks.hang import Hang
 from holter.detectors.ranks.ras import RasReports
 from holter.ingest.gather import gather
 from holter.types import Finding, RunData
+from tests.detectors.curves import until
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 WORLD = 4
@@ -249,3 +251,28 @@ def test_a_mismatch_while_counts_grow_is_no_desync(read: Read) -> None:
         for number in range(2, 8)
     )
     assert list(RasReports().detect(read(**{"ras.json": growing}))) == []
+
+
+@pytest.mark.parametrize("detector", [DifferentCalls(), Hang(), RasReports()], ids=lambda one: one.name)
+def test_what_was_said_on_a_beginning_is_said_on_the_whole(detector: Any, read: Read) -> None:
+    texts = {
+        "nccl.log": "".join(init(rank) for rank in range(WORLD))
+        + "".join(
+            call(rank, count, elements=7 if (rank, count) == (3, 50) else 9984512)
+            for count in range(1, 60)
+            for rank in range(WORLD)
+        ),
+        "ras.json": (DATA / "ncclras.json").read_text(),
+        "slurm-1.out": "".join(timed_out(rank) for rank in (0, 1, 3)),
+    }
+    whole = read(**texts)
+    said = {(one.metric, one.labels, one.start_step, one.detected_step) for one in detector.detect(whole)}
+    assert said
+    memory = Memory()
+    for step in (1, 2, 3, 49, 50, 51, 60, 807, 808, 812):
+        part = until(whole, 0, step)
+        heard = {(one.metric, one.labels, one.start_step, one.detected_step) for one in detector.detect(part)}
+        assert heard == {one for one in said if one[3] <= step}
+        if detector.name == "different_calls":
+            again = detector.detect(part, memory)
+            assert {(one.metric, one.labels, one.start_step, one.detected_step) for one in again} == heard

@@ -52,8 +52,10 @@
  *   hidden_share: number }} CommunicationOverlap
  * @typedef {{ communicator: string, rank: string, host: string | null, last: number, calls: number,
  *   share: number, mean_wait: number, waited: number }} WaitedFor
+ * @typedef {{ communicator: string, rank: string, host: string | null, last: number, others: number,
+ *   ranks: number }} EndsBefore
  * @typedef {{ collectives: Collective[], collectives_count: number, overlap: CommunicationOverlap[],
- *   waited_for: WaitedFor[], series_left_out: number }} RunCollectives
+ *   waited_for: WaitedFor[], behind: EndsBefore[], series_left_out: number }} RunCollectives
  *
  * @typedef {SeriesName & { role: string, points: number, logged: number, first_step: number, last_step: number,
  *   last_time: number | null, last_value: Value, minimum: Value | null, maximum: Value | null,

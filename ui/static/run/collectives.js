@@ -28,8 +28,8 @@ export function createCollectives({ runId, signal }) {
   let known = ""; // what of the run they were fetched for
 
   /** @param {RunCollectives} found */
-  function show({ collectives, collectives_count: all, overlap, waited_for: waited, series_left_out: left }) {
-    const said = [...waited.slice(0, SHOWN).map(waitItem), ...worst(overlap).map(overlapItem)];
+  function show({ collectives, collectives_count: all, overlap, waited_for: waited, behind, series_left_out: left }) {
+    const said = [...waited.slice(0, SHOWN).map(waitItem), ...behind.slice(0, SHOWN).map(endItem), ...worst(overlap).map(overlapItem)];
     element.hidden = all === 0 && said.length === 0;
     refill(sentences, ...said);
     sentences.hidden = said.length === 0;
@@ -89,6 +89,16 @@ function waitItem(one) {
       {},
       `${who} came last in ${percent(one.share)} of ${count(one.calls, "call")} in ${short(one.communicator)}: the others waited ${timeText(one.mean_wait)} for it each time, ${timeText(one.waited)} in all.`,
     ),
+  );
+}
+
+/** @param {import("../types.js").EndsBefore} one */
+function endItem(one) {
+  const who = one.host ? `Rank ${one.rank} (${one.host})` : `Rank ${one.rank}`;
+  return h(
+    "li",
+    { title: one.communicator },
+    `${who} ends at call ${count(one.last, "", "").trim()} in ${short(one.communicator)}, the others at ${count(one.others, "", "").trim()}: if the job hangs, it is the one that has not come.`,
   );
 }
 
