@@ -14,6 +14,7 @@ from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from holter.config import ByAttempt
 from holter.detectors import Memory, find, fingerprint
 from holter.metrics import Role
 from holter.server.database import writing
@@ -46,6 +47,10 @@ class Points(Protocol):
 
     def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
         """What has come to the chosen series of a run since a place, None: everything."""
+        ...
+
+    def config(self, run_id: int) -> ByAttempt:
+        """What the run's logs say of its launches, by attempt."""
         ...
 
     def on_commit(self, listener: Callable[[Any], None]) -> None:
@@ -178,7 +183,8 @@ class AnalysisLoop:
         tuning, horizon = self._tuning(run_id), horizon_of(self._engine, run_id)
         run.take(self._store.news(run_id, run.place, partial(_chosen, tuning)))
         self._runs.make_room()
-        data = RunData(series=run.series, now=standing.looked_at(now))
+        config = self._store.config(run_id)
+        data = RunData(series=run.series, now=standing.looked_at(now), config=config)
         found = _found(data if horizon is None else horizon.cut(data), tuning, run.memory)
         live, over = standing.live(now), standing.finished_at is not None
         said = (found, live, over, tuning.expected, horizon)

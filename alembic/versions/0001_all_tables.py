@@ -62,6 +62,7 @@ def upgrade() -> None:
         sa.Column("updated_at", sa.Float(precision=53), nullable=False),
         sa.Column("finished_at", sa.Float(precision=53), nullable=True),
         sa.Column("revision", sa.BigInteger(), nullable=False),
+        sa.Column("stated", sa.BigInteger(), nullable=False),
         sa.Column("attempt_state", sa.JSON(), nullable=False),
         sa.Column("deleted_at", sa.Float(precision=53), nullable=True),
         sa.ForeignKeyConstraint(["project_id"], ["project.id"], name=op.f("fk_run_project_id_project")),
@@ -241,8 +242,8 @@ def upgrade() -> None:
         "writer",
         sa.Column("run_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=1000), nullable=False),
-        sa.Column("state", sa.JSON(), nullable=False),
         sa.Column("stated", sa.Boolean(), nullable=False),
+        sa.Column("state", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_writer_run_id_run")),
         sa.PrimaryKeyConstraint("run_id", "name", name=op.f("pk_writer")),
     )

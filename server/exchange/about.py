@@ -24,6 +24,7 @@ from holter.server.models import (
 )
 from holter.server.store.config import read_config
 from holter.server.store.intake import labels_text
+from holter.server.store.memory import Memory
 from holter.server.store.summary import renew
 
 _RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "attempt_state")
@@ -53,10 +54,11 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
 
     Incidents come as they were, and nobody looks again before new points arrive.
     """
-    columns = (Run.project_id, Run.updated_at, Run.revision)
+    columns = (Run.project_id, Run.updated_at, Run.revision, Run.stated)
     run = connection.execute(select(*columns).where(Run.id == run_id)).one()
     ours = {name: about[name] for name in ("attempt_state", "finished_at")}
-    connection.execute(update(Run).where(Run.id == run_id).values(**ours, revision=run.revision + 1))
+    ours |= {"revision": run.revision + 1, "stated": run.stated + 1}
+    connection.execute(update(Run).where(Run.id == run_id).values(**ours))
     if about.get("partial"):  # only some of its series: what these say of their attempts is right for them
         for attempt in about["attempts"]:
             mine = (Attempt.run_id == run_id, Attempt.number == attempt["number"])
@@ -106,7 +108,7 @@ def _config(connection: Connection, run_id: int) -> list[dict[str, Any]]:
             "labels": labels_text(key.labels),
             "value": json.dumps(value, ensure_ascii=False),
         }
-        for key, values in read_config(connection, run_id).items()
+        for key, values in read_config(connection, run_id, Memory(0)).items()
         for attempt, value in values.items()
     ]
 

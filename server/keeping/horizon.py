@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Engine, select
@@ -33,7 +33,7 @@ class Horizon:
     def cut(self, run: RunData) -> RunData:
         """The part of a run that has all of its points."""
         series = {key: self._cut(one) for key, one in run.series.items()}
-        return RunData(series={key: one for key, one in series.items() if len(one)}, now=run.now)
+        return replace(run, series={key: one for key, one in series.items() if len(one)})
 
     def _cut(self, series: Series) -> Series:
         span = span_of(series, self.attempt)

@@ -25,7 +25,8 @@ class Project(Base):
 class Run(Base):
     """One training, however often it was restarted. `public_id` is what addresses show.
 
-    `revision` counts the commits of its points; `attempt_state` is how its attempts are told apart.
+    `revision` counts the commits of its points, `stated` those that say how launches are set up;
+    `attempt_state` is how its attempts are told apart.
     With `deleted_at` it is on its way out: nobody sees it, and what belongs to it goes bit by bit.
     An id is never used again: what is remembered of a deleted run must not be taken for another one's.
     """
@@ -40,6 +41,7 @@ class Run(Base):
     updated_at: Mapped[float]
     finished_at: Mapped[float | None]
     revision: Mapped[int] = mapped_column(BigInteger, default=0)
+    stated: Mapped[int] = mapped_column(BigInteger, default=0)
     attempt_state: Mapped[dict[str, Any]] = mapped_column(default=dict)
     deleted_at: Mapped[float | None]
 
@@ -70,8 +72,8 @@ class WriterRow(Base):
     __tablename__ = "writer"
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
     name: Mapped[str] = mapped_column(String(1000), primary_key=True)
+    stated: Mapped[bool] = mapped_column(default=False)  # before what is long: it is asked of all of a run's
     state: Mapped[list[Any]]
-    stated: Mapped[bool] = mapped_column(default=False)
 
 
 class ConfigRow(Base):

@@ -12,6 +12,7 @@ from holter.attempts import Attempts
 from holter.config import ByAttempt, Waiting, by_attempt
 from holter.server.models import ConfigRow, Run, WriterRow
 from holter.server.store.intake import as_text, labels_text
+from holter.server.store.memory import Memory
 from holter.server.store.state import key_of
 from holter.types import Config, ConfigKey, ConfigValue, Labels
 from holter.writers import Writer
@@ -24,6 +25,7 @@ MOST_WAITING = 2000
 MOST_OF_RUN = 100_000
 """Settings of all attempts of a run together."""
 
+_SETTING_BYTES = 300  # about what one takes in memory
 _PLACE = 60  # characters of a name in a notice
 
 
@@ -92,14 +94,28 @@ def _place(row: dict[str, Any]) -> tuple[int, str, str]:
     return row["attempt"], row["name"], row["labels"]
 
 
-def read_config(connection: Connection, run_id: int) -> ByAttempt:
+def read_config(connection: Connection, run_id: int, memory: Memory) -> ByAttempt:
     """What a run's logs say of its launches, by attempt, in the order of the keys."""
-    settled: dict[ConfigKey, dict[int, ConfigValue]] = {}
-    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.labels, ConfigRow.value)
-    for attempt, name, labels, value in connection.execute(query.where(ConfigRow.run_id == run_id)):
-        settled.setdefault(ConfigKey(*key_of(name, labels)), {})[attempt] = json.loads(value)
+    query = select(Run.stated, Run.attempt_state).where(Run.id == run_id)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return {}
+    held = memory.get(("config", run_id))
+    if held is None or held[0] != row.stated:
+        held = row.stated, _settled(connection, run_id)
+        size = _SETTING_BYTES * (1 + sum(map(len, held[1].values())))
+        memory.put(("config", run_id), held, size)
+    settled: ByAttempt = held[1]
     stated = select(WriterRow.state).where(WriterRow.run_id == run_id, WriterRow.stated.is_(True))
     writers = [Writer.from_json(state) for state in connection.scalars(stated.order_by(WriterRow.name))]
     waiting = [Waiting(attempt=one.attempt, silent=one.silent, config=one.config) for one in writers]
-    state = connection.scalar(select(Run.attempt_state).where(Run.id == run_id))
-    return by_attempt(settled, waiting, Attempts.from_json(state or {}).started)
+    return by_attempt(settled, waiting, Attempts.from_json(row.attempt_state).started) if waiting else settled
+
+
+def _settled(connection: Connection, run_id: int) -> ByAttempt:
+    found: dict[ConfigKey, dict[int, ConfigValue]] = {}
+    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.labels, ConfigRow.value)
+    query = query.where(ConfigRow.run_id == run_id).order_by(ConfigRow.attempt)
+    for attempt, name, labels, value in connection.execute(query):
+        found.setdefault(ConfigKey(*key_of(name, labels)), {})[attempt] = json.loads(value)
+    return {key: found[key] for key in sorted(found)}

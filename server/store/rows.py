@@ -91,6 +91,7 @@ def create(connection: Connection, project: str, name: str, now: float) -> RunSt
         "updated_at": now,
         "attempt_state": {},
         "revision": 0,
+        "stated": 0,
     }
     created = connection.scalar(insert(Run).returning(Run.id), row)
     assert created is not None
@@ -230,6 +231,9 @@ def _changes(turn: Turn, now: float) -> dict[str, Any]:
         if turn.told or not turn.commits:  # what watches machines goes on when training does not
             run.updated_at = _later(now, run.updated_at)
         values = {"revision": run.revision, "updated_at": run.updated_at}
+    if turn.stated:
+        run.stated += 1
+        values["stated"] = run.stated
     if turn.renamed:
         values["attempt_state"] = run.attempts.of_run()
     if turn.begun:

@@ -63,6 +63,7 @@ class RunState:
     revision: int
     updated_at: float
     attempts: Attempts
+    stated: int = 0  # commits that say how launches are set up
     places: dict[SeriesKey, int] = field(default_factory=dict)
     ids: array[int] = field(default_factory=lambda: array("q"))
     progress: dict[int, Progress] = field(default_factory=dict)
@@ -119,12 +120,13 @@ class RunState:
 
 def load(connection: Connection, run_id: int) -> RunState:
     """The run's state as stored."""
-    query = select(Run.id, Run.public_id, Run.revision, Run.updated_at, Run.attempt_state)
+    columns = (Run.id, Run.public_id, Run.revision, Run.updated_at, Run.stated, Run.attempt_state)
+    query = select(*columns)
     row = connection.execute(query.where(Run.id == run_id)).one()
     attempts = Attempts.from_json(row.attempt_state)
     writers = select(WriterRow.name, WriterRow.state).where(WriterRow.run_id == row.id)
     attempts.writers = {writer: Writer.from_json(state) for writer, state in connection.execute(writers)}
-    run = RunState(row.id, row.public_id, row.revision, row.updated_at, attempts)
+    run = RunState(row.id, row.public_id, row.revision, row.updated_at, attempts, row.stated)
     series = connection.execute(
         select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run.id)
     ).all()

@@ -221,7 +221,7 @@ class Store:
     def config(self, run_id: int) -> ByAttempt:
         """What the run's logs say of its launches, by attempt, in the order of the keys."""
         with reading(self._engine) as connection:
-            return read_config(connection, run_id)
+            return read_config(connection, run_id, self._memory)
 
     def latest(self, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
         """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""

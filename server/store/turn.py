@@ -57,6 +57,7 @@ class Turn:
     notes: list[Note] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     fresh: bool = False
+    stated: bool = False  # something is said of a launch, or settled
     told: bool = False  # something came that tells how the run goes on
     renamed: bool = False
     begun: bool = False
@@ -143,8 +144,9 @@ class Turn:
     def _split(self, one: Parcel) -> list[tuple[int, Batch]]:
         """The stretches of a delivery by attempt; what is said of those is kept."""
         batch, writer, attempts = one.batch, one.delivery.writer, self.run.attempts
+        known = attempts.writers.get(writer)
+        self.stated |= bool(batch.config or (known and known.config))
         if batch.config:
-            known = attempts.writers.get(writer)
             config, refused = bounded(batch.config, known.config if known else ())
             batch = replace(batch, config=config)
             self._note(one, [Refusal(what=what, series=0, reason=why) for what, why in refused.items()])

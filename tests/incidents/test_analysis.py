@@ -204,6 +204,7 @@ class CountingStore:
         self.began: list[float] = []
         self.delay = delay
         self.on_commit = store.on_commit
+        self.config = store.config
 
     def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
         self.reads.append(run_id)

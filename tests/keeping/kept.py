@@ -11,7 +11,7 @@ from holter.server.database import reading, writing
 from holter.server.exchange.about import describe
 from holter.server.models import Analysis, Base, Incident, IncidentEvent, Run
 from holter.server.store import Store
-from holter.types import Batch, Column, Delivery, SeriesKey
+from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 
 LOSS = SeriesKey("loss")
 RANKED = SeriesKey("step_time", (("rank", "3"), ("tür", 'ä"\\,\n')))
@@ -36,6 +36,7 @@ def delivery(
             times=np.asarray(steps * 1.0 if times is None else times, dtype=np.float64),
             columns=tuple(Column(key=key, values=column) for key, column in values.items()),
             attempt=attempt,
+            config={ConfigKey("lr"): 1e-4, ConfigKey("tür", RANKED.labels): 'ä"\n'},
         ),
     )
 

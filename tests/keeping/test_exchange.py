@@ -22,7 +22,7 @@ from holter.server.exchange import FORMATS, Imported, ImportRefusedError, export
 from holter.server.exchange.pieces import PIECE
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
-from holter.server.models import ConfigRow, ExpectedEvent, Run
+from holter.server.models import ExpectedEvent, Run
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.api.running import Printed
@@ -86,8 +86,6 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
         run_id = odd_run(store)
     with writing(engine) as connection:
         connection.execute(update(Run).where(Run.id == run_id).values(finished_at=5.0))
-        stated = {"attempt": 0, "name": "lr", "labels": "[]", "value": "0.0001"}
-        connection.execute(insert(ConfigRow).values(run_id=run_id, **stated))
         project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
         planned = {"said": {"from_step": 7}, "added_at": 1.5, "added_by": "ana"}
         connection.execute(insert(ExpectedEvent).values(project_id=project, run_id=run_id, **planned))
@@ -98,6 +96,9 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
     assert points(other, number_of(other, "a")) == points(engine, run_id)
     if form in WHOLE:
         assert said(other, number_of(other, "a")) == said(engine, run_id)
+        stated = Store(engine).config(run_id)
+        assert len(stated) == 2
+        assert Store(other).config(number_of(other, "a")) == stated
     assert Store(other).check() == []
     before = points(other, number_of(other, "a"))
     assert bring(other, file, project="llm").duplicate

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
 
 from holter.config import as_value, flatten
-from holter.server.database import reading
+from holter.server.database import reading, writing
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.models import ConfigRow, UnreadableRow
 from holter.server.store import Store
@@ -125,3 +125,21 @@ def test_nested_settings_get_dotted_names() -> None:
         deep = {"a": deep}
     assert all(len(name) < 50 for name in flatten(deep))
     assert as_value(float("nan")) == "nan"
+
+
+def test_what_waits_is_placed_by_the_launches_there_are_now(store: Store) -> None:
+    lr = ConfigKey("lr")
+    run = store.accept(delivery("0", [1, 2], {lr: 1})).run_id
+    store.accept(delivery("1", config={lr: 2}))
+    assert store.config(run) == {lr: {0: 1, 1: 2}}
+    store.accept(delivery("2", [1], attempt="1", writer="v"))  # another process of the new launch comes first
+    assert store.config(run) == {lr: {0: 1, 1: 2}}
+    store.accept(delivery("3", [2], attempt="5", writer="v"))
+    assert store.config(run) == {lr: {0: 1, 1: 2}}
+
+
+def test_a_damaged_setting_is_named_by_check(store: Store, engine: Engine) -> None:
+    store.accept(delivery("0", [1], {ConfigKey("lr"): 1}))
+    with writing(engine) as connection:
+        connection.execute(update(ConfigRow).values(value="{"))
+    assert [line for line in store.check() if "config lr" in line]
