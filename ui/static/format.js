@@ -109,9 +109,10 @@ export function unit(role, metric) {
   const name = metric.toLowerCase();
   if (role === "throughput") {
     if (/flop/.test(name)) return "TFLOPS";
-    if (/sample/.test(name)) return "samples/s";
+    if (/sample|sequence/.test(name)) return "samples/s";
+    if (/tok|tps|tgs|wps/.test(name)) return "tokens/s";
     if (/step|it\/s|batch/.test(name)) return "steps/s";
-    return "tokens/s";
+    return "/s"; // of what, its name does not say
   }
   if (/_ms$|\(ms\)|time.*ms\b/.test(name)) return "ms";
   if (role === "step_time") return "s";
