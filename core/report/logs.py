@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from holter.ingest.explain import Explained
@@ -17,6 +18,7 @@ _FILES = 20
 _TROUBLED = 10
 _REASONS = 12
 _SUGGESTIONS = 2
+_YEAR_9999 = 2.5e14  # in milliseconds
 ADVICE = (
     "A format that is missing: a CSV with a column `step`, or JSON Lines with a key `step`, is always read; "
     "so is any line with a step and `loss: NUMBER` (docs/formats.md)"
@@ -74,9 +76,18 @@ def _unread(files: Sequence[Explained], root: Path) -> Iterator[str]:
         yield from (f"    {line}" for line in as_toml(suggestion).splitlines())
 
 
+def _reach(file: Explained) -> str:
+    """From where to where a file goes: in steps, or by the clock."""
+    first, last = file.first_step or 0, file.last_step or 0
+    if file.points and all(key.by_clock for key in file.points) and 0 < first <= last < _YEAR_9999:
+        begin, end = (datetime.fromtimestamp(step / 1000).astimezone() for step in (first, last))
+        return f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S}"
+    return f"steps {first:,} to {last:,}"
+
+
 def _read(file: Explained, root: Path) -> Iterator[str]:
     points = sum(file.points.values())
-    steps = "" if file.first_step is None else f", steps {file.first_step:,} to {file.last_step:,}"
+    steps = "" if file.first_step is None else f", {_reach(file)}"
     run = f", run {file.run}" if file.run else ""
     told = f"{len(file.points):,} series, {_count(points, 'point')}{steps}"
     yield f"{_name(file.path, root)}: {file.format}{run}, {told}"

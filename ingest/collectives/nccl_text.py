@@ -17,6 +17,7 @@ from holter.ingest.console.marks import tells_of
 from holter.ingest.format import Format
 from holter.ingest.slurm import lines as slurm_lines
 from holter.ingest.telemetry import kernel_lines
+from holter.ingest.telemetry.quantities import host_of
 from holter.types import Batch, Unreadable
 
 _FURTHEST = 64 * 1024 * 1024
@@ -66,7 +67,10 @@ class NcclText:
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
         """A reader that goes on from `state`."""
-        return NcclReader(self._dialects, {} if "rewritten" in state else state)
+        known = {} if "rewritten" in state else state
+        if not known and OTHERS[self.place] is kernel_lines.SPEECH:  # dmesg does not say whose it is
+            known = {"console": {"memories": {"": host_of(path)}}}
+        return NcclReader(self._dialects, known)
 
 
 _DEAF = tuple(NcclText((), place) for place in range(len(OTHERS)))

@@ -91,6 +91,8 @@ def said(
     before = line[:stop]
     if "host" not in labels and (host := _HOST.search(before + " ")):
         labels["host"] = host[1]
+    elif "host" not in labels:  # what the file's name says
+        labels |= {name: memory[name] for name in ("host", "file") if name in memory}
     name = f"count {metric} {sorted((key, str(value)) for key, value in labels.items())}"
     if name not in memory and len(memory) >= _MOST_COUNTED:
         return None

@@ -30,6 +30,7 @@ _TITLES = {
     Role.MEMORY: "Memory",
     Role.SKIPPED: "Skipped steps",
     Role.FAULTS: "Faults",
+    Role.GPU_ACTIVITY: "GPU activity",
     Role.SEQUENCE: "Collectives",
 }
 _TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE})

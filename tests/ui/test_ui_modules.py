@@ -392,3 +392,17 @@ def test_the_same_remark_on_several_attempts_is_told_once(call: Call) -> None:
     same = {"code": "c", "labels": {}, "severity": "warning", "summary": "s", "advice": "a"}
     found = call("run/setup.js", "together", [{**same, "attempt": 0}, {**same, "attempt": 1}])
     assert [one["attempts"] for one in found] == [[0, 1]]
+
+
+def test_charts_of_machines_go_by_the_clock_whatever_the_others_do(call: Call) -> None:
+    clocked = {"series": [{"metric": "gpu_util (%)", "labels": {"gpu": "0", "steps": "milliseconds"}}]}
+    sized = {"series": [{"metric": "busbw_gbs", "labels": {"steps": "message bytes"}}]}
+    loss = {"series": [{"metric": "loss", "labels": {}}]}
+    by_step, by_time = {"axis": "step", "range": [0, 9]}, {"axis": "time", "range": [1e12, 2e12]}
+    assert call("panel.js", "axisOf", clocked, by_step) == {"axis": "time", "range": None}
+    assert call("panel.js", "axisOf", clocked, by_time) == by_time
+    assert call("panel.js", "axisOf", sized, by_time) == {"axis": "step", "range": None}
+    assert call("panel.js", "axisOf", loss, by_time) == by_time
+    assert [call("board.js", "rangeKind", plan) for plan in (clocked, sized, loss)] == ["clock", "whole", ""]
+    assert call("board.js", "clockRange", by_time) == {"from": 1e12, "to": 2e12}
+    assert call("board.js", "clockRange", by_step) == {}

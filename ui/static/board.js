@@ -5,7 +5,7 @@ import * as api from "./api.js";
 import { prepare } from "./chart.js";
 import { h, refill } from "./dom.js";
 import { throttled } from "./live.js";
-import { createPanel, spokenOf } from "./panel.js";
+import { byClock, createPanel, ownSteps, spokenOf } from "./panel.js";
 import { COLOURED, belongs, sameSeries } from "./traces.js";
 
 /** @typedef {import("./panel.js").Shared} Shared */
@@ -18,7 +18,7 @@ const BUNDLE = 128; // series of one chart that are drawn together, more coarsel
 const COARSE = 240; // points of each of them
 const SPOKEN = 8; // series of a larger chart that are shown because an incident speaks of them
 
-/** @typedef {{ metrics: string[], labels?: object, points?: number }} Request */
+/** @typedef {{ metrics: string[], labels?: object, points?: number, from?: number, to?: number }} Request */
 
 /**
  * What to ask for: metrics of few series together in one request; a metric of many ranks in a coarser one;
@@ -49,6 +49,12 @@ function singly({ series }, spoken) {
     .slice(0, SPOKEN);
   return [...asked, ...more.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
 }
+
+/** Which range a chart's points are asked for in: of training steps, of the clock, or all there is. Pure. @param {Plan} plan @returns {"" | "clock" | "whole"} */
+export const rangeKind = (plan) => (ownSteps(plan) ? (byClock(plan) ? "clock" : "whole") : "");
+
+/** The shared range for series whose steps are milliseconds, where the axis is the clock's. Pure. @param {Pick<Shared, "axis" | "range">} shared */
+export const clockRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
 
 /** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("./types.js").ChartSeries} one */
 export function holds(plan, one) {
@@ -126,14 +132,17 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     if (due.length === 0 || signal.aborted) return;
     const turn = generation;
     const width = Math.max(...due.map((panel) => panel.element.clientWidth));
-    const range = { ...steps(), points: Math.max(200, POINTS_PER_PIXEL * width) };
-    const plans = due.map((panel) => panel.plan);
+    const points = Math.max(200, POINTS_PER_PIXEL * width);
+    const ranges = { "": steps(), clock: clockRange(shared), whole: {} };
     /** @type {import("./types.js").ChartData[]} */
     let answers = [];
     try {
-      const asking = requests(plans, spokenOf(shared)).map((one) =>
-        api.data(runId, one.metrics, { ...range, ...one }, signal),
-      );
+      const asking = Object.entries(ranges).flatMap(([kind, range]) => {
+        const plans = due.map((panel) => panel.plan).filter((plan) => rangeKind(plan) === kind);
+        return requests(plans, spokenOf(shared)).map((one) =>
+          api.data(runId, one.metrics, { ...range, points, ...one }, signal),
+        );
+      });
       prepare(); // while the points are on their way
       answers = await Promise.all(asking);
     } catch (error) {

@@ -1,7 +1,7 @@
 // @ts-check
 /** The numbers that an incident rests on, in words and with their units. Pure. */
 
-import { count, duration, number, percent, si, step as stepText, unit } from "./format.js";
+import { clock, count, duration, number, percent, si, step as stepText, unit } from "./format.js";
 import { kindTitle, sentence } from "./words.js";
 
 /** @typedef {import("./types.js").Incident} Incident */
@@ -60,7 +60,11 @@ const NAMES = {
   epoch: ["An epoch ended"],
   expected_fall: ["Fall to be expected", share],
   expected_step: ["Unseen data expected from step"],
+  faults: ["Faults", (found) => Object.entries(found).map(([name, times]) => `${name}: ${times}`).join(", ")],
   good_step: ["Good again at step"],
+  gpu_power: ["Power of the GPUs meanwhile", (value) => `${number(value, 3)} W`],
+  gpu_tensor_active: ["Tensor cores at work meanwhile", share],
+  gpu_util: ["The GPUs called themselves busy", (value) => `${number(value, 3)} %`],
   gradient_norm: ["Gradient norm, of its median", (value) => `${number(value, 3)} times`],
   gradual: ["Came gradually"],
   growth_per_1000_steps: ["Growth per 1,000 steps", growth],
@@ -68,6 +72,7 @@ const NAMES = {
   how: ["What NaN is hidden as", (how) => String(how)],
   lag: ["Repeats what lies back", steps],
   last_step: ["Last one at step", stepText],
+  last_wall_time: ["Last at", clock],
   learning_rate: ["Learning rate", fromTo],
   learning_rate_expected: ["Learning rate before"],
   learning_rate_found: ["Learning rate after"],
@@ -92,6 +97,7 @@ const NAMES = {
   peak: ["Worst value", level],
   points: ["Points", (value) => stepText(value)],
   points_to_detect: ["Points until noticed"],
+  power_share: ["Of their usual power", share],
   precursors: ["What came with it", (found) => found.map(precursorText).join("; ")],
   ranks: ["Ranks", (ranks) => ranks.join(", ")],
   recovery_steps: ["Back after", steps],
@@ -119,6 +125,7 @@ const NAMES = {
   underreported: ["Loss reads too low by"],
   until_step: ["Same data until step"],
   value: ["Value"],
+  wall_time: ["First at", clock],
   worst: ["Worst level", level],
 };
 const UNSAID = ["unit"]; // it stands beside the numbers

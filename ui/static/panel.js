@@ -2,7 +2,7 @@
 /** One chart with what stands around it: title, values under the crosshair, incident labels, notes. */
 
 import { createChart, scale } from "./chart.js";
-import { yRange } from "./curves.js";
+import { placesOf, yRange } from "./curves.js";
 import { h } from "./dom.js";
 import { createHead } from "./panel/head.js";
 import { createLane } from "./panel/lane.js";
@@ -32,6 +32,19 @@ const EDGE = 4; // pixels beside the plot that still count as in it
 
 /** What a chart is known by in the address. @param {Plan} plan */
 export const metricOf = (plan) => plan.series[0]?.metric ?? plan.title;
+
+/** What a chart's steps count where they are none of training. Pure. @param {Plan} plan @returns {string | undefined} */
+export const ownSteps = (plan) => /** @type {string | undefined} */ (plan.series[0]?.labels?.steps);
+
+/** Are a chart's steps wall times, as those of what watches machines? Pure. @param {Plan} plan */
+export const byClock = (plan) => ownSteps(plan) === "milliseconds";
+
+/** The axis of a chart: the clock's for what goes by the clock, and no range of other charts where theirs is another. Pure. @param {Plan} plan @param {Pick<Shared, "axis" | "range">} shared */
+export function axisOf(plan, { axis, range }) {
+  if (!ownSteps(plan)) return { axis, range };
+  if (!byClock(plan)) return { axis: /** @type {const} */ ("step"), range: null };
+  return { axis: /** @type {const} */ ("time"), range: axis === "time" ? range : null };
+}
 
 /** Incidents of single ranks or nodes that want to be seen: the chosen one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {Incident[]} */
 export function spokenOf({ selected, incidents }) {
@@ -68,7 +81,10 @@ export function createPanel(plan, shared, reader) {
     h("div", { class: "plot-frame" }, plot, hair),
     note.element,
   );
-  const chart = createChart(plot, { onZoom: reader.onZoom, onReset: reader.onReset, onFail: note.fail });
+  const zoom = (/** @type {[number, number]} */ range) => {
+    if (!ownSteps(plan) || (byClock(plan) && shared.axis === "time")) reader.onZoom(range);
+  };
+  const chart = createChart(plot, { onZoom: zoom, onReset: reader.onReset, onFail: note.fail });
   hearPointer(plot, () => picture?.range ?? null, reader.onHover);
 
   function draw() {
@@ -100,6 +116,7 @@ export function createPanel(plan, shared, reader) {
   /** Put the crosshair at a place on the axis and say the values there; null: the latest ones. @param {number | null} x */
   function hover(x) {
     if (!picture) return;
+    if (picture.axis !== shared.axis || (ownSteps(plan) && !byClock(plan))) x = null;
     const { range, width } = picture;
     hair.hidden = x === null || range === null;
     if (x !== null && range) hair.style.transform = `translateX(${scale(range, width).toPixel(x)}px)`;
@@ -131,7 +148,10 @@ export function createPanel(plan, shared, reader) {
  * @param {Plan} plan @param {Shared} shared @param {ChartSeries[]} series @param {string | null} pointed
  */
 function pictureOf(plan, shared, series, pointed) {
-  const { axis, range, smoothing, palette, attempts, incidents, selected, expected } = shared;
+  const { smoothing, palette, attempts, incidents, selected, expected } = shared;
+  const own = axisOf(plan, shared);
+  const axis = own.axis;
+  const range = own.range ?? (ownSteps(plan) ? extent(series, axis) : null);
   const speaks = (/** @type {Incident} */ incident) =>
     [...plan.series, ...series].some((one) => belongs(incident, one));
   const mine = incidents.filter(speaks);
@@ -146,13 +166,22 @@ function pictureOf(plan, shared, series, pointed) {
     range,
     smoothing,
     palette,
-    attempts,
-    expected,
+    // these stand at steps of training
+    attempts: ownSteps(plan) ? [] : attempts,
+    expected: ownSteps(plan) ? [] : expected,
     incidents: mine,
-    quietIncidents: incidents.filter((one) => !mine.includes(one) && one.severity !== "info"),
+    quietIncidents: ownSteps(plan) ? [] : incidents.filter((one) => !mine.includes(one) && one.severity !== "info"),
     selected,
     focus: pointed ?? (chosen && series.length > COLOURED ? labelText(chosen) : null),
   };
+}
+
+/** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
+export function extent(series, axis) {
+  const places = series.flatMap((one) => one.segments.map((segment) => placesOf(segment, axis)));
+  const some = places.filter((one) => one.length > 0);
+  if (some.length === 0) return null;
+  return [Math.min(...some.map((one) => one[0])), Math.max(...some.map((one) => one[one.length - 1]))];
 }
 
 /** @param {HTMLElement} plot @param {() => [number, number] | null} range @param {(x: number | null) => void} onHover */

@@ -12,6 +12,7 @@ import { COLOURED, colours, labelText } from "../traces.js";
 export function shortName(one, all) {
   const same = all.every((other) => other.metric === one.metric);
   const inside = Object.entries(one.labels ?? {})
+    .filter(([name, value]) => !(name === "steps" && value === "milliseconds")) // the axis says it
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
   return same && inside ? inside : seriesName(one);

@@ -33,7 +33,12 @@ export function createReadout(plan) {
         return refill(element, series.length ? "" : "no points here");
       const { live, ghost } = nearest(series[0], axis, x ?? range[1]);
       const hit = live ?? ghost;
-      const where = hit && [`step ${stepText(hit.step)}`, x !== null && axis === "time" && clock(hit.time)];
+      const byClock = plan.series[0]?.labels?.steps === "milliseconds"; // its steps are the time
+      const where =
+        hit &&
+        (byClock
+          ? [clock(hit.time)]
+          : [`step ${stepText(hit.step)}`, x !== null && axis === "time" && clock(hit.time)]);
       const alone = series.length === 1;
       refill(
         element,
