@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from holter.flops.rates import (
 from holter.flops.reading import Reading, shape_of
 from holter.flops.shape import ModelShape
 from holter.flops.told import Told, newest_attempt, told_of
-from holter.types import FloatArray, RunData, Series
+from holter.types import FloatArray, RunData, Series, SeriesKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,12 @@ class Own:
             found = None if self.series is None else level_of(self.series, values, spans_of(self.series))
             self._levels[id(values)] = found
         return self._levels[id(values)]
+
+    def curve(self, name: str, values: FloatArray) -> Series | None:
+        """One of the curves as a series of this name; None where nothing of it is known."""
+        if self.series is None or not np.isfinite(values).any():
+            return None
+        return replace(self.series, key=SeriesKey(name), value=values)
 
 
 def launch_of(run: RunData, attempt: int, peaks: Peaks) -> Launch:

@@ -72,6 +72,10 @@ def _curves(report: Report) -> Iterator[tuple[str, Markup]]:
         if len(series):
             picture = draw(_whole(series), report.findings, title=str(series.key))
             yield str(series.key), Markup(picture)
+    own = report.throughput.own if report.throughput is not None else None
+    mfu = own.curve("MFU by Holter's formula", own.mfu) if own is not None else None
+    if mfu is not None:
+        yield str(mfu.key), Markup(draw(_whole(mfu), [], title=str(mfu.key)))
 
 
 def _whole(series: Series) -> Any:

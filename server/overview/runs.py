@@ -13,19 +13,22 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from holter.config import newest
-from holter.goodput import Spent, lost_from
+from holter.goodput import Goodput, Spent, lost_from
 from holter.server.analysis import Standing
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
 from holter.server.overview.strip import charts
 from holter.server.store import CorruptDataError, SeriesGlance, SeriesSummary, Store
 from holter.server.store.intake import labels_text
+from holter.server.store.memory import Memory
 from holter.server.store.state import key_of
+from holter.timeline import Span
 from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey
 
 S = TypeVar("S", SeriesSummary, SeriesGlance)
 REMEMBERED_RUNS = 4096
+COST_BYTES = 500
 SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
 _WEIGHT = {"info": 1, "warning": 2, "critical": 3}
@@ -81,6 +84,7 @@ class Overview:
         self._clock = clock
         self._lock = threading.Lock()
         self._facts: OrderedDict[int, Facts] = OrderedDict()
+        self._costs = Memory(REMEMBERED_RUNS * COST_BYTES)
 
     def runs(
         self, *, project: str | None = None, state: str | None = None, q: str | None = None
@@ -106,7 +110,7 @@ class Overview:
             raise UnknownRunError(f"There is no run {public_id}.")
         series = self.with_roles(row.project, self._store.series(row.id))
         spans = spans_of(self._store.attempts(row.id))
-        cost = spent(self._store, row.id, series, spans)
+        cost = self._cost(row, series, spans)
         return {
             **self._summary(row, facts, incidents),
             "config": newest(self._store.config(row.id)),
@@ -117,6 +121,15 @@ class Overview:
             "charts": charts(series),
             **unreadable,
         }
+
+    def _cost(self, row: RunRow, series: Sequence[SeriesSummary], spans: Sequence[Span]) -> Goodput | None:
+        """How a run's time was spent; a whole series is read for it, so it is remembered by version."""
+        known = self._costs.get(row.id)
+        if known is None or known[0] != row.version:
+            known = row.version, spent(self._store, row.id, series, spans)
+            self._costs.put(row.id, known, COST_BYTES)
+        cost: Goodput | None = known[1]
+        return cost
 
     def with_roles(self, project: str, series: Sequence[S]) -> Sequence[S]:
         """These series with the roles that were given for the project."""

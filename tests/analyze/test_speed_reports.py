@@ -96,6 +96,7 @@ def test_from_what_torchtitan_prints_to_its_own_mfu(
     assert own["mfu"]["usual"] == pytest.approx(6000 * 51470401536 / 989e12)
     assert own["hfu"]["usual"] > own["mfu"]["usual"]
     assert own["precision_assumed"]
+    assert "MFU by Holter&#39;s formula" in analyzed(capsys, str(tmp_path / "titan.log"), "--format", "html")
     codes = [remark["code"] for remark in run["remarks"]]
     assert codes == ([] if peak.startswith("9") else ["mfu-wrong-peak"])
 
