@@ -16,7 +16,6 @@ from holter.ingest.csv_log import CsvLog
 from holter.ingest.event_file import EventFile
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
-from holter.ingest.llama_factory import LlamaFactoryLog
 from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
 from holter.ingest.telemetry.amd_json import AmdJson
 from holter.ingest.telemetry.amd_tables import AmdTables
@@ -24,8 +23,9 @@ from holter.ingest.telemetry.consoles import NvidiaDmon, RocmSmi
 from holter.ingest.telemetry.exposition import Exposition
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
 from holter.ingest.texts import texts
-from holter.ingest.torchtitan_trace import TorchtitanTrace
-from holter.ingest.trainer_state import TrainerState
+from holter.ingest.trainers.llama_factory import LlamaFactoryLog
+from holter.ingest.trainers.torchtitan_trace import TorchtitanTrace
+from holter.ingest.trainers.trainer_state import TrainerState
 from holter.ingest.wandb.wandb_log import WandbLog
 from holter.registry import build
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holter.ingest.checkpoints import home, is_state, repeated, written
 from holter.ingest.collectives.nccl_text import NcclText, deaf
 from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
 from holter.ingest.recognising import Recognised, adds, goes_by_clock, is_among_text, recognise, stands_beside
+from holter.ingest.trainers.checkpoints import home, is_state, repeated, written
 
 _log = logging.getLogger(__name__)
 

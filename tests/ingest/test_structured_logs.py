@@ -14,7 +14,7 @@ from holter.ingest import formats
 from holter.ingest.explain import explain
 from holter.ingest.follow import Follower
 from holter.ingest.gather import gather
-from holter.ingest.trainer_state import TrainerState
+from holter.ingest.trainers.trainer_state import TrainerState
 from holter.types import ConfigKey, SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "structured"

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 from holter.ingest.format import Format
 from holter.ingest.recognising import stands_beside
-from holter.ingest.trainer_state import FILE, LARGEST, TrainerStateReader
+from holter.ingest.trainers.trainer_state import FILE, LARGEST, TrainerStateReader
 
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 
