@@ -72,7 +72,8 @@ def _init(line: str, memory: Memory) -> Said | None:
     if stage == "START":
         return None
     number = _count(memory, f"communicators {process}")
-    labels = labels_beside("communicators", **_whose(process, rank))
+    # several processes are rank 0 of a communicator each: which one it is, the largest tells
+    labels = labels_beside("communicators", **_whose(process, _rank(memory, process)))
     return Said(number, {"nccl_communicator_ranks": float(ranks)}, labels=labels)
 
 
@@ -104,7 +105,7 @@ def _timings(line: str, memory: Memory) -> Said | None:
     if found is None:
         return None
     process = _process(line[: found.start()])
-    labels = labels_beside("communicators", **_whose(process, found[1]))
+    labels = labels_beside("communicators", **_whose(process, _rank(memory, process) or found[1]))
     number = _count(memory, f"timings {process}")
     return Said(number, {"nccl_init_seconds": float(found[2])}, labels=labels)
 

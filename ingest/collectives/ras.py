@@ -11,13 +11,14 @@ from typing import ClassVar
 
 from holter.ingest.collectives.naming import labels_beside
 from holter.ingest.console.console_log import ConsoleLog
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
 from holter.ingest.console.moments import moment
 
 REPORTS, EVENTS = "RAS reports", "RAS events"
 MISSING, DEAD = 1.0, 2.0
 """What `nccl_missing` says of a rank or process: it gave no answer, or RAS took it for dead."""
 
+_VERSION = re.compile(r"NCCL version (\S{1,60}) compiled")
 _GROUP = re.compile(
     r"\s*\d{1,9}\s+(\d{1,9})\s+[\d-]{1,20}\s+[\d-]{1,20}\s+[\d-]{1,20}\s+\d{1,9}\s+"
     r"(NOCOMM|INIT|RUNNING|FINALIZE|ABORT)\s+([A-Z,]{2,60})"
@@ -36,12 +37,14 @@ _MOST_KNOWN = 4096
 _MOST_LISTED = 1024
 
 
-def _report(line: str, memory: Memory) -> None:
+def _report(line: str, memory: Memory) -> Stated | None:
     """A report begins: its number is the step of all it says."""
+    version = _VERSION.search(line)
     number = memory.get("report", 0) + 1
     kept = {name: value for name, value in memory.items() if name.startswith("event ")}
     memory.clear()
     memory.update(kept, report=number)
+    return Stated({"nccl.version": version[1]}) if version and number == 1 else None
 
 
 def _group(line: str, memory: Memory) -> Said | None:
@@ -168,7 +171,7 @@ DIALECT = Dialect(
         rb"|(?m:^\[[\d :-]{19}\] PEER_[A-Z_]+: )"
     ),
     kinds=(
-        LineKind(mark=re.compile(rb"NCCL version \S+ compiled with"), read=_report),
+        LineKind(mark=re.compile(rb"NCCL version \S+ compiled with"), read=_report, states=True),
         LineKind(mark=re.compile(rb" (?:NOCOMM|INIT|RUNNING|FINALIZE|ABORT) +[A-Z,]{2}"), read=_group),
         LineKind(mark=re.compile(rb"(?m)^#\d+-\d+ \([0-9a-f]+\) [A-Z]"), read=_comm),
         LineKind(mark=re.compile(rb"(?m)^(?:INCOMPLETE|DEAD|TIMEOUT) *\r?$"), read=_section),

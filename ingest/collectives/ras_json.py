@@ -13,7 +13,7 @@ from holter.ingest.collectives.ras import DEAD, EVENTS, MISSING, REPORTS, comm_o
 from holter.ingest.console.moments import moment
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
-from holter.types import Batch, Unreadable
+from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
 
 LARGEST = 64 * 1024 * 1024
 _PIECE = 64 * 1024
@@ -67,7 +67,7 @@ class RasReader:
                 self._problems.add(f"the object that ends at byte {stream.tell()}", found)
                 rows = []
             if rows:
-                yield batch_of(rows)
+                yield batch_of(rows, config=_config(said) if self._reports == 1 else NO_CONFIG)
             yield from self._problems.tell()
         yield from self._problems.tell()
 
@@ -137,6 +137,12 @@ class RasReader:
             number = self._events[name] = self._events.get(name, 0) + 1
             labels = labels_beside(EVENTS, event=event, process=process, host=host)
             yield Row(number, time, {"nccl_peer_events": float(number)}, labels)
+
+
+def _config(said: Mapping[str, Any]) -> Config:
+    """What the first report says of the job."""
+    version = said.get("nccl_version")
+    return {ConfigKey("nccl.version"): version[:60]} if isinstance(version, str) else NO_CONFIG
 
 
 def _to_begin(stream: BinaryIO) -> int | None:

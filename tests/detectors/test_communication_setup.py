@@ -103,7 +103,9 @@ def test_what_nccl_prints_is_told_by_host(tmp_path: Path) -> None:
 
 def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_remarked_on(tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes((DATA / "collectives" / "rccl-mi300x-2node.log").read_bytes())
-    (found,) = remarks(gather(tmp_path).data)
+    run = gather(tmp_path).data
+    assert sum(map(len, run.series.values())) == 3 * 56  # communicators, their timings, warnings
+    (found,) = remarks(run)
     assert found.code == "nccl-sockets"
     assert found.labels == (("host", "mi300x-01"),)
     assert found.evidence["plugin"] == "not found"

@@ -6,7 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from holter.ingest import formats
+from holter.ingest.gather import gather
+from holter.types import ConfigKey
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 STEPS = {"steps": "RAS reports"}
@@ -69,6 +73,12 @@ def test_reports_as_json_tell_where_each_rank_is(reading: Any) -> None:
     assert all(time > 1.7e9 for time in times)
     # what nobody has called says nothing
     assert not [key for key in found.points if dict(key.labels).get("collective") == "ReduceScatter"]
+
+
+@pytest.mark.parametrize(("name", "version"), [("ncclras-verbose.txt", "2.28.9"), ("ncclras.json", "2.29.1")])
+def test_reports_tell_the_version(name: str, version: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes((DATA / name).read_bytes())
+    assert gather(tmp_path).data.config == {ConfigKey("nccl.version"): {0: version}}
 
 
 def test_a_broken_report_costs_only_itself(reading: Any) -> None:
