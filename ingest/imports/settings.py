@@ -10,6 +10,8 @@ from holter.ingest.names import as_text
 from holter.types import Config, ConfigKey, ConfigValue
 
 LONGEST_NAME, LONGEST_VALUE, MOST = 200, 2000, 2000
+LEFT_OUT = ConfigKey("import.settings_left_out")
+"""How many settings of a run there were beyond `MOST`."""
 _DEEPEST = 8
 _NUMBER = re.compile(r"[-+]?(\d+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|inf|nan)", re.IGNORECASE)
 _WORDS = {"true": True, "True": True, "false": False, "False": False}
@@ -18,6 +20,10 @@ _PRIVATE = re.compile(
     r"|argv?s?|cmd(?:_?line)?|command(?:_?line)?|entry_?point|pass(?:word|wd)?|secret\w*|token|api_?token"
     r"|auth_?token|access_?token|hub_?token|credentials?|api_?key|access_?key|secret_?key|repo_?url|remote"
     r"|program|executable|home|cwd|source[./_]name)$",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"(?:^|[./_\-\s])(?:user_?id|pass(?:word|wd)?|secret\w*|credentials?|(?:api|access|secret)_?(?:key|token))$",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|://[^/\s:@]+:[^/\s@]+@")
@@ -33,14 +39,25 @@ def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Itera
 
 
 def config_of(settings: Iterable[tuple[str, Any]]) -> dict[ConfigKey, ConfigValue]:
-    """Settings as config, in bounds: what is nothing is left out, lists are told as text."""
+    """Settings as config: what is nothing is left out, lists are text, and what is beyond bounds is marked."""
     found: dict[ConfigKey, ConfigValue] = {}
+    left_out = 0
     for name, value in settings:
-        if value is None or not name or len(found) >= MOST:
+        if value is None or not name:
             continue
-        told = value if isinstance(value, bool | int | float) else as_text(str(value))[:LONGEST_VALUE]
-        found[ConfigKey(as_text(str(name))[:LONGEST_NAME])] = told
+        if len(found) >= MOST:
+            left_out += 1
+            continue
+        told = value if isinstance(value, bool | int | float) else _bounded(str(value), LONGEST_VALUE)
+        found[ConfigKey(_bounded(str(name), LONGEST_NAME))] = told
+    if left_out:
+        found[LEFT_OUT] = left_out
     return found
+
+
+def _bounded(text: str, longest: int) -> str:
+    text = as_text(text)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def read_text(text: str) -> ConfigValue:
@@ -60,5 +77,7 @@ def without_private(config: Config) -> tuple[dict[ConfigKey, ConfigValue], list[
 
 
 def _is_private(name: str, value: ConfigValue) -> bool:
-    """Numbers are not: `max_token` is no token."""
-    return isinstance(value, str) and bool(_PRIVATE.search(name) or _ADDRESS.search(value))
+    """A number is only where its name leaves no doubt: `max_token` is no token, `password` may be digits."""
+    if isinstance(value, str):
+        return bool(_PRIVATE.search(name) or _ADDRESS.search(value))
+    return not isinstance(value, bool) and bool(_SECRET.search(name))

@@ -351,3 +351,15 @@ def test_what_names_people_machines_or_secrets_is_kept_back(name: str) -> None:
 )
 def test_settings_that_only_look_alike_stay(name: str) -> None:
     assert without_private(config_of([(name, 7)]))[1] == []
+
+
+@pytest.mark.parametrize("name", ["password", "wandb.api_key", "user_id", "db/access_token"])
+def test_a_secret_made_of_digits_is_kept_back_too(name: str) -> None:
+    assert without_private(config_of([(name, 12345)])) == ({}, [name])
+
+
+def test_settings_beyond_bounds_are_marked() -> None:
+    found = config_of([("long", "x" * 5000), *((f"s{at}", at) for at in range(2500))])
+    assert str(found[ConfigKey("long")]).endswith("x…")
+    assert len(str(found[ConfigKey("long")])) == 2000
+    assert found[ConfigKey("import.settings_left_out")] == 501
