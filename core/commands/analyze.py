@@ -80,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         text.write(reports, Console(highlight=False))
     elif arguments.format == "html":
         print(html.page(reports))
-    return EXIT_ANALYSED if any(report.points for report in reports) else EXIT_NOTHING_READABLE
+    read = any(report.points or report.data.config for report in reports)
+    return EXIT_ANALYSED if read else EXIT_NOTHING_READABLE
 
 
 def _reports(
@@ -139,7 +140,7 @@ def _wanted(finding: Finding, patterns: Sequence[str] | None) -> bool:
 
 
 def _complain(report: Report) -> None:
-    if not report.points and not report.unreadable:
+    if not (report.points or report.unreadable or report.data.config):
         print(f"{report.path}: nothing readable here; expected log files of a run", file=sys.stderr)
     for file, unreadable in report.unreadable[:_SHOWN_UNREADABLE]:
         print(f"{file}: {unreadable.place}: {unreadable.reason}", file=sys.stderr)

@@ -56,7 +56,7 @@ def place(finding: Finding) -> str:
 def verdict(report: Report) -> str:
     """How large the run is, and how many findings it has."""
     if not report.points:
-        return "nothing readable"
+        return "no step yet" if report.data.config else "nothing readable"
     attempts = "1 attempt" if report.attempts == 1 else f"{report.attempts} attempts"
     size = f"{attempts}, {report.points:,} points"
     if not report.findings:

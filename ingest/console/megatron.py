@@ -77,7 +77,8 @@ def _name(text: str) -> str:
 
 DIALECT = Dialect(
     name="megatron",
-    tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:"),
+    # its arguments, too: a launch that hangs has printed nothing else
+    tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
     kinds=(
         LineKind(mark=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), read=_training),
         LineKind(mark=re.compile(rb"loss at (?:iteration \d|the end of)"), read=_validation),

@@ -90,3 +90,15 @@ def test_a_remark_on_each_launch_is_told_once_with_advice(
     assert "Set-up" in printed
     assert "attempts 0, 1" in printed
     assert "NCCL_IB_HCA" in printed
+
+
+def test_a_launch_without_a_step_yet_is_analysed_by_what_it_says_of_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = sockets(tmp_path / "run.out")
+    log.write_text("".join(line for line in log.read_text().splitlines(True) if "NCCL" in line))
+    assert main(["analyze", str(log)]) == 0
+    printed = capsys.readouterr()
+    assert "no step yet" in printed.out
+    assert "TCP sockets" in printed.out
+    assert printed.err == ""

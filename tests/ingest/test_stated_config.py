@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from holter.attempts import Attempts
 from holter.ingest.console.console_log import ConsoleReader
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.follow import Follower
 from holter.ingest.gather import gather
 from holter.ingest.placing import Place
 from holter.types import Batch, ConfigKey, ConfigValue
@@ -218,3 +220,26 @@ def test_the_trainers_model_and_batch_are_those_of_training_not_of_evaluations(t
         "use_cache": {0: False}, "n_head": {0: 32}, "vocab_size": {0: 50257}, "num_examples": {0: 1000},
         "global_batch_size": {0: 64},
     }  # fmt: skip
+
+
+def test_what_a_followed_log_states_is_told_once_and_of_the_right_launch_across_restarts(
+    tmp_path: Path, memory: Any
+) -> None:
+    content = (DATA / "megatron-restarted.out").read_bytes()
+    log = tmp_path / "run.out"
+    for size in [*range(0, len(content), 97), len(content)]:
+        log.write_bytes(content[:size])
+        Follower([log], memory, stop=threading.Event()).catch_up()  # each time as after a kill
+    attempts = Attempts()
+    batches = [delivery.batch for delivery in memory.deliveries]
+    found = by_name(settled(batches, attempts))
+    assert found == by_name(gather(DATA / "megatron-restarted.out").data.config)
+    assert attempts.waiting() == []
+
+
+def test_a_launch_that_hangs_before_its_first_step_is_read(tmp_path: Path) -> None:
+    text = (DATA / "megatron-restarted.out").read_text()
+    (tmp_path / "run.out").write_text(text[: text.index(" iteration ")])
+    gathered = gather(tmp_path)
+    assert by_name(gathered.data.config)["hidden_size"] == {0: 4096}
+    assert (gathered.points, gathered.files) == (0, {"run.out": "megatron"})
