@@ -39,7 +39,7 @@ def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Itera
 
 
 def config_of(settings: Iterable[tuple[str, Any]]) -> dict[ConfigKey, ConfigValue]:
-    """Settings as config: what is nothing is left out, lists are text, and what is beyond bounds is marked."""
+    """Settings as config; absent ones are left out, lists are text, what is beyond bounds is marked."""
     found: dict[ConfigKey, ConfigValue] = {}
     left_out = 0
     for name, value in settings:

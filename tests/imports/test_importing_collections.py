@@ -17,7 +17,7 @@ from holter.server.database import reading
 from holter.server.exchange import Taken, import_collection
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
-from holter.server.models import Project, Run
+from holter.server.models import ConfigRow, Project, Run
 from holter.server.store import Store
 from holter.types import Series, SeriesKey
 from tests.api.running import Printed
@@ -212,3 +212,16 @@ def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed
     code, _, complaint = holter("import", tmp_path / "empty")
     assert code == 1
     assert "no runs of MLflow, trackio or Neptune there" in complaint
+
+
+def test_settings_come_along_with_every_attempt_and_private_ones_do_not(engine: Engine, kept: Path) -> None:
+    bring(engine, kept / "mlflow.db")
+    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.value).join(Run, Run.id == ConfigRow.run_id)
+    with reading(engine) as connection:
+        found = {
+            (row.attempt, row.name): row.value
+            for row in connection.execute(query.where(Run.name == "baseline"))
+        }
+    assert {found[attempt, "num_layers"] for attempt in (0, 1)} == {"12"}
+    assert found[0, "lr"] == "0.0003"
+    assert not any(name in ("api_key", "mlflow.user", "tag.mail") for _, name in found)
