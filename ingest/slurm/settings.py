@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from holter.ingest.slurm.hostlist import expand
 from holter.types import ConfigValue
 
-_LONGEST = 4000
+_LONGEST = 2000
 _NAMES = {
     "job_id": ("JOB_ID", "JOBID", "JobId", "JobID", "jobid", "job_id"),
     "job_name": ("JOB_NAME", "JobName", "NAME", "name"),

@@ -7,15 +7,18 @@ import io
 import os
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 
+from holter.ingest.follow import Follower
+from holter.ingest.gather import gather
 from holter.ingest.telemetry.clocked import LocalClock
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
 from holter.ingest.telemetry.quantities import bus_id, host_of, quantity
-from holter.types import ConfigKey
+from holter.types import ConfigKey, SeriesKey, labels_of
 
 DATA = Path(__file__).parents[1] / "data" / "telemetry"
 CLOCK = {"steps": "milliseconds"}
@@ -130,7 +133,7 @@ class TestTimes:
             clock.read(f"2024/10/27 {at}")
             for at in ("03:30:00", "03:59:50", "03:00:00", "03:30:00", "04:00:00")
         ]
-        assert [b - a for a, b in zip(times, times[1:], strict=False)] == [1790, 10, 1800, 1800]
+        assert [b - a for a, b in pairwise(times)] == [1790, 10, 1800, 1800]
 
     def test_it_goes_on_after_a_restart(self) -> None:
         before = LocalClock({})
@@ -246,3 +249,51 @@ def test_a_long_table_is_read_in_bounded_batches() -> None:
     ]
     assert (sum(batches), max(batches) <= 65_536) == (100_000, True)
     assert ConfigKey("gpu.name") not in reader.state()
+
+
+class TestBesideTraining:
+    """Telemetry in a run's folder, live and anew: it is of the launch under way, and starts none."""
+
+    def training(self, first: int, begin: float, count: int = 200) -> str:
+        rows = [f"{first + at},{begin + 2 * at},{2.5 - at / 1000}\n" for at in range(count)]
+        return "step,wall_time,loss\n" + "".join(rows)
+
+    def gpus(self, begin: float, end: float) -> str:
+        rows, at = ["timestamp, index, utilization.gpu [%], power.draw [W]\n"], begin
+        while at < end:
+            stamp = time.strftime("%Y/%m/%d %H:%M:%S", time.localtime(at))
+            rows += [f"{stamp}.{gpu:03d}, {gpu}, 97 %, 401.50 W\n" for gpu in range(2)]
+            at += 10
+        return "".join(rows)
+
+    @pytest.mark.parametrize("name", ["a-gpu.csv", "z-gpu.csv"])
+    def test_two_launches_are_two_attempts_whichever_file_comes_first(
+        self, name: str, tmp_path: Path
+    ) -> None:
+        begin = 1_725_800_000.0
+        (tmp_path / "attempt-0.csv").write_text(self.training(0, begin))
+        (tmp_path / "attempt-1.csv").write_text(self.training(150, begin + 1000))
+        (tmp_path / name).write_text(self.gpus(begin - 600, begin + 2000))
+        gathered = gather(tmp_path)
+        assert (gathered.attempts, gathered.unreadable) == (2, [])
+        labels = labels_of({"gpu": 1, "file": name[0], **CLOCK})
+        series = gathered.data.series[SeriesKey("gpu_util (%)", labels)]
+        assert len(series) == 260
+        assert bool((series.attempt == (series.time >= begin + 1000)).all())
+
+    def test_following_live_and_again_after_a_restart_tells_each_row_once(
+        self, tmp_path: Path, memory: Any
+    ) -> None:
+        begin = 1_725_800_000.0
+        run = tmp_path / "run"
+        run.mkdir()
+        train, gpus = self.training(0, begin).splitlines(True), self.gpus(begin, begin + 400).splitlines(True)
+        for part in range(5):
+            (run / "train.csv").write_text("".join(train[: 1 + 40 * (part + 1)]))
+            (run / "gpu.csv").write_text("".join(gpus[: 1 + 16 * (part + 1)])[: None if part == 4 else -7])
+            Follower([tmp_path], memory).catch_up()  # each time another process
+        told = memory.told("run")
+        assert memory.runs == {"run"}
+        assert len(told.values("loss")) == 200
+        assert len(told.values("gpu_power (W)", gpu="0", **CLOCK)) == 40
+        assert len(set(told.values("gpu_power (W)", gpu="1", **CLOCK))) == 40
