@@ -162,7 +162,7 @@ def incident(kind: str = "spike_slow", severity: str = "warning", **evidence: An
     [
         ("growth_per_1000_steps", 0.4717, "memory_leak", ["Growth per 1,000 steps", "0.472 GB"]),
         ("baseline", 29.97588, "memory_leak", ["Usual before", "29.98 GB"]),
-        ("worst", 13_200.5, "throughput_regression", ["Worst level", "13.2k tokens/s"]),
+        ("worst", 13_200.5, "throughput_regression", ["Worst level", "13.2k /s"]),
         ("lost_per_step", 0.25, "straggler", ["Lost in each step", "0.2500 s"]),
         ("slower_by", 0.2497, "straggler", ["Slower than its peers by", "25.0\u202f%"]),
         (
