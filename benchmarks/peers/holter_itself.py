@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import msgspec
+import numpy as np
 
 from holter import init
 from holter.ingest import compiled, formats
@@ -63,11 +64,12 @@ class Peer:
 
         def chart(wanted: list[str], points: int) -> int:
             asked = "&".join(f"metric={quote(name)}" for name in wanted)
-            answer = self._get(f"/api/v1/runs/{run}/data?points={points}&{asked}")
-            return sum(len(part["step"]) for one in answer["series"] for part in one["segments"])
+            answer = self._get(f"/api/v1/runs/{run}/data?points={points}&{asked}", packed=True)
+            segments = [part for one in answer["series"] for part in one["segments"]]
+            return sum(len(np.frombuffer(part["value"])) for part in segments)
 
         def last() -> int:
-            return len(self._get(f"/api/v1/runs/{run}/series")["series"])
+            return len(np.frombuffer(self._get(f"/api/v1/runs/{run}/latest", packed=True)["value"]))
 
         few = min(workload.steps, 900)
         found: dict[str, Any] = {"20 series": (lambda: chart(names, 1000), few)}
@@ -102,13 +104,13 @@ class Peer:
         assert stored == wanted, f"stored {stored} of {wanted} points"
         return stored
 
-    def _get(self, path: str) -> Any:
-        self._http.request("GET", path)
+    def _get(self, path: str, *, packed: bool = False) -> Any:
+        self._http.request("GET", path, headers={"Accept": "application/msgpack"} if packed else {})
         answer = self._http.getresponse()
         body = answer.read()
         if answer.status != 200:
             raise RuntimeError(f"{path}: {answer.status} {body[:300]!r}")
-        return msgspec.json.decode(body)
+        return (msgspec.msgpack if packed else msgspec.json).decode(body)
 
     def size(self) -> int:
         """Pages in use of the database file, after compaction."""

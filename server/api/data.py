@@ -6,19 +6,23 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from fastapi import APIRouter, Query, Request
 from numpy.typing import NDArray
 
 from holter.server.api.answers import MSGPACK, Answer, Packed, Problem, number, refused_fields
-from holter.server.api.shapes import ChartData
+from holter.server.api.shapes import ChartData, LatestPoints
 from holter.server.intake.forms import STEP_LIMIT
 from holter.server.parts import OfServer
 from holter.server.store import ChartSeries, Segment
-from holter.types import Labels, labels_of
+from holter.types import FloatArray, Labels, labels_of
 
 SERIES_LIMIT = 500
 POINTS_LIMIT = 100_000
 Step = Annotated[int, Query(ge=-STEP_LIMIT, le=STEP_LIMIT)]
+
+_NO_LABELS: dict[str, str] = {}
+_BUFFERS = {MSGPACK: {"schema": {"type": "string", "format": "binary"}}}
 
 router = APIRouter(tags=["runs"])
 
@@ -26,7 +30,7 @@ router = APIRouter(tags=["runs"])
 @router.get(
     "/runs/{run_id}/data",
     responses={
-        200: {"model": ChartData, "content": {MSGPACK: {"schema": {"type": "string", "format": "binary"}}}},
+        200: {"model": ChartData, "content": _BUFFERS},
         404: {"model": Problem, "description": "There is no such run"},
     },
 )
@@ -72,6 +76,45 @@ def chart_data(
     answer = Packed(content) if binary else Answer(content)
     answer.headers["Vary"] = "Accept"
     return answer
+
+
+@router.get(
+    "/runs/{run_id}/latest",
+    responses={
+        200: {
+            "model": LatestPoints,
+            "content": {MSGPACK: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        404: {"model": Problem, "description": "There is no such run"},
+    },
+)
+def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
+    """The newest point of every series of a run, as columns in the order of the series' names.
+
+    With `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
+    """
+    newest = parts.store.newest(parts.overview.run_id(run_id))
+    binary = MSGPACK in request.headers.get("accept", "")
+    content = {
+        "run_id": run_id,
+        "metric": [key.metric for key in newest.keys],
+        "labels": [dict(key.labels) if key.labels else _NO_LABELS for key in newest.keys],
+        "attempt": (_buffer if binary else _list)(newest.attempt),
+        "step": (_buffer if binary else _list)(newest.step),
+        "time": (_buffer if binary else _list)(newest.time),
+        "value": _buffer(newest.value) if binary else _words(newest.value),
+    }
+    answer = Packed(content) if binary else Answer(content)
+    answer.headers["Vary"] = "Accept"
+    return answer
+
+
+def _words(values: FloatArray) -> list[float | str | None]:
+    """Values as JSON has them: NaN and infinities as strings."""
+    found: list[float | str | None] = values.tolist()
+    for place in np.flatnonzero(~np.isfinite(values)).tolist():
+        found[place] = number(float(values[place]))
+    return found
 
 
 def _list(column: NDArray[Any]) -> Any:

@@ -335,6 +335,18 @@ class RefusedSeries(Shape):
     reason: str
 
 
+class LatestPoints(Shape):
+    """The newest point of every series of a run: columns of equal length. A time without a clock is null."""
+
+    run_id: str
+    metric: list[str]
+    labels: list[dict[str, str]]
+    attempt: list[int]
+    step: list[int]
+    time: list[float | None]
+    value: list[Number]
+
+
 class Accepted(Shape):
     """A batch that is durable. `duplicate`: it had come before, and changed nothing."""
 

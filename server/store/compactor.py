@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
@@ -32,10 +33,11 @@ class _News:
 
 
 class Compactor:
-    """Hears of commits, compacts in its own thread, one run at a time."""
+    """Hears of commits, compacts in its own thread, one run at a time, and says which (`compacted`)."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, compacted: Callable[[int], None]) -> None:
         self._engine = engine
+        self._compacted = compacted
         self._news: dict[int, _News] = {}
         self._guard = threading.Lock()
         self._turn = threading.Lock()
@@ -83,6 +85,7 @@ class Compactor:
                     self._compact(run_id)
                     if quiet:
                         give_back(self._engine)
+                    self._compacted(run_id)
                 except Exception:
                     # the points are safe in the log; one run must not keep the others waiting
                     _log.exception("run %d was not compacted; trying again in %.0f s", run_id, _RETRY)

@@ -20,6 +20,7 @@ from holter.server.store.check import problems
 from holter.server.store.compactor import Compactor
 from holter.server.store.config import read_config
 from holter.server.store.intake import as_text, check_name, parcel
+from holter.server.store.known import know
 from holter.server.store.ledger import Ledger
 from holter.server.store.lock import FileLock
 from holter.server.store.memory import Memory
@@ -28,7 +29,15 @@ from holter.server.store.rates import Rates
 from holter.server.store.rows import save_cursors
 from holter.server.store.snapshot import Snapshot, Steps
 from holter.server.store.usage import Usage
-from holter.server.store.values import AttemptSummary, ChartSeries, Commit, Glance, Receipt, SeriesSummary
+from holter.server.store.values import (
+    AttemptSummary,
+    ChartSeries,
+    Commit,
+    Glance,
+    Newest,
+    Receipt,
+    SeriesSummary,
+)
 from holter.server.store.writer import Reply, Writer
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
@@ -61,7 +70,7 @@ class Store:
         self._memory = Memory(_REMEMBERED)
         self._lock: FileLock | None = None
         self._writer = Writer(engine, Ledger(clock, quota, self._usage))
-        self._compactor = Compactor(engine)
+        self._compactor = Compactor(engine, self._recall)
         self._writer.listen(self._compactor.heard)
 
     def start(self) -> None:
@@ -82,6 +91,11 @@ class Store:
             self._compactor.close()
         self._usage.close()
         self._release()
+
+    def _recall(self, run_id: int) -> None:
+        """Have at hand what people ask of a run first: its series in numbers."""
+        with reading(self._engine) as connection:
+            know(connection, [run_id], self._memory)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -223,10 +237,15 @@ class Store:
         with reading(self._engine) as connection:
             return read_config(connection, run_id, self._memory)
 
+    def newest(self, run_id: int) -> Newest:
+        """The newest point of each of the run's series, in the order of their keys."""
+        with reading(self._engine) as connection:
+            return summaries.newest(self._snapshot(connection, run_id), self._memory)
+
     def latest(self, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
         """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""
-        with reading(self._engine) as connection:
-            return dict(summaries.latest(self._snapshot(connection, run_id), self._memory))
+        keys, *columns = self.newest(run_id)
+        return dict(zip(keys, zip(*(column.tolist() for column in columns), strict=True), strict=True))
 
     def _snapshot(self, connection: Connection, run_id: int) -> Snapshot:
         return Snapshot(connection, run_id, self._memory)

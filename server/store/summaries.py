@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,11 @@ from holter.server.store.known import Known, know
 from holter.server.store.memory import Memory
 from holter.server.store.reading import read
 from holter.server.store.snapshot import Snapshot, Steps
-from holter.server.store.values import AttemptSummary, Glance, SeriesGlance, SeriesSummary
+from holter.server.store.values import AttemptSummary, Glance, Newest, SeriesGlance, SeriesSummary
 from holter.types import FloatArray, Series, SeriesKey
 
-Latest = Mapping[SeriesKey, tuple[int, int, float, float]]
-
 _BYTES = 500  # of a series in an answer
+_NEWEST_BYTES = 50
 _AT_ONCE = 500  # runs in one statement
 
 
@@ -29,17 +29,20 @@ def attempts(connection: Connection, run_id: int) -> list[AttemptSummary]:
     return [AttemptSummary(**row._mapping) for row in connection.execute(query)]
 
 
-def latest(snapshot: Snapshot, memory: Memory) -> Latest:
-    """Attempt, step, time and value of the newest point of each series of the run."""
-    held = memory.get(("latest", snapshot.run_id))
+def newest(snapshot: Snapshot, memory: Memory) -> Newest:
+    """The newest point of each series of the run, in the order of their keys."""
+    held = memory.get(("newest", snapshot.run_id))
     if held is not None and held[0] == snapshot.version:
-        found: Latest = held[1]
+        found: Newest = held[1]
         return found
     known = _known(snapshot, memory)
-    columns = (column.tolist() for column in known.numbers[1:5])
-    newest = dict(zip(known.numbers.ids.tolist(), zip(*columns, strict=True), strict=True))
-    found = {key: newest[number] for number, key in known.names.items() if number in newest}
-    memory.put(("latest", snapshot.run_id), (snapshot.version, found), _BYTES * len(found))
+    ids = np.fromiter(known.names, dtype=np.int64, count=len(known.names))
+    with_points = np.isin(ids, known.numbers.ids)
+    at = np.searchsorted(known.numbers.ids, ids[with_points])
+    keys = list(compress(known.names.values(), with_points.tolist()))
+    numbers = known.numbers
+    found = Newest(keys, numbers.attempt[at], numbers.step[at], numbers.time[at], numbers.value[at])
+    memory.put(("newest", snapshot.run_id), (snapshot.version, found), _NEWEST_BYTES * len(keys))
     return found
 
 

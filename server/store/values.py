@@ -80,6 +80,16 @@ class AttemptSummary:
     points: int
 
 
+class Newest(NamedTuple):
+    """The newest point of each of some series; arrays [c]. A time is NaN where there is no clock."""
+
+    keys: list[SeriesKey]
+    attempt: IntArray
+    step: IntArray
+    time: FloatArray
+    value: FloatArray
+
+
 class SeriesGlance(NamedTuple):
     """One series at a glance: its points over all attempts, step and value of the newest attempt's last."""
 

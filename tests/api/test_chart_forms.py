@@ -63,3 +63,28 @@ def test_the_binary_form_says_what_the_json_says(client: httpx.Client, parts: Pa
     assert len(packed.content) < len(plain.content)
     refused = client.get(address, headers={"Accept": MSGPACK})
     assert (refused.status_code, refused.headers["content-type"]) == (422, "application/json")
+
+
+def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, parts: Parts) -> None:
+    nothing, steps = np.full(3, np.nan), np.array([1, 2, 3])
+    rank = SeriesKey("loss", (("rank", "3"),))
+    columns = (
+        Column(key=SeriesKey("loss"), values=np.array([3.0, 2.0, math.nan])),
+        Column(key=rank, values=np.array([5.0]), rows=np.array([1])),
+        Column(key=SeriesKey("acc"), values=np.array([0.1, 0.2, math.inf])),
+    )
+    batch = Batch(steps=steps, times=nothing, columns=columns)
+    stored = parts.store.accept(Delivery(project="p", run="newest", writer="w", batch_id="1", batch=batch))
+    address = f"/api/v1/runs/{stored.public_id}/latest"
+    said = client.get(address).json()
+    assert list(zip(said["metric"], said["labels"], said["step"], said["value"], strict=True)) == [
+        ("acc", {}, 3, "Infinity"), ("loss", {}, 3, "NaN"), ("loss", {"rank": "3"}, 2, 5.0)
+    ]  # fmt: skip
+    assert said["attempt"] == [0, 0, 0]
+    assert said["time"] == [None, None, None]
+    packed = msgspec.msgpack.decode(client.get(address, headers={"Accept": MSGPACK}).content)
+    assert np.frombuffer(packed["step"], "<i8").tolist() == said["step"]
+    assert np.isnan(np.frombuffer(packed["time"])).all()
+    assert np.frombuffer(packed["value"])[[0, 2]].tolist() == [math.inf, 5.0]
+    assert packed["metric"] == said["metric"]
+    assert client.get("/api/v1/runs/nothere/latest").status_code == 404

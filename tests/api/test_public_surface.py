@@ -41,6 +41,7 @@ ROUTES = {
     "POST /api/v1/runs/{run_id}/expected",
     "DELETE /api/v1/runs/{run_id}/expected/{number}",
     "GET /api/v1/runs/{run_id}/incidents",
+    "GET /api/v1/runs/{run_id}/latest",
     "GET /api/v1/runs/{run_id}/series",
     "GET /api/v1/runs/{run_id}/collectives",
     "GET /api/v1/runs/{run_id}/throughput",
