@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from holter.server.api.answers import Answer, Problem
+from holter.server.api.data import POINTS_LIMIT
 from holter.server.api.shapes import Shape
 from holter.server.parts import OfServer
 
@@ -64,8 +66,45 @@ class RunThroughput(Shape):
     own: Own
 
 
+class Quantity(StrEnum):
+    """Which of Holter's own figures: shares of the peak, TFLOPS of one device, or its tokens a second."""
+
+    MFU = "mfu"
+    HFU = "hfu"
+    TFLOPS = "tflops"
+    TOKENS = "tokens"
+
+
+class Stretch(Shape):
+    """Points that a line may join: of one attempt, all superseded (`ghost`) or none."""
+
+    attempt: int
+    ghost: bool
+    step: list[int]
+    value: list[float]
+
+
+class OwnCurve(Shape):
+    """One of Holter's own figures, attempt by attempt; no stretches where too little is known."""
+
+    quantity: Quantity
+    stretches: list[Stretch]
+
+
 @router.get("/runs/{run_id}/throughput", responses={200: {"model": RunThroughput}, **NOT_FOUND})
 def throughput_of_run(run_id: str, parts: OfServer) -> Answer:
     """TFLOPS and MFU as reported, each with its formula, and Holter's own from the run's speed."""
     internal, version = parts.overview.version(run_id)
     return Answer(parts.setup.throughput(internal, version))
+
+
+@router.get("/runs/{run_id}/throughput/curve", responses={200: {"model": OwnCurve}, **NOT_FOUND})
+def curve_of_own(
+    run_id: str,
+    parts: OfServer,
+    quantity: Quantity = Quantity.MFU,
+    points: Annotated[int, Query(ge=10, le=POINTS_LIMIT, description="About how many")] = 1000,
+) -> Answer:
+    """One of Holter's own figures as a curve, worked out now; its extremes are never lost."""
+    found = parts.setup.curve(parts.overview.run_id(run_id), quantity.value, points)
+    return Answer({"quantity": quantity.value, "stretches": found})

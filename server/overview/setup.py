@@ -10,6 +10,7 @@ from holter.flops.peaks import Peaks
 from holter.flops.throughput import as_json, throughput_of
 from holter.launches import attempts_of, changes, settings
 from holter.report.jsonable import plain
+from holter.server.overview.derived import stretches
 from holter.server.store import Store
 from holter.server.store.memory import Memory
 from holter.types import Remark, RunData, Series, SeriesKey
@@ -93,6 +94,12 @@ class SetUp:
             self._memory.put(place, known, _THROUGHPUT_BYTES * (2 + len(told["reported"])))
         found: dict[str, Any] = known[1]
         return found
+
+    def curve(self, run_id: int, quantity: str, points: int) -> list[dict[str, Any]]:
+        """One of Holter's own figures of a run as a curve. Raises CorruptDataError."""
+        own = throughput_of(self._data(run_id), self._peaks).own
+        drawn = own.curve(quantity, getattr(own, quantity))
+        return [] if drawn is None else stretches(drawn, points)
 
     def _data(self, run_id: int) -> RunData:
         return RunData(series=_Series(self._store, run_id), config=self._store.config(run_id))

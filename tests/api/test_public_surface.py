@@ -45,6 +45,7 @@ ROUTES = {
     "GET /api/v1/runs/{run_id}/series",
     "GET /api/v1/runs/{run_id}/collectives",
     "GET /api/v1/runs/{run_id}/throughput",
+    "GET /api/v1/runs/{run_id}/throughput/curve",
     "GET /api/v1/session",
     "POST /api/v1/session",
     "DELETE /api/v1/session",

@@ -87,5 +87,27 @@ def test_the_time_of_a_run_is_split_without_rest(client: httpx.Client, post: Pos
     assert told["lost_seconds"] == 500
 
 
+def test_the_own_curve_keeps_extremes_and_tells_ghosts_apart(client: httpx.Client, post: Post) -> None:
+    columns = logged(6000.0)
+    columns["throughput(tps)"][77] = 60.0
+    run = post(columns, config=CONFIG, attempt=0)["run_id"]
+    again = {**logged(6000.0), "step": [step + 150 for step in STEPS]}
+    post(again, config=CONFIG, attempt=1)
+    told = client.get(f"/api/v1/runs/{run}/throughput/curve", params={"points": 40}).json()
+    assert [(one["attempt"], one["ghost"]) for one in told["stretches"]] == [
+        (0, False),
+        (0, True),
+        (1, False),
+    ]
+    first = told["stretches"][0]
+    assert len(first["step"]) < 40
+    assert min(first["value"]) == pytest.approx(60 * 51470401536 / 989e12)
+    assert first["step"][first["value"].index(min(first["value"]))] == 77
+    bare = post({"step": [1, 2], "loss": [3.0, 2.9]}, run="bare")["run_id"]
+    empty = client.get(f"/api/v1/runs/{bare}/throughput/curve", params={"quantity": "hfu"}).json()
+    assert empty == {"quantity": "hfu", "stretches": []}
+    assert client.get(f"/api/v1/runs/{run}/throughput/curve", params={"quantity": "x"}).status_code == 422
+
+
 def test_an_unknown_run_is_not_found(client: httpx.Client) -> None:
     assert client.get("/api/v1/runs/nothing/throughput").status_code == 404
