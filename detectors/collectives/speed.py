@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,31 +48,39 @@ class Speed:
 def speeds(run: RunData) -> list[Speed]:
     """Every kind of call whose bandwidth is told, those that take the longest first."""
     found = [*_benchmarks(run), *_trials(run), *_traces(run), *_calls(run)]
-    inside, outside, nodes = within_node(run), between_nodes(run), nodes_of(run)
-    linked = [replace(one, link=_link(one, run, inside, outside, nodes)) for one in found]
+    over = _Links(within=within_node(run), between=between_nodes(run), nodes=nodes_of(run), hosts=_hosts(run))
+    linked = [replace(one, link=over.link(one.communicator)) for one in found]
     return sorted(
         linked, key=lambda one: (-one.seconds * (one.calls > 0), one.source, one.collective, -one.bytes)
     )
 
 
-def _link(one: Speed, run: RunData, inside: Link | None, outside: Link | None, nodes: int) -> Link | None:
-    """What a collective goes over: the slower of both where it leaves a node, None where that is unknown."""
-    if nodes == 1:
-        return inside
-    hosts = {
-        dict(key.labels)["host"]
-        for key in run.series
-        if dict(key.labels).get("comm") == one.communicator and "host" in dict(key.labels)
-    }
-    if len(hosts) == 1:
-        return inside
-    if nodes > 1 or len(hosts) > 1:
-        return (
-            min((link for link in (inside, outside) if link is not None), key=lambda link: link.gbs)
-            if outside
-            else None
-        )
-    return None
+@dataclass(frozen=True, kw_only=True)
+class _Links:
+    """What is known of the hardware: links, how many nodes there are, the hosts of each communicator."""
+
+    within: Link | None
+    between: Link | None
+    nodes: int
+    hosts: Mapping[str, Set[str]]
+
+    def link(self, communicator: str) -> Link | None:
+        """What a communicator goes over: the slower of both where it leaves a node; None where unknown."""
+        hosts = len(self.hosts.get(communicator, ()))
+        if self.nodes == 1 or hosts == 1:
+            return self.within
+        if self.between is None or (self.nodes < 2 and hosts < 2):
+            return None
+        return min((link for link in (self.within, self.between) if link), key=lambda link: link.gbs)
+
+
+def _hosts(run: RunData) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for key in run.series:
+        labels = dict(key.labels)
+        if "comm" in labels and "host" in labels:
+            found.setdefault(labels["comm"], set()).add(labels["host"])
+    return found
 
 
 def _benchmarks(run: RunData) -> Iterator[Speed]:
@@ -147,6 +155,7 @@ def _calls(run: RunData) -> Iterator[Speed]:
     alike: dict[SeriesKey, list[Series]] = {}
     for key, series in _named(run, "collective_time (us)", "sequence number"):
         alike.setdefault(common_key(key), []).append(series)
+    groups = _sizes(run)
     for key, ranks in alike.items():
         labels = dict(key.labels)
         sizes = [run.series.get(SeriesKey("message_bytes", one.key.labels)) for one in ranks]
@@ -168,7 +177,12 @@ def _calls(run: RunData) -> Iterator[Speed]:
             calls=len(good),
             seconds=float(np.nansum(np.nanmedian(good, axis=1))) / 1e6,
             busbw=_told(run, ranks)
-            or _busbw(labels.get("collective", ""), size, float(np.median(shortest)), _of(run, key, ranks)),
+            or _busbw(
+                labels.get("collective", ""),
+                size,
+                float(np.median(shortest)),
+                max(groups.get(labels.get("process_group", ""), 0), len(ranks)),
+            ),
         )
 
 
@@ -182,15 +196,15 @@ def _told(run: RunData, ranks: list[Series]) -> float:
     return float(np.median(best[best > 0])) if (best > 0).any() else 0.0
 
 
-def _of(run: RunData, key: SeriesKey, ranks: list[Series]) -> int:
-    """How many ranks a process group has: as a dump says, else as many as are there."""
-    group = dict(key.labels).get("process_group")
-    told = [
-        float(run.series[other].value[-1])
-        for other in run.series
-        if other.metric == "process_group_ranks" and dict(other.labels).get("process_group") == group
-    ]
-    return int(max([*(size for size in told if 0 < size < 1e7), len(ranks)]))
+def _sizes(run: RunData) -> dict[str, int]:
+    """How many ranks each process group has, as dumps say."""
+    found: dict[str, int] = {}
+    for key in run.series:
+        group = dict(key.labels).get("process_group")
+        if key.metric == "process_group_ranks" and group is not None and len(run.series[key]):
+            size = float(run.series[key].value[-1])
+            found[group] = max(found.get(group, 0), int(size) if 0 < size < 1e7 else 0)
+    return found
 
 
 def _busbw(collective: str, size: float, microseconds: float, ranks: int) -> float:

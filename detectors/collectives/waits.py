@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import binom
 
-from holter.detectors.ranks.ranks import common_key, host_of, table_of
+from holter.detectors.ranks.ranks import common_key, table_of
 from holter.detectors.ranks.who import whose
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
@@ -15,8 +16,8 @@ TIMES = {"collective_time (us)": 1e-6, "time_us": 1e-6}
 """Series of times in collectives, with their unit in seconds. The second are a trace's means by size."""
 _FEWEST = 8
 """Calls from which on it means something who is last."""
-_OFTEN = 1.5
-"""Of so many times the calls that chance would give it, a rank is last often."""
+_OFTEN, _CHANCE = 1.5, 1e-6
+"""A rank is last often: so many times as chance has it, and more often than chance ever has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +41,24 @@ class Waits:
 
 def waits(run: RunData) -> list[Waits]:
     """The ranks that came last more often than chance has it, those that cost most first."""
-    found = [one for series in _side_by_side(run) for one in _in(run, series)]
+    hosts = _hosts(run)
+    found = [one for series in _side_by_side(run) for one in _in(run, series, hosts)]
     joined: dict[tuple[str, str], Waits] = {}
     for one in found:
         known = joined.get((one.communicator, one.rank))
         joined[one.communicator, one.rank] = one if known is None else _together(known, one)
     return sorted(joined.values(), key=lambda one: -one.waited)
+
+
+def _hosts(run: RunData) -> dict[str, str]:
+    """The host of each rank, where a log names it."""
+    labels = (dict(key.labels) for key in run.series if key.metric in TIMES)
+    return {one["rank"]: one["host"] for one in labels if "rank" in one and "host" in one}
+
+
+def _often(calls: int, ranks: int) -> float:
+    """How many times last is more than chance."""
+    return float(max(_OFTEN * calls / ranks, binom.isf(_CHANCE, calls, 1 / ranks) + 1))
 
 
 def _side_by_side(run: RunData) -> list[list[Series]]:
@@ -59,7 +72,7 @@ def _side_by_side(run: RunData) -> list[list[Series]]:
     return [series for series in alike.values() if len(series) > 1]
 
 
-def _in(run: RunData, series: list[Series]) -> Iterator[Waits]:
+def _in(run: RunData, series: list[Series], hosts: Mapping[str, str]) -> Iterator[Waits]:
     key = common_key(series[0].key)
     counts = _calls(run, series)
     time: FloatArray = table_of(series).value * TIMES[key.metric]
@@ -74,12 +87,12 @@ def _in(run: RunData, series: list[Series]) -> Iterator[Waits]:
     for rank in np.unique(last).tolist():
         mine = last == rank
         times = int(weight[mine].sum())
-        if calls >= _FEWEST and times * len(series) >= _OFTEN * calls:
+        if calls >= _FEWEST and times >= _often(calls, len(series)):
             name = whose(series[rank].key)
             yield Waits(
                 communicator=labels.get("comm_name") or labels.get("comm") or labels.get("process_group", ""),
                 rank=name,
-                host=host_of(run, name),
+                host=hosts.get(name),
                 last=times,
                 calls=calls,
                 mean_wait=float(np.average(wait[mine], weights=weight[mine])),
