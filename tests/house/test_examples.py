@@ -1,0 +1,64 @@
+"""The examples of docs/examples are what they say: checked by the tools that will read them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def commands() -> list[tuple[str, list[str]]]:
+    """Every call of holter in the examples."""
+    found = []
+    for path in sorted(EXAMPLES.iterdir()):
+        text = path.read_text()
+        if path.suffix == ".yaml":
+            (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["initContainers"]
+            found.append((path.name, container["command"]))
+        for call in re.findall(r"(?:ExecStart=/usr/bin/env|exec) (holter [^)\n]*)", text):
+            found.append((path.name, shlex.split(call)))
+    return found
+
+
+def test_the_examples_call_holter_as_it_can_be_called() -> None:
+    seen = commands()
+    assert {name for name, _ in seen} == {path.name for path in EXAMPLES.iterdir()}
+    for _, (holter, command, *arguments) in seen:
+        assert holter == "holter"
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        import_module(f"holter.commands.{command}").add_arguments(parser)
+        parser.parse_args(arguments)
+
+
+@pytest.mark.parametrize("unit", sorted(path.name for path in EXAMPLES.glob("*.service")))
+def test_systemd_takes_the_units(unit: str) -> None:
+    if shutil.which("systemd-analyze") is None:
+        message = f"systemd-analyze is not on this machine: {unit} is not checked"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", str(EXAMPLES / unit)], capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_shellcheck_finds_nothing_in_the_job() -> None:
+    checked = subprocess.run(
+        [Path(sys.executable).parent / "shellcheck", EXAMPLES / "train.sbatch"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (checked.returncode, checked.stdout) == (0, "")
