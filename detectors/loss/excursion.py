@@ -8,6 +8,10 @@ from holter.detectors.loss.baseline import Fall, Noise
 from holter.detectors.loss.recovery import Course, Return, follow, unfollowed
 from holter.detectors.loss.stretch import Stretch
 
+_CALM_STEPS, _CALM_POINTS = 100, 64
+"""Steps for which a loss must have been calm for the next rise to be another event, however short the last
+was, and points after which it always is one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Excursion:
@@ -37,6 +41,20 @@ class Excursion:
         if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
             return False
         return later.start < self.start + back and self.start + confirmed <= later.detected
+
+    def is_soon_followed_by(self, later: Excursion, stretch: Stretch) -> bool:
+        """Whether a later one, seen when this was over, began before the loss had been back for as long as
+        this had lasted."""
+        back, confirmed = self.returns.back, self.returns.confirmed
+        if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
+            return False
+        if self.start + confirmed > later.detected or self.explained or later.explained:
+            return False
+        ended, apart = self.start + back, later.start - self.start - back
+        if apart > _CALM_POINTS:
+            return False
+        steps = int(stretch.step[later.start] - stretch.step[ended])
+        return steps <= max(_CALM_STEPS, int(stretch.step[ended] - stretch.step[self.start]))
 
     def going_on(self, later: Excursion, stretch: Stretch) -> Excursion:
         """This one, going on as the later one that reaches back into it did."""

@@ -20,12 +20,14 @@ from holter.types import Series
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sighting:
     """An excursion with the series and the stretch of points it was seen in, and where it began with a
-    restart that the log does not tell of, that seam."""
+    restart that the log does not tell of, that seam. `parts` are the excursions that it is made of, where
+    they are several."""
 
     series: Series
     stretch: Stretch
     excursion: Excursion
     seam: Seam | None = None
+    parts: tuple[Excursion, ...] = ()
 
     def step(self, index: int | None) -> int | None:
         """The step of a point counted from the excursion's start."""
@@ -39,22 +41,27 @@ class Sighting:
     def detected_step(self) -> int:
         return int(self.stretch.step[self.excursion.detected])
 
-    def is_open_at(self, step: int) -> bool:
-        """Whether, as far as was known at a step, it had not ended."""
-        confirmed = self.step(self.excursion.returns.confirmed)
-        return confirmed is None or confirmed > step
+    def covers(self, start_step: int, seen_step: int) -> bool:
+        """Whether, as far as was known at a step, an event that began at another lies within this one: it
+        had not ended, or ended later."""
+        for part in self.parts or (self.excursion,):
+            step, returns = self.stretch.step[part.start :], part.returns
+            if self.stretch.step[part.detected] > seen_step:
+                continue
+            # a return is certain once a point after those that confirm it has come
+            certain = None if returns.confirmed is None else returns.confirmed + 1
+            if certain is None or certain >= len(step) or step[certain] > seen_step:
+                return True
+            if returns.back is not None and start_step <= step[returns.back]:
+                return True
+        return False
 
 
 def is_same(earlier: Sighting, later: Sighting) -> bool:
     """Whether a sighting in another series is the event that was already spoken of."""
     if earlier.excursion.attempt != later.excursion.attempt or earlier.series is later.series:
         return False
-    if earlier.detected_step > later.detected_step:
-        return False
-    if earlier.is_open_at(later.detected_step):
-        return True
-    back = earlier.step(earlier.excursion.returns.back)
-    return back is not None and later.start_step <= back
+    return earlier.covers(later.start_step, later.detected_step)
 
 
 def with_seams(sightings: Iterable[Sighting], seams: Seams) -> list[Sighting]:

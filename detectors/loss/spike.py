@@ -27,6 +27,8 @@ from holter.metrics import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 
+_TRAIN = 2
+"""Rises shortly after each other that are told apart; more of them are an oscillation."""
 _DATASET = 0.5
 """Sensitivity on the loss of one dataset: its points rest on few samples, and there are many datasets."""
 
@@ -83,8 +85,8 @@ class SpikeDetector:
             belief=lambda stretch, first, after: share * believed.at(stretch, first, after),
         )
         seen = [
-            Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one)
-            for one in _as_one(excursions, by_attempt)
+            Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one, parts=parts)
+            for one, parts in _as_one(excursions, by_attempt)
         ]
         is_total = role_of(series.key) is Role.LOSS
         seen = with_other_rates(seen, series, stretches, rates) if is_total else seen
@@ -186,15 +188,26 @@ class SpikeDetector:
         )
 
 
-def _as_one(excursions: list[Excursion], stretches: dict[int, Stretch]) -> list[Excursion]:
-    """The excursions, those that reach back into the one before as its going on."""
-    kept: list[Excursion] = []
+def _as_one(
+    excursions: list[Excursion], stretches: dict[int, Stretch]
+) -> Iterator[tuple[Excursion, tuple[Excursion, ...]]]:
+    """Each excursion with its parts: those that reach back into the one before are its going on, and of a
+    train the third and all after it are the second's."""
+    events: list[list[Excursion]] = []
+    in_train = 0
     for one in excursions:
-        if kept and kept[-1].began_before(one):
-            kept[-1] = kept[-1].going_on(one, stretches[one.attempt])
-        else:
-            kept.append(one)
-    return kept
+        before = events[-1][-1] if events else None
+        follows = before is not None and before.is_soon_followed_by(one, stretches[one.attempt])
+        if before is not None and (before.began_before(one) or (follows and in_train >= _TRAIN)):
+            events[-1].append(one)
+            continue
+        in_train = in_train + 1 if follows else 1
+        events.append([one])
+    for parts in events:
+        whole = parts[0]
+        for later in parts[1:]:
+            whole = whole.going_on(later, stretches[whole.attempt])
+        yield whole, tuple(parts)
 
 
 def _evidence(excursion: Excursion, story: Story) -> dict[str, Any]:

@@ -126,6 +126,25 @@ class TestRareShapes:
         assert [one.start_step for one in found] == [1500, 1650, 1800, 1950]
         assert {one.kind for one in found} == {Kind.SPIKE_FAST}
 
+    def test_an_oscillation_that_grows_is_a_few_events_not_one_a_swing(self) -> None:
+        since = np.clip(np.arange(4000) - 1500, 0, None)
+        found = found_in(run_of(curve(4000, seed=2) + np.clip(since / 1000, 0, 1) * np.sin(since / 10)))
+        assert 1 <= len(found) <= 5
+        swings = 2500 / (20 * np.pi)
+        assert swings > 30
+
+    def test_a_train_of_spikes_on_a_dataset_too_keeps_what_was_said(self) -> None:
+        parts = [curve(seed=n, noise=0.03) for n in range(2)]
+        for at in range(1500, 1900, 40):
+            parts[at // 40 % 2] += decay(3000, at, 1.5, 6)
+        losses = {f"loss__{name}": part for name, part in zip("ab", parts, strict=True)}
+        run = run_of(np.asarray(sum(parts)) / 2, **losses)
+        whole = {_place(one) for one in found_in(run)}
+        assert whole
+        for step in range(1490, 2000, 7):
+            early = {_place(one) for one in found_in(prefix(run, attempt=0, step=step))}
+            assert early == {one for one in whole if one[-1] <= step}
+
     def test_a_step_up_that_returns_slowly_is_a_slow_spike(self) -> None:
         since = np.arange(4000) - 1500
         back = np.exp(-np.clip(since - 300, 0, None) / 80)
