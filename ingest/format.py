@@ -32,8 +32,9 @@ class Format(Protocol):
     A format with an attribute `among_text` that is true has its records among other text: they may begin
     far behind a file's head, which `sniff` is then asked about piece by piece. One with an attribute `beside`
     that is true says nothing that a run's other logs say: its series have steps of their own, told by their
-    label `steps`. One with an attribute `adds` that is true tells of a run's steps what its other logs do not: it
-    is read together with them.
+    label `steps`.
+    One with an attribute `adds` that is true tells of a run's steps what its other logs do not: it is read
+    together with them.
     """
 
     @property
