@@ -10,6 +10,9 @@ import numpy as np
 from holter.detectors.places import Place
 from holter.types import FloatArray, IntArray, RunData
 
+YEAR_9999 = 2.5e11
+"""In Unix seconds: what is later is no wall time."""
+
 
 @dataclass(frozen=True, eq=False)
 class RunClock:
@@ -53,5 +56,7 @@ def clock_of(run: RunData) -> RunClock | None:
 
 
 def in_words(moment: float) -> str:
-    """A wall time as people read it, in UTC."""
+    """A wall time as people read it, in UTC; one that is none as seconds."""
+    if not 0 <= moment < YEAR_9999:
+        return f"{moment:g} s"
     return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"

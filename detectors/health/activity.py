@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holter.detectors.places import spans_of
 from holter.metrics import Role, role_of
 from holter.types import Finding, RunData, Series
 
@@ -74,8 +75,15 @@ def _level(run: RunData, name: str, begin: float, end: float) -> _Level:
 
 
 def _median(series: Series, begin: float, end: float) -> float:
-    known = (series.time > begin) & (series.time <= end) & np.isfinite(series.value)
-    return float(np.median(series.value[known])) if known.any() else float("nan")
+    """The median between two moments; the steps are wall times, in order within each attempt."""
+    edges = np.clip(np.array([begin, end]) * 1000, -(2.0**62), 2.0**62).astype(np.int64)
+    pieces = [np.empty(0)]
+    for span in spans_of(series):
+        first, after = np.searchsorted(series.step[span.rows], edges, side="right").tolist()
+        pieces.append(series.value[span.rows][first:after])
+    values = np.concatenate(pieces)
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
 
 
 def _middle(values: Sequence[float]) -> float:

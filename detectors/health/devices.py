@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from holter.detectors.clock import RunClock, clock_of, in_words
 from holter.detectors.health.events import Event, device_of, events_of, known_devices, named
+from holter.detectors.memory import Memory
 from holter.detectors.places import Place
 from holter.metrics import Role, role_of
 from holter.types import Finding, Kind, Labels, RunData, Severity
@@ -17,14 +18,18 @@ and after its last one a fault concerns it: kernel logs go back for weeks."""
 _GRAVEST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
-def device_faults(run: RunData) -> Iterable[Finding]:
+def device_faults(run: RunData, memory: Memory) -> Iterable[Finding]:
     """One finding per device and time of trouble, at the step that the run had come to."""
-    clock, known = clock_of(run), known_devices(run)
+    known = known_devices(run)
     by_device: dict[Labels, list[Event]] = {}
     for key in sorted(run.series):
         if key.by_clock and role_of(key) is Role.FAULTS:
             series = run.series[key]
-            by_device.setdefault(named(device_of(series), known), []).extend(events_of(series))
+            trail = memory.trail(("device", key), [series])
+            by_device.setdefault(named(device_of(series), known), []).extend(events_of(series, trail))
+    if not any(by_device.values()):
+        return
+    clock = clock_of(run)
     for device, events in sorted(by_device.items()):
         of_run = sorted(event for event in events if clock is None or _concerns(event, clock))
         for episode in _episodes(of_run, clock):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from holter.detectors.clock import YEAR_9999
 from holter.detectors.health.xid import LINK, MEMORY, REBOOT, RESET, WATCH, about
+from holter.detectors.memory import Mark, Trail
 from holter.types import Labels, RunData, Series, Severity
 
 _OF_DEVICES = frozenset({"host", "gpu", "pci", "mig", "partition", "file", "folder", "nvswitch"})
@@ -37,6 +39,10 @@ _SAID = (
 )
 
 
+_MOST = 10_000
+"""Faults that are remembered of a series: one that has more has said enough."""
+
+
 class Event(NamedTuple):
     """Something that happened to a device. `xid` is its code, None for other faults; `amount` how often."""
 
@@ -49,28 +55,44 @@ class Event(NamedTuple):
     xid: int | None = None
 
 
-def events_of(series: Series) -> Iterable[Event]:
-    """The faults of one series, in the order of their times; values that are none say nothing."""
-    known = np.isfinite(series.value) & np.isfinite(series.time)
-    time, value = series.time[known], series.value[known]
-    if not len(value):
-        return
-    order = np.argsort(time, kind="stable")
-    time, value = time[order], value[order]
-    metric = series.key.metric
-    more = np.diff(value, prepend=0.0 if metric in _COUNTED else value[0])
-    if _LAST_XID.fullmatch(metric) or _FLAG.fullmatch(metric):
-        rows = np.flatnonzero((more != 0) & (value != 0))
-    else:
-        rows = np.flatnonzero(more > 0)
-        if metric in _COUNTED:  # a log that is read anew counts anew
-            rows = np.flatnonzero((more > 0) | ((more < 0) & (value > 0)))
-    for row in rows.tolist():
-        yield _event(series, float(time[row]), float(value[row]), float(max(more[row], 1.0)))
+class _Known(NamedTuple):
+    """What a series has shown: its last value that is one, and its faults."""
+
+    last: float | None = None
+    events: tuple[Event, ...] = ()
+
+    def and_then(self, series: Series, first: int) -> _Known:
+        """With the rows from `first` on."""
+        time, value = series.time[first:], series.value[first:]
+        some = np.isfinite(value) & (time > 0) & (time < YEAR_9999)
+        time, value = time[some], value[some]
+        if not len(value):
+            return self
+        metric = series.key.metric
+        begin = self.last if self.last is not None else 0.0 if metric in _COUNTED else float(value[0])
+        more = np.diff(value, prepend=begin)
+        if _LAST_XID.fullmatch(metric) or _FLAG.fullmatch(metric):
+            rows = np.flatnonzero((more != 0) & (value != 0))
+        elif metric in _COUNTED:  # a log that is read anew counts anew
+            rows = np.flatnonzero((more != 0) & (value > 0))
+        else:
+            rows = np.flatnonzero(more > 0)
+        found = zip(time[rows].tolist(), value[rows].tolist(), more[rows].tolist(), strict=True)
+        fresh = [_event(series, *one) for one in found]
+        return _Known(float(value[-1]), (*self.events, *fresh)[-_MOST:])
+
+
+def events_of(series: Series, trail: Trail[_Known]) -> tuple[Event, ...]:
+    """The faults of one series in the order of its rows, from where the last look ended; values that are
+    none say nothing."""
+    mark = trail.newest([series]) or Mark(_Known(), (0,))
+    known = mark.state.and_then(series, mark.rows[0]) if mark.rows[0] < len(series) else mark.state
+    trail.keep(Mark(known, (len(series),)))
+    return known.events
 
 
 def _event(series: Series, time: float, value: float, count: float) -> Event:
-    metric = series.key.metric
+    metric, count = series.key.metric, max(count, 1.0)
     said = next((label for name, label in series.key.labels if name == "xid"), None)
     code = int(said) if said is not None and said.isdecimal() else None
     if code is None and _LAST_XID.fullmatch(metric) and abs(value) < 1e6:

@@ -31,7 +31,7 @@ class GpuFault:
     def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
         """One finding per series and attempt, from its first fault on; and those of devices by the clock."""
         memory = memory or Memory()
-        yield from device_faults(run)
+        yield from device_faults(run, memory)
         for key in sorted(run.series):
             if role_of(key) is Role.FAULTS and not key.by_clock:
                 series = run.series[key]

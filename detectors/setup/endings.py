@@ -23,7 +23,6 @@ _ENDS = {
     "DEADLINE": "Submit it with a later deadline.",
     "REQUEUED": "The job was put back into the queue: it will be launched again.",
 }
-_YEAR_9999 = 2.5e11
 _WARNING = frozenset({"NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "FAILED", "BOOT_FAIL", "DEADLINE"})
 
 
@@ -75,7 +74,7 @@ def _remark(series: Series, row: int, clock: RunClock | None) -> Remark:
     if clock is not None and np.isfinite(moment):
         attempt = clock.at(moment)[0]
     labels = {name: value for name, value in series.key.labels if name != "steps"}
-    at = f" at {in_words(moment)}" if 0 < moment < _YEAR_9999 else ""
+    at = f" at {in_words(moment)}" if np.isfinite(moment) else ""
     on = f" on {labels['host']}" if "host" in labels else ""
     code, severity, summary, advice = _WORDS[series.key.metric](labels, f"{on}{at}")
     return Remark(

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.detectors import find, fingerprint
+from holter.detectors import Memory, find, fingerprint
 from holter.detectors.health.gpu import GpuFault
 from holter.detectors.health.xid import CATALOGUE
+from holter.detectors.setup import remarks
 from holter.ingest.gather import gather
 from holter.types import BY_CLOCK, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
 from tests.detectors.curves import run, series
@@ -208,3 +209,38 @@ def test_a_kernel_log_in_a_runs_folder_is_one_attempt_and_one_finding(tmp_path: 
     assert finding.peak_step is not None
     until = gather(tmp_path, until_step=300)
     assert find(until.data) == []
+
+
+def test_looks_that_go_on_find_what_one_look_finds() -> None:
+    rng = np.random.default_rng(3)
+    gauge = [(BEGIN + 10 * i, float(rng.choice([0, 0, 0, 31, 79]))) for i in range(200)]
+    count = [(BEGIN + 10 * i, float(value)) for i, value in enumerate(np.cumsum(rng.random(200) < 0.02))]
+    memory = Memory()
+    for upto in (1, 50, 51, 130, 200):
+        watching = [
+            clocked("gpu_last_xid", gauge[:upto], gpu=0, host="n1"),
+            clocked("ecc_errors_uncorrected", count[:upto], gpu=0, host="n1"),
+            clocked("xid_errors", [(BEGIN + 5, 1.0)], pci="0000:9b:00", xid=13),
+        ]
+        data = run(training(5 * upto), *watching)
+        assert list(GpuFault().detect(data, memory)) == list(GpuFault().detect(data))
+
+
+def test_any_numbers_are_no_trouble() -> None:
+    wild = [1e308, -1e308, np.nan, np.inf, -np.inf, 0.0, 5e-324, 79.0, 1e18]
+    metrics = "gpu_last_xid", "xid_errors", "ecc_errors_uncorrected", "row_remap_failure", "gpu_util (%)"
+    for metric in metrics:
+        time = np.array(wild)
+        one = Series(
+            key=SeriesKey(metric, labels_of({"steps": BY_CLOCK})),
+            attempt=np.zeros(9, dtype=np.int64),
+            step=np.arange(9),
+            time=time,
+            value=time[::-1].copy(),
+        )
+        both = {**run(training()).series, one.key: one}
+        for series_of_run in (both, {one.key: one}):
+            data = RunData(series=series_of_run, now=BEGIN + 1e5)
+            assert isinstance(find(data), list)
+            with np.errstate(all="ignore"):
+                assert isinstance(remarks(data), list)
