@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.arguments import as_printed
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
 from holter.ingest.console.numbers import number, numbers
 
 _MAIN = re.compile(r"s:(\d+) ((?:[a-z]+:\S+\s*)+)")
+_ROW = re.compile(r"\| ([a-zA-Z][\w ]{0,20}?)(?: [A-Z][A-Zp]?)? +\| (.{1,300}?) *\|$")
+_OURS = {"device": "gpu.name", "num_processes": "world_size"}
 _STEP = re.compile(
     r"step\s+(?P<step>\d+)/\d+ \| loss (?P<loss>\S+) \([^)]*\)\| norm (?P<norm>\S+) \([^)]*\)"
     r"\| lr (?P<lr>\S+) \| (?P<time>[\d.]+) ms \| (?:(?P<mfu>-?[\d.]+)% \w+ MFU \| )?(?P<speed>[\d.]+) tok/s"
@@ -50,6 +53,15 @@ def _validation(line: str, memory: Memory) -> Said | None:
     return None if value is None else Said(int(memory.get("step", 0)), {"val/loss": value})
 
 
+def _row(line: str, memory: Memory) -> Stated | None:
+    """`| num_layers L          | 12          |` of the table before the first step: names without symbols."""
+    found = _ROW.match(line)
+    if found is None or found[1] == "Parameter":
+        return None
+    name = found[1].replace(" ", "_")
+    return Stated({_OURS.get(name, name): as_printed(found[2])})
+
+
 DIALECT = Dialect(
     name="llm.c",
     tell=re.compile(rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S+ \([^)\n]*\)\| norm "),
@@ -57,5 +69,6 @@ DIALECT = Dialect(
         LineKind(mark=re.compile(rb"(?m)^s:\d+ "), read=_main),
         LineKind(mark=re.compile(rb"step\s+\d+/\d+ \| loss "), read=_console),
         LineKind(mark=re.compile(rb"(?m)^val loss "), read=_validation),
+        LineKind(mark=re.compile(rb"\| [\w ]{21} \| "), read=_row, states=True),
     ),
 )

@@ -243,3 +243,20 @@ def test_a_launch_that_hangs_before_its_first_step_is_read(tmp_path: Path) -> No
     gathered = gather(tmp_path)
     assert by_name(gathered.data.config)["hidden_size"] == {0: 4096}
     assert (gathered.points, gathered.files) == (0, {"run.out": "megatron"})
+
+
+def test_the_table_of_llm_c_is_read_by_its_names(tmp_path: Path) -> None:
+    rows = {
+        "Parameter": "Value", "device": "NVIDIA H100 80GB HBM3", "precision": "BF16", "num_layers L": "12",
+        "padded_vocab_size Vp": "50304", "num_heads NH": "12", "channels C": "768", "num_processes": "8",
+        "total batch size": "524288", "learning rate (LR)": "6.0e-04",
+    }  # fmt: skip
+    table = "".join(f"| {name:<21} | {value:<50} |\n" for name, value in rows.items())
+    step = "step    1/19560 | loss 11.01 (+nanz)| norm 15.1 (+nanz)| lr 8.57e-07 | 4688.25 ms | 111 tok/s\n"
+    (tmp_path / "llmc.txt").write_text(table + step)
+    config = by_name(gather(tmp_path / "llmc.txt").data.config)
+    assert {name: values[0] for name, values in config.items()} == {
+        "gpu.name": "NVIDIA H100 80GB HBM3", "precision": "BF16", "num_layers": 12,
+        "padded_vocab_size": 50304, "num_heads": 12, "channels": 768, "world_size": 8,
+        "total_batch_size": 524288,
+    }  # fmt: skip
