@@ -40,19 +40,18 @@ class RunClock:
 
 def clock_of(run: RunData) -> RunClock | None:
     """The clock of a run, None where no series of training has wall times."""
-    telling = [
-        (int(np.count_nonzero(np.isfinite(one.time))), key)
-        for key, one in run.series.items()
-        if key.own_steps is None
-    ]
-    points, key = max(telling, default=(0, None))
-    if key is None or not points:
-        return None
-    one = run.series[key]
-    known = np.isfinite(one.time)
-    time, attempt, step = one.time[known], one.attempt[known], one.step[known]
-    order = np.argsort(time, kind="stable")
-    return RunClock(time[order], attempt[order], step[order])
+    telling = [key for key in run.series if key.own_steps is None]
+    for key in sorted(telling, key=lambda key: (-len(run.series[key]), key)):
+        one = run.series[key]
+        known = np.isfinite(one.time)
+        if known.any():
+            rows = slice(None) if known.all() else np.flatnonzero(known)
+            time, attempt, step = one.time[rows], one.attempt[rows], one.step[rows]
+            if np.all(time[1:] >= time[:-1]):  # as a rule: then nothing is copied
+                return RunClock(time, attempt, step)
+            order = np.argsort(time, kind="stable")
+            return RunClock(time[order], attempt[order], step[order])
+    return None
 
 
 def in_words(moment: float) -> str:
