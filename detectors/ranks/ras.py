@@ -62,7 +62,7 @@ def _stuck(run: RunData, place: _Key, series: list[Series]) -> Iterator[Finding]
     start = None
     for report in range(1, len(table.value)):
         same = _same(table.value[report - 1], table.value[report])
-        behind = _behind(names_of, table.value[report]) if same else []
+        behind = _behind(names_of, table.value[report]) if same and start is None else []
         if start is None and behind:
             start = report - 1, report, behind
         elif start is not None and not same:
