@@ -43,6 +43,8 @@ ROUTES = {
     "GET /api/v1/runs/{run_id}/incidents",
     "GET /api/v1/runs/{run_id}/latest",
     "GET /api/v1/runs/{run_id}/series",
+    "GET /api/v1/runs/{run_id}/config",
+    "GET /api/v1/runs/{run_id}/remarks",
     "GET /api/v1/runs/{run_id}/collectives",
     "GET /api/v1/runs/{run_id}/throughput",
     "GET /api/v1/runs/{run_id}/throughput/curve",

@@ -180,3 +180,13 @@ def test_nothing_needs_pandas_but_the_frame() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "asked for\n", done.stderr
+
+
+def test_the_set_up_that_is_given_is_remarked_on() -> None:
+    speed = {"step": np.arange(200), "tflops": np.full(200, 1800.0)}
+    found = holter.analyze(speed, config={"gpu": {"name": "NVIDIA H100 80GB HBM3"}})
+    assert [remark.code for remark in found.remarks] == ["tflops-impossible"]
+    assert found[:1].remarks == found.remarks
+    assert found.remarks[0].summary in repr(found)
+    assert found.remarks[0].summary in found._repr_html_()
+    assert holter.analyze(speed).remarks == []
