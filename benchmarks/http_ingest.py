@@ -150,18 +150,23 @@ async def _sender(port: int, run: str, until: float, metrics: int, rows: int) ->
     waits, nonce, step = [], f"{run}-{time.time_ns()}", time.time_ns() // 1_000_000
     while time.perf_counter() < until:
         body = one_body(run, f"{nonce}-{len(waits)}", step + rows * len(waits), metrics, rows)
-        began = time.perf_counter()
-        writer.write(
-            b"POST /api/v1/ingest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/msgpack\r\n"
-            b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
-        )
-        head = await reader.readuntil(b"\r\n\r\n")
-        answer = await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split()[0]))
-        if b" 200 " not in head[:20]:
-            raise RuntimeError((head + answer).decode())
-        waits.append(time.perf_counter() - began)
+        waits.append(await posted(reader, writer, body))
     writer.close()
     return waits
+
+
+async def posted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes) -> float:
+    """Post a body: seconds until it was acknowledged. Raises RuntimeError where it was not."""
+    began = time.perf_counter()
+    writer.write(
+        b"POST /api/v1/ingest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/msgpack\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    )
+    head = await reader.readuntil(b"\r\n\r\n")
+    answer = await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split()[0]))
+    if b" 200 " not in head[:20]:
+        raise RuntimeError((head + answer).decode())
+    return time.perf_counter() - began
 
 
 VALUES = np.random.default_rng(0).normal(2.0, 0.03, 20_000).astype("<f4").astype("<f8")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
@@ -69,6 +68,14 @@ def why_away(error: BaseException) -> str | None:
     if isinstance(cause, sqlite3.Error):
         name = getattr(cause, "sqlite_errorname", "")
         return next((why for start, why in _AWAY_SQLITE.items() if name.startswith(start)), None)
+    if type(cause).__module__.partition(".")[0] == "psycopg":
+        return _why_postgresql(cause)
+    return None
+
+
+def _why_postgresql(cause: BaseException | None) -> str | None:
+    import psycopg  # noqa: PLC0415 - 8 MB that only those need who have it already
+
     if isinstance(cause, psycopg.errors.DiskFull):
         return _FULL
     if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
