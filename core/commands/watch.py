@@ -43,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Follow and serve until interrupted. Exit codes: 1 could not start, 3 nothing to follow."""
     missing = [path for path in arguments.paths if not path.exists()]
+    if Path("-") in missing:
+        told = "standard input is the agent's: start `holter serve`, and pipe into `holter agent -`"
+        return serve.refuse(told, NOTHING_READABLE)
     if missing:
         return serve.refuse(f"{missing[0]}: no such file or folder", NOTHING_READABLE)
     roots = [path.absolute() for path in arguments.paths]

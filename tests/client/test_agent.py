@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from holter.agent.sink import body_of
+from holter.ingest.follow import Follower
 from holter.server.intake.deliveries import from_msgpack
 from holter.server.intake.shapes import Shapes
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
@@ -209,3 +210,46 @@ def test_a_delivery_crosses_the_wire_unchanged() -> None:
         assert np.array_equal(got.values, sent.values, equal_nan=True)
         assert (got.rows is None) == (sent.rows is None)
         assert sent.rows is None or np.array_equal(got.rows, sent.rows)
+
+
+def test_it_reports_how_it_is_and_says_goodbye(
+    server: Server, agents: Agents, eventually: Eventually
+) -> None:
+    agents.append("reports", 0, 50)
+
+    def mine() -> dict[str, Any]:
+        found = [one for one in server.get("/agents")["agents"] if one["paths"] == [str(agents.logs)]]
+        return found[0] if found else {}
+
+    process = agents.start(server.url)
+    eventually(lambda: mine().get("files") == 1)
+    assert (mine()["state"], mine()["kind"], mine()["ended"]) == ("well", "files", False)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert (mine()["state"], mine()["points"], mine()["unreadable"]) == ("ended", 50, 0)
+
+
+def test_how_far_it_is_behind_is_told_while_the_server_takes_nothing(tmp_path: Path) -> None:
+    now = [0.0]
+
+    class Away:
+        """A sink whose server is away."""
+
+        def accept(self, delivery: Delivery, *, timeout: float = 30) -> object:
+            raise OSError("away")
+
+        def cursor(self, source: str) -> None:
+            return None
+
+        def save_cursor(self, cursor: object) -> None: ...
+
+        def report_unreadable(self, **_: object) -> None: ...
+
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
+    follower = Follower([tmp_path], Away(), clock=lambda: now[0])
+    follower.catch_up()
+    assert (follower.lag().files, follower.lag().files_behind) == (1, 0), "nobody is late at once"
+    now[0] = 90.0
+    lag = follower.lag()
+    assert (lag.files_behind, lag.bytes_behind, lag.seconds_behind) == (1, 25, 90.0)
+    assert "away" in lag.last_error
