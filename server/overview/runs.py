@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from holter.config import newest
 from holter.goodput import Goodput, Spent, lost_from
-from holter.server.analysis import Standing
+from holter.server.analysis import STALE, Standing
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
 from holter.server.overview.strip import charts
@@ -207,7 +207,9 @@ class Overview:
             return "finished"
         if any(incident.kind == "stall" for incident in open_ones):
             return "stalled"
-        return "running" if standing.live(self._clock()) else "finished"
+        # without a point it has only said how it is set up: it may hang before its first step
+        begins = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE
+        return "running" if begins or standing.live(self._clock()) else "finished"
 
     def _facts_of(self, rows: Sequence[RunRow]) -> dict[int, Facts]:
         """What the points of runs say, worked out anew where they have changed."""

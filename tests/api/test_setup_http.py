@@ -52,7 +52,8 @@ def test_a_launch_that_logged_no_step_yet_can_be_looked_at(client: httpx.Client)
     body = {"project": "llm", "run": "hangs", "config": {"lr": 1}}
     run = client.post("/api/v1/ingest", json=body).json()["run_id"]
     assert config_of(client, run)["attempts"] == [0]
-    assert client.get(f"/api/v1/runs/{run}").json()["config"] == {"lr": 1}
+    told = client.get(f"/api/v1/runs/{run}").json()
+    assert (told["config"], told["state"]) == ({"lr": 1}, "running")
     refused = client.post("/api/v1/ingest", json=body | {"settings": [{"name": "x"}]})
     assert refused.status_code == 422
     assert "settings" in refused.text
