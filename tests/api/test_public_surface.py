@@ -56,7 +56,15 @@ ROUTES = {
     "GET /metrics",
     "GET /readyz",
 }
-SERVER_FLAGS = {"--host", "--port", "--data-dir", "--database-url", "--public-url", "--verbose"}
+SERVER_FLAGS = {
+    "--host",
+    "--port",
+    "--data-dir",
+    "--database-url",
+    "--public-url",
+    "--scrape",
+    "--verbose",
+}
 DATABASE_FLAGS = {"--data-dir", "--database-url"}
 FLAGS = {
     "serve": SERVER_FLAGS,
@@ -79,7 +87,7 @@ FLAGS = {
 SETTINGS = {
     "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "channels",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
-    "formats", "peaks",
+    "formats", "peaks", "scrape",
 }  # fmt: skip
 
 
