@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holter.ingest import wire
 from holter.ingest.kernels import Kernels, Plain
-from holter.ingest.wire import FIXED32, FIXED64, LENGTH, VARINT, Bytes, Fields
+from holter.ingest.wire import FIXED32, FIXED64, LENGTH, VARINT, Bytes, Fields, Rounds
 from holter.types import FloatArray, IntArray
 
 # field numbers of event.proto, summary.proto and tensor.proto
@@ -291,7 +291,7 @@ def _take_content(
 
 
 def _take_listed(
-    data: Bytes, fields: Fields, wanted: NDArray[np.bool_], dtype: int, numbers: FloatArray, scalar: Any
+    data: Bytes, fields: Rounds, wanted: NDArray[np.bool_], dtype: int, numbers: FloatArray, scalar: Any
 ) -> None:
     """Values in their own field, packed or not; a tensor of zeros may leave them out."""
     number, form = _LISTED[dtype]

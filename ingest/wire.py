@@ -52,7 +52,25 @@ class Fields(NamedTuple):
         return Fields._make(column[chosen] for column in self)
 
 
-def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[Fields, NDArray[np.bool_]]:
+class Rounds(list[tuple[Fields, int | None]]):
+    """Fields of messages, those of a round together; with the key that they all have, None if they differ.
+
+    Messages of one writer have their fields in one order, so that mostly a round is all of one key.
+    """
+
+    def of(self, number: int, kind: int) -> Fields:
+        """Those with this number and wire type, of all rounds."""
+        wanted = number << 3 | kind
+        return _joined(
+            [
+                fields if key == wanted else fields.of(number, kind)
+                for fields, key in self
+                if key is None or key == wanted
+            ]
+        )
+
+
+def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[Rounds, NDArray[np.bool_]]:
     """The fields of the messages at bytes [start, end), and which messages are not well formed.
 
     `data` has `PADDING` bytes after the last message. Of a malformed message the fields before the fault
@@ -61,17 +79,50 @@ def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[Fields, NDArray[
     broken = np.zeros(len(start), dtype=bool)
     active = np.flatnonzero(start < end)
     position = start.astype(np.int64)
-    rounds: list[Fields] = []
+    rounds = Rounds()
+    position, stop = position[active], end[active]
     while len(active) >= _FEW:
-        found, after = _round(data, active, position[active])
-        good = (after <= end[active]) & (found.kind >= 0)
-        broken[active[~good]] = True
-        rounds.append(Fields._make(column[good] for column in found) if not good.all() else found)
-        position[active] = after
-        active = active[good & (after < end[active])]
+        key = _common_key(data, position)
+        found, after = _round(data, active, position) if key is None else _alike(data, active, position, key)
+        good = after <= stop
+        if key is None:
+            good &= found.kind >= 0
+        if not good.all():
+            broken[active[~good]] = True
+            found = Fields._make(column[good] for column in found)
+        rounds.append((found, key))
+        going = good & (after < stop)
+        if going.all():
+            position = after
+        else:
+            active, position, stop = active[going], after[going], stop[going]
     if len(active):
-        rounds.append(_finish(data, active, position, end, broken))
-    return _joined(rounds), broken
+        rounds.append((_finish(data, active, position, stop, broken), None))
+    return rounds, broken
+
+
+def _common_key(data: Bytes, position: IntArray) -> int | None:
+    """The key that stands at all of these bytes, None if they differ or it is none."""
+    keys = data[position]
+    key = int(keys[0])
+    plain = 7 < key <= _PLAIN and key & 7 in (VARINT, FIXED64, LENGTH, FIXED32)
+    return key if plain and bool((keys == key).all()) else None
+
+
+def _alike(data: Bytes, active: IntArray, position: IntArray, key: int) -> tuple[Fields, IntArray]:
+    """As `_round`, where the key of all is known."""
+    kind, start = key & 7, position + 1
+    value = np.zeros(len(active), dtype=np.uint64) if kind in (FIXED64, FIXED32) else None
+    if value is not None:
+        after = start + (8 if kind == FIXED64 else 4)
+    else:
+        value, after = varints(data, start)
+    if kind == LENGTH:
+        start = after
+        after = start + np.minimum(value, np.uint64(len(data))).astype(np.int64)
+    after = np.where(after > len(data) - PADDING, _LARGEST, after)
+    number, kinds = (np.broadcast_to(np.int64(one), len(active)) for one in (key >> 3, kind))
+    return Fields(active, number, kinds, start, after, value), after
 
 
 def _round(data: Bytes, active: IntArray, position: IntArray) -> tuple[Fields, IntArray]:
@@ -100,9 +151,7 @@ def _finish(
     data: Bytes, active: IntArray, position: IntArray, end: IntArray, broken: NDArray[np.bool_]
 ) -> Fields:
     rows: list[tuple[int, int, int, int, int, int]] = []
-    for owner in active.tolist():
-        stop = int(end[owner])
-        at = int(position[owner])
+    for owner, at, stop in zip(active.tolist(), position.tolist(), end.tolist(), strict=True):
         for field in fields(data.data, at, stop):
             rows.append((owner, *field))
             at = field.end
