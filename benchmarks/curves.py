@@ -126,7 +126,7 @@ def negative(random: Random, n: int) -> FloatArray:
 
 def near_zero(random: Random, n: int) -> FloatArray:
     """A policy's loss: around zero, both signs, with a slow wave."""
-    return 0.02 * np.sin(2 * np.pi * np.arange(n) / random.uniform(0.5, 2) / n)
+    return 0.002 * np.sin(2 * np.pi * np.arange(n) / random.uniform(0.5, 2) / n)
 
 
 def balanced(random: Random, n: int) -> FloatArray:

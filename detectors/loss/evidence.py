@@ -38,6 +38,8 @@ _UNSEEN = 300
 """Points known for which the reach of the noise is doubled."""
 _CALM, _RECENT = 1.25, 32
 """Sigmas that points below may recently have had before the noise counts as larger than it was."""
+_AROUND_ZERO, _EXCEPTION = 2.0, 0.05
+"""Sigmas of a point that means of a loss around zero must rise by: less is lost in its noise to the eye."""
 _TINY = 1e-30
 
 
@@ -45,6 +47,12 @@ def worth_a_word(level: FloatArray, points: int) -> FloatArray:
     """The least rise over so many points that a person would speak of: 10 % for one, 2 % for hundreds."""
     share: float = 0.02 + 0.08 / float(np.sqrt(points))
     return share * np.abs(level) + _TINY
+
+
+def _is_around_zero(history: History) -> bool:
+    """Whether the values have both signs, neither of them as an exception."""
+    below = float(np.mean(history.value < 0)) if len(history.value) else 0.0
+    return _EXCEPTION < below < 1 - _EXCEPTION
 
 
 def sums(history: History, values: FloatArray, centres: FloatArray, noise: Noise) -> Iterator[Look]:
@@ -111,6 +119,8 @@ def means(history: History, values: FloatArray, centres: FloatArray, noise: Nois
     total = np.concatenate(([0.0], np.cumsum(both)))
     ends = np.arange(len(both) - len(values) + 1, len(both) + 1)
     unrest = _unrest(history, values - centres, noise, len(values))
+    # what is around zero has no level that a rise could be a share of
+    least = _AROUND_ZERO * noise.sigma if _is_around_zero(history) else 0.0
     for points, gap in _WINDOWS:
         end = ends - points - gap
         before = np.minimum(max(64, 2 * points), end)
@@ -123,5 +133,6 @@ def means(history: History, values: FloatArray, centres: FloatArray, noise: Nois
         if points <= _RECENT:
             error = error * unrest
         rise = now - earlier
-        found = np.minimum(rise / (_ASKED_OF_MEANS * error), rise / worth_a_word(centres, points))
+        word = np.maximum(worth_a_word(centres, points), least)
+        found = np.minimum(rise / (_ASKED_OF_MEANS * error), rise / word)
         yield points, np.where(enough, found, 0.0)

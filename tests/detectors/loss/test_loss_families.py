@@ -99,6 +99,14 @@ def test_planned_warm_restarts_of_the_learning_rate_are_quiet_however_long_the_l
     assert found_in(run_of(curve(20_000, noise=0.03, level=level, seed=2), lr=rate)) == []
 
 
+def test_a_slow_wave_around_zero_that_is_lost_in_the_noise_is_quiet() -> None:
+    at = np.arange(20_000)
+    for seed in range(3):
+        noise = 0.002 * np.random.default_rng(seed).standard_normal(20_000)
+        wave = 0.002 * np.sin(2 * np.pi * at / (15_000 + 5_000 * seed))
+        assert [one for one in found_in(run_of(wave + noise)) if one.kind is not Kind.OUTLIER_BATCH] == []
+
+
 def test_rows_that_are_missing_hide_nothing() -> None:
     value, size = healthy("power", 7)
     kept = np.random.default_rng(7).random(POINTS) < 0.6
