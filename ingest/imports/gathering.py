@@ -12,8 +12,8 @@ from holter.ingest.explain import Explained
 from holter.ingest.gather import Gathered
 from holter.ingest.imports.collection import Collection, CollectionError, Contents, KeptRun
 from holter.ingest.imports.order import batches
-from holter.ingest.imports.settings import without_private
 from holter.ingest.names import keepable
+from holter.ingest.secrets import without_private
 from holter.types import NO_CONFIG, Config, RunData, Series, SeriesKey, Unreadable
 
 _WRITER = "import"

@@ -17,6 +17,8 @@ DELETED = "deleted in MLflow"
 _NOT_OVER = frozenset({"RUNNING", "SCHEDULED"})
 _LARGEST = 1.7976931348623157e308
 """What the database has in place of infinity, since not all databases know that."""
+_LAST_MOMENT = 253_402_300_800_000
+"""The year 10,000, which no clock knows."""
 _MACHINE = "system/"
 _NOT_KEPT = (
     "mlflow.log-model.",
@@ -32,9 +34,11 @@ def is_over(status: str) -> bool:
     return status not in _NOT_OVER
 
 
-def seconds(milliseconds: int | None) -> float | None:
-    """A moment of MLflow's in Unix seconds."""
-    return None if milliseconds is None else milliseconds / 1e3
+def seconds(milliseconds: object) -> float | None:
+    """A moment of MLflow's in Unix seconds, None for what is no moment of this era."""
+    if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):
+        return None
+    return milliseconds / 1e3 if 0 <= milliseconds < _LAST_MOMENT else None
 
 
 def logged(name: str, times: IntArray, values: FloatArray, steps: IntArray) -> Logged:
@@ -51,7 +55,7 @@ def plain_infinity(values: FloatArray) -> FloatArray:
 def contents(
     metrics: Iterable[Logged],
     params: Mapping[str, str],
-    tags: Mapping[str, str | None],
+    tags: Mapping[str, str],
     *,
     run: str,
     status: str,
@@ -61,6 +65,6 @@ def contents(
     settings: list[tuple[str, object]] = [("mlflow.run_id", run), ("mlflow.status", status)]
     settings += [(name, read_text(text)) for name, text in params.items()]
     for name, text in tags.items():
-        if text is not None and not name.startswith(_NOT_KEPT):
+        if text and not name.startswith(_NOT_KEPT):
             settings.append((name if name.startswith("mlflow.") else f"tag.{name}", read_text(text)))
     return Contents(logged=list(metrics), config=config_of(settings), left_out=tuple(left_out))

@@ -12,7 +12,7 @@ import numpy as np
 
 from holter.ingest.imports import mlflow
 from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
-from holter.ingest.imports.sqlite import columns, is_database, opened, portions, tables
+from holter.ingest.imports.sqlite import as_word, columns, is_database, opened, portions, tables
 
 _NEEDED = {
     "experiments": {"experiment_id", "name"},
@@ -43,13 +43,13 @@ class MlflowDatabase:
             raise CollectionError(f"{path}: cannot be read as MLflow's: {error}") from error
         for run, experiment, name, status, start, end, stage in rows:
             yield KeptRun(
-                id=run,
-                project=str(names.get(experiment, experiment)),
-                name=name or run,
-                read=partial(_read, path, run, status or ""),
+                id=as_word(run),
+                project=as_word(names.get(experiment, experiment)),
+                name=as_word(name) or as_word(run),
+                read=partial(_read, path, run, as_word(status)),
                 began=mlflow.seconds(start),
                 ended=mlflow.seconds(end),
-                over=mlflow.is_over(status or ""),
+                over=mlflow.is_over(as_word(status)),
                 why_not=mlflow.DELETED if stage == "deleted" else "",
             )
 
@@ -69,10 +69,12 @@ def _read(path: Path, run: str, status: str) -> Contents:
         with opened(path) as database:
             there = columns(database, "metrics")
             query = "SELECT key, value FROM {} WHERE run_uuid = ?"
-            told = [
-                dict(database.execute(query.format(name), (run,)).fetchall()) for name in ("params", "tags")
-            ]
-        return mlflow.contents(_metrics(path, run, there), *told, run=run, status=status)
+            params, tags = (
+                [(as_word(name), as_word(value)) for name, value in database.execute(asked, (run,))]
+                for asked in (query.format("params"), query.format("tags"))
+            )
+            metrics = _metrics(path, run, there)
+            return mlflow.contents(metrics, dict(params), dict(tags), run=run, status=status)
     except (sqlite3.Error, ValueError, TypeError, OverflowError) as error:
         raise CollectionError(f"{path}: run {run} cannot be read: {error}") from error
 
@@ -85,7 +87,7 @@ def _metrics(path: Path, run: str, there: set[str]) -> Iterator[Logged]:
         for _, key, time, value, at in rows:
             mine = held.get(key)
             if mine is None:
-                mine = held[key] = ([], [], [])
+                mine = held.setdefault(as_word(key), ([], [], []))
             mine[0].append(time)
             mine[1].append(value)
             mine[2].append(at)

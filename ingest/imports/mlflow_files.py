@@ -71,31 +71,33 @@ def _meta(folder: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _word(about: Mapping[str, Any], *names: str) -> str:
+    """The first of these that is a plain word or number; lists in lists would be endless as text."""
+    found = (about.get(name) for name in names)
+    return next((str(value) for value in found if isinstance(value, str | int) and value != ""), "")
+
+
 def _project(about: Mapping[str, Any], folder: Path) -> str:
-    return str(about.get("name") or folder.name)
+    return _word(about, "name") or folder.name
 
 
 def _run(folder: Path, project: str, deleted: bool = False) -> KeptRun:
     about = _meta(folder)
-    run = str(about.get("run_id") or about.get("run_uuid"))
-    status = str(about.get("status", ""))
+    run = _word(about, "run_id", "run_uuid") or folder.name
+    status = _word(about, "status")
     status = mlflow.STATUS.get(status, status)
     tags = _texts(folder / "tags")
     deleted = deleted or about.get("lifecycle_stage") == "deleted"
     return KeptRun(
         id=run,
         project=project,
-        name=str(about.get("run_name") or tags.get("mlflow.runName") or run),
+        name=_word(about, "run_name") or tags.get("mlflow.runName") or run,
         read=partial(_read, folder, run, status, tags),
-        began=mlflow.seconds(_whole(about.get("start_time"))),
-        ended=mlflow.seconds(_whole(about.get("end_time"))),
+        began=mlflow.seconds(about.get("start_time")),
+        ended=mlflow.seconds(about.get("end_time")),
         over=mlflow.is_over(status),
         why_not=mlflow.DELETED if deleted else "",
     )
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _read(folder: Path, run: str, status: str, tags: Mapping[str, str]) -> Contents:
@@ -147,7 +149,13 @@ def _metric(file: Path, name: str, left_out: list[Unreadable]) -> Logged | None:
             return _logged(name, words[0::3], words[1::3], words[2::3])
         except (ValueError, OverflowError):
             pass  # which line it is
+    return _line_by_line(name, lines, left_out)
+
+
+def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> Logged | None:
+    """What can be read of a file in which something cannot; the first such line is told, others counted."""
     kept: list[list[bytes]] = []
+    first, wrong = "", 0
     for number, line in enumerate(lines, start=1):
         parts = line.split()
         try:
@@ -157,8 +165,11 @@ def _metric(file: Path, name: str, left_out: list[Unreadable]) -> Logged | None:
             _logged(name, *([part] for part in parts))
             kept.append(parts)
         except (ValueError, OverflowError) as error:
-            reason = f"line {number}: expected milliseconds, a value and a step: {error}"
-            left_out.append(Unreadable(place=f"metric {name}", reason=reason))
+            first = first or f"line {number}: expected milliseconds, a value and a step: {error}"
+            wrong += 1
+    if wrong:
+        reason = first + (f"; {wrong} lines like it" if wrong > 1 else "")
+        left_out.append(Unreadable(place=f"metric {name}", reason=reason))
     return _logged(name, *map(list, zip(*kept, strict=True))) if kept else None
 
 

@@ -40,6 +40,13 @@ def columns(database: sqlite3.Connection, table: str) -> set[str]:
     return {row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
+def as_word(value: object) -> str:
+    """A name or an id as text, "" for none: SQLite keeps what it is given, whatever a column is meant for."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that only reads. Raises CollectionError for what SQLite says of the file.

@@ -12,9 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 import numpy as np
 
-from holter.ingest.imports import settings
+from holter.config import flatten
 from holter.ingest.imports.collection import SAMPLES, CollectionError, Contents, KeptRun, Logged
-from holter.ingest.imports.sqlite import columns, is_database, opened, portions, tables
+from holter.ingest.imports.settings import config_of
+from holter.ingest.imports.sqlite import as_word, columns, is_database, opened, portions, tables
 from holter.ingest.objects import flat, number
 from holter.types import FloatArray, IntArray, Labels, SeriesKey, Unreadable
 
@@ -49,9 +50,9 @@ class Trackio:
                 raise CollectionError(f"{file}: cannot be read as trackio's: {error}") from error
             for column, run, name, began, ended in found:
                 yield KeptRun(
-                    id=f"{file.stem}/{run}",
+                    id=f"{file.stem}/{as_word(run)}",
                     project=file.stem,
-                    name=name,
+                    name=as_word(name),
                     read=partial(_read, file, column, run, configs.get(run, {})),
                     began=_moment(began),
                     ended=_moment(ended),
@@ -99,7 +100,7 @@ def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> Conte
     own = {name: value for name, value in config.items() if not name.startswith("_")}
     if group := config.get("_Group"):
         own["trackio.group"] = group
-    return Contents(logged=logged, config=settings.config_of(settings.flat(own)), left_out=tuple(left_out))
+    return Contents(logged=logged, config=config_of(flatten(own).items()), left_out=tuple(left_out))
 
 
 def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unreadable]) -> list[Logged]:
@@ -108,13 +109,12 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
     labels: Labels = (("steps", SAMPLES),) if machine else ()
     held: dict[str, _Points] = {}
     wanted = f"timestamp, {'0' if machine else 'step'}, metrics"
-    count = 0
+    count = wrong = first = 0
     for rows in portions(file, wanted, table, column, run):
         for number_of_row, timestamp, step, text in rows:
             logged, time = _object(text), _moment(timestamp)
             if logged is None or not isinstance(step, int):
-                reason = "expected a step and an object of metrics"
-                left_out.append(Unreadable(place=f"{table} row {number_of_row}", reason=reason))
+                wrong, first = wrong + 1, first or number_of_row
                 continue
             at = count if machine else step
             count += 1
@@ -127,6 +127,9 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
                     mine.steps.append(at)
                     mine.times.append(float("nan") if time is None else time)
                     mine.values.append(found)
+    if wrong:
+        reason = "expected a step and an object of metrics" + (f"; {wrong} rows like it" if wrong > 1 else "")
+        left_out.append(Unreadable(place=f"{table} row {first}", reason=reason))
     prefix = "system." if machine else ""
     return [Logged(SeriesKey(prefix + name, labels), *_arrays(points)) for name, points in held.items()]
 

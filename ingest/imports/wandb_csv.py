@@ -39,10 +39,11 @@ class WandbCsv:
     def runs(self, path: Path) -> Iterator[KeptRun]:
         """Its runs, in the order of their columns."""
         header, rows = _rows(path)
-        curves = curves_of(header)
-        for run in dict.fromkeys(curve.run for curve in curves):
-            mine = [curve for curve in curves if curve.run == run]
-            yield KeptRun(id=run, project="default", name=run, read=partial(_read, header, rows, mine))
+        of_runs: dict[str, list[Curve]] = {}
+        for curve in curves_of(header):
+            of_runs.setdefault(curve.run, []).append(curve)
+        for run, curves in of_runs.items():
+            yield KeptRun(id=run, project="default", name=run, read=partial(_read, header, rows, curves))
 
 
 def _rows(path: Path) -> tuple[list[str], list[list[str]]]:

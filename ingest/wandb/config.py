@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holter.config import flatten
-from holter.ingest.imports.settings import without_private
-from holter.ingest.secrets import without_secrets
+from holter.ingest.secrets import without_private
 from holter.types import ConfigKey, ConfigValue
 
 _PATH = re.compile(r"^\s*[\[\"']*(?:~?/|[A-Za-z]:\\|file:)")
@@ -26,7 +25,7 @@ def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
         return {}
     plain = {
         name: value
-        for name, value in without_secrets(flatten(dict(_values(items)))).items()
+        for name, value in flatten(dict(_values(items))).items()
         if not (isinstance(value, str) and _PATH.search(value))
     }
     kept, _ = without_private({ConfigKey(name): value for name, value in plain.items()})

@@ -13,8 +13,8 @@ from sqlalchemy import Engine, select, update
 
 from holter.ingest.imports.collection import Collection, CollectionError, Contents, KeptRun
 from holter.ingest.imports.gathering import assemble
-from holter.ingest.imports.settings import without_private
 from holter.ingest.names import as_text
+from holter.ingest.secrets import without_private
 from holter.server.database import reading, writing
 from holter.server.exchange.rows import Rows, batches
 from holter.server.keeping.horizon import Horizon, horizon_of
@@ -64,7 +64,7 @@ def import_collection(
     for run in collection.runs(path):
         place = (
             project or as_text(run.project)[:_LONGEST_PROJECT] or "default",
-            as_text(run.name)[:_LONGEST_RUN],
+            as_text(run.name or run.id)[:_LONGEST_RUN] or "unnamed",
         )
         if run.why_not:
             yield Taken(project=place[0], run=place[1], why_not=run.why_not)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from holter.ingest.imports import COLLECTIONS, collection_at
 from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
 from holter.ingest.imports.gathering import assemble, explain_runs, gather_runs
 from holter.ingest.imports.order import LARGEST_BATCH, batches
-from holter.ingest.imports.settings import config_of, read_text, without_private
+from holter.ingest.imports.settings import config_of, read_text
+from holter.ingest.secrets import without_private
 from holter.types import ConfigKey, Series, SeriesKey
 
 START = 1_700_000_000.0
@@ -263,13 +265,42 @@ def test_damaged_parquet_is_an_error_or_less_to_read_and_nothing_else(
 
 
 @fuzzing
-@given(noise=st.binary(max_size=500))
-def test_noise_in_a_metric_file_is_told(kept: Path, noise: bytes) -> None:
+@given(noise=st.binary(max_size=200), good=st.integers(0, 3), bad=st.lists(st.sampled_from(
+    [b"word", b"", b"1", b"1 2 x", b"1 x 3", b"9" * 30 + b" 1 1", b"1 1 " + b"9" * 30]
+), max_size=30))  # fmt: skip
+def test_noise_in_a_metric_file_is_told_once_and_counted(
+    kept: Path, noise: bytes, good: int, bad: list[bytes]
+) -> None:
     (file,) = (kept / "mlruns").glob("*/*/metrics/grad_norm")
     file.write_bytes(noise)
+    baseline(kept / "mlruns").read()
+    file.write_bytes(b"".join(line + b"\n" for line in [*bad, *[b"1 2 3"] * good]))
     contents = baseline(kept / "mlruns").read()
-    read = sum(len(one.steps) for one in contents.logged if one.key == GRAD)
-    assert read + len(contents.left_out) >= noise.count(b"\n")
+    assert sum(len(one.steps) for one in contents.logged if one.key == GRAD) == good
+    assert len(contents.left_out) == min(len(bad), 1)
+    assert not bad or f"{len(bad)} lines like it" in contents.left_out[0].reason or len(bad) == 1
+
+
+def test_lists_in_lists_in_a_name_are_not_written_out(kept: Path) -> None:
+    (meta,) = [file for file in (kept / "mlruns").glob("*/meta.yaml") if "llm" in file.read_text()]
+    again = "".join(f"l{at}: &l{at} [{', '.join([f'*l{at - 1}'] * 9)}]\n" for at in range(1, 12))
+    meta.write_text(f"experiment_id: '1'\nl0: &l0 [x]\n{again}name: *l11\n")
+    named = {run.project for run in runs(kept / "mlruns").values()}
+    assert meta.parent.name in named
+
+
+def test_sqlite_keeps_whatever_it_is_given_and_that_is_read(kept: Path) -> None:
+    with closing(sqlite3.connect(kept / "mlflow.db")) as database, database:
+        database.execute("UPDATE runs SET name = 7, start_time = 'yesterday', end_time = ? ", (2**62,))
+        database.execute("UPDATE tags SET value = 3 WHERE key = 'mlflow.runName'")
+    run = next(run for run in runs(kept / "mlflow.db").values() if not run.why_not)
+    assert (run.name, run.began, run.ended) == ("7", None, None)
+    assert assemble(run.read())[0].series()
+    with closing(sqlite3.connect(kept / "trackio" / "llm.db")) as database, database:
+        database.execute("UPDATE metrics SET run_name = X'FF41', metrics = '{'")
+    for one in runs(kept / "trackio").values():
+        assert one.name.endswith("A")
+        assert 1 <= len(one.read().left_out) <= 2
 
 
 def _read_everything(file: Path) -> None:
@@ -351,6 +382,17 @@ def test_what_names_people_machines_or_secrets_is_kept_back(name: str) -> None:
 )
 def test_settings_that_only_look_alike_stay(name: str) -> None:
     assert without_private(config_of([(name, 7)]))[1] == []
+
+
+def test_what_looks_like_a_key_is_kept_back_under_any_name_but_a_version_is_none() -> None:
+    said = [("note", "hf_" + "a" * 30), ("other", "0f" * 20), ("mlflow.source.git.commit", "0f" * 20)]
+    assert without_private(config_of(said))[1] == ["note", "other"]
+
+
+def test_numbers_that_no_store_can_keep_are_text() -> None:
+    found = config_of([("inf", math.inf), ("nan", math.nan), ("large", 10**30), ("list", ["a", 1])])
+    assert [found[ConfigKey(name)] for name in ("inf", "nan", "large")] == ["inf", "nan", str(10**30)]
+    assert found[ConfigKey("list")] == '["a", 1]'
 
 
 @pytest.mark.parametrize("name", ["password", "wandb.api_key", "user_id", "db/access_token"])
