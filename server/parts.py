@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 from sqlalchemy.engine import make_url
@@ -28,9 +28,11 @@ from holter.server.outbox import Outbox, routes
 from holter.server.overview.collectives import Collectives
 from holter.server.overview.runs import Overview
 from holter.server.overview.setup import SetUp
-from holter.server.scraping import scraper
 from holter.server.store import Store
 from holter.settings import Settings
+
+if TYPE_CHECKING:
+    from holter.ingest.telemetry.scrape import Scraper
 
 PROJECTS = 10_000  # whose settings are remembered
 
@@ -43,7 +45,7 @@ class Parts:
     """What requests and commands work with. `start` once, `close` once or more."""
 
     def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
-        clock = clock or Clock()
+        self._clock = clock = clock or Clock()
         self.settings = settings
         make_folder(settings)
         self.engine = connect(settings.database)
@@ -59,7 +61,6 @@ class Parts:
         )
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
-        self._scraper = scraper(settings.scrape, self.engine, self.store, clock=clock)
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
         self.setup = SetUp(self.store, Peaks.said(settings.peaks))
         self.collectives = Collectives(self.store)
@@ -89,9 +90,14 @@ class Parts:
             self.incidents.on_change(tell_incidents(self.live))
             self.incidents.on_change(self.outbox.wake)
             if self.settings.scrape.endpoints:
-                undo.enter_context(self._scraper.at_work())
+                undo.enter_context(self._scraper().at_work())
             self._closing = undo.pop_all()
         self.started = True
+
+    def _scraper(self) -> Scraper:
+        from holter.server.scraping import scraper  # noqa: PLC0415 - 10 MB of formats for those who scrape
+
+        return scraper(self.settings.scrape, self.engine, self.store, clock=self._clock)
 
     def attach(self, more: AbstractContextManager[object]) -> None:
         """Start something more, which ends before everything that it works with."""

@@ -13,13 +13,8 @@ from holter.commands.db import add_database_flags, on_database
 from holter.commands.serve import refuse
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import Collection, CollectionError
-from holter.server.exchange import (
-    ImportRefusedError,
-    MissingPyarrowError,
-    Taken,
-    import_collection,
-    import_file,
-)
+from holter.server.exchange import ImportRefusedError, MissingPyarrowError, import_file
+from holter.server.exchange.collections import Taken, import_collection
 from holter.server.store import Store, StoreLockedError
 
 _TOLD = 5

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.gathering import assemble
 from holter.server.database import reading
-from holter.server.exchange import Taken, import_collection
+from holter.server.exchange.collections import Taken, import_collection
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
 from holter.server.models import ConfigRow, Project, Run
