@@ -235,7 +235,7 @@ def _size(engine: Engine) -> int:
                 for name in ("page_count", "freelist_count", "page_size")
             )
         return (pages - free) * size
-    tables = ("log", "chunk", "timeline", "series", "accepted_batch", "latest", "writer")
+    tables = ("log", "chunk", "timeline", "series", "accepted_batch", "summary", "writer")
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM"))
         sizes = [connection.scalar(text(f"SELECT pg_total_relation_size('{table}')")) for table in tables]

@@ -19,6 +19,7 @@ CHUNK = 32_768
 """Points of a full chunk."""
 
 _CONFIG = ChunkConfig(compression_level=4)
+_OF_TIMELINES = ChunkConfig(compression_level=8)  # 1.4 % smaller, twice the work: once for all metrics
 _NUMBERS = Struct("<IB")  # how many, bytes each
 _LENGTH = Struct("<I")
 _MICROS = 1e6
@@ -44,7 +45,7 @@ def decode_numbers(blob: bytes) -> NDArray[Any]:
 def encode_timeline(steps: IntArray, times: FloatArray) -> bytes:
     """Steps and wall times as one blob."""
     form, columns = _form_of(times)
-    parts = [_encode(column) for column in (steps, *columns)]
+    parts = [_encode(column, _OF_TIMELINES) for column in (steps, *columns)]
     lengths = b"".join(_LENGTH.pack(len(part)) for part in parts)
     return seal(Codec.PLAIN, bytes((form,)) + lengths + b"".join(parts))
 
@@ -91,18 +92,18 @@ def digest(steps: IntArray, times: FloatArray) -> bytes:
     return blake2b(times.tobytes(), key=blake2b(steps.tobytes()).digest(), digest_size=16).digest()
 
 
-def _encode(numbers: NDArray[Any]) -> bytes:
-    packed = _pcodec(numbers)
+def _encode(numbers: NDArray[Any], config: ChunkConfig = _CONFIG) -> bytes:
+    packed = _pcodec(numbers, config)
     if packed is not None:
         return seal(Codec.PCODEC, packed)
     head = _NUMBERS.pack(len(numbers), numbers.dtype.itemsize)
     return seal(Codec.ZSTD, head + compress(shuffle(numbers)))
 
 
-def _pcodec(numbers: NDArray[Any]) -> bytes | None:
+def _pcodec(numbers: NDArray[Any], config: ChunkConfig) -> bytes | None:
     """Encoded by pcodec, None if it does not give back every bit: it is young, and this is the only copy."""
     try:
-        packed: bytes = standalone.simple_compress(numbers, _CONFIG)
+        packed: bytes = standalone.simple_compress(numbers, config)
         back = standalone.simple_decompress(packed)
     except RuntimeError:
         return None

@@ -304,6 +304,8 @@ function runRow(run) {
       { class: "run-value number quiet", data: { name: "Updated" } },
       h("time", { data: { ago: String(newest(run)) } }, ago(newest(run))),
     ),
+    run.damaged &&
+      h("p", { class: "run-worst" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists everything that is damaged."),
     run.worst &&
       h(
         "p",
@@ -318,6 +320,7 @@ function runRow(run) {
 
 /** A run that stands still is in trouble, whatever its curves said last. @param {Run} run */
 function troubleMark(run) {
+  if (run.damaged) return severityMark("critical", "Damaged");
   if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
     return severityMark("warning", "Stalled");
   return severityMark(run.health, healthWord(run.health));
