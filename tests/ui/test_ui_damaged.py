@@ -1,4 +1,4 @@
-"""A run whose bytes on disk are damaged says so on the overview, with what to do; the others stand as ever."""
+"""A run whose bytes on disk are damaged says so on the overview, and what to do; others stand as ever."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def test_a_damaged_run_has_the_word_for_it(tmp_path: Path, open_page: Opener) ->
             database.execute("UPDATE log SET payload = zeroblob(length(payload)) WHERE run_id = 1")
             database.execute("UPDATE run SET revision = revision + 1 WHERE id = 1")  # nobody may remember it
         page = open_page(f"{server.address}/")
+        expect(page.get_by_role("heading", name="1 run needs attention")).to_be_visible()
         hurt = page.locator(".run-row", has_text="hurt").first
         expect(hurt.get_by_text("Damaged", exact=True)).to_be_visible()
         expect(hurt.get_by_text("holter db check")).to_be_visible()

@@ -33,7 +33,8 @@ const GROUPS = ["Needs attention", "Running", "Finished"];
 
 /** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {Run} run */
 export function group(run) {
-  const trouble = run.health === "critical" || run.health === "warning" || run.state === "stalled";
+  const trouble =
+    run.damaged || run.health === "critical" || run.health === "warning" || run.state === "stalled";
   if (trouble) return 0;
   return run.state === "running" ? 1 : 2;
 }
@@ -48,7 +49,7 @@ export function verdict(runs) {
       running ? `All is well: ${count(running, "run")} running` : "All is well: nothing is running",
     ];
   }
-  const worst = troubled.some((run) => run.health === "critical") ? "critical" : "warning";
+  const worst = troubled.some((run) => run.damaged || run.health === "critical") ? "critical" : "warning";
   return [worst, `${count(troubled.length, "run needs", "runs need")} attention`];
 }
 
