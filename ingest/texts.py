@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holter.house_format import HouseFormat
 from holter.ingest.collectives.nccl_text import OTHERS, NcclText
-from holter.ingest.console import DIALECTS
+from holter.ingest.console import FRAMEWORKS, GENERIC
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import Dialect
 from holter.ingest.console.house import dialect_of
@@ -19,8 +19,8 @@ def dialects(house: Sequence[HouseFormat] = ()) -> tuple[Dialect, ...]:
     Lines that fit a house's pattern are read by it in any text.
     """
     own = tuple(map(dialect_of, house))
-    *frameworks, key_value = (dialect.behind(*own) for dialect in DIALECTS)
-    return (*frameworks, *own, key_value)
+    frameworks, generic = ([one.behind(*own) for one in some] for some in (FRAMEWORKS, GENERIC))
+    return (*frameworks, *own, *generic)
 
 
 def texts(house: Sequence[HouseFormat] = ()) -> tuple[Format, ...]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from holter.ingest.console import (
+    bars,
+    batches,
     composer,
     deepspeed,
+    epochs,
     fairseq,
     hf_trainer,
     key_value,
@@ -20,12 +23,13 @@ from holter.ingest.console import (
     nemo,
     olmo,
     torchtitan,
+    verl,
 )
 from holter.ingest.console.dialect import Dialect
 
 _MEGATRON, _TRAINER, _DEEPSPEED = megatron.DIALECT, hf_trainer.DIALECT, deepspeed.DIALECT
 
-DIALECTS: tuple[Dialect, ...] = (
+FRAMEWORKS: tuple[Dialect, ...] = (
     # DeepSpeed prints into the logs of those that use it, often before they say anything themselves
     _MEGATRON.beside(_DEEPSPEED),
     _TRAINER.beside(_DEEPSPEED),
@@ -42,7 +46,13 @@ DIALECTS: tuple[Dialect, ...] = (
     nanogpt.DIALECT,
     llmc.DIALECT,
     modded_nanogpt.DIALECT,
+    verl.DIALECT,
+    batches.DIALECT,
     _DEEPSPEED.beside(_MEGATRON, _TRAINER),
-    key_value.DIALECT,
 )
-"""In the order in which they are tried; what fits any text comes last."""
+"""What frameworks print, in the order in which they are tried."""
+
+GENERIC: tuple[Dialect, ...] = (key_value.DIALECT, bars.DIALECT, epochs.DIALECT)
+"""What fits texts of any program, tried last: lines with steps tell more than bars, those than epochs."""
+
+DIALECTS: tuple[Dialect, ...] = (*FRAMEWORKS, *GENERIC)

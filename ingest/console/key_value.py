@@ -9,30 +9,66 @@ from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
 
 _NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[KMGTP]?|[-+]?(?:nan|NaN|inf|Infinity)"
-_STEP = re.compile(r"\b(?:global_?step|steps?|iter(?:ation)?|it)\s*[=:#]?\s*(\d+)(?:\s*/\s*\d+)?\b", re.I)
-_PAIR = re.compile(rf"([A-Za-z_][\w/.@-]*(?: [a-z][\w-]*)?)\s*[=:]\s*({_NUMBER})(?![\w:/])")
+_STEP = re.compile(
+    r"(?<![\w-])(?:global_?step|step|steps(?==)|iter(?:ation)?|it)\s*[=:#]?\s*(\d+)(?:\s*/\s*(\d+))?\b", re.I
+)
+_EPOCH = re.compile(r"\bepochs?\s*[=:#]?\s*\[?(\d+)\b", re.I)
+_NAME = r"(?:[A-Z][a-z]+ )?[A-Za-z_][\w/.@-]*(?: [a-z][\w-]*)?(?: ?\([A-Za-z/]{1,24}\))?"
+_PAIR = re.compile(rf"({_NAME})\s*[=:]\s*({_NUMBER})(?![\w:/])")
+# `loss 0.69 | lr 1e-5`: names without a sign between, in lines where a loss stands so
+_SPACED_LOSS = re.compile(rf"loss\s+(?:{_NUMBER})\b", re.I)
+_SPACED = re.compile(
+    rf"([A-Za-z_][\w/]*(?: [A-Za-z][\w/]*)?)\s+({_NUMBER})(?=\s?(?:ms|s|sec|%|[KMG]i?B)?(?:[\s,|;(]|$))"
+)
 _NOT_METRICS = frozenset(
     {"step", "steps", "iter", "iteration", "global_step", "globalstep", "it", "rank", "pid"}
 )
+# settings (`warm-up steps: 100`), words of a text, places in sources
+_NO_NAME = re.compile(r"(?:step|iteration)s?$|step-by-step|\.(?:py|cc|cpp|cu|rs|go)$", re.I)
 
 
 def _pairs(line: str, memory: Memory) -> Said | None:
-    """Every `name=number` or `name: number` of a line that names its step."""
+    """Every `name=number` or `name: number` of a line that names its step.
+
+    Steps that begin again with an epoch go on from where the one before ended.
+    """
     found = _STEP.search(line)
     if found is None:
         return None
+    step, epoch = int(found[1]), _EPOCH.search(line)
+    if epoch is not None:
+        step += _before(int(epoch[1]), step, int(found[2] or 0), memory)
+    return Said(step, named_numbers(line), moment(line))
+
+
+def _before(epoch: int, step: int, steps: int, memory: Memory) -> int:
+    """The steps of the epochs before, where steps begin again with each."""
+    told_epoch, told_step, before = memory.get("told", (epoch, 0, 0))
+    if epoch < told_epoch:
+        before = 0
+    elif epoch > told_epoch and step < told_step:
+        before += steps or told_step
+    memory["told"] = [epoch, step, before]
+    return int(before)
+
+
+def named_numbers(line: str) -> dict[str, float]:
+    """The numbers of a line by the names before them."""
+    told = _PAIR.findall(line)
+    if _SPACED_LOSS.search(line):
+        told += _SPACED.findall(line)
     values: dict[str, float] = {}
-    for name, text in _PAIR.findall(line):
+    for name, text in told:
         value = number(text)
-        if value is not None and name.lower() not in _NOT_METRICS:
+        if value is not None and name.lower() not in _NOT_METRICS and not _NO_NAME.search(name):
             values.setdefault(name, value)
-    return Said(int(found[1]), values, moment(line))
+    return values
 
 
 DIALECT = Dialect(
     name="key-value",
     tell=re.compile(
-        rb"(?i)\b(?:step|iter(?:ation)?)s?\s*[=:#]?\s*\d[^\n]{0,200}?loss\w*\s*[=:]\s*[-+]?[\dni]"
+        rb"(?i)\b(?:step|iter(?:ation)?)s?\s*[=:#]?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
     ),
     times=3,  # one such line may be anything
     kinds=(LineKind(mark=re.compile(rb"(?i)\b(?:step|iter|iteration)s?\s*[=:#]?\s*\d"), read=_pairs),),

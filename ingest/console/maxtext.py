@@ -9,6 +9,7 @@ from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
 
 _STEP = re.compile(r"completed step: (\d+), (.*)")
+_EVALUATION = re.compile(r"eval metrics after step: (\d+), (.*)")
 _WARM_UP = 2
 """Steps that compile, and that are timed before they are done: their speed is not one."""
 
@@ -28,8 +29,21 @@ def _step(line: str, memory: Memory) -> Said | None:
     return Said(step, values, moment(line[: found.start()]))
 
 
+def _evaluation(line: str, memory: Memory) -> Said | None:
+    """`eval metrics after step: 9, loss=9.420, total_weights=75264.0`."""
+    found = _EVALUATION.search(line)
+    if found is None:
+        return None
+    texts = dict(pair.partition("=")[::2] for pair in found[2].split(", "))
+    values = {f"eval/{name}": value for name, text in texts.items() if (value := number(text)) is not None}
+    return Said(int(found[1]), values, moment(line[: found.start()]))
+
+
 DIALECT = Dialect(
     name="maxtext",
     tell=re.compile(rb"completed step: \d+, seconds: "),
-    kinds=(LineKind(mark=re.compile(rb"completed step: \d+, "), read=_step),),
+    kinds=(
+        LineKind(mark=re.compile(rb"completed step: \d+, "), read=_step),
+        LineKind(mark=re.compile(rb"eval metrics after step: \d"), read=_evaluation),
+    ),
 )

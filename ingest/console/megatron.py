@@ -12,7 +12,8 @@ from holter.ingest.console.numbers import number
 
 _ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
 _VALIDATION = re.compile(
-    r"(?P<split>validation|valid|test) loss at (?:iteration (?P<step>\d+)|the end of training[^|]*)"
+    r"(?P<split>validation|valid|test) (?:loss|results) at "
+    r"(?:iteration (?P<step>\d+)|the end of training[^|]*)"
 )
 _CHECKPOINT = re.compile(
     r"successfully (?P<verb>saved|loaded) checkpoint from .*?\biteration\s+(?P<step>\d+)"
@@ -63,10 +64,16 @@ def _pieces(line: str) -> dict[str, float]:
             try:  # the usual text, without the call
                 value = None if "_" in text else float(text)
             except ValueError:
-                value = number(text)
+                value = number(text) if "/" not in text else _newest(text)
             if value is not None:
                 values[name] = value
     return values
+
+
+def _newest(text: str) -> float | None:
+    """Of `13100.0/13240.9`, an iteration's value and the mean (Primus), the first."""
+    value, _, mean = text.partition("/")
+    return None if number(mean) is None else number(value)
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +88,7 @@ DIALECT = Dialect(
     tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
     kinds=(
         LineKind(mark=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), read=_training),
-        LineKind(mark=re.compile(rb"loss at (?:iteration \d|the end of)"), read=_validation),
+        LineKind(mark=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), read=_validation),
         LineKind(mark=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), read=_checkpoint),
         *megatron_times.KINDS,
         *arguments.KINDS,

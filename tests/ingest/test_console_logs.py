@@ -46,6 +46,7 @@ def test_what_neox_puts_before_the_iteration_counts_as_well(told: Any) -> None:
     assert found.values("samples/sec") == [(110, 11.903)]
     assert found.values("approx flops per GPU") == [(110, 150.3e12)]
     assert found.values("lm_loss") == [(110, 8.512)]
+    assert found.values("validation/lm_loss") == [(110, 8.25)]
 
 
 def test_of_ranks_that_print_the_same_the_first_is_the_voice_of_the_run(told: Any) -> None:
@@ -204,10 +205,30 @@ def test_without_bars_the_trainers_records_are_counted(told: Any) -> None:
     assert found.values("train/grad_norm") == [(1, 82.9), (2, 2.5)]
 
 
+def test_records_that_come_after_all_bars_are_counted(told: Any) -> None:
+    found = told("hf-trainer-in-bulk.log")
+    assert found.values("train/loss") == [(1, 2.5), (2, 2.25), (3, 2.0), (4, 1.75)]
+    assert found.values("train/train_loss") == [(4, 2.125)]
+    assert found.values("train/block_size") == []
+
+
+def test_the_step_that_a_record_names_itself_holds(told: Any) -> None:
+    found = told("hf-trainer-own-step.log")
+    assert found.values("train/loss") == [(1, 0.5), (2, 1.75), (3, 1.5)]
+    assert found.values("train/step") == found.values("train/max_steps") == []
+
+
+def test_primus_tells_a_value_with_its_mean(told: Any) -> None:
+    found = told("primus.log")
+    assert found.values("elapsed time per iteration (ms)") == [(4408, 13100.0)]
+    assert found.values("throughput per GPU (TFLOP/s/GPU)") == [(4408, 579.4)]
+
+
 def test_maxtexts_first_steps_have_a_loss_but_no_speed(told: Any) -> None:
     found = told("maxtext.log")
     assert [step for step, _ in found.values("loss")] == [0, 1, 2]
     assert found.values("step_time (s)") == [(2, 5.667)]
+    assert found.values("eval/loss") == [(2, 9.42)]
 
 
 def test_an_evaluation_that_litgpt_repeats_is_told_once(told: Any) -> None:

@@ -1,0 +1,76 @@
+"""Lines that count batches within epochs, as computer vision's trainers print them.
+
+`Epoch(train) [1][50/90] loss: 11.4` (MMEngine, MMDetection, XTuner), `Epoch: [0][10/5005] Loss 6.9 (6.9)`
+(PyTorch's examples, DETR, Swin), `Train Epoch: 1 [640/60000 (1%)] Loss: 2.2` (open_clip, MNIST's example).
+"""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_PLACE = re.compile(
+    r"\b(?:[Ee]poch|Iter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*:?\s*"
+    r"(?:\[?(?P<epoch>\d+)(?:/\d+)?\]?\s*(?:,\s*(?:Step|Iter|Batch):?\s*)?)?[\[(]\s*(?P<batch>\d+)(?:/(?P<batches>\d+)(?:\s*\(\s*\d+%\))?)?[\])]"
+)
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)"
+_PAIR = re.compile(
+    r"(?<![\w/])(?P<name>[A-Za-z][\w./@-]*(?: [A-Za-z][\w/@-]*)*(?: \(t\))?)(?::\s*|\s+)"
+    rf"(?P<number>{_NUMBER})(?![\w:/]*:\d)"
+)
+_NOT_METRICS = frozenset({"eta", "day", "days"})
+
+
+def _batch(line: str, memory: Memory) -> Said | None:
+    """A step is a batch, or a sample where those are counted; values in brackets are means so far.
+
+    An evaluation stands at the last step of the training before it.
+    """
+    found = _PLACE.search(line)
+    if found is None:
+        return None
+    split = found["split"] or "train"
+    if split == "train":
+        if found["batches"] is None:
+            return None
+        memory["step"] = step = _step(found, memory)
+    elif "step" not in memory:
+        return None
+    else:
+        step = int(memory["step"])
+    values: dict[str, float] = {}
+    for pair in _PAIR.finditer(line, found.end()):
+        name = pair["name"].strip()
+        value = number(pair["number"])
+        if value is not None and name not in _NOT_METRICS and not name.startswith("day"):
+            values.setdefault(name if split == "train" else f"{split}/{name}", value)
+    return Said(step, values, moment(line[: found.start()]))
+
+
+def _step(place: re.Match[str], memory: Memory) -> int:
+    """Batches since epoch 0 or 1, whichever the log counts from."""
+    batch = int(place["batch"])
+    if place["epoch"] is None:
+        return batch
+    epoch, batches = int(place["epoch"]), int(place["batches"])
+    from_zero = memory.setdefault("from zero", epoch == 0)
+    return (epoch if from_zero else epoch - 1) * batches + batch
+
+
+DIALECT = Dialect(
+    name="batches",
+    tell=re.compile(
+        rb"\b(?:[Ee]poch|Iter|Train)(?: Epoch)?(?:\(train\))?\s*:?\s*"
+        rb"(?:\[?\d+(?:/\d+)?\]?\s*(?:,\s*(?:Step|Iter|Batch):?\s*)?)?"
+        rb"[\[(]\s*\d+/\d+(?:\s*\(\s*\d+%\))?[\])][^\n]{0,400}?[lL]oss\w*:?\s+[-\dni]"
+    ),
+    kinds=(
+        LineKind(
+            mark=re.compile(rb"(?:[Ee]poch|Iter|Train)(?: Epoch)?(?:\(\w+\))?[ \t]*:?[ \t]*(?:\d+[ \t]*)?\["),
+            read=_batch,
+        ),
+    ),
+)
