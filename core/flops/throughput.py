@@ -19,6 +19,10 @@ ALIKE = 0.02
 """Figures that differ by no more are taken for the same: logs round, intervals differ."""
 
 
+LEAST, MOST = 1e-12, 1e12
+"""TFLOPS of a device beyond which there is no speed, but a number that logs should not hold."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Throughput:
     """What a run reports, each with the formula that it goes by, and Holter's own figures. Never mixed."""
@@ -44,7 +48,7 @@ def formula_of(one: Reported, own: Own) -> str:
     formula, by which one the numbers fit.
     """
     if one.framework is None:
-        return "by a formula that its log does not name"
+        return "a formula that its log does not name"
     known = [FORMULAS[name] for name in one.framework.formulas]
     if not known:
         return one.framework.how
@@ -79,6 +83,8 @@ def by(name: str, own: Own) -> Level | None:
         return None
     recomputed = own.launch.recomputed is not None and own.launch.recomputed.value == "layers"
     each = FORMULAS[name].per_token(shape, recomputed) / 1e12
+    if not LEAST < tokens.usual * each < MOST:
+        return None
     return Level(newest=tokens.newest * each, usual=tokens.usual * each, best=tokens.best * each)
 
 

@@ -41,6 +41,8 @@ def _speed(one: Speed) -> str:
     calls = f", {one.calls:,} calls, {duration_in_words(one.seconds)}" if one.calls else ""
     whose = f" in {_short(one.communicator)}" if one.communicator else ""
     speed = f"{one.collective} of {size}{whose}{calls}: {figure(one.busbw)} GB/s"
+    if one.is_small:
+        return f"{speed}, too small to be compared with a link"
     if one.link is None or one.share is None:
         return f"{speed} bus bandwidth (what the hardware gives is not in the logs)"
     return f"{speed} of {figure(one.link.gbs)} ({one.link.name}), {one.share:.0%}"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from holter.bus_bandwidth import bus_bandwidth
 from holter.detectors.collectives.links import Link, between_nodes, nodes_of, within_node
 from holter.detectors.ranks.ranks import common_key, table_of
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
-BUS_FACTORS: dict[str, Callable[[int], float]] = {
-    "allreduce": lambda n: 2 * (n - 1) / n,
-    "allgather": lambda n: (n - 1) / n,
-    "reducescatter": lambda n: (n - 1) / n,
-    "alltoall": lambda n: (n - 1) / n,
-}
-"""Bus over algorithm bandwidth by the beginning of a name. Source: nccl-tests, doc/PERFORMANCE.md."""
+SMALL = 2**20
+"""Bytes of a call below which links are not measured: nccl-tests reach half of a link's bandwidth only from
+some megabytes on.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +38,14 @@ class Speed:
     link: Link | None = None
 
     @property
+    def is_small(self) -> bool:
+        """Whether latency takes the time, not bandwidth; what is of no known size is not."""
+        return 0 < self.bytes < SMALL
+
+    @property
     def share(self) -> float | None:
-        """Of what the link gives; NVLink SHARP may reach more than all."""
-        return self.busbw / self.link.gbs if self.link is not None else None
+        """Of what the link gives; NVLink SHARP may reach more than all. None for small calls."""
+        return None if self.link is None or self.is_small else self.busbw / self.link.gbs
 
 
 def speeds(run: RunData) -> list[Speed]:
@@ -177,7 +180,7 @@ def _calls(run: RunData) -> Iterator[Speed]:
             calls=len(good),
             seconds=float(np.nansum(np.nanmedian(good, axis=1))) / 1e6,
             busbw=_told(run, ranks)
-            or _busbw(
+            or bus_bandwidth(
                 labels.get("collective", ""),
                 size,
                 float(np.median(shortest)),
@@ -205,12 +208,6 @@ def _sizes(run: RunData) -> dict[str, int]:
             size = float(run.series[key].value[-1])
             found[group] = max(found.get(group, 0), int(size) if 0 < size < 1e7 else 0)
     return found
-
-
-def _busbw(collective: str, size: float, microseconds: float, ranks: int) -> float:
-    plain = collective.lower().replace("_", "")
-    factor = next((factor(ranks) for name, factor in BUS_FACTORS.items() if plain.startswith(name)), 1.0)
-    return size * factor / microseconds / 1e3 if microseconds > 0 else 0.0
 
 
 def _named(run: RunData, metric: str, steps: str) -> Iterator[tuple[SeriesKey, Series]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import ijson
 import numpy as np
 
+from holter.bus_bandwidth import bus_bandwidth
 from holter.ingest.axes import FIRST_CLOCK
 from holter.ingest.collectives.kineto_head import head_of
 from holter.ingest.collectives.naming import BYTES, DTYPE_BYTES, is_step, labels_beside
@@ -27,13 +28,6 @@ _DEEPEST = 64
 _LARGEST_EVENT = 4 * 1024 * 1024
 _MOST_KERNELS = 1_000_000
 _MOST_SIZES = 4096
-_BUS_FACTORS: dict[str, Callable[[int], float]] = {
-    "allreduce": lambda n: 2 * (n - 1) / n,
-    "allgather": lambda n: (n - 1) / n,
-    "reducescatter": lambda n: (n - 1) / n,
-    "alltoall": lambda n: (n - 1) / n,
-}
-"""Bus over algorithm bandwidth by the beginning of a name. Source: nccl-tests, doc/PERFORMANCE.md."""
 
 
 class KinetoTrace:
@@ -152,9 +146,8 @@ class _Found:
     def _of_kind(self, kind: _Kind, count: float, total: float, shortest: float, time: float) -> Row:
         values = {"calls": count, "time_us": total / count, "shortest_time_us": shortest}
         if kind.ranks > 0 and shortest > 0 and kind.size:
-            moved = kind.size * _bus_factor(kind.collective, kind.ranks)
-            values["busbw_gbs"] = moved / (total / count) / 1e3
-            values["best_busbw_gbs"] = moved / shortest / 1e3
+            for name, time_us in (("busbw_gbs", total / count), ("best_busbw_gbs", shortest)):
+                values[name] = bus_bandwidth(kind.collective, kind.size, time_us, kind.ranks)
         labels = labels_beside(
             BYTES,
             rank=self.rank,
@@ -230,11 +223,6 @@ def _kind(named: str, said: Mapping[str, Any]) -> _Kind:
         ranks=int(said.get("Group size", 0)),
         size=size if size and is_step(size) else None,
     )
-
-
-def _bus_factor(collective: str, ranks: int) -> float:
-    plain = collective.lower().replace("_", "")
-    return next((factor(ranks) for name, factor in _BUS_FACTORS.items() if plain.startswith(name)), 1.0)
 
 
 def _covered(spans: array[float]) -> float:

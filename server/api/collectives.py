@@ -19,7 +19,8 @@ class Collective(Shape):
 
     `bytes` of one call; `seconds` of all on a rank, waiting included; `busbw_gbs` of the rank that waited
     least, in GB/s. `link` is what the calls go over at best, with its GB/s in one direction and where that is
-    written, and `share` the part of it that is reached; null where the logs do not tell the hardware.
+    written, and `share` the part of it that is reached; null where the logs do not tell the
+    hardware, and for calls below 1 MiB, which latency decides.
     """
 
     source: str

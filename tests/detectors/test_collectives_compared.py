@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from holter.bus_bandwidth import bus_bandwidth, bus_factor
 from holter.detectors.collectives import Comparison, compare
 from holter.ingest.gather import gather
-from holter.types import ConfigKey, RunData
+from holter.report.collectives import told
+from holter.types import ConfigKey, RunData, SeriesKey
 from tests.detectors.curves import run, series
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
@@ -162,3 +164,46 @@ def test_trials_of_old_benchmarks_are_told_by_their_median() -> None:
 def test_what_is_compared_is_plain_data_and_nothing_for_a_run_without_collectives() -> None:
     json.dumps(compare(with_config(calls(late=2), gpu__name="NVIDIA B200")).as_json(), allow_nan=False)
     assert not compare(run(series("loss", [1.0, 2.0])))
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"), [("all_reduce_perf.out", 16), ("alltoall-2.18.log", 8), ("all-reduce-bench.txt", 4)]
+)
+def test_bus_bandwidth_is_what_benchmarks_print(name: str, ranks: int) -> None:
+    table = gather(DATA / name).data.series
+    printed = [key for key in table if key.metric == "busbw_gbs"]
+    assert printed
+    for key in printed:
+        plain = table[SeriesKey("algbw_gbs", key.labels)].value
+        factor = bus_factor(dict(key.labels)["collective"], ranks)
+        assert table[key].value == pytest.approx(plain * factor, abs=0.02)  # both are rounded
+
+
+def test_bus_bandwidth_is_in_gb_a_second() -> None:
+    assert bus_bandwidth("all_reduce", 536_870_912, 8476.3, 16) == pytest.approx(118.76, abs=0.01)
+    assert bus_bandwidth("all_reduce", 536_870_912, 0.0, 16) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [
+        ("_allgather_base", 7 / 8),
+        ("reduce_scatter_tensor", 7 / 8),
+        ("all_to_allv", 7 / 8),
+        ("Broadcast", 1.0),
+    ],
+)
+def test_collectives_are_known_by_whatever_name(name: str, factor: float) -> None:
+    assert bus_factor(name, 8) == factor
+    assert bus_factor(name, 1) in (0.0, 1.0)
+
+
+def test_small_calls_are_not_compared_with_a_link() -> None:
+    found = read("nccl_data.json.gz").speeds
+    small = [one for one in found if one.bytes < 2**20]
+    assert small
+    assert all(one.link is not None for one in found)
+    assert {one.share for one in small} == {None}
+    assert all(one.share for one in found if one not in small)
+    (said,) = [line for _, line in told(read("nccl_data.json.gz")) if "424 B" in line]
+    assert said.endswith("too small to be compared with a link")

@@ -179,7 +179,7 @@ def test_more_than_the_hardware_can_is_flagged() -> None:
         (64, "all 64 devices"),
         (1000, "off by 1,000"),
         (0.5, "counted as one"),
-        (1.7, "no formula"),
+        (1.7, "No formula"),
     ],
 )
 def test_what_no_formula_gives_is_flagged_with_the_likely_reason(factor: float, reason: str) -> None:
@@ -262,3 +262,9 @@ def test_values_that_are_no_numbers_raise_nothing() -> None:
         data = run(dict(config), **dict.fromkeys(names, odd))
         with np.errstate(all="raise"):
             remarks(data)
+
+
+def test_numbers_at_the_edge_of_what_a_float_holds_are_no_speed() -> None:
+    for speed in (1e-319, 1e-310, 1e300):
+        data = run(LLAMA3_8B, **{"throughput(tps)": flat(speed), "tflops": flat(speed)})
+        assert "throughput-disagrees" not in codes(data)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from holter.flops.formulas import FORMULAS
 from holter.flops.frameworks import Quantity
 from holter.flops.reported import Reported
-from holter.flops.throughput import ALIKE, Throughput, by, formula_of
+from holter.flops.throughput import ALIKE, LEAST, MOST, Throughput, by, formula_of
 from holter.flops.utilisation import Own
 from holter.types import Remark, Severity
 
@@ -29,6 +29,7 @@ _FACTORS: tuple[tuple[float, str], ...] = (
     ),
     (1 / 3, "only the forward pass is counted"),
 )
+_UNEXPLAINED = "No formula and no usual mistake gives it: shape, batch or devices may be others than stated."
 
 
 def disagreements(found: Throughput, explained: Collection[str]) -> Iterator[Remark]:
@@ -38,14 +39,14 @@ def disagreements(found: Throughput, explained: Collection[str]) -> Iterator[Rem
         if own is None or one.level is None or str(one.series.key) in explained:
             continue
         tflops = _tflops(one, found.own)
-        if tflops is None or _within(one, tflops, found.own):
+        if tflops is None or not LEAST < tflops < MOST or _within(one, tflops, found.own):
             continue
         yield _remark(one, tflops, own, found.own)
 
 
 def _own_tflops(own: Own) -> float | None:
     level = own.level(own.tflops)
-    return None if level is None else level.usual
+    return level.usual if level is not None and LEAST < level.usual < MOST else None
 
 
 def _tflops(one: Reported, own: Own) -> float | None:
@@ -69,7 +70,7 @@ def _within(one: Reported, tflops: float, own: Own) -> bool:
 
 
 def _reason(one: Reported, tflops: float, own: Own) -> str:
-    """Why a figure may differ: another formula's count, or a factor that mistakes make."""
+    """Why a figure may differ: another formula's count, or a factor that mistakes make; "" for neither."""
     for name, formula in FORMULAS.items():
         level = by(name, own)
         if level is not None and abs(tflops / level.usual - 1) <= ALIKE:
@@ -83,7 +84,7 @@ def _reason(one: Reported, tflops: float, own: Own) -> str:
     for factor, reason in _factors(own):
         if any(abs(tflops / (value * factor) - 1) <= _SPREAD for value in expected):
             return reason
-    return "no formula and no usual mistake gives it: shape, batch or devices may be others than stated"
+    return ""
 
 
 def _factors(own: Own) -> Iterator[tuple[float, str]]:
@@ -102,17 +103,15 @@ def _remark(one: Reported, tflops: float, own_tflops: float, own: Own) -> Remark
     ours = f"{own_tflops:,.4g} TFLOPS a device"
     if one.quantity is Quantity.MFU and peak is not None:
         ours = f"{own_tflops / peak.tflops:.1%}"
-    reason = _reason(one, tflops, own)
+    reason = _reason(one, tflops, own) or None
+    factor, sense = max(tflops / own_tflops, own_tflops / tflops), "less" if tflops > own_tflops else "more"
     return Remark(
         code="throughput-disagrees",
         attempt=int(one.series.attempt[-1]),
         severity=Severity.INFO,
         summary=(
-            f"{key} is {what} by {formula_of(one, own)}; by the run's own speed it is {ours}, "
-            f"{tflops / own_tflops:.3g} times less. Likely {reason}."
-            if tflops > own_tflops
-            else f"{key} is {what} by {formula_of(one, own)}; by the run's own speed it is {ours}, "
-            f"{own_tflops / tflops:.3g} times more. Likely {reason}."
+            f"{key} is {what} ({formula_of(one, own)}); by the run's own speed it is {ours}, "
+            f"{factor:.3g} times {sense}. " + (f"Likely {reason}." if reason else _UNEXPLAINED)
         ),
         advice="Compare runs by figures of one formula only; Holter's own is the same for all of them.",
         evidence={"metric": key, "reported_tflops": tflops, "own_tflops": own_tflops, "reason": reason},

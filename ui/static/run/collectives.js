@@ -40,7 +40,7 @@ export function createCollectives({ runId, signal }) {
     rest.textContent = count(all - first.length, "more kind of calls", "more kinds of calls");
     refill(others, more.length ? callsTable(more) : null);
     const words = [
-      collectives.some((one) => one.share === null) ? "A share of the hardware's is told where logs name the GPU and, between nodes, its network cards." : "",
+      collectives.some((one) => one.link === null) ? "A share of the hardware's is told where logs name the GPU and, between nodes, its network cards." : "",
       left ? `${count(left, "series was", "series were")} too many to be compared.` : "",
     ].filter(Boolean);
     note.hidden = words.length === 0 || element.hidden;
@@ -64,6 +64,9 @@ export function sizeText({ bytes, size }) {
   const found = UNITS.find(([, unit]) => bytes >= Number(unit));
   return found ? `${number(bytes / Number(found[1]), 3)}\u202f${found[0]}` : size;
 }
+
+/** The share of the hardware's bandwidth; small calls are a matter of latency. Pure. @param {Collective} one */
+export const shareText = ({ share, link }) => (share !== null ? percent(share) : link ? "too small" : "–");
 
 /** A short time: 12.4 ms. Pure. @param {number} seconds */
 export function timeText(seconds) {
@@ -126,7 +129,7 @@ function callsTable(rows) {
 /** @param {Collective} one */
 function callRow(one) {
   const among = one.communicator || (one.ranks ? count(one.ranks, "rank") : one.source);
-  const share = h("span", { class: "share" }, one.share === null ? "–" : percent(one.share));
+  const share = h("span", { class: "share" }, shareText(one));
   if (one.share !== null) share.style.setProperty("--share", String(Math.min(1, one.share)));
   return h(
     "tr",
