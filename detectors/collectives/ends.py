@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from holter.detectors.ranks.ranks import host_of
+from holter.detectors.ranks.ranks import hosts_of
 from holter.detectors.ranks.who import whose
 from holter.types import RunData
 
@@ -39,10 +39,11 @@ def ends(run: RunData) -> list[Ends]:
             continue
         of_ranks = last.setdefault((group, int(series.attempt[-1]), key.own_steps or ""), {})
         of_ranks[whose(key)] = max(of_ranks.get(whose(key), -1), int(series.step[-1]))
-    return [one for place in sorted(last) for one in _behind(run, place[0], last[place])]
+    hosts = hosts_of(run) if last else {}
+    return [one for place in sorted(last) for one in _behind(hosts, place[0], last[place])]
 
 
-def _behind(run: RunData, communicator: str, last: dict[str, int]) -> Iterator[Ends]:
+def _behind(hosts: Mapping[str, str], communicator: str, last: dict[str, int]) -> Iterator[Ends]:
     furthest = max(last.values())
     behind = sorted((number, rank) for rank, number in last.items() if number < furthest)
     if behind and 2 * len(behind) < len(last):
@@ -50,7 +51,7 @@ def _behind(run: RunData, communicator: str, last: dict[str, int]) -> Iterator[E
             yield Ends(
                 communicator=communicator,
                 rank=rank,
-                host=host_of(run, rank),
+                host=hosts.get(rank),
                 last=number,
                 others=furthest,
                 ranks=len(last),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import bdtrc
 
-from holter.detectors.ranks.ranks import common_key, table_of
+from holter.detectors.ranks.ranks import common_key, hosts_of, table_of
 from holter.detectors.ranks.who import whose
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
@@ -42,19 +42,13 @@ class Waits:
 
 def waits(run: RunData) -> list[Waits]:
     """The ranks that came last more often than chance has it, those that cost most first."""
-    hosts = _hosts(run)
+    hosts = hosts_of(run)
     found = [one for series in _side_by_side(run) for one in _in(run, series, hosts)]
     joined: dict[tuple[str, str], Waits] = {}
     for one in found:
         known = joined.get((one.communicator, one.rank))
         joined[one.communicator, one.rank] = one if known is None else _together(known, one)
     return sorted(joined.values(), key=lambda one: -one.waited)
-
-
-def _hosts(run: RunData) -> dict[str, str]:
-    """The host of each rank, where a log names it."""
-    labels = (dict(key.labels) for key in run.series if key.metric in TIMES)
-    return {one["rank"]: one["host"] for one in labels if "rank" in one and "host" in one}
 
 
 def _often(calls: int, ranks: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import rows_upto, settled
-from holter.detectors.ranks.ranks import common_key, host_of, table_of
+from holter.detectors.ranks.ranks import common_key, hosts_among, table_of
 from holter.detectors.ranks.who import ANONYMOUS, called, names, plain, whose
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -100,7 +100,7 @@ def _finding(run: RunData, series: list[Series], attempt: int, parting: _Parting
     own = called(run, series[odd[0]].key, attempt, step)
     theirs = called(run, series[usual[0]].key, attempt, step)
     others = names([whose(series[usual[0]].key)]) if len(usual) == 1 else "the others"
-    hosts = sorted({host for rank in ranks if (host := host_of(run, rank)) is not None})
+    hosts = hosts_among(run, ranks)
     where = f" ({', '.join(hosts[:4])})" if hosts else ""
     behind, last = _behind(series, attempt)
     return Finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -10,7 +11,7 @@ import numpy as np
 
 from holter.detectors.figures import duration
 from holter.detectors.places import span_of
-from holter.detectors.ranks.ranks import host_of
+from holter.detectors.ranks.ranks import hosts_among
 from holter.detectors.ranks.who import called, names, plain
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity, labels_of
 
@@ -20,7 +21,6 @@ _TOLD = {
     "last_completed_collective": "completed",
     "collective_waited (ms)": "waited",
     "process_group_member": "member",
-    "process_group_ranks": "ranks",
 }
 _SHOWN = 16
 _MOST_RANKS = 65_536
@@ -61,12 +61,6 @@ class _Group:
     waited: dict[str, tuple[int, float]] = field(default_factory=dict)
     operation: dict[str, str] = field(default_factory=dict)
     members: set[str] = field(default_factory=set)
-    size: int = 0
-
-    @property
-    def ranks(self) -> set[str]:
-        """Every rank that belongs to the group, as far as it is known."""
-        return self.members | self.enqueued.keys() | self.waited.keys()
 
 
 def _groups(run: RunData) -> dict[tuple[int, str], _Group]:
@@ -102,8 +96,6 @@ def _take(
         group.operation[rank] = labels.get("collective", "")
     elif what == "member":
         group.members.add(rank)
-    elif what == "ranks":
-        group.size = max(group.size, int(min(value, _MOST_RANKS)))
     else:
         getattr(group, what)[rank] = int(np.clip(value, -1, 2**53))
 
@@ -118,7 +110,7 @@ def _finding(run: RunData, attempt: int, group: str, told: _Group) -> Finding | 
         return None
     what = _words(run, attempt, group, told, number)
     victims = _by_number((told.waited.keys() or told.enqueued.keys()) - set(suspects))
-    hosts = sorted({host for rank in suspects if (host := host_of(run, rank)) is not None})
+    hosts = hosts_among(run, suspects)
     waited = max((ms for _, ms in told.waited.values()), default=0.0)
     start = min([number, *(step for step, _ in told.waited.values())])
     return Finding(
@@ -176,8 +168,8 @@ def _advice(suspects: list[str], hosts: list[str]) -> str:
 def _waited_for(told: _Group) -> int | None:
     """The number of the collective that most wait for, None where nobody does."""
     if told.waited:
-        numbers = [step for step, _ in told.waited.values()]
-        return max(set(numbers), key=lambda one: (numbers.count(one), one))
+        numbers = Counter(step for step, _ in told.waited.values())
+        return max(numbers, key=lambda one: (numbers[one], one))
     if len(told.enqueued) < 2 or not told.completed:
         return None
     return max(told.completed.values()) + 1

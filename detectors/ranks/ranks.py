@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,14 +41,21 @@ class Ranks:
         return (int(self.attempt[row - 1]), int(self.step[row - 1])) if row > 0 else None
 
 
-def host_of(run: RunData, rank: str) -> str | None:
-    """The host of a rank, where a label of any of its series names it."""
-    for key in sorted(run.series):
+def hosts_of(run: RunData) -> dict[str, str]:
+    """The host of each rank, where a label of any of its series names it."""
+    found: dict[str, str] = {}
+    for key in sorted(key for key in run.series if rank_of(key) is not None):
         labels = dict(key.labels)
         host = next((labels[name] for name in _HOSTS if name in labels), None)
-        if host is not None and labels.get("rank") == rank:
-            return host
-    return None
+        if host is not None:
+            found.setdefault(labels["rank"], host)
+    return found
+
+
+def hosts_among(run: RunData, ranks: Iterable[str]) -> list[str]:
+    """The hosts of some ranks, as far as they are named, in their order."""
+    hosts = hosts_of(run)
+    return sorted({hosts[rank] for rank in ranks if rank in hosts})
 
 
 def rank_of(key: SeriesKey) -> str | None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.places import span_of
-from holter.detectors.ranks.ranks import host_of
+from holter.detectors.ranks.ranks import hosts_among
 from holter.detectors.ranks.who import names, plain, whose
 from holter.types import Finding, FloatArray, Kind, Labels, RunData, Series, Severity, labels_of
 
@@ -118,7 +118,7 @@ def _standing(
     first, seen, behind = start
     collective, _, own, others = min(behind, key=lambda one: one[2] - one[3])
     ranks = list(dict.fromkeys(rank for _, rank, _, _ in behind))
-    hosts = sorted({host for rank in ranks if (host := host_of(run, rank)) is not None})
+    hosts = hosts_among(run, ranks)
     who = names(ranks)
     verb = "has" if len(ranks) == 1 else "have"
     return _finding(

@@ -11,7 +11,7 @@ import numpy as np
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import rows_upto
 from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
-from holter.detectors.ranks.ranks import Ranks, common_key, host_of, rank_of, series_by_rank, table_of
+from holter.detectors.ranks.ranks import Ranks, common_key, hosts_among, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.rows import rows_of
 from holter.metrics import Role, role_of
 from holter.tuning import Tuning
@@ -132,8 +132,7 @@ def _finding(series: list[Series], lag: Lag, rows: int, *, has_waits: bool) -> F
 
 def _with_hosts(finding: Finding, run: RunData) -> Finding:
     """The finding with the hosts of its ranks, where the log names them."""
-    hosts = [host_of(run, str(rank)) for rank in finding.evidence["ranks"]]
-    known = sorted({host for host in hosts if host is not None})
+    known = hosts_among(run, map(str, finding.evidence["ranks"]))
     if not known:
         return finding
     advice = finding.advice.replace("this rank's node", f"{' and '.join(known)}, where it runs")
