@@ -13,8 +13,9 @@ from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
 
 _PLACE = re.compile(
-    r"\b(?:[Ee]poch|Iter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*:?\s*"
-    r"(?:\[?(?P<epoch>\d+)(?:/\d+)?\]?\s*(?:,\s*(?:Step|Iter|Batch):?\s*)?)?[\[(]\s*(?P<batch>\d+)(?:/(?P<batches>\d+)(?:\s*\(\s*\d+%\))?)?[\])]"
+    r"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*:?\s*"
+    r"(?:\[?(?P<epoch>\d+)(?:/\d+)?\]?\s*(?:[,-]\s*(?:Step|Iter|Batch):?\s*)?)?"
+    r"[\[(]\s*(?P<batch>\d+)(?:/(?P<batches>\d+)(?:\s*\(\s*\d+%\))?)?[\])]"
 )
 _NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)"
 _PAIR = re.compile(
@@ -34,8 +35,6 @@ def _batch(line: str, memory: Memory) -> Said | None:
         return None
     split = found["split"] or "train"
     if split == "train":
-        if found["batches"] is None:
-            return None
         memory["step"] = step = _step(found, memory)
     elif "step" not in memory:
         return None
@@ -51,25 +50,32 @@ def _batch(line: str, memory: Memory) -> Said | None:
 
 
 def _step(place: re.Match[str], memory: Memory) -> int:
-    """Batches since epoch 0 or 1, whichever the log counts from."""
+    """Batches since epoch 0 or 1, whichever the log counts from; since its first where it tells no number."""
     batch = int(place["batch"])
     if place["epoch"] is None:
         return batch
-    epoch, batches = int(place["epoch"]), int(place["batches"])
+    epoch = int(place["epoch"])
+    if place["batches"] is None:
+        told, last, before = memory.get("told", (epoch, batch, 0))
+        before += last + 1 if epoch > told else 0
+        memory["told"] = [epoch, batch, before]
+        return int(before) + batch
     from_zero = memory.setdefault("from zero", epoch == 0)
-    return (epoch if from_zero else epoch - 1) * batches + batch
+    return (epoch if from_zero else epoch - 1) * int(place["batches"]) + batch
 
 
 DIALECT = Dialect(
     name="batches",
     tell=re.compile(
-        rb"\b(?:[Ee]poch|Iter|Train)(?: Epoch)?(?:\(train\))?\s*:?\s*"
-        rb"(?:\[?\d+(?:/\d+)?\]?\s*(?:,\s*(?:Step|Iter|Batch):?\s*)?)?"
-        rb"[\[(]\s*\d+/\d+(?:\s*\(\s*\d+%\))?[\])][^\n]{0,400}?[lL]oss\w*:?\s+[-\dni]"
+        rb"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(train\))?\s*:?\s*"
+        rb"(?:\[?\d+(?:/\d+)?\]?\s*(?:[,-]\s*(?:Step|Iter|Batch):?\s*)?)?"
+        rb"[\[(]\s*\d+(?:/\d+(?:\s*\(\s*\d+%\))?)?[\])][^\n]{0,400}?[lL]oss\w*:?\s+[-\dni]"
     ),
     kinds=(
         LineKind(
-            mark=re.compile(rb"(?:[Ee]poch|Iter|Train)(?: Epoch)?(?:\(\w+\))?[ \t]*:?[ \t]*(?:\d+[ \t]*)?\["),
+            mark=re.compile(
+                rb"(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(\w+\))?[ \t]*:?[ \t]*(?:\d+[ \t]*)?\["
+            ),
             read=_batch,
         ),
     ),

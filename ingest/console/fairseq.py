@@ -12,8 +12,9 @@ from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import numbers
 
 _LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.*\})")
-_INNER = re.compile(r"\| train_inner \| epoch \d+: +\d+ / \d+ (.+)")
-_SUMMED = re.compile(r"\| (?P<split>train|valid\w*|test) \| epoch \d+ \| (?P<pieces>.+)")
+# until 2020 without the words `train_inner`, `train`, `valid`
+_INNER = re.compile(r"\| epoch \d+: +\d+ / \d+ (.+)")
+_SUMMED = re.compile(r"(?:\| (?P<split>train|valid\w*|test) )?\| epoch \d+ \| (?P<pieces>.+)")
 _PAIR = re.compile(r"([\w.]+)=([^,\s]+)")
 _OVERFLOW = re.compile(r"setting loss scale to: ([\d.]+)")
 _STEP = "num_updates"
@@ -45,7 +46,8 @@ def _summed(line: str, memory: Memory) -> Said | None:
     if found is None:
         return None
     words = (piece.rpartition(" ") for piece in found["pieces"].split(" | "))
-    told = numbers((f"{found['split']}_{name.strip()}", text) for name, _, text in words if name)
+    split = found["split"] or ("" if " valid_" in found["pieces"] else "train")
+    told = numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
     return _said(told, line[: found.start()], memory)
 
 
@@ -74,11 +76,11 @@ def _overflow(line: str, memory: Memory) -> Said | None:
 
 DIALECT = Dialect(
     name="fairseq",
-    tell=re.compile(rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)"),
+    tell=re.compile(rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)|\| epoch \d+: +\d+ / \d+ loss="),
     kinds=(
         LineKind(mark=re.compile(rb"\| (?:train|train_inner|valid\w*|test) \| \{"), read=_stats),
-        LineKind(mark=re.compile(rb"\| train_inner \| epoch \d"), read=_inner),
-        LineKind(mark=re.compile(rb"\| (?:train|valid\w*|test) \| epoch \d"), read=_summed),
+        LineKind(mark=re.compile(rb"\| epoch \d+: "), read=_inner),
+        LineKind(mark=re.compile(rb"\| epoch \d+ \| "), read=_summed),
         LineKind(mark=re.compile(rb"setting loss scale to: "), read=_overflow),
     ),
 )

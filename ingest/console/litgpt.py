@@ -11,6 +11,7 @@ _LINE = re.compile(
     r"iter (?P<iter>\d+) (?:\| )?step (?P<step>\d+)(?: \| |: )loss (?:train: )?(?P<loss>[^\s,|]+)"
     r"(?:, val: (?P<val>\S+))?(?: \||,) iter time: (?P<time>[\d.]+) ms"
 )
+_VALIDATION = re.compile(r"iter \d+: val loss ([^\s,]+)")
 
 
 def _iteration(line: str, memory: Memory) -> Said | None:
@@ -20,14 +21,28 @@ def _iteration(line: str, memory: Memory) -> Said | None:
         return None
     values = numbers({"train_loss": found["loss"], "iter_time (ms)": found["time"]}.items())
     val = number(found["val"] or "")
-    if val is not None and val != memory.get("val"):
+    if val is not None and val not in (memory.get("val"), round(memory.get("val", val + 1), 3)):
         memory["val"] = val
         values["val_loss"] = val
-    return Said(int(found["step"]), values)
+    memory["step"] = int(found["step"])
+    return Said(memory["step"], values)
+
+
+def _evaluation(line: str, memory: Memory) -> Said | None:
+    """`iter 4800: val loss 1.7258, val time: 3778.02 ms`, at the step that was told last."""
+    found = _VALIDATION.search(line)
+    value = number(found[1]) if found else None
+    if value is None or "step" not in memory or value == memory.get("val"):
+        return None
+    memory["val"] = value
+    return Said(int(memory["step"]), {"val_loss": value})
 
 
 DIALECT = Dialect(
     name="litgpt",
     tell=re.compile(rb"iter \d+ (?:\| )?step \d+(?: \| |: )loss "),
-    kinds=(LineKind(mark=re.compile(rb"iter \d+ (?:\| )?step \d"), read=_iteration),),
+    kinds=(
+        LineKind(mark=re.compile(rb"iter \d+ (?:\| )?step \d"), read=_iteration),
+        LineKind(mark=re.compile(rb"iter \d+: val loss "), read=_evaluation),
+    ),
 )

@@ -15,6 +15,8 @@ _MOMENT = re.compile(
 
 def moment(text: str) -> float:
     """Unix seconds of the first date and time in a text, NaN where there is none."""
+    if text.count(":") < 2 or (text.count("-") < 2 and text.count("/") < 2):  # told without a search
+        return _NONE
     found = _MOMENT.search(text)
     if found is None:
         return _NONE

@@ -7,8 +7,10 @@ import re
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.numbers import number, numbers
 
-_ITER = re.compile(r"\biter (\d+): loss (\S+), time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?")
-_EVAL = re.compile(r"\bstep (\d+): train loss (\S+), val loss (\S+)")
+_ITER = re.compile(r"\biter (\d+): loss (\S+?)(?: \w+)?, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?")
+_EVAL = re.compile(r"\bstep (\d+): train loss (\S+?)(?: \w+)?, val loss (\S+)")
+_ROW = re.compile(r"^(\d+) (train|val|hella) ([\d.]+|nan|inf)$")
+_NAMES = {"train": "loss", "val": "val/loss", "hella": "eval/hellaswag"}
 _UNKNOWN_MFU = -100.0
 """Printed until five iterations have been timed."""
 
@@ -32,11 +34,21 @@ def _evaluation(line: str, memory: Memory) -> Said | None:
     return Said(int(found[1]), numbers(texts.items()))
 
 
+def _row(line: str, memory: Memory) -> Said | None:
+    """`250 train 6.012345`: build-nanogpt's log.txt."""
+    found = _ROW.match(line)
+    return None if found is None else Said(int(found[1]), numbers({_NAMES[found[2]]: found[3]}.items()))
+
+
 DIALECT = Dialect(
     name="nanogpt",
-    tell=re.compile(rb"\biter \d+: loss [\w.]+, time [\d.]+ms"),
+    tell=re.compile(
+        rb"(?m)\biter \d+: loss [\w.]+(?: \w+)?, time [\d.]+ms"
+        rb"|^\d+ (?:train|val) \d+\.\d{4,6}\n\d+ (?:train|hella) "
+    ),
     kinds=(
         LineKind(mark=re.compile(rb"iter \d+: loss "), read=_iter),
         LineKind(mark=re.compile(rb"step \d+: train loss "), read=_evaluation),
+        LineKind(mark=re.compile(rb"(?m)^\d+ (?:train|val|hella) \d"), read=_row),
     ),
 )

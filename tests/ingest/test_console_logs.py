@@ -224,11 +224,35 @@ def test_primus_tells_a_value_with_its_mean(told: Any) -> None:
     assert found.values("throughput per GPU (TFLOP/s/GPU)") == [(4408, 579.4)]
 
 
+def test_what_build_nanogpt_keeps_is_read(told: Any) -> None:
+    found = told("log.txt")
+    assert found.values("loss") == [(0, 10.955), (1, 10.5)]
+    assert found.values("val/loss") == [(0, 10.9555)]
+    assert found.values("eval/hellaswag") == [(0, 0.2475)]
+
+
+def test_a_unit_behind_nanogpts_loss_is_no_hindrance(told: Any) -> None:
+    found = told("nanogpt-units.out")
+    assert found.values("loss") == [(0, 6.1551), (10, 4.681)]
+    assert found.values("val/loss") == [(0, 6.178)]
+
+
 def test_maxtexts_first_steps_have_a_loss_but_no_speed(told: Any) -> None:
     found = told("maxtext.log")
     assert [step for step, _ in found.values("loss")] == [0, 1, 2]
     assert found.values("step_time (s)") == [(2, 5.667)]
     assert found.values("eval/loss") == [(2, 9.42)]
+
+
+def test_fairseq_before_2020_tells_as_much(told: Any) -> None:
+    found = told("fairseq-2019.log")
+    assert found.values("loss") == [
+        (445, pytest.approx(11.521 * log(2))),
+        (495, pytest.approx(11.346 * log(2))),
+    ]
+    assert found.values("valid_loss") == [(600, pytest.approx(8.125 * log(2)))]
+    assert found.values("train_loss") == [(1886, pytest.approx(9.5 * log(2)))]
+    assert found.values("gnorm") == [(445, 1.543), (495, 1.507)]
 
 
 def test_an_evaluation_that_litgpt_repeats_is_told_once(told: Any) -> None:

@@ -41,6 +41,11 @@ def test_epochs_may_count_from_zero(told: Any) -> None:
     assert found.values("Acc@1") == [(0, 0.0), (10, 0.5), (500, 1.5)]
 
 
+def test_without_the_number_of_batches_epochs_go_on_from_the_last(told: Any) -> None:
+    found = told("batches-untold.log")
+    assert found.values("Loss") == [(0, 4.25), (50, 4.0), (51, 3.75), (101, 3.5)]
+
+
 def test_open_clips_samples_are_its_steps(told: Any) -> None:
     found = told("open-clip.log")
     assert [step for step, _ in found.values("Loss")] == [64, 6464, 109504]
