@@ -94,9 +94,12 @@ def goodput(series: Series, spans: Sequence[Span], work: FloatArray | None = Non
 
 
 def clock_of(points: Mapping[SeriesKey, int]) -> SeriesKey | None:
-    """Of series with so many points, the one by whose clock time is told: that logged most."""
-    counted = [key for key, count in points.items() if count]
-    return max(counted, key=lambda key: (key.own_steps is None, points[key], key), default=None)
+    """Of series with so many points, the one by whose clock time is told: that logged most.
+
+    What has steps of its own tells of machines, collectives or evaluations, not of how training went on.
+    """
+    counted = [key for key, count in points.items() if count and key.own_steps is None]
+    return max(counted, key=lambda key: (points[key], key), default=None)
 
 
 def lost_from(span: Span, spans: Sequence[Span]) -> tuple[int | None, int]:

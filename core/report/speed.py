@@ -24,6 +24,8 @@ SPENT = {
 }
 """What time went into, in the words of the pages."""
 _LACKING = 3
+_SHORTEST = 60_000_000
+"""Microseconds of a run from which on its time is worth an account: sooner it all is start-up."""
 _WORTH = 0.0005
 """A share of the time that is worth a word."""
 
@@ -60,7 +62,7 @@ def lines(found: Throughput, spent: Goodput | None) -> Iterator[Line]:
         rest = f", and {more} more" if more > 0 else ""
         named = [word.split(" (")[0] for word in own.missing[:_LACKING]]
         yield Line(name="own MFU", said=f"needs {', '.join(named)}{rest}, which no log says")
-    if spent is not None:
+    if spent is not None and spent.total >= _SHORTEST:
         yield Line(name="goodput", said=in_words(spent))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from holter.__main__ import main
 
-LINES = 120
+LINES = 600
 
 
 @pytest.fixture
@@ -35,8 +35,16 @@ def test_the_text_has_a_line_each(logged: Path, capsys: pytest.CaptureFixture[st
     assert "nanoGPT" in told
     assert "needs how many layers" in told
     assert "goodput" in told
-    assert "100.0% of 15 s" in told
+    assert "100.0% of 78 s" in told
     assert "no training uses a device like that" in told
+
+
+def test_a_run_of_seconds_has_no_account_of_its_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{step},{1.7e9 + 0.1 * step},3.0,0.1" for step in range(100)]
+    (tmp_path / "short.csv").write_text("\n".join(["step,wall_time,loss,step_time", *rows]) + "\n")
+    assert "goodput" not in analyzed(capsys, str(tmp_path / "short.csv"))
 
 
 def test_json_has_all_of_it(logged: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.flops.levels import spans_of
-from holter.goodput import Spent, goodput
+from holter.goodput import Spent, clock_of, goodput
 from holter.types import FloatArray, Series, SeriesKey
 
 
@@ -104,3 +104,9 @@ def test_a_rollback_a_restart_and_a_stall_are_told_apart() -> None:
 def test_without_a_clock_there_is_nothing_to_split() -> None:
     one = series((0, 10, np.full(10, np.nan)))
     assert goodput(one, spans_of(one)) is None
+
+
+def test_machines_and_collectives_are_no_clock_of_training() -> None:
+    machine, loss = SeriesKey("gpu_power", (("steps", "samples"),)), SeriesKey("loss")
+    assert clock_of({machine: 1000}) is None
+    assert clock_of({machine: 1000, loss: 10, SeriesKey("lr"): 0}) == loss
