@@ -8,17 +8,22 @@ from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
 from holter.ingest.console.numbers import number
 
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[KMGTP]?|[-+]?(?:nan|NaN|inf|Infinity)"
+_NUMBER = (
+    r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?:[kKMGTP](?![A-Za-z]))?"
+    r"|[-+]?(?:nan|NaN|inf|Infinity)"
+)
 _STEP = re.compile(
     r"(?<![\w-])(?:global_?step|step|steps(?==)|iter(?:ation)?|it)\s*[=:#]?\s*(\d+)(?:\s*/\s*(\d+))?\b", re.I
 )
 _EPOCH = re.compile(r"\bepochs?\s*[=:#]?\s*\[?(\d+)\b", re.I)
-_NAME = r"(?:[A-Z][a-z]+ )?[A-Za-z_][\w/.@-]*(?: [a-z][\w-]*)?(?: ?\([A-Za-z/]{1,24}\))?"
-_PAIR = re.compile(rf"({_NAME})\s*[=:]\s*({_NUMBER})(?![\w:/])")
+_NAME = r"(?<![\w/.@-])(?:[A-Z][a-z]+ )?[A-Za-z_][\w/.@-]*(?: [a-z][\w-]*)?(?: ?\([A-Za-z/]{1,24}\))?"
+# a unit may follow; a date, a version, a duration or one of so many is no number
+_PAIR = re.compile(rf"({_NAME})\s*[=:]\s*({_NUMBER})(?![-.:/]?\d)[A-Za-z%]{{0,5}}+(?![\w:])")
 # `loss 0.69 | lr 1e-5`: names without a sign between, in lines where a loss stands so
 _SPACED_LOSS = re.compile(rf"loss\s+(?:{_NUMBER})\b", re.I)
 _SPACED = re.compile(
-    rf"([A-Za-z_][\w/]*(?: [A-Za-z][\w/]*)?)\s+({_NUMBER})(?=\s?(?:ms|s|sec|%|[KMG]i?B)?(?:[\s,|;(]|$))"
+    rf"(?<![\w/.@-])([A-Za-z_][\w/]*(?: [A-Za-z][\w/]*)?)\s+({_NUMBER})"
+    r"(?=\s?(?:ms|s|sec|%|[KMG]i?B)?(?:[\s,|;(]|$))"
 )
 _NOT_METRICS = frozenset(
     {"step", "steps", "iter", "iteration", "global_step", "globalstep", "it", "rank", "pid"}

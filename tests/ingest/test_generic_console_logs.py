@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from holter.ingest.console.key_value import named_numbers
+
 DATA = Path(__file__).parents[1] / "data" / "console"
 
 
@@ -95,6 +97,25 @@ def test_numbers_may_stand_behind_their_names_without_a_sign(told: Any) -> None:
     assert {key.metric for key in found.points} == {
         *("epoch", "loss", "grad_norm", "lr", "mem", "tps", "num_label_tokens")
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("dt: 480.10ms, mem: 20.1GB, t=12.5s, speed: 3.5s/it", [480.1, 20.1, 12.5, 3.5]),
+        ("tok/s: 12.5k, params: 1.2M, util=95.5%, n: 1,200", [12500, 1.2e6, 95.5, 1200]),
+        ("date: 2026-05-07, version: 2.5.1, eta: 1:20:30, batch: 10/100, id: 3f2a", []),
+        (
+            "tflops=188.02,micro_num=4,loss=5.45,tgs (tokens/gpu/second)=4233.73,lr=7.6e-06",
+            [188.02, 4, 5.45, 4233.73, 7.6e-6],
+        ),
+        ("loss=2.5e-3 lr:.5 x=-inf", [2.5e-3, 0.5, float("-inf")]),
+    ],
+)
+def test_units_are_taken_off_and_what_only_begins_with_digits_is_no_number(
+    text: str, values: list[float]
+) -> None:
+    assert list(named_numbers(text).values()) == values
 
 
 def test_steps_that_begin_again_with_an_epoch_go_on(told: Any) -> None:
