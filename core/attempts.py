@@ -189,11 +189,7 @@ class Attempts:
 
     def waiting(self) -> list[Waiting]:
         """What writers stated of launches that no row has settled, in the order of their names."""
-        return [
-            Waiting(attempt=one.attempt, silent=one.silent, config=one.config)
-            for _, one in sorted(self.writers.items())
-            if one.config
-        ]
+        return [said for _, one in sorted(self.writers.items()) for said in one.waiting()]
 
     def _state(self, writer: str, batch: Batch) -> list[tuple[int, Batch]]:
         """What is stated without rows waits for the writer's next one, unless the log names the launch."""
@@ -202,7 +198,10 @@ class Attempts:
         if batch.attempt is not None:
             return [(self._named(batch.attempt, nan), batch)]
         known = self.writers.setdefault(writer, Writer(max(self.started, default=0), silent=True))
-        known.config.update(batch.config)
+        if known.silent and batch.restarts:
+            known.state_anew(batch.config, max(self.started, default=-1))
+        else:
+            known.config.update(batch.config)
         return []
 
     def to_json(self) -> dict[str, Any]:

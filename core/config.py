@@ -38,12 +38,14 @@ def by_attempt(settled: ByAttempt, waiting: Iterable[Waiting], started: Iterable
 
     That belongs to the first attempt from its writer's on that says nothing else. Where each one does, a
     writer that had logged rows has announced a new launch, which comes after all `started`; what one
-    without rows says then only fills gaps.
+    without rows says then only fills gaps, and of a launch that has not begun it says nothing yet.
     """
     found = {key: dict(values) for key, values in settled.items()}
     held = {number for values in found.values() for number in values} | set(started)
     following = max(held, default=-1) + 1
     for one in waiting:
+        if one.silent and one.attempt >= following > 0:
+            continue
         numbers = [*(number for number in sorted(held) if number >= one.attempt), following]
         fits = next(number for number in numbers if not _contradicts(settled, number, one.config))
         number = one.attempt if one.silent and fits == following else fits

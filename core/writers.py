@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from math import nan
@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from holter.config import from_json, to_json
-from holter.types import Column, ConfigKey, ConfigValue, DenseColumns, SeriesKey
+from holter.config import Waiting, from_json, to_json
+from holter.types import Column, Config, ConfigKey, ConfigValue, DenseColumns, SeriesKey
 
 NO_STEP = int(np.iinfo(np.int64).min)
 """Below every step: where nothing has been logged."""
 
+_PAST = 16  # launches whose words are kept of a writer that has no rows
 _TRACKED = 32  # series remembered of a writer: enough to tell its clock, small enough to store each time
 
 
@@ -51,6 +52,8 @@ class Writer:
     series: dict[SeriesKey, Track] = field(default_factory=dict)
     silent: bool = False  # it has only stated config so far
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)  # stated since its last row
+    past: list[tuple[int, dict[ConfigKey, ConfigValue]]] = field(default_factory=list)
+    """What it stated of earlier attempts, where it has no rows that settle such words."""
 
     def to_json(self) -> list[Any]:
         """The state as JSON-able values; a time that is not known may be NaN or null there."""
@@ -59,6 +62,8 @@ class Writer:
             for key, track in self.series.items()
         ]
         stated = [self.silent, to_json(self.config)] if self.config else []
+        if self.past:
+            stated.append([[attempt, to_json(config)] for attempt, config in self.past])
         return [self.attempt, self.undecided, self.restarts, self.followed, tracks, *stated]
 
     @classmethod
@@ -71,8 +76,28 @@ class Writer:
             for metric, labels, count, step, first, last in state[4]
         }
         attempt, undecided, restarts, followed = state[:4]
-        silent, config = state[5:] or (False, ())
-        return cls(attempt, undecided, restarts, followed, series, silent, from_json(config))
+        silent, config, *past = state[5:] or (False, ())
+        before = [(number, from_json(said)) for number, said in (past[0] if past else ())]
+        return cls(attempt, undecided, restarts, followed, series, silent, from_json(config), before)
+
+    def waiting(self) -> Iterator[Waiting]:
+        """What it stated of launches that no row has settled."""
+        for attempt, config in (*self.past, (self.attempt, self.config)):
+            if config:
+                yield Waiting(attempt=attempt, silent=self.silent, config=config)
+
+    def state_anew(self, config: Config, newest: int) -> None:
+        """Take in what a writer without rows says from now on, instead of what it has said.
+
+        If that says otherwise, it is of a later launch: of the `newest` attempt where that began since, or
+        of the next one. -1: there is no attempt yet.
+        """
+        if any(self.config.get(key, value) != value for key, value in config.items()):
+            following = newest if newest > self.attempt else newest + 1
+            if following > self.attempt:
+                self.past = [*self.past, (self.attempt, self.config)][-_PAST:]
+            self.attempt, self.config = following, {}
+        self.config = self.config | dict(config)
 
     def track(self, columns: Sequence[Column]) -> None:
         """Remember these columns' series too, as far as there is room; what was logged once makes room."""

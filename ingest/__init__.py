@@ -16,6 +16,7 @@ from holter.ingest.csv_log import CsvLog
 from holter.ingest.event_file import EventFile
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
+from holter.ingest.settings_files.settings_file import SettingsFile
 from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
 from holter.ingest.telemetry.amd_json import AmdJson
 from holter.ingest.telemetry.amd_tables import AmdTables
@@ -50,6 +51,7 @@ BUILTIN: tuple[Format, ...] = (
     LlamaFactoryLog(),
     TorchtitanTrace(),
     TrainerState(),
+    SettingsFile(),
     JsonLines(),
     *texts(),  # console_log in every dialect, and nccl_text
 )

@@ -14,9 +14,10 @@ from holter.ingest.format import Format
 from holter.ingest.gather import read_whole
 from holter.ingest.imports import collection_at
 from holter.ingest.opening import HEAD, open_log, plain_name, read_head
+from holter.ingest.settings_files.beside import states_only
 from holter.ingest.sources import Source, Tree, is_passed, walk
 from holter.ingest.suggesting import suggest
-from holter.types import SeriesKey, Unreadable
+from holter.types import ConfigKey, SeriesKey, Unreadable
 
 _SILENT = "no line names a step together with a loss"
 _SHOWN = 60
@@ -26,7 +27,8 @@ _KEPT = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explained:
-    """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series.
+    """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series,
+    `settings` what it says of launches besides.
 
     Of `unreadable_count` places the first are kept. `suggestion` would read lines that no format knows.
     """
@@ -35,6 +37,7 @@ class Explained:
     format: str | None = None
     run: str | None = None
     points: Mapping[SeriesKey, int] = field(default_factory=dict)
+    settings: int = 0
     first_step: int | None = None
     last_step: int | None = None
     unreadable: tuple[Unreadable, ...] = ()
@@ -69,11 +72,13 @@ def _read(source: Source) -> Explained:
     unreadable: list[Unreadable] = []
     count = 0
     steps: list[int] = []
+    settings: set[ConfigKey] = set()
     for record in read_whole(source):
         if isinstance(record, Unreadable):
             unreadable += [record] if count < _KEPT else []
             count += 1
             continue
+        settings.update(record.config)
         for column in source.place.put(record).columns:
             points[column.key] += len(column.values)
         if len(record.steps):
@@ -83,6 +88,7 @@ def _read(source: Source) -> Explained:
         format=source.format.name,
         run=source.place.run,
         points=dict(points),
+        settings=len(settings),
         first_step=steps[0] if steps else None,
         last_step=steps[1] if steps else None,
         unreadable=tuple(unreadable),
@@ -103,7 +109,10 @@ def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
     except OSError as error:
         return f"cannot be opened: {error.strerror or error}"
     name = plain_name(path)
-    if any(format_.sniff(name, head) for format_ in known.values()):
+    claims = [format_ for format_ in known.values() if format_.sniff(name, head)]
+    if any(map(states_only, claims)):
+        return "settings: read beside the logs of one run, and none, several, or a newer copy stand there"
+    if claims:
         return "left alone: other logs of its run say the same, exactly; or its first step is not there yet"
     return _unknown(name.suffix.lower(), head)
 

@@ -35,6 +35,8 @@ class Format(Protocol):
     label `steps`.
     One with an attribute `adds` that is true tells of a run's steps what its other logs do not: it is read
     together with them.
+    One with an attribute `states_only` that is true has no rows: it makes no run, and is read where logs of
+    one stand beside it.
     """
 
     @property

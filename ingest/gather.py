@@ -12,6 +12,7 @@ from holter.ingest.collectives.nccl_text import ASIDE
 from holter.ingest.format import Format
 from holter.ingest.opening import open_log, plain_name
 from holter.ingest.placing import place_tree
+from holter.ingest.settings_files.beside import states_only
 from holter.ingest.sources import Source, Tree
 from holter.types import Batch, RunData, Unreadable
 
@@ -44,9 +45,7 @@ def gather(
     if path.exists():
         sources = Tree(path, known or formats(), one_run=True).scan()
     else:
-        unreadable.append(
-            (str(path), Unreadable(place="path", reason="expected a file or folder, found none"))
-        )
+        unreadable.append((str(path), Unreadable(place="path", reason="no such file or folder")))
     assembly, files = Assembly(until_step=until_step), dict[str, str]()
     for source in sources:
         if source.format is not ASIDE:
@@ -71,7 +70,8 @@ def gather(
 def _runs(path: Path, sources: list[Source]) -> tuple[str, ...]:
     if not path.is_dir():
         return ()
-    return tuple(sorted({place.run for place in place_tree(path, [one.path for one in sources]).values()}))
+    logs = [one.path for one in sources if not states_only(one.format)]
+    return tuple(sorted({place.run for place in place_tree(path, logs).values()}))
 
 
 def read_whole(source: Source) -> Iterator[Batch | Unreadable]:

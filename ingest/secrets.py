@@ -13,7 +13,8 @@ _NAME = re.compile(
     r"|(?:access|auth|api|hub|hf|bot|push_to_hub|login|session|refresh)_?-?token"
 )
 _VALUE = re.compile(
-    r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abpr]-|AKIA|ASIA|AIza|ya29\.|npm_|dckr_pat_)[\w-]{10,}"
+    r"\bhf_[A-Za-z0-9]{10,}"  # not the settings hf_dataset_...
+    r"|\b(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abpr]-|AKIA|ASIA|AIza|ya29\.|npm_|dckr_pat_)[\w-]{10,}"
     r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|://[^/\s:@]*:[^/\s@]+@"
     r"|^wandb_v1_\w{20,}$"
 )

@@ -13,6 +13,7 @@ from holter.ingest.format import Format
 from holter.ingest.launches import Launch, continued, may_be_launch, read_launch
 from holter.ingest.placing import Place, place_file, place_tree, reading_order
 from holter.ingest.recognising import Recognised, adds, goes_by_clock, is_among_text, recognise, stands_beside
+from holter.ingest.settings_files.beside import belonging, states_only
 from holter.ingest.trainers.checkpoints import home, is_state, repeated, written
 
 _log = logging.getLogger(__name__)
@@ -72,6 +73,8 @@ class Tree:
         return self._placed
 
     def _place(self, found: dict[Path, Format], launches: Mapping[Path, Launch]) -> list[Source]:
+        settings = {path: format_ for path, format_ in found.items() if states_only(format_)}
+        found = {path: format_ for path, format_ in found.items() if path not in settings}
         if self.root in found and self.root.is_file():
             places = {self.root: place_file(self.root)}
         else:
@@ -83,7 +86,7 @@ class Tree:
             )
             places = {path: tree[homes[path]] for path in found}
         leave_to_others(found, places)
-        return [
+        logs = [
             Source(
                 path=path,
                 format=found[path],
@@ -100,6 +103,7 @@ class Tree:
                 ),
             )
         ]
+        return _with_settings(logs, settings, self.root)
 
     def is_new(self, path: Path) -> bool:
         """Whether a file that is said to have changed may be a log that the last scan did not find."""
@@ -141,6 +145,17 @@ class Tree:
         return Seen(file, stat.st_ino, stat.st_size, stat.st_mtime_ns, found)
 
 
+def _with_settings(logs: list[Source], settings: Mapping[Path, Format], root: Path) -> list[Source]:
+    """The logs with the settings files that are of their runs in between."""
+    if not (logs and settings):
+        return logs
+    ordered = [(float(at), source) for at, source in enumerate(logs)]
+    for path, one in belonging(settings, [(source.path, source.place) for source in logs], root).items():
+        source = Source(path=path, format=settings[path], place=one.place, known_as=one.known_as)
+        ordered.append((one.at, source))
+    return [source for _, source in sorted(ordered, key=lambda placed: placed[0])]
+
+
 def leave_to_others(found: dict[Path, Format], places: Mapping[Path, Place]) -> None:
     """Read of texts only what NCCL says there where runs have other logs as well: those say the rest exactly.
 
@@ -167,7 +182,7 @@ def _launch(path: Path, format_: Format) -> Launch | bool:
 def walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     """The files in which a log may be, below a folder; or the file itself.
 
-    Hidden folders, checkpoints, and what links elsewhere inside the tree are passed over.
+    Hidden folders (but Hydra's), checkpoints, and what links elsewhere inside the tree are passed over.
     """
     if root.is_file():
         yield str(root), root.stat()
@@ -185,12 +200,16 @@ def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_re
     for entry in inside:
         try:
             if entry.is_dir(follow_symlinks=False):
-                if depth and not entry.name.startswith(".") and entry.name not in _PASSED_FOLDERS:
+                if depth and _is_looked_into(entry.name):
                     yield from _walk(entry.path, root, depth - 1)
             elif _may_be_log(entry, root):
                 yield entry.path, entry.stat()
         except OSError:  # gone between listing and looking
             continue
+
+
+def _is_looked_into(folder: str) -> bool:
+    return (not folder.startswith(".") or folder == ".hydra") and folder not in _PASSED_FOLDERS
 
 
 def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:

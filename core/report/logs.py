@@ -29,7 +29,8 @@ def summary(files: Sequence[Explained]) -> str:
     """How many files are read, by format."""
     kinds = Counter(file.format for file in files if file.format is not None)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    return f"{told} of {len(files)} files" if kinds else f"{len(files)} files, none of a known format"
+    there = "1 file" if len(files) == 1 else f"{len(files):,} files"
+    return f"{told} of {there}" if kinds else f"{there}, none of a known format"
 
 
 def lines(files: Sequence[Explained], root: Path) -> Iterator[str]:
@@ -90,6 +91,9 @@ def _read(file: Explained, root: Path) -> Iterator[str]:
     steps = "" if file.first_step is None else f", {_reach(file)}"
     run = f", run {file.run}" if file.run else ""
     told = f"{len(file.points):,} series, {_count(points, 'point')}{steps}"
+    if file.settings:
+        said = _count(file.settings, "setting")
+        told = f"{told}, {said}" if file.points else said
     yield f"{_name(file.path, root)}: {file.format}{run}, {told}"
     keys = sorted(file.points, key=lambda key: (role_of(key) is Role.OTHER, str(key)))
     if keys:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from holter.attempts import Attempts
-from holter.config import ByAttempt, Waiting, by_attempt
+from holter.config import ByAttempt, as_value, by_attempt
 from holter.server.models import ConfigRow, Run, WriterRow
 from holter.server.store.intake import as_text, labels_text
 from holter.server.store.memory import Memory
@@ -52,6 +52,7 @@ def _cleaned(labels: Labels) -> Labels:
 
 
 def _value(value: ConfigValue, place: str, refused: dict[str, str]) -> ConfigValue:
+    value = as_value(value)  # no database keeps NaN in JSON, or a number of hundreds of digits
     if not isinstance(value, str):
         return value
     if len(value) > LONGEST_VALUE:
@@ -108,7 +109,7 @@ def read_config(connection: Connection, run_id: int, memory: Memory) -> ByAttemp
     settled: ByAttempt = held[1]
     stated = select(WriterRow.state).where(WriterRow.run_id == run_id, WriterRow.stated.is_(True))
     writers = [Writer.from_json(state) for state in connection.scalars(stated.order_by(WriterRow.name))]
-    waiting = [Waiting(attempt=one.attempt, silent=one.silent, config=one.config) for one in writers]
+    waiting = [said for one in writers for said in one.waiting()]
     return by_attempt(settled, waiting, Attempts.from_json(row.attempt_state).started) if waiting else settled
 
 

@@ -69,7 +69,7 @@ class Told:
         if isinstance(record, Unreadable):
             self.unreadable.append((record.place, record.reason))
             return
-        if record.restarts:
+        if record.restarts and len(record.steps):
             self.restarts.append(int(record.steps[0]))
         self.config |= {(key, self.rows): value for key, value in record.config.items()}
         telling: set[int] = set()

@@ -26,8 +26,9 @@ def any_format(request: pytest.FixtureRequest) -> Format:
     return formats()[request.param]
 
 
-def test_exactly_one_format_claims_each_sample_and_reads_points_from_it(sample: Sample, reading: Any) -> None:
-    assert reading.whole(*sample).count > 0
+def test_exactly_one_format_claims_each_sample_and_reads_from_it(sample: Sample, reading: Any) -> None:
+    told = reading.whole(*sample)
+    assert told.count or told.config
 
 
 def test_every_format_has_samples(reading: Any) -> None:
