@@ -18,7 +18,8 @@ from holter.types import FloatArray, IntArray
 CHUNK = 32_768
 """Points of a full chunk."""
 
-_CONFIG = ChunkConfig(compression_level=4)
+# 1.6 % smaller than level 4 for 2 ns a point; level 8 would save 0.4 to 1 % more for 10 to 25 ns
+_CONFIG = ChunkConfig(compression_level=6)
 _OF_TIMELINES = ChunkConfig(compression_level=8)  # 1.4 % smaller, twice the work: once for all metrics
 _NUMBERS = Struct("<IB")  # how many, bytes each
 _LENGTH = Struct("<I")
