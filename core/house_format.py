@@ -6,7 +6,7 @@ reader, on whatever line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -33,8 +33,8 @@ class HouseFormat:
 
     name: str
     pattern: str = ""
-    patterns: Sequence[str] = ()
-    labels: Sequence[str] = ()
+    patterns: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

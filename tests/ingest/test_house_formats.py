@@ -111,6 +111,16 @@ def test_a_pattern_that_cannot_be_used_is_told_with_the_name_of_its_setting(
     assert word in str(told.value)
 
 
+def test_the_format_that_the_documentation_shows_reads_a_log(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/formats.md").read_text()
+    shown = page.partition("## A format of your own")[2].partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "holter.toml").write_text(shown)
+    (tmp_path / "acme.log").write_bytes(TEXT)
+    told = load(file=tmp_path / "holter.toml").formats
+    series = gather(tmp_path / "acme.log", known=formats(told)).data.series
+    assert {key.metric for key in series} == {"train/loss", "speed", "grad_norm", "val/loss"}
+
+
 def test_two_formats_of_one_name_are_refused(tmp_path: Path) -> None:
     one = "[[formats]]\nname = 'acme'\npattern = 's (?P<step>\\d+) (?P<loss>\\S+)'\n"
     (tmp_path / "holter.toml").write_text(one * 2)
