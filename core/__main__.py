@@ -23,7 +23,7 @@ COMMANDS = {
     "token": "create, list and revoke access tokens",
     "alert": "send a test message to a channel",
     "export": "write a run to a file",
-    "import": "read files that were exported",
+    "import": "take the runs of another tracker, or files of holter export",
 }
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from holter.agent import followed, piped
 from holter.agent.packing import ZSTD
@@ -94,6 +95,8 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
         server=arguments.server or environ.get("HOLTER_SERVER") or DEFAULT_SERVER,
         token=arguments.token or environ.get("HOLTER_TOKEN"),
     )
+    if not address(access.server):
+        return refuse(f"--server {access.server}: expected http://HOST or https://HOST, with :PORT if any", 2)
     if arguments.spool is not None:
         return send_spool(roots(arguments.spool if arguments.spool.name else None, environ)[0], access)
     if PIPE in arguments.paths:
@@ -103,6 +106,15 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
         if not claimed:
             return refuse(f"another agent sends from here to {access.server} (it holds {folder})", 1)
         return followed.run(arguments, access, folder, formats(house), settings.scrape)
+
+
+def address(server: str) -> bool:
+    """Whether it can be one of a server at all: a scheme, a host, and a port that is one."""
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def send_spool(root: Path, access: Access) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -141,7 +142,10 @@ def _wanted(finding: Finding, patterns: Sequence[str] | None) -> bool:
 
 def _complain(report: Report) -> None:
     if not (report.points or report.unreadable or report.data.config):
-        print(f"{report.path}: nothing readable here; expected log files of a run", file=sys.stderr)
+        print(
+            f"{report.path}: no logs of a known format (holter doctor {shlex.quote(report.path)} says why)",
+            file=sys.stderr,
+        )
     for file, unreadable in report.unreadable[:_SHOWN_UNREADABLE]:
         print(f"{file}: {unreadable.place}: {unreadable.reason}", file=sys.stderr)
     left = len(report.unreadable) - _SHOWN_UNREADABLE

@@ -47,10 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
         return refuse("--run names one run: import one file at a time with it")
     found = {path: collection_at(path) for path in arguments.path}
     for path, collection in found.items():
+        if collection is None and not path.exists():
+            return refuse(f"{path}: no such file or folder")
         if collection is None and path.is_dir():
             return refuse(f"{path}: no runs of MLflow, trackio or Neptune there (docs/import.md)")
         if collection is None and arguments.dry_run:
-            return refuse(f"{path}: --dry-run is for runs that another tracker keeps")
+            return refuse(
+                f"{path}: no runs of another tracker there, and --dry-run is for those (docs/import.md)"
+            )
         if collection is not None and arguments.run is not None:
             return refuse(f"{path}: its runs have names; --run is for a file that holds one run")
     if arguments.dry_run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from holter.detectors import clock
 from holter.report import Report
 from holter.report.evidence import title
 from holter.types import Finding, Kind, Labels, Remark, Severity
@@ -44,6 +45,9 @@ def _whose(same: Sequence[Remark], *, several: bool) -> str:
 def place(finding: Finding) -> str:
     """Where it lies; the attempt only where there may be several."""
     start, end = f"{finding.start_step:,}", finding.end_step
+    if _by_clock(finding):
+        moment = clock.in_words(finding.start_step / 1e3)
+        return f"from {moment} on" if end is None else f"at {moment}"
     if finding.kind is Kind.STALL:
         where = f"after step {start}"
     elif end is None:
@@ -53,12 +57,18 @@ def place(finding: Finding) -> str:
     return where if finding.attempt == 0 else f"{where}, attempt {finding.attempt}"
 
 
+def _by_clock(finding: Finding) -> bool:
+    """Whether its steps are milliseconds since 1970, as where only machines were watched."""
+    at = finding.evidence.get("wall_time")
+    return isinstance(at, float) and abs(finding.start_step - at * 1e3) <= 1
+
+
 def verdict(report: Report) -> str:
     """How large the run is, and how many findings it has."""
     if not report.points:
         return "no step yet" if report.data.config else "nothing readable"
     attempts = "1 attempt" if report.attempts == 1 else f"{report.attempts} attempts"
-    size = f"{attempts}, {report.points:,} points"
+    size = f"{attempts}, {report.points:,} {'point' if report.points == 1 else 'points'}"
     if not report.findings:
         return f"{size}: nothing found"
     words = "1 finding" if len(report.findings) == 1 else f"{len(report.findings)} findings"

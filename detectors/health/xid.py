@@ -14,7 +14,10 @@ PROGRAM = (
     "Look at the program first: this error mostly comes from it. If it comes again on this GPU with other"
     " programs, run diagnostics (dcgmi diag -r 3)."
 )
-RESET = "Drain the node, reset the GPU (nvidia-smi --gpu-reset) and run diagnostics before using it again."
+RESET = (
+    "Drain the node, reset the GPU (nvidia-smi --gpu-reset, amd-smi reset --gpureset) and run diagnostics"
+    " before using it again."
+)
 REBOOT = (
     "Drain the node, power-cycle it and run diagnostics; if it comes again, the GPU or its seat is to be"
     " replaced."

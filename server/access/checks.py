@@ -89,7 +89,10 @@ class Access:
             if self.user(headers) is None:
                 return Refusal(status=401, reason="this token is not known, or has been revoked")
         elif self.login_required and not open_to_all and self.user(headers) is None:
-            return Refusal(status=401, reason="log in, or send the header 'Authorization: Bearer TOKEN'")
+            return Refusal(
+                status=401,
+                reason="log in, or send a token (HOLTER_TOKEN; the header 'Authorization: Bearer TOKEN')",
+            )
         return None
 
     def _refuse_host(self, headers: Mapping[str, str]) -> Refusal | None:

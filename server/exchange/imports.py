@@ -68,6 +68,11 @@ def import_file(
         raise ImportRefusedError(f"{path}: {error}") from error
     except OSError as error:
         raise ImportRefusedError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        reason = (
+            "it is no file of holter export, nor of another tracker (packed ones are to be unpacked first)"
+        )
+        raise ImportRefusedError(f"{path}: {reason}") from error
     except (StoreError, ValueError, OverflowError, LookupError, msgspec.MsgspecError) as error:
         raise ImportRefusedError(f"{path} cannot be imported: {error}") from error
 

@@ -47,7 +47,8 @@ def _read_csv(path: Path) -> Iterator[Rows]:
         lines = csv.reader(file)
         names = next(lines, [])
         if missing := {"metric", "step", "value"} - set(names):
-            raise ValueError(f"line 1: no column {', '.join(sorted(missing))}")
+            lacking = ", ".join(sorted(missing))
+            raise ValueError(f"line 1: no column {lacking} (logs are not imported: holter watch reads them)")
         first = 2
         while portion := list(islice(lines, _LINES)):
             try:

@@ -18,6 +18,7 @@ import pytest
 from holter.__main__ import main
 from tests.detectors.curves import loss_curve, speed_curve
 
+DATA = Path(__file__).parents[1] / "data"
 FIELDS = {
     "kind", "metric", "labels", "attempt", "start_step", "peak_step", "end_step", "detected_step",
     "classified_step", "severity", "confidence", "summary", "advice", "evidence",
@@ -143,8 +144,14 @@ def test_nothing_readable_is_exit_code_3_with_a_line_all_the_same(runs: Path, tm
     done = analyze(tmp_path, tmp_path / "absent", "--format", "jsonl")
     assert done.returncode == 3
     assert [json.loads(line)["points"] for line in done.stdout.splitlines()] == [0, 0]
-    assert "absent" in done.stderr
+    assert "absent: path: no such file" in done.stderr
+    assert f"holter doctor {tmp_path} says why" in done.stderr
     assert analyze(tmp_path, runs / "calm", "--format", "jsonl").returncode == 0, "one of them was readable"
+
+
+def test_what_only_machines_say_is_told_by_the_clock() -> None:
+    done = analyze(DATA / "telemetry/amd-smi-n4.csv")
+    assert "GPU fault  from 2026-09-15 23:38:49 UTC on" in done.stdout
 
 
 @pytest.mark.parametrize("words", [(), ("--format", "xml", "x"), ("x", "--until-step", "soon")])

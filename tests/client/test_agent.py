@@ -135,7 +135,12 @@ def test_only_one_agent_sends_from_one_state_folder(server: Server, agents: Agen
 
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
-    [([], 2, "--spool"), (["/nowhere"], 3, "/nowhere"), (["/tmp", "--spool"], 2, "--spool")],
+    [
+        ([], 2, "--spool"),
+        (["/nowhere"], 3, "/nowhere"),
+        (["/tmp", "--spool"], 2, "--spool"),
+        (["/tmp", "--server", "10.0.0.1:8765"], 2, "http://HOST"),
+    ],
 )
 def test_what_it_cannot_do_is_said(arguments: list[str], code: int, word: str) -> None:
     refused = subprocess.run(

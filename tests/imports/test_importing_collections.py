@@ -212,6 +212,9 @@ def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed
     code, _, complaint = holter("import", tmp_path / "empty")
     assert code == 1
     assert "no runs of MLflow, trackio or Neptune there" in complaint
+    for flag in ("--dry-run", "--project=x"):
+        code, _, complaint = holter("import", tmp_path / "absent.db", flag)
+        assert (code, "absent.db: no such file or folder" in complaint) == (1, True)
 
 
 def test_settings_come_along_with_every_attempt_and_private_ones_do_not(engine: Engine, kept: Path) -> None:

@@ -244,7 +244,7 @@ def test_a_table_that_others_wrote_is_imported_by_its_columns(sqlite_engine: Eng
         (b"ARROW1 and no more", "neither a Parquet nor an Arrow file"),
         (b'{"holter_export": 9, "run": {}, "series": [\n]}\n', "not of this version"),
         (b"metric,step,value\nloss,99999999999999999999,1\n", "too (large|big)"),
-        (b"\xff\xfe\x00", "decode"),
+        (b"\xff\xfe\x00", "no file of holter export"),
     ],
 )
 def test_what_is_no_export_is_refused_with_its_place(
@@ -296,5 +296,5 @@ def test_the_commands_say_what_they_did(
     assert "3 points" in holter("import", tmp_path / "lr.json", "--run", "lr", *fresh)[1]
     assert holter("db", "check", *fresh)[0] == 0
     assert "was imported before" in holter("import", file, *fresh)[1]
-    assert holter("import", tmp_path / "nothing", *fresh)[2].endswith("No such file or directory\n")
+    assert holter("import", tmp_path / "nothing", *fresh)[2].endswith("no such file or folder\n")
     assert "one file at a time" in holter("import", file, file, "--run", "x", *fresh)[2]
