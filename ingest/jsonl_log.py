@@ -95,7 +95,7 @@ class JsonLinesReader:
             return None
         try:
             row = self._row_of(read_object(line))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             self._problems.add(f"line {number}", str(error))
             return None
         if row is None and not self._stepless:

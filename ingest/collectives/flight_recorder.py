@@ -101,7 +101,7 @@ class FlightRecorderReader:
             try:
                 groups[str(entry["pg_id"])] = group = _group(entry["process_group"])
                 yield from self._entry(entry, group)
-            except (KeyError, TypeError, ValueError, IndexError) as error:
+            except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
                 self._problems.add(f"entry {number}", f"expected a collective: {type(error).__name__}")
         yield from self._members(dump)
         status = dump.get("pg_status")

@@ -125,7 +125,11 @@ class ConsoleReader:
         for start, line, kind in self._marks.lines(block):
             found = clean(line)
             text = line.decode("utf-8", "replace") if kind.whole else found.text
-            words = kind.read(text, self._memory((self._voice or ()) if kind.of_job else found.labels))
+            memory = self._memory((self._voice or ()) if kind.of_job else found.labels)
+            try:
+                words = kind.read(text, memory)
+            except OverflowError:  # a number that no float holds: no framework printed that
+                continue
             for one in words if isinstance(words, list) else (words,):
                 if isinstance(one, Stated):
                     if not kind.states:

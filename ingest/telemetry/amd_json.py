@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from holter.ingest.objects import number
 from holter.ingest.rows import Row
 from holter.ingest.telemetry import quantities as q
 from holter.ingest.telemetry.amd_names import gpu_of, measured
@@ -68,11 +69,8 @@ class AmdJsonReader(DocumentReader):
             self.state_that(q.about("gpu.name", labels), series[:200])
         values: dict[str, float] = {}
         _collect(values, device, "", 0)
-        stamp = device.get("timestamp")
-        moment = (
-            float(stamp) if isinstance(stamp, int | float) and not isinstance(stamp, bool) else self.moment
-        )
-        row = row_at(moment, values, **labels)
+        stamp = number(device.get("timestamp"))
+        row = row_at(self.moment if stamp is None else stamp, values, **labels)
         return self.counted.row(values, **labels) if row is None else row
 
 

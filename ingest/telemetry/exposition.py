@@ -123,11 +123,10 @@ def sample_of(line: str) -> Sample | None:
     """What a line of an exposition says; None where it is none."""
     try:
         found = next(iter(text_string_to_metric_families(line + "\n"))).samples[0]
-        value = float(found.value)
-    except (ValueError, StopIteration, IndexError, KeyError, TypeError):
+        value, stamp = float(found.value), found.timestamp
+        moment = None if stamp is None else float(stamp)
+    except (ValueError, OverflowError, StopIteration, IndexError, KeyError, TypeError):
         return None
-    stamp = found.timestamp
-    moment = None if stamp is None else float(stamp)
     metric, labels, about = named(found.name, tuple(sorted(found.labels.items())))
     return Sample(None if is_blank(value) else metric, labels, value, moment, about)
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest.axes import read_step
 from holter.ingest.jsonl_log import JsonLinesReader
 from holter.ingest.names import as_label
-from holter.ingest.objects import read_object
+from holter.ingest.objects import number, read_object
 from holter.ingest.rows import Row
 from holter.types import Batch, Unreadable, labels_of
 
@@ -66,11 +66,9 @@ class TorchtitanReader:
         yield from self._lines.read(stream)
 
     def _row(self, found: Mapping[str, Any]) -> Row | None:
-        kind, value = found.get("log_type_name"), found.get("value")
+        kind, value = found.get("log_type_name"), number(found.get("value"))
         nothing = Row(0, float("nan"), {})
-        if not isinstance(kind, str) or not isinstance(value, int | float) or isinstance(value, bool):
-            return nothing
-        if found.get("step") is None:
+        if not isinstance(kind, str) or value is None or found.get("step") is None:
             return nothing
         step = read_step(found["step"])
         if kind == _NUMBER:
@@ -78,15 +76,15 @@ class TorchtitanReader:
         elif kind.endswith(_ENDING):
             name = kind.removesuffix(_ENDING)
             metric = _NAMES.get(name, f"{name}_time (ms)")
-            value = self._sum(step, metric, float(value))
+            value = self._sum(step, metric, value)
         else:
             return nothing
         labels = {"rank": as_label(str(found.get("rank")))}
         if isinstance(source := found.get("source"), str) and source not in _TRAINERS:
             labels["source"] = as_label(source)
-        time = found.get("time_us")
-        moment = time / 1e6 if isinstance(time, int | float) and not isinstance(time, bool) else float("nan")
-        return Row(step, moment, {metric: float(value)}, labels_of(labels))
+        time = number(found.get("time_us"))
+        moment = float("nan") if time is None else time / 1e6
+        return Row(step, moment, {metric: value}, labels_of(labels))
 
     def _sum(self, step: int, metric: str, value: float) -> float:
         if step != self._at:

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import msgspec
 
+from holter.config import as_value
 from holter.ingest.axes import read_step
 from holter.ingest.console.hf_trainer import metric_name
 from holter.ingest.objects import flat, number
@@ -165,4 +166,5 @@ def common(some: str, others: str) -> int:
 
 def config_of(found: Mapping[str, Any]) -> Config:
     """What the file says of the launch."""
-    return {ConfigKey(name): value for name in _SETTINGS if isinstance(value := found.get(name), int | float)}
+    said = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), int | float)}
+    return {ConfigKey(name): as_value(value) for name, value in said.items()}

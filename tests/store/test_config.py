@@ -143,3 +143,11 @@ def test_a_damaged_setting_is_named_by_check(store: Store, engine: Engine) -> No
     with writing(engine) as connection:
         connection.execute(update(ConfigRow).values(value="{"))
     assert [line for line in store.check() if "config lr" in line]
+
+
+def test_numbers_that_no_database_keeps_are_kept_as_text(store: Store) -> None:
+    said = {ConfigKey("a"): float("nan"), ConfigKey("b"): float("inf"), ConfigKey("c"): 10**400}
+    run = store.accept(delivery("0", [1], said)).run_id
+    kept = {key.name: value[0] for key, value in store.config(run).items()}
+    assert kept == {"a": "nan", "b": "inf", "c": str(10**400)}
+    assert store.check() == []

@@ -1,0 +1,43 @@
+"""A number that no run has, wherever it stands in a log, costs no more than the place it stands in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from tests.ingest.conftest import SAMPLES
+
+_NUMBER = re.compile(rb"\d+")
+_PLACES = 40
+"""Numbers of each sample that are replaced, one at a time."""
+_LARGEST = 60_000
+TEXTS = sorted(key for key, (_, content) in SAMPLES.items() if content.isascii() and len(content) < _LARGEST)
+ABSURD = {
+    "hundreds of digits": b"9" * 400,
+    "beyond 64 bits": b"9" * 25,
+    "beyond a float": b"9e999",
+    "below zero": b"-7",
+    "digits of another script": "\u0663\u00b2".encode(),
+}
+
+
+@pytest.mark.parametrize("key", TEXTS)
+def test_an_absurd_number_is_told_or_passed_over(key: str, reading: Any) -> None:
+    name, content = SAMPLES[key]
+    chosen = reading.format_of(name, content)
+    whole = content if content[:1] in b"{[" else content[:12_000]
+    found = list(_NUMBER.finditer(whole))
+    chosen_places = found[:: max(1, len(found) // _PLACES)]
+    for place, number in itertools.product(chosen_places, ABSURD.values()):
+        told = reading.whole(name, whole[: place.start()] + number + whole[place.end() :], chosen=chosen)
+        assert told.count + len(told.unreadable) < 3 * len(whole)
+
+
+@pytest.mark.parametrize("number", ABSURD.values(), ids=ABSURD)
+def test_torchtitans_events_with_absurd_numbers_are_told(reading: Any, number: bytes) -> None:
+    event = b'{"log_type":"x","log_type_name":"step_end","rank":0,"time_us":%s,"step":1,"value":%s}\n'
+    told = reading.whole("trace.jsonl", event % (b"1700000000000000", b"1") + event % (number, number))
+    assert told.count + len(told.unreadable) == 2
