@@ -8,7 +8,7 @@ from holter.flops.formulas import Recomputed
 from holter.flops.peaks import Peak, Peaks, Precision
 from holter.flops.told import Told
 
-DEVICES = ("world_size", "gpu.count", "num_gpus", "n_gpus", "num_devices")
+DEVICES = ("world_size", "gpu.count", "num_gpus", "n_gpus", "num_devices", "num_processes")
 BATCH = ("global_batch_size", "global_train_batch_size", "total_train_batch_size", "train_batch_size")
 """Sequences of one step, all devices together."""
 TOKENS = ("tokens_per_step", "tokens_per_iteration", "total_batch_size", "tokens_per_iter")

@@ -24,6 +24,7 @@ _LISTED = re.compile(
     r"Rank +\d{1,7} (?:Group +\d{1,7} )?Pid +(?P<pid>\d{1,9}) on +(?P<host>[\w.-]{1,100}) +device +\d{1,4}"
     r" \[[\w:.]{1,20}\] (?P<gpu>[^\r\n]{1,80})"
 )
+_FIRST = re.compile(r"Bootstrap ?: Using")
 _OUT_OF_BAND = re.compile(r"OOB ([\w.-]{1,40}):")
 
 
@@ -161,7 +162,25 @@ def _setup(line: str, memory: Memory) -> list[Stated]:
     if not prefixes:
         return [Stated(dict(said))]
     host, number = prefixes[-1]
+    if _FIRST.search(line):
+        _begin(host, number, memory)
     return list(_of_process(host, number, said, memory))
+
+
+def _begin(host: str, number: str, memory: Memory) -> None:
+    """A process begins, which says so once: of a number that had begun it is another, of a new launch.
+
+    Numbers come again where each launch has a container of its own. Then all is said anew, also of the host,
+    by the first of its processes.
+    """
+    process = f"{host}:{number}"
+    if f"setup {process}" not in memory or "nccl.oob" not in memory[f"setup {process}"]:
+        return
+    launches = memory[f"begun {process}"] = memory.get(f"begun {process}", 0) + 1
+    del memory[f"setup {process}"]
+    if launches > memory.get(f"begun {host}", 0):
+        memory[f"begun {host}"] = launches
+        memory.pop(f"host {host}", None)
 
 
 def _gpu(line: str, memory: Memory) -> list[Stated]:

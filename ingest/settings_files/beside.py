@@ -1,4 +1,4 @@
-"""Of which run a settings file is: of that whose logs stand beside it, or of the only one below its folder."""
+"""Of which run a settings file is: that whose logs stand beside it, or the only one below its folder."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _folders(
 
 
 def _newest(settings: Iterable[Path], root: Path) -> dict[Path, Path]:
-    """The settings files by what they are known as: of several copies that of the run itself, or the newest."""
+    """The settings files by what they are known as: of copies that of the run itself, or the newest."""
     copies: dict[Path, list[Path]] = {}
     for path in settings:
         copies.setdefault(_home(path, root), []).append(path)

@@ -1,4 +1,4 @@
-"""Mappings out of JSON, YAML and TOML that nobody has checked: nothing is executed, nothing grows in memory."""
+"""Mappings out of JSON, YAML and TOML that nobody has checked: nothing is executed, nothing grows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mapping_of(suffix: str, data: bytes) -> Mapping[Any, Any] | None:
         if suffix == ".toml":
             return tomllib.loads(data.decode())
         _measure(data)
-        found = yaml.load(data, Loader=_Plain)  # noqa: S506 - a safe loader, which makes plain values alone
+        found = yaml.load(data, Loader=_Plain)  # of a safe loader: plain values alone
     except _TooLarge:
         raise
     except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError, AttributeError):

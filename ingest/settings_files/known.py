@@ -9,6 +9,7 @@ from holter.flops.names import NAMES
 
 _FILE = re.compile(
     r"(?:(?:model|train|training|run|experiment)[_-]?)?config\.(?:json|ya?ml|toml)"
+    r"|(?:default|accelerate)[_-]?config\.ya?ml"
     r"|(?:training_|train_)?args\.(?:json|ya?ml)|(?:hyperparameters|hparams)\.ya?ml"
     r"|(?:ds|deepspeed|zero)[\w.-]{0,40}\.json"
 )
@@ -26,7 +27,8 @@ _TRAINING = frozenset(
         "zero_optimization", "optimizer", "lr_scheduler", "lr_scheduler_type", "precision", "bf16", "fp16",
         "model_type", "model_name", "model_name_or_path", "base_model", "finetuning_type", "flavor",
         "data_parallel_shard_degree", "tensor_parallel_degree", "tokenizer_path", "log_freq", "output_dir",
-        "out_dir", "save_folder", "max_duration", "dropout", "gradient_checkpointing", "seed",
+        "out_dir", "save_folder", "num_processes", "num_machines", "mixed_precision", "distributed_type",
+        "cutoff_len", "template", "max_duration", "dropout", "gradient_checkpointing", "seed",
     }
 ).union(*NAMES.values())  # fmt: skip
 

@@ -260,3 +260,18 @@ def test_the_table_of_llm_c_is_read_by_its_names(tmp_path: Path) -> None:
         "padded_vocab_size": 50304, "num_heads": 12, "channels": 768, "world_size": 8,
         "total_batch_size": 524288,
     }  # fmt: skip
+
+
+def test_a_launch_whose_processes_have_the_numbers_of_the_last_one_says_again_what_nccl_chose(
+    tmp_path: Path,
+) -> None:
+    text = ""
+    for network in ("IB", "Socket"):
+        for pid in (101, 102):
+            begins = f"n1:{pid}:{pid} [0] NCCL INFO"
+            text += f"{begins} Bootstrap : Using ib0:10.0.0.1<0>\n{begins} Using network {network}\n"
+        text += "".join(f"step: {step} loss: {3.5 - step / 10}\n" for step in range(4))
+    (tmp_path / "train.out").write_text(text)
+    config = by_name(gather(tmp_path / "train.out").data.config, host="n1")
+    assert config["nccl.net"] == {0: "IB", 1: "Socket"}
+    assert config["nccl.oob"] == {0: "ib0", 1: "ib0"}
