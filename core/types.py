@@ -127,7 +127,8 @@ class Batch:
 
     `steps` [n] int64; `times` [n] float64, Unix seconds, NaN where the log has no clock.
     `attempt` is the launch as the log itself names it ("0", a job id), None where it does not.
-    `restarts` says that the log marks a new launch at the first row (TensorBoard's SessionLog.START).
+    `restarts` says that the log marks a new launch at the first row (TensorBoard's SessionLog.START); without
+    rows, that `config` is said in the place of what its writer, who has no rows at all, has said before.
     `config` is what the log says before the first row, of the launch which that row belongs to; in a batch
     without rows that tell anything of launches, of the one to which its writer's next such row will belong.
     """

@@ -138,6 +138,27 @@ def test_what_waits_is_placed_by_the_launches_there_are_now(store: Store) -> Non
     assert store.config(run) == {lr: {0: 1, 1: 2}}
 
 
+def test_what_a_writer_without_rows_says_anew_is_of_the_launch_that_follows(
+    store: Store, engine: Engine
+) -> None:
+    lr = ConfigKey("lr")
+
+    def says(batch_id: str, value: int) -> None:
+        said = delivery(batch_id, config={lr: value}, writer="config.json")
+        store.accept(replace(said, batch=replace(said.batch, restarts=True)))
+
+    run = store.accept(delivery("0", [5, 6])).run_id
+    says("1", 1)
+    assert store.config(run) == {lr: {0: 1}}
+    says("2", 2)
+    assert store.config(run) == {lr: {0: 1}}  # nobody knows yet whether there will be one
+    assert store.accept(delivery("3", [5])).attempt == 1
+    assert store.config(run) == {lr: {0: 1, 1: 2}}
+    assert store.check() == []
+    again = Store(engine)
+    assert again.config(run) == {lr: {0: 1, 1: 2}}
+
+
 def test_a_damaged_setting_is_named_by_check(store: Store, engine: Engine) -> None:
     store.accept(delivery("0", [1], {ConfigKey("lr"): 1}))
     with writing(engine) as connection:
