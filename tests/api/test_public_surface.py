@@ -6,11 +6,13 @@ import argparse
 import re
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import httpx
 import pytest
 
+import holter.commands
 from holter.server.app import create_app
 from holter.settings import Settings
 
@@ -71,7 +73,7 @@ FLAGS = {
     "watch": SERVER_FLAGS | {"PATH", "--project", "--poll"},
     "doctor": SERVER_FLAGS | {"PATH"},
     "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric", "--no-incidents"},
-    "import": DATABASE_FLAGS | {"FILE", "--project", "--run"},
+    "import": DATABASE_FLAGS | {"PATH", "--project", "--run", "--dry-run", "--keep-private"},
     "db upgrade": DATABASE_FLAGS,
     "db backup": DATABASE_FLAGS | {"file"},
     "db restore": DATABASE_FLAGS | {"file"},
@@ -124,6 +126,17 @@ def test_the_flags_are_these_and_every_command_is_documented() -> None:
         found |= flags(parser, name)
         assert f"holter {name}" in headings("team.md")
     assert found == FLAGS
+
+
+def test_every_flag_of_every_command_is_in_the_documentation() -> None:
+    missing: list[str] = []
+    told = "\n".join(page.read_text() for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
+    for module in iter_modules(holter.commands.__path__):
+        parser = argparse.ArgumentParser()
+        import_module(f"holter.commands.{module.name}").add_arguments(parser)
+        for command, known in flags(parser, module.name).items():
+            missing += [f"{command} {flag}" for flag in known if flag.startswith("--") and flag not in told]
+    assert missing == []
 
 
 def test_the_settings_are_these_and_all_are_documented() -> None:
