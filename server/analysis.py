@@ -39,7 +39,8 @@ STALE = 86_400.0
 _NOTED = 1.0
 """Seconds between two notes of what was looked at: a server that is killed looks at those again."""
 _ROOM = 512 * 2**20
-"""Bytes of points that are kept to go on from; the run that is looked at may have more."""
+"""Bytes of points, and of what detectors remember of them, kept to go on from; the run that is looked at may
+have more."""
 
 
 class Points(Protocol):
@@ -182,10 +183,10 @@ class AnalysisLoop:
         run = self._runs.of(run_id)
         tuning, horizon = self._tuning(run_id), horizon_of(self._engine, run_id)
         run.take(self._store.news(run_id, run.place, partial(_chosen, tuning)))
-        self._runs.make_room()
         config = self._store.config(run_id)
         data = RunData(series=run.series, now=standing.looked_at(now), config=config)
         found = _found(data if horizon is None else horizon.cut(data), tuning, run.memory)
+        self._runs.looked(run_id)
         live, over = standing.live(now), standing.finished_at is not None
         said = (found, live, over, tuning.expected, horizon)
         if said == run.said:

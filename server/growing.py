@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from holter.detectors import Memory
 from holter.server.store.block import Points
 from holter.server.store.news import News, Place
+from holter.server.weight import weight
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
 Columns = tuple[IntArray, IntArray, FloatArray, FloatArray]
 """Attempts, steps, times and values."""
 
 _LEAST_ROOM = 64
+_GROWN = 1.25
+"""By so much a run has grown when it is weighed again."""
 
 
 class GrowingSeries:
@@ -27,11 +30,6 @@ class GrowingSeries:
         nothing = np.empty(0, dtype=np.int64)
         self._columns: Columns = (nothing, nothing.copy(), np.empty(0), np.empty(0))
         self.series = _as_series(key, self._columns, 0)
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return sum(column.nbytes for column in self._columns)
 
     def take(self, whole: Series) -> int | None:
         """Be this series instead; the first row that differs from before, None if none does."""
@@ -123,9 +121,9 @@ class GrowingRun:
         self._series: dict[SeriesKey, GrowingSeries] = {}
 
     @property
-    def size(self) -> int:
-        """Bytes of its points."""
-        return sum(one.size for one in self._series.values())
+    def rows(self) -> int:
+        """How many points it has."""
+        return sum(len(one.series) for one in self._series.values())
 
     @property
     def series(self) -> Mapping[SeriesKey, Series]:
@@ -158,11 +156,14 @@ class GrowingRun:
 
 
 class GrowingRuns:
-    """The runs that were looked at lately, their points within a bound of bytes; others are read anew."""
+    """The runs that were looked at lately, with all that is remembered of them within about so many bytes;
+    others are read anew."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._runs: OrderedDict[int, GrowingRun] = OrderedDict()
+        self._weighed: dict[int, _Weighed] = {}
+        self.held = 0  # bytes, about
 
     def of(self, run_id: int) -> GrowingRun:
         """A run as it was last; empty if it had to make room."""
@@ -170,16 +171,24 @@ class GrowingRuns:
         self._runs[run_id] = run
         return run
 
-    def make_room(self) -> None:
-        """Forget the runs that were not asked for the longest time, but never the last one."""
-        sizes = {run_id: run.size for run_id, run in self._runs.items()}
-        held = sum(sizes.values())
-        for run_id, size in list(sizes.items())[:-1]:
-            if held <= self._limit:
-                return
-            held -= size
-            del self._runs[run_id]
+    def looked(self, run_id: int) -> None:
+        """A run was looked at: others make room, those first that were not asked for the longest time."""
+        run = self._runs[run_id]
+        before, rows = self._weighed.get(run_id, _Weighed(0, 0)), run.rows
+        # what detectors remember can be many times the points, and takes milliseconds to weigh
+        if not before.rows <= rows <= before.rows * _GROWN:
+            now = self._weighed[run_id] = _Weighed(rows, weight(run))
+            self.held += now.size - before.size
+        while self.held > self._limit and len(self._runs) > 1:
+            self.forget(next(iter(self._runs)))
 
     def forget(self, run_id: int) -> None:
         """Read this run anew next time."""
         self._runs.pop(run_id, None)
+        if (weighed := self._weighed.pop(run_id, None)) is not None:
+            self.held -= weighed.size
+
+
+class _Weighed(NamedTuple):
+    rows: int
+    size: int

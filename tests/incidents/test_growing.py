@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import Collection, Iterator
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine
 
+from holter.detectors import find
 from holter.server.growing import GrowingRun, GrowingRuns
 from holter.server.store import Store
-from holter.types import Batch, Column, Delivery, Series, SeriesKey
+from holter.server.store.block import Points
+from holter.server.store.news import News, Place
+from holter.server.weight import weight
+from holter.types import Batch, Column, Delivery, RunData, Series, SeriesKey
 
 LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")
 
@@ -106,20 +112,71 @@ def test_rows_that_changed_are_told_to_what_detectors_remember(store: Store) -> 
 
 
 def test_runs_that_nobody_asked_for_make_room(store: Store) -> None:
-    runs = GrowingRuns(limit=3 * 32 * 1000)
+    runs = GrowingRuns(limit=3 * 36 * 1000)
     ids = [deliver(store, 0, np.arange(1000), norm=False, run=f"run {number}") for number in range(5)]
     for run_id in ids:
         grow(runs.of(run_id), store, run_id)
-        runs.make_room()
+        runs.looked(run_id)
     kept = [run_id for run_id in ids if runs.of(run_id).place is not None]
     assert kept == ids[2:]
+
+
+def test_what_detectors_remember_takes_room_too(store: Store) -> None:
+    ids = [deliver(store, 0, np.arange(300), run=f"run {number}") for number in range(8)]
+
+    def kept(limit: int, *, looks: bool) -> int:
+        runs = GrowingRuns(limit)
+        for run_id in ids:
+            run = runs.of(run_id)
+            grow(run, store, run_id)
+            if looks:
+                find(RunData(series=run.series), memory=run.memory)
+            runs.looked(run_id)
+            assert runs.held <= limit
+        return sum(runs.of(run_id).place is not None for run_id in ids)
+
+    assert kept(8 * 25_000, looks=False) == len(ids)
+    assert kept(8 * 25_000, looks=True) < len(ids)
+
+
+def test_a_run_weighs_what_it_takes() -> None:
+    def looked_at() -> GrowingRun:
+        run = GrowingRun()
+        for begin in range(0, 3000, 500):
+            steps = np.arange(begin, begin + 500)
+            points = Points(steps, 1e9 + steps, np.cos(steps))
+            run.take(News(Place(begin, {}), {LOSS: {0: points}, NORM: {0: points}}, None))
+            find(RunData(series=run.series), memory=run.memory)
+        return run
+
+    looked_at()  # what is made once for all runs
+    gc.collect()
+    tracemalloc.start()
+    try:
+        runs = [looked_at() for _ in range(5)]
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert sum(map(weight, runs)) == pytest.approx(taken, rel=0.25)
+
+
+def test_a_run_that_is_forgotten_takes_nothing(store: Store) -> None:
+    runs = GrowingRuns(limit=2**20)
+    run_id = deliver(store, 0, np.arange(1000))
+    for _ in range(3):
+        grow(runs.of(run_id), store, run_id)
+        runs.looked(run_id)
+        assert runs.held > 32 * 1000
+        runs.forget(run_id)
+        assert runs.held == 0
 
 
 def test_one_run_is_kept_however_large(store: Store) -> None:
     runs = GrowingRuns(limit=1)
     run_id = deliver(store, 0, np.arange(1000))
     grow(runs.of(run_id), store, run_id)
-    runs.make_room()
+    runs.looked(run_id)
     assert runs.of(run_id).place is not None
 
 
