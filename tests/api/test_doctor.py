@@ -19,7 +19,7 @@ def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch
     code, printed, _ = holter("doctor", tmp_path / "log.csv", "--port", 0, "--data-dir", tmp_path / "data")
     assert code == 0, printed
     assert "ok     database" in printed
-    assert "1 csv of 1 files" in printed
+    assert "1 csv of 1 file\n" in printed
     assert not (tmp_path / "data").exists(), "looking changes nothing"
     monkeypatch.setenv("HOLTER_SLACK_WEBHOOK_URL", "not an address")
     with socket.create_server(("127.0.0.1", 0)) as taken:
