@@ -1,4 +1,4 @@
-"""When one of many peers falls behind: a clipped CUSUM per peer, against the peer's own past."""
+"""When one of many peers falls behind: clipped sums for each peer, against the peer's own past."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from scipy.special import gammainc
 
 from holter.detectors.places import At
 from holter.detectors.ranks.rows import Rows
-from holter.types import FloatArray, IntArray
+from holter.detectors.ranks.sums import Sums
+from holter.types import FloatArray
 
 _FIRST, CHUNK, _REMEMBERED = 8, 32, 128
 _LOOK_BACK = 256
 """Rows: what falls behind more slowly has become usual on the way."""
-_CLIP, _ALLOWANCE, _ALARM = 5.0, 1.5, 10.0
+_IMPATIENT = {"allowance": 1.5, "alarm": 10.0, "least": 0.3}
 """In units of noise. Clipped at 5, one row counts for 3.5 at most: it takes three, however far out."""
+_PATIENT = {"allowance": 0.5, "alarm": 25.0, "least": 0.0}
+"""For what is less than two noises behind, which the others forgive: by chance one row of a peer in 1e11."""
 _SMALLEST = float(np.log(1.03))
 _FROM_THE_START = float(np.log(1.1))
 _NOISE_FLOOR = 0.002
@@ -58,7 +61,8 @@ class Lag:
 
     `size` is the median logarithm by which it is behind in its slow rows, `count` how many they are;
     `together` are peers that fell behind at the same time. `cost` is over all rows so far, `settled` up to
-    the last slow one. `slow` and `sizes` are the latest slow rows and by how much.
+    the last slow one. `slow` and `sizes` are the latest slow rows and by how much; of one that `is_small`,
+    less than two noises, those are means of the rows of late.
     """
 
     rank: int
@@ -77,6 +81,7 @@ class Lag:
     cost: Cost = field(default_factory=Cost)
     settled: Cost = field(default_factory=Cost)
     after: At | None = None
+    is_small: bool = False
 
     def copy(self) -> Lag:
         return replace(self, together=self.together.copy(), slow=self.slow.copy(), sizes=self.sizes.copy())
@@ -101,13 +106,12 @@ class Lags:
         self.is_whole = True
         self.rows: Rows | None = None
         self.sensitivity = sensitivity
-        self.alarm = _ALARM / sensitivity
+        self.doubt: FloatArray = np.full(peers, np.inf)
+        self.sums = (Sums.of(peers, **_IMPATIENT), Sums.of(peers, **_PATIENT))
+        self.alarms = [one.alarm / sensitivity for one in self.sums]
         self.past: FloatArray = np.full((0, peers), np.nan)
         self.usual: FloatArray = np.zeros(peers)
         self.noise: FloatArray = np.full(peers, np.inf)
-        self.sum: FloatArray = np.zeros(peers)
-        self.highest: FloatArray = np.zeros(peers)
-        self.begun: IntArray = np.zeros(peers, dtype=np.int64)
         self.open: dict[int, Lag] = {}
         self.joined: dict[int, Lag] = {}
         self.latest: dict[int, Lag] = {}
@@ -167,35 +171,30 @@ class Lags:
         chunk = self._beyond(start, stop)
         with np.errstate(invalid="ignore"):
             distance = (chunk - self.usual) / self.noise
-        z = np.clip(distance, -_CLIP, _CLIP) - _ALLOWANCE
-        z[np.isnan(chunk)] = 0.0
-        # the recursion max(0, sum + z) over the rows, unrolled: how far above its lowest point so far
-        walk = np.cumsum(z, axis=0)
-        sums = walk + np.maximum(self.sum, -np.minimum.accumulate(walk, axis=0))
-        if self.open or (sums > self.alarm).any() or (distance > _EXTREME).any():
+        impatient, patient = self.sums
+        sums = [impatient.over(distance), patient.over(distance - self.doubt)]
+        behind = any((one > alarm).any() for one, alarm in zip(sums, self.alarms, strict=True))
+        if self.open or behind or (distance > _EXTREME).any():
             # rare: in the order of the rows, so that what is said rests on earlier rows alone
             for row in range(start, stop):
-                self._look_at(row, sums[: row - start + 1], distance[row - start])
-        self.highest = sums.max(axis=0)
-        self.sum = np.where(np.isin(np.arange(len(self.sum)), list(self.open)), 0.0, sums[-1])
-        at_zero = sums <= 0
-        last_zero = stop - 1 - np.argmax(at_zero[::-1], axis=0)
-        self.begun = np.where(at_zero.any(axis=0), last_zero + 1, self.begun)
+                self._look_at(row, [one[: row - start + 1] for one in sums], distance[row - start])
+        known = list(self.open)
+        impatient, patient = (one.after(over, stop, known) for one, over in zip(self.sums, sums, strict=True))
+        self.sums = impatient, patient
 
-    def _look_at(self, row: int, sums: FloatArray, distance: FloatArray) -> None:
+    def _look_at(self, row: int, sums: list[FloatArray], distance: FloatArray) -> None:
         for lag in list(self.open.values()):
             self._follow(lag, row)
-        for rank in np.flatnonzero(sums[-1] > self.alarm).tolist():
-            if rank not in self.open and rank not in self.joined:
-                self._judge(rank, row, sums[:, rank])
+        for own, over, alarm in zip(self.sums, sums, self.alarms, strict=True):
+            for rank in np.flatnonzero(over[-1] > alarm).tolist():
+                if rank not in self.open and rank not in self.joined:
+                    self._judge(rank, own.begin_of(rank, row, over[:, rank]), row)
         for rank in np.flatnonzero(distance > _EXTREME).tolist():
             if rank not in self.open and rank not in self.joined:
                 self._count_burst(rank, row)
 
-    def _judge(self, rank: int, row: int, sums: FloatArray) -> None:
+    def _judge(self, rank: int, begun: int, row: int) -> None:
         """Speak if, since the sum was last at zero, the peer is behind by enough."""
-        zeros = np.flatnonzero(sums <= 0)
-        begun = row - len(sums) + 2 + int(zeros[-1]) if len(zeros) else int(self.begun[rank])
         begun = max(begun, row - _LOOK_BACK + 1)
         excess = self._beyond(begun, row + 1)[:, rank] - self.usual[rank]
         excess = excess[np.isfinite(excess)]
@@ -207,7 +206,7 @@ class Lags:
         bursts = [one for one in self.bursts.get(rank, []) if one > row - _WITHIN] + [row]
         self.bursts[rank] = bursts
         self.extremes += 1
-        peers = len(self.sum)
+        peers = len(self.usual)
         # how often this happens to anyone, were it a little more than seen without this peer
         often = (self.extremes - len(bursts) + _UNSEEN) / ((row + 1) * peers)
         behind = self._beyond(row - _WITHIN + 1, row + 1) if row >= _WITHIN else self._beyond(0, row + 1)
@@ -239,6 +238,7 @@ class Lags:
                 size=size,
                 worst=self._at(row),
                 highest=float(self._beyond(row, row + 1)[0, rank] - self.usual[rank]),
+                is_small=size < 2 * float(self.noise[rank]),
             )
             self.open[rank] = self.latest[rank] = lag
             self.found.append(lag)
@@ -253,10 +253,10 @@ class Lags:
 
     def _follow(self, lag: Lag, row: int) -> None:
         """Note a slow row; end the lag when none has come for longer than its own gaps suggest."""
-        excess = float(self._beyond(row, row + 1)[0, lag.rank] - lag.usual)
+        excess = self._excess(lag, row)
         last = lag.slow[-1] if lag.slow else lag.detected.row
         lag.cost = self._cost(lag, row)
-        if excess > max(lag.size / 2, 2 * lag.noise, _SMALLEST / 2):
+        if excess > max(lag.size / 2, 0.0 if lag.is_small else 2 * lag.noise, _SMALLEST / 2):
             lag.note(row, excess)
             lag.settled = lag.cost
             lag.size = float(np.median(lag.sizes))
@@ -269,6 +269,13 @@ class Lags:
             for rank in (lag.rank, *lag.together):
                 self.open.pop(rank, None)
                 self.joined.pop(rank, None)
+
+    def _excess(self, lag: Lag, row: int) -> float:
+        """How far behind in a row; a small lag shows in the mean of the rows of late alone."""
+        first = max(row - _PATIENCE + 1, lag.start.row) if lag.is_small else row
+        recent = self._beyond(first, row + 1)[:, lag.rank] - lag.usual
+        known = recent[np.isfinite(recent)]
+        return float(np.mean(known)) if len(known) else np.nan
 
     def _cost(self, lag: Lag, row: int) -> Cost:
         assert self.rows is not None
@@ -295,19 +302,24 @@ class Lags:
             known &= ~np.isin(np.arange(len(known)), list(self.open))
         median = _quantile(self.past, 0.5)
         self.usual = np.where(known, median, self.usual)
+        # twice the standard error of a median: what few rows call usual may be so far off
+        self.doubt = 2.5 / np.sqrt(np.maximum(np.isfinite(self.past).sum(axis=0), 1))
         spread = 1.4826 * _quantile(np.abs(self.past - median), 0.5)
         # noise of timings leans to the slow side: two deviations of a normal, taken from all peers
         leaning = (_quantile(self.past, 0.975) - median) / 2
         common = float(np.median(np.maximum(spread, leaning)[known])) if known.any() else np.inf
         own = np.where(known, spread, common)
         self.noise = np.maximum(np.maximum(own, common), _NOISE_FLOOR)
-        self.alarm = _ALARM / self.sensitivity * self._persistence()
+        correlation = self._correlation()
+        self.alarms = [one.level(correlation) / self.sensitivity for one in self.sums]
 
     def _calm(self) -> NDArray[np.bool_]:
-        calm = self.highest < self.alarm / 2
-        restless = self.highest > self.alarm
+        impatient, patient = self.sums
+        # a patient alarm takes chunks: the first of them must not become usual, and chance seldom goes so far
+        calm = (impatient.highest < self.alarms[0] / 2) & (patient.highest < self.alarms[1] / 4)
+        restless = impatient.restless(self.alarms[0]) | patient.restless(self.alarms[1])
         # an alarm that was not worth a word: the peer's usual distance has shifted a little
-        self.sum = np.where(restless, 0.0, self.sum)
+        self.sums = impatient.calmed(restless), patient.calmed(restless)
         calm |= restless
         for rank in (*self.open, *self.joined):
             calm[rank] = False
@@ -325,12 +337,11 @@ class Lags:
                 self.past[:, rank] = np.nan
                 self._speak(rank, 0, stop - 1, float(distance[rank]))
 
-    def _persistence(self) -> float:
-        """How much longer chance runs last when noise is correlated: (1 + r) / (1 - r)."""
+    def _correlation(self) -> float:
+        """How much neighbouring rows resemble each other, all peers together."""
         rest = np.nan_to_num(self.past - self.usual)
         power = float(np.sum(rest[:-1] ** 2))
-        r = float(np.sum(rest[1:] * rest[:-1])) / power if power > 0 else 0.0
-        return (1 + min(r, 0.9)) / (1 - min(r, 0.9)) if r > 0.3 else 1.0
+        return float(np.sum(rest[1:] * rest[:-1])) / power if power > 0 else 0.0
 
 
 def _at_least(count: int, mean: float) -> float:

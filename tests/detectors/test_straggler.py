@@ -31,6 +31,24 @@ def test_a_constant_straggler_is_named_with_its_first_slow_step(factor: float, r
     assert finding.evidence["duty"] > 0.9
 
 
+@pytest.mark.parametrize("ranks", [8, 64])
+def test_a_lag_of_less_than_two_noises_is_found_with_patience(ranks: int) -> None:
+    rng = np.random.default_rng(1)
+    times = np.exp(0.03 * (rng.gamma(4, 1, (600, ranks)) - 4) / 2)
+    step = np.arange(600) * 10
+    healthy = [series("compute_time", times[:, rank], step=step, rank=rank) for rank in range(ranks)]
+    assert found(healthy) == []
+    times[300:500, 3] *= 1.05
+    late = [series("compute_time", times[:, rank], step=step, rank=rank) for rank in range(ranks)]
+    (finding,) = found(late)
+    assert finding.labels == (("rank", "3"),)
+    assert abs(finding.start_step - 3000) <= 200
+    assert finding.detected_step <= 4000
+    assert finding.end_step == pytest.approx(5000, abs=300)
+    assert finding.evidence["slower_by"] == pytest.approx(0.05, abs=0.015)
+    assert finding.evidence["duty"] > 0.9
+
+
 def test_the_others_wait_and_the_culprit_does_not() -> None:
     (finding,) = found(times(slow=[(3, 60, 149, 1.3)]))
     assert finding.evidence["own_wait"] < 0.5 * finding.evidence["others_wait"]
