@@ -23,6 +23,8 @@ _SETTLED, _SLOWEST = 32, 64
 _RISE = {SHORT: 6.0, LONG: 5.0}
 """Blocks looked at together, and the rise asked for in units of what they wander by themselves."""
 _ESTABLISHED_BLOCKS, _ESTABLISHED_STEPS = 8, 300
+_COSTLIER = 4.0
+"""Spells that return are one event, until one of them costs so many times what the longest did."""
 
 PointsOf = Callable[[Block], tuple[list[At], FloatArray]]
 """The points of a block, and their values."""
@@ -76,7 +78,9 @@ class _Spread:
 class _Level:
     """What is established in one group, and the number of the departure from it that is going on.
 
-    `blocks` are the latest of `count` in all, the first of which began at step `since`.
+    `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` is since
+    when a departure that had ended goes on again, and how it stood before; `longest` are the points of
+    its longest spell so far.
     """
 
     def __init__(self) -> None:
@@ -87,6 +91,8 @@ class _Level:
         self.learnt = 0
         self.departure: int | None = None
         self.latest: int | None = None
+        self.again: tuple[Onset, Departure] | None = None
+        self.longest = 0
 
     @property
     def reference(self) -> float:
@@ -187,11 +193,31 @@ class Watch:
             back = highest < departure.reference + 0.5 * departure.rise
             self.departures[level.departure] = replace(departure, end=recent[0].begin) if back else departure
             if back:
-                level.departure, level.latest = None, level.departure
+                begun = level.again[0].at if level.again else departure.start
+                level.longest = max(level.longest, recent[0].first - begun.row)
+                level.departure, level.latest, level.again = None, level.departure, None
                 # what was seen during the departure is no part of what is established
                 level.begin(recent)
                 del levels[depth + 1 :]
                 return
+            self._tell_apart(level, departure, late)
+
+    def _tell_apart(self, level: _Level, departure: Departure, late: float) -> None:
+        """A spell that costs far more than those before it is a departure of its own."""
+        # one that has settled at its new level has no blocks of its own any more
+        if level.again is None or level.departure is None or not level.blocks:
+            return
+        now, (onset, earlier) = level.blocks[-1], level.again
+        length, rise = now.last - onset.at.row, late - departure.reference
+        if length < LONG * BLOCK or length * rise < _COSTLIER * level.longest * earlier.rise:
+            return
+        self.departures[level.departure] = earlier
+        level.departure, level.again, level.longest = len(self.departures), None, 0
+        self.departures.append(
+            replace(
+                departure, start=onset.at, detected=now.end, gradual=onset.gradual, rise=rise, worst=now.end
+            )
+        )
 
     def _look(self, level: _Level, points: PointsOf) -> None:
         if level.departure is not None:
@@ -224,16 +250,17 @@ class Watch:
     def _speak(self, level: _Level, points: PointsOf) -> None:
         now = level.blocks[-1]
         onset = self._onset(level, points)
+        height = level.at_scale(level.count, SHORT) - level.reference
         if level.latest is not None:
             latest = self.departures[level.latest]
             assert latest.end is not None
             gap, length = onset.at.row - latest.end.row, latest.end.row - latest.start.row
-            if gap <= max(_SLOWEST * BLOCK, length):
+            within = onset.at.attempt == latest.end.attempt
+            if within and gap <= max(_SLOWEST * BLOCK, length):
                 self.departures[level.latest] = replace(latest, end=None)
-                level.departure = level.latest
+                level.departure, level.again = level.latest, (onset, latest)
                 return
-        height = level.at_scale(level.count, SHORT) - level.reference
-        level.departure = len(self.departures)
+        level.departure, level.longest = len(self.departures), 0
         self.departures.append(
             Departure(
                 start=onset.at,

@@ -87,6 +87,28 @@ def test_slow_spells_that_return_again_and_again_are_one_event() -> None:
     assert abs(finding.start_step - 1200) <= 8
 
 
+def test_a_lasting_drop_after_short_spells_is_an_event_of_its_own() -> None:
+    speed = slowed(0.0)
+    for begin in (1200, 1500):
+        speed[begin : begin + 40] *= 0.9
+    speed[1900:] *= 0.7
+    spells, drop = found(timed(speed))
+    assert (spells.start_step, spells.end_step) == (pytest.approx(1200, abs=8), pytest.approx(1540, abs=24))
+    assert (drop.start_step, drop.end_step) == (pytest.approx(1900, abs=8), None)
+    assert drop.detected_step <= 1900 + 80
+    assert drop.evidence["lost"] == pytest.approx(0.3, abs=0.02)
+
+
+def test_slow_since_a_restart_is_told_beside_a_spell_just_before_it() -> None:
+    speed = slowed(0.0)
+    speed[1700:1740] *= 0.85
+    speed[1900:] *= 0.8
+    attempt = (np.arange(N) >= 1900).astype(int)
+    _, drop = found(timed(speed, attempt=attempt))
+    assert (drop.attempt, drop.start_step) == (1, 1900)
+    assert drop.evidence["after_resume"]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_pauses_stalls_and_warm_up_are_no_regression(seed: int) -> None:
     rng = np.random.default_rng(seed)
