@@ -68,7 +68,7 @@ class Tally:
 
 def sees(finding: Finding, planted: Planted) -> bool:
     """Whether a finding names the kind of the fault, and places it where it began."""
-    early = max(10 * planted.spacing, 20)
+    early = max(10 * planted.spacing, planted.early)
     after = finding.start_step - planted.at
     return (
         finding.kind in planted.kinds
@@ -79,7 +79,7 @@ def sees(finding: Finding, planted: Planted) -> bool:
 
 def follows(finding: Finding, planted: Planted) -> bool:
     """Whether it begins with the fault, or later."""
-    begun = planted.at - max(10 * planted.spacing, 20)
+    begun = planted.at - max(10 * planted.spacing, planted.early)
     return (finding.attempt, finding.start_step) >= (planted.attempt, begun)
 
 

@@ -18,14 +18,16 @@ BEGIN = 1.7e9
 @dataclass(frozen=True, kw_only=True)
 class Planted:
     """A run, and its fault: `kinds` are those that see it (none: nothing may be said), `at` the step of
-    `attempt` at which it begins, `late` the steps within which it must have been placed, `spacing` the
-    steps of a logged point. `is_right` asks a finding that saw it for what it should know of it."""
+    `attempt` at which it begins, `late` (`early`) the steps after (before) it within which it must have
+    been placed, ten logged points at least before it, `spacing` the steps of a logged point. `is_right`
+    asks a finding that saw it for what it should know of it."""
 
     run: RunData
     kinds: frozenset[Kind] = frozenset()
     at: int = 0
     attempt: int = 0
     late: int = 0
+    early: int = 20
     spacing: int = 1
     is_right: Callable[[Finding], bool] = lambda finding: True
 

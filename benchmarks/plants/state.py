@@ -75,7 +75,8 @@ def leak(random: Random, size: float, noise: str) -> Planted:
         share -= 0.2 * np.exp(-step / 300.0)
     kinds = frozenset({Kind.MEMORY_LEAK}) if size else frozenset()
     run = run_of(series("gpu_mem_gb", 30 * (1 + share), step, seconds=4.0 * step))
-    return Planted(run=run, kinds=kinds, at=at, late=steps, spacing=spacing)
+    # blocks in which a leak shows are coarse: it is placed up to a sixth of the run too early
+    return Planted(run=run, kinds=kinds, at=at, late=steps, early=steps // 6, spacing=spacing)
 
 
 FAULTS: Mapping[str, Fault] = {
