@@ -35,11 +35,10 @@ _AHEAD = 5.0  # seconds by which servers' clocks may differ
 _PLACE = 200  # characters
 
 # made once: composing a statement costs as much as running it
-_REVISIONS = (
-    select(Run.id, Run.revision)
-    .where(Run.id.in_(bindparam("runs", expanding=True)), Run.deleted_at.is_(None))
-    .order_by(Run.id)  # two servers lock in one order
-    .with_for_update()
+_REVISION = select(Run.id, Run.revision).where(Run.deleted_at.is_(None)).with_for_update()
+_OF_ONE = _REVISION.where(Run.id == bindparam("run"))  # half the work, and what a lone flush needs
+_OF_SOME = _REVISION.where(Run.id.in_(bindparam("runs", expanding=True))).order_by(
+    Run.id  # two servers lock in one order
 )
 _RUN = select(Run.id).join(Project).where(Project.name == bindparam("project"), Run.name == bindparam("run"))
 _PROJECT = select(Project.id).where(Project.name == bindparam("project"))
@@ -100,8 +99,12 @@ def create(connection: Connection, project: str, name: str, now: float) -> RunSt
 
 def lock(connection: Connection, runs: Iterable[int]) -> dict[int, int]:
     """Keep other servers from writing into these runs until the end; the revision of each."""
-    rows = connection.execute(_REVISIONS, {"runs": sorted(runs)})
-    return {row.id: row.revision for row in rows}
+    numbers = sorted(runs)
+    if len(numbers) == 1:
+        rows = connection.execute(_OF_ONE, {"run": numbers[0]})
+    else:
+        rows = connection.execute(_OF_SOME, {"runs": numbers})
+    return {number: revision for number, revision in rows}
 
 
 def note_batches(connection: Connection, turns: Iterable[Turn]) -> set[tuple[int, bytes]]:
