@@ -107,7 +107,14 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
     ),
     (Role.EPOCH, (r"epoch",)),
     # how busy the memory is, or how fast: not how full
-    (Role.OTHER, (r"[\w.]*mem\w*(clock|bandwidth|util|errors)[\w.]*", r"(system\.)?gpu\.\d+\.memory")),
+    (
+        Role.OTHER,
+        (
+            r"[\w.]*mem\w*(clock|bandwidth|util|errors|temp)[\w.]*(\(.*\))?",
+            r"ecc\.[\w.]*",
+            r"(system\.)?gpu\.\d+\.memory",
+        ),
+    ),
     (
         Role.MEMORY,
         (

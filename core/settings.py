@@ -148,10 +148,25 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+_EXPECTED = {
+    "tuple_type": "expected a list of tables: [[name]], each with its own lines",
+    "list_type": "expected a list: [a, b]",
+    "dict_type": "expected a table: {name = value}",
+    "mapping_type": "expected a table: {name = value}",
+    "int_parsing": "expected a whole number",
+    "int_type": "expected a whole number",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "bool_parsing": "expected true or false",
+    "string_type": "expected a text in quotes",
+}
+"""What pydantic says of types, in the words of those who write holter.toml."""
+
+
 def _expectation(kind: str, message: str) -> str:
     if kind in {"extra_forbidden", "unexpected_keyword_argument"}:
         return "there is no such setting"
-    return message.removeprefix("Value error, ")
+    return _EXPECTED.get(kind) or message.removeprefix("Value error, ")
 
 
 def load(flags: Mapping[str, Any] | None = None, *, file: Path | None = None) -> Settings:
