@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -40,6 +41,27 @@ def test_remarks_come_first_with_word_and_advice(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_remark_has_a_word_beside_the_health_that_leads_to_it(
+    open_page: Opener, server: Server, relaunched: str
+) -> None:
+    page = open_page(f"{server.address}/runs/{relaunched}", height=700)
+    expect(page.locator(".run-headline")).to_contain_text("Healthy")
+    word = page.get_by_role("button", name="1 remark on the set-up", exact=True)
+    expect(page.locator(".setup-remarks")).not_to_be_in_viewport()
+    word.click()
+    expect(page.locator(".setup-remarks")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Set-up")).to_be_focused()
+
+
+def test_only_what_warns_is_counted_beside_the_health(call: Callable[..., Any]) -> None:
+    def said(*severities: str) -> object:
+        return call("run/headline.js", "remarksOf", [{"severity": one} for one in severities])
+
+    assert said() is said("info") is None
+    assert said("warning", "info") == ["warning", "1 remark on the set-up"]
+    assert said("warning", "critical") == ["critical", "2 remarks on the set-up"]
+
+
 def test_what_changed_is_told_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}")
     page.get_by_text("Changed at attempt 1", exact=True).click()
@@ -63,6 +85,7 @@ def test_a_run_that_says_nothing_of_itself_has_no_such_part(open_page: Opener, s
     page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
     expect(page.locator(".panel").first).to_be_visible()
     expect(page.locator(".setup")).to_be_hidden()
+    expect(page.get_by_role("button", name="on the set-up")).to_have_count(0)
 
 
 def test_a_launch_without_a_step_yet_shows_how_it_is_set_up(open_page: Opener, server: Server) -> None:

@@ -204,7 +204,9 @@ def test_evidence_that_says_nothing_is_left_out(call: Call) -> None:
 
 def test_what_detectors_measure_is_known_to_the_page_by_name(modules: Page) -> None:
     told = re.compile(r"evidence(?:: \S+)?\s*(?:=|\|=)\s*\{(.*?)\n\s*\}", re.DOTALL)
-    files = (STATIC.parents[1] / "detectors").rglob("*.py")
+    folder = STATIC.parents[1] / "detectors"
+    # of a remark's numbers the page shows the sentence made of them alone
+    files = [path for path in folder.rglob("*.py") if "setup" not in path.relative_to(folder).parts]
     blocks = [block for path in files for block in told.findall(path.read_text())]
     written = {name for block in blocks for name in re.findall(r'"(\w+)": ', block)}
     assert len(written) > 40

@@ -5,25 +5,27 @@ import { h, link, refill } from "../dom.js";
 import { count } from "../format.js";
 import { numbers } from "../numbers.js";
 import { stripControl } from "../strip.js";
-import { severityMark } from "../words.js";
+import { severityMark, severityRank } from "../words.js";
 import { createSpent } from "./spent.js";
 
 /** @typedef {import("../types.js").RunDetail} RunDetail */
+/** @typedef {import("../types.js").Remark} Remark */
 
-/** @param {{ onPick: (steps: [number, number] | null) => void }} reader */
-export function createHeadline({ onPick }) {
+/** @param {{ onPick: (steps: [number, number] | null) => void, onSetUp: () => void }} reader */
+export function createHeadline({ onPick, onSetUp }) {
   const name = h("header", { class: "run-headline" });
   const tiles = h("div", {});
   const strip = stripControl({ onPick });
   const spent = createSpent();
   /** @type {import("../types.js").Throughput | null} */
   let throughput = null;
+  const setUp = h("button", { type: "button", class: "text-button run-remarks", hidden: true, on: { click: onSetUp } });
   let again = () => {};
 
   /** @param {RunDetail} run @param {import("../types.js").ChartSeries | undefined} loss the loss as charted, for its slope */
   function show(run, loss) {
     again = () => show(run, loss);
-    refill(name, title(run), health(run));
+    refill(name, title(run), health(run), setUp);
     refill(tiles, numbers(run, loss, throughput));
     spent.show(run.spent);
   }
@@ -35,9 +37,23 @@ export function createHeadline({ onPick }) {
       throughput = found;
       again();
     },
+    /** What is remarked on the set-up has one word beside the health: it is no incident. @param {Remark[]} found each once */
+    remark(found) {
+      const said = remarksOf(found);
+      setUp.hidden = said === null;
+      if (said) refill(setUp, severityMark(...said));
+    },
     /** @param {RunDetail} run @param {[number, number] | null} steps what the charts show; null: everything */
     showStrip: (run, steps) => strip.show(run.strip, steps),
   };
+}
+
+/** The gravest severity of remarks that warn, and how many do. Null: none does. Pure. @param {Remark[]} found @returns {[string, string] | null} */
+export function remarksOf(found) {
+  const warning = found.filter((one) => severityRank(one.severity) <= severityRank("warning"));
+  if (warning.length === 0) return null;
+  const worst = warning.some((one) => one.severity === "critical") ? "critical" : "warning";
+  return [worst, `${count(warning.length, "remark")} on the set-up`];
 }
 
 /** @param {RunDetail} run */

@@ -13,8 +13,8 @@ import { severityMark } from "../words.js";
 
 const PATIENCE = 300; // ms after the last letter until the server is asked
 
-/** @param {{ runId: string, signal: AbortSignal }} options */
-export function createSetUp({ runId, signal }) {
+/** @param {{ runId: string, signal: AbortSignal, onRemarks: (found: Remark[]) => void }} options `onRemarks`: each once */
+export function createSetUp({ runId, signal, onRemarks }) {
   const remarks = h("ul", { class: "setup-remarks" });
   const changes = folded("setup-changes");
   const settings = folded("setup-settings");
@@ -23,7 +23,7 @@ export function createSetUp({ runId, signal }) {
   });
   const table = h("div", {});
   settings.body.append(search, table);
-  const heading = h("h2", {}, "Set-up");
+  const heading = h("h2", { tabindex: -1 }, "Set-up");
   const element = h("section", { class: "setup", hidden: true }, heading, remarks, changes.element, settings.element);
   let known = ""; // what of the run they were fetched for
   let timer = 0;
@@ -36,9 +36,11 @@ export function createSetUp({ runId, signal }) {
   /** @param {Remark[]} found @param {RunConfig} config */
   function show(found, config) {
     const several = config.attempts.length > 1;
+    const once = together(found);
+    onRemarks(once);
     element.hidden = found.length === 0 && config.settings_count === 0;
     remarks.hidden = found.length === 0;
-    refill(remarks, ...together(found).map((one) => remarkItem(one, several)));
+    refill(remarks, ...once.map((one) => remarkItem(one, several)));
     changes.element.hidden = config.changes.length === 0;
     changes.summary.textContent = `Changed ${atAttempts(config.changes.map((one) => one.attempt))}`;
     refill(changes.body, ...config.changes.map(changedLaunch));
@@ -59,6 +61,11 @@ export function createSetUp({ runId, signal }) {
 
   return {
     element,
+    /** Bring it into sight, and readers of screens to its heading. */
+    goTo() {
+      element.scrollIntoView({ block: "start" });
+      heading.focus({ preventScroll: true });
+    },
     /** The run is as it is now: look again where its launches may say something new. @param {import("../types.js").RunDetail} run */
     follow(run) {
       const now = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;

@@ -73,7 +73,7 @@ function createParts(state, context) {
   const isShown = (/** @type {string} */ metric) => plans().some((plan) => planned(plan, metric));
   const series = createAllSeries({ runId, signal, onPick: addChart, isShown });
   const field = searchField(context, series);
-  const headline = createHeadline({ onPick: actions.zoomToSteps });
+  const headline = createHeadline({ onPick: actions.zoomToSteps, onSetUp: () => setUp.goTo() });
   const tools = createTools({
     onAxis: actions.setAxis,
     onSmooth: smooth,
@@ -91,7 +91,7 @@ function createParts(state, context) {
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
   const collectives = createCollectives({ runId, signal });
-  const setUp = createSetUp({ runId, signal });
+  const setUp = createSetUp({ runId, signal, onRemarks: headline.remark });
   const setUpPlace = h("div", {});
   const unreadable = createUnreadable();
   const keeping = createKeeping({ id: runId, name: state.run.name, points: () => state.run.points });
