@@ -15,6 +15,7 @@ import pytest
 
 from holter.ingest.follow import Follower
 from holter.ingest.gather import gather
+from holter.ingest.telemetry import clocked
 from holter.ingest.telemetry.clocked import LocalClock
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
 from holter.ingest.telemetry.quantities import bus_id, host_of, quantity
@@ -29,12 +30,14 @@ def helsinki() -> Iterator[None]:
     before = os.environ.get("TZ")
     os.environ["TZ"] = "Europe/Helsinki"
     time.tzset()
+    clocked._minute.cache_clear()  # a process that reads logs has one zone
     yield
     if before is None:
         del os.environ["TZ"]
     else:
         os.environ["TZ"] = before
     time.tzset()
+    clocked._minute.cache_clear()
 
 
 def read(reading: Any, name: str) -> Any:

@@ -24,8 +24,7 @@ def test_one_glance_at_the_overview_tells_what_is_wrong_and_where(
 ) -> None:
     page = open_page(server.address)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("needs? attention"))
-    troubled = page.get_by_role("region", name="Needs attention").locator("li").first
-    expect(troubled).to_contain_text("broken")
+    troubled = page.get_by_role("region", name="Needs attention").locator("li", has_text="broken")
     expect(troubled.get_by_role("img")).to_have_accessible_name(re.compile("1 attempt, .*open"))
     expect(page.get_by_role("region", name="Running")).to_contain_text("steady")
     expect(page.locator("[data-run]", has_text="rolled-back").locator(".strip-lost")).to_have_count(1)
