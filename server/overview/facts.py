@@ -55,11 +55,16 @@ def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) ->
         series=len(glance.series),
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
-        last_step=attempts[-1].last_step if attempts else None,
+        # series with steps of their own, alone, count bytes, calls or milliseconds: no training steps
+        last_step=attempts[-1].last_step if attempts and _in_steps(glance.series) else None,
         latest={role.value: _latest(newest.get(best[role])) if role in best else None for role in SPEAKING},
         strip={**reach, "throughput": throughput},
         drawn=drawn,
     )
+
+
+def _in_steps(series: Sequence[SeriesGlance]) -> bool:
+    return any(one.key.own_steps is None for one in series)
 
 
 def damaged(version: tuple[int, int], reason: str) -> Facts:

@@ -118,7 +118,7 @@ class Overview:
             "lost_seconds": cost and cost.seconds(Spent.SUPERSEDED),
             "goodput": cost and cost.share(Spent.FORWARD),
             "spent": cost and cost.as_json(),
-            "charts": charts(series),
+            "charts": charts(series, {one.metric for one in incidents}),
             **unreadable,
         }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,7 +34,11 @@ _TITLES = {
     Role.GPU_ACTIVITY: "GPU activity",
     Role.SEQUENCE: "Collectives",
 }
-_TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE})
+_TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role.SKIPPED})
+_METRICS = 4
+"""Charts of one role that a page begins with; the others are found by name."""
+_FEW, _MANY = 2, 20
+"""Points of a metric that is no curve beside another of its role that is one."""
 
 
 class Counted(Protocol):
@@ -59,20 +64,26 @@ def _rank(one: Counted) -> tuple[int, int, int, SeriesKey]:
     return len(one.key.labels), -one.points, len(one.key.metric), one.key
 
 
-def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
+def charts(series: Iterable[Counted], spoken_of: Collection[str] = ()) -> list[dict[str, Any]]:
     """The charts a run's page begins with: a chart a metric, those that matter most first.
 
-    A chart names at most `CHART_SERIES` of its series; `series_count` says how many there are.
+    A chart names at most `CHART_SERIES` of its series; `series_count` says how many there are. Of a role with
+    many metrics a few have charts, and those of `spoken_of`, the metrics of incidents.
     """
     groups: dict[tuple[Role, str], list[SeriesKey]] = {}
-    for one in series:
-        role = role_of(one.key)
-        if role in _TITLES:
-            groups.setdefault((role, "" if role in _TOGETHER else one.key.metric), []).append(one.key)
+    for role, one in _curves(series, spoken_of):
+        groups.setdefault((role, "" if role in _TOGETHER else one.metric), []).append(one)
     order = list(_TITLES)
     ranked = sorted(
         groups.items(), key=lambda group: (order.index(group[0][0]), len(group[0][1]), group[0][1])
     )
+    seen: Counter[Role] = Counter()
+    chosen = []
+    for (role, metric), keys in ranked:
+        seen[role] += 1
+        if seen[role] <= _METRICS or metric in spoken_of:
+            chosen.append(((role, metric), keys))
+    ranked = chosen
     alone = [role for (role, _), _ in ranked]
     return [
         {
@@ -84,6 +95,21 @@ def charts(series: Iterable[Counted]) -> list[dict[str, Any]]:
             "series_count": len(keys),
         }
         for (role, metric), keys in ranked
+    ]
+
+
+def _curves(series: Iterable[Counted], spoken_of: Collection[str]) -> list[tuple[Role, SeriesKey]]:
+    """Series with a chart, and their roles; without the single points that stand beside curves of a role."""
+    told = [(role_of(one.key), one) for one in series]
+    most: Counter[tuple[Role, str]] = Counter()
+    for role, one in told:
+        most[role, one.key.metric] = max(most[role, one.key.metric], one.points)
+    longest = {role: max(n for (of, _), n in most.items() if of is role) for role in {of for of, _ in most}}
+    return [
+        (role, one.key)
+        for role, one in told
+        if role in _TITLES
+        and (most[role, one.key.metric] > _FEW or longest[role] < _MANY or one.key.metric in spoken_of)
     ]
 
 

@@ -116,6 +116,22 @@ def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> 
     assert step_time["series_count"] == 200
 
 
+def test_charts_of_one_role_are_few_and_those_of_incidents_are_among_them() -> None:
+    losses = [Counted(SeriesKey(f"loss_{name}"), 10) for name in ("a", "b", "c", "d", "e", "f")]
+    used = [Counted(SeriesKey(f"memory_{name}"), 10) for name in "abcdef"]
+    drawn = charts([*losses, *used], {"memory_f"})
+    shown = [chart["series"][0]["metric"] for chart in drawn if chart["role"] == "memory"]
+    assert shown == ["memory_a", "memory_b", "memory_c", "memory_d", "memory_f"]
+
+
+def test_learning_rates_share_a_chart_and_a_single_point_has_none_beside_a_curve() -> None:
+    rates = [("lr", 1), ("lr/1", 500), ("learning rate", 500)]
+    drawn = charts([Counted(SeriesKey(name), points) for name, points in rates])
+    assert [(chart["title"], len(chart["series"])) for chart in drawn] == [("Learning rate", 2)]
+    (alone,) = charts([Counted(SeriesKey("lr"), 1)])
+    assert alone["series"][0]["metric"] == "lr"
+
+
 def test_a_run_that_was_thinned_stood_still_no_more_than_before() -> None:
     whole = series((0, range(5000), 0.0), (0, range(5000, 6000), 20_000.0))
     kept = np.unique([*range(2000), *range(2000, 5999, 100), 4999, 5000, 5999])

@@ -109,6 +109,10 @@ def test_the_verdict_says_in_one_line_whether_all_is_well(call: Call) -> None:
         "warning",
         "1 run needs attention",
     ]
+    assert call("views/overview.js", "verdict", [run("b", state="finished")]) == [
+        "ok",
+        "No run is running, and none needs attention",
+    ]
     both = [run("a", "critical"), run("b", state="stalled"), run("c", "info")]
     assert call("views/overview.js", "verdict", both) == ["critical", "2 runs need attention"]
 
@@ -254,6 +258,21 @@ def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None
     }
     assert call("numbers.js", "slope", curve) == pytest.approx(-1.0)
     assert call("numbers.js", "slope", {"segments": []}) is None
+    flat = [5.0, 5.4, 4.9, 5.2, 4.8, 5.3, 5.1, 5.0]
+    noise = {"ghost": False, "step": list(range(0, 400, 50)), "value": flat, "band": None}
+    assert call("numbers.js", "slope", {"segments": [noise]}) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "metric", "text"),
+    [
+        (412.0, "elapsed time per iteration (ms)", ["412.0", "ms"]),
+        (136_329.4, "elapsed time per iteration (ms)", ["136.3", "s"]),
+        (17.11, "iteration_time_s", ["17.11", "s"]),
+    ],
+)
+def test_long_steps_are_told_in_seconds(call: Call, value: float, metric: str, text: list[str]) -> None:
+    assert call("format.js", "stepTime", value, metric) == text
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,13 @@ export function reading(role, value) {
   return number(value);
 }
 
+/** The time of a step with its unit; long ones in seconds. @param {unknown} value @param {string} metric */
+export function stepTime(value, metric) {
+  const measure = unit("step_time", metric);
+  const long = measure === "ms" && Math.abs(numeric(value)) >= 10_000;
+  return long ? [number(numeric(value) / 1000), "s"] : [number(value), measure];
+}
+
 /** `loss` or `step_time{rank=3}`. @param {{ metric: string, labels: Record<string, unknown> }} series */
 export function seriesName({ metric, labels }) {
   const inside = Object.entries(labels ?? {})

@@ -3,7 +3,7 @@
 
 import { lowerBound } from "./curves.js";
 import { h } from "./dom.js";
-import { ago, count, duration, number, percent, reading, si, step as stepText, unit } from "./format.js";
+import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "./format.js";
 import { mfuOf } from "./run/mfu.js";
 import { stateMark } from "./words.js";
 
@@ -12,7 +12,8 @@ import { stateMark } from "./words.js";
 
 /**
  * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
- * 1,000 steps (least squares). Null with fewer than 8 points or 100 steps. Pure.
+ * 1,000 steps (least squares). Null with fewer than 8 points or 100 steps; 0 where it is within twice its own
+ * standard error, so that noise is not called a trend. Pure.
  * @param {ChartSeries | undefined} series
  */
 export function slope(series) {
@@ -31,7 +32,10 @@ export function slope(series) {
   const meanY = tail.reduce((sum, [, y]) => sum + y, 0) / tail.length;
   const across = tail.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
   if (across === 0) return null;
-  return (1000 * tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)) / across;
+  const found = tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / across;
+  const left = tail.reduce((sum, [x, y]) => sum + (y - meanY - found * (x - meanX)) ** 2, 0);
+  const error = Math.sqrt(left / (tail.length - 2) / across);
+  return Math.abs(found) > 2 * error ? 1000 * found : 0;
 }
 
 /** The next round step to look forward to. Pure. @param {number} step */
@@ -71,7 +75,7 @@ export function numbers(run, loss, throughput) {
       stateMark(run.state),
       run.last_time === null ? null : h("time", { data: { ago: String(run.last_time) } }, ago(run.last_time)),
     ),
-    tile("Step", stepText(run.last_step), nextMilestone(run)),
+    run.last_step === null && run.points > 0 ? null : tile("Step", stepText(run.last_step), nextMilestone(run)),
   ];
   if (latest.loss)
     tiles.push(
@@ -87,7 +91,7 @@ export function numbers(run, loss, throughput) {
     tiles.push(
       tile(
         "Step time",
-        `${reading("step_time", latest.step_time.value)} ${unit("step_time", latest.step_time.metric)}`,
+        stepTime(latest.step_time.value, latest.step_time.metric).join(" "),
         null,
         latest.step_time.metric,
       ),
@@ -140,7 +144,8 @@ function throughputTile(run, latest) {
 /** @param {number | null} perThousand */
 function slopeText(perThousand) {
   if (perThousand === null) return null;
-  const arrow = Math.abs(perThousand) < 1e-9 ? "→" : perThousand < 0 ? "↓" : "↑";
+  if (Math.abs(perThousand) < 1e-9) return "→ no trend lately";
+  const arrow = perThousand < 0 ? "↓" : "↑";
   return `${arrow} ${number(Math.abs(perThousand), 2)} per 1,000 steps`;
 }
 

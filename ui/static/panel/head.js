@@ -2,8 +2,9 @@
 /** The head of a chart: its title, what it is measured in, and the buttons that change how it is drawn. */
 
 import { h } from "../dom.js";
-import { count, seriesName, unit } from "../format.js";
+import { count, unit } from "../format.js";
 import { icon } from "../icons.js";
+import { labelsText } from "./legend.js";
 
 /** @typedef {import("../look.js").Mode} Mode */
 
@@ -61,7 +62,8 @@ function subtitle({ title, role, series }, smoothing) {
   const [first] = series;
   const alone = series.length === 1;
   const named = title.toLowerCase().endsWith(first?.metric.toLowerCase());
-  const name = alone && (!named || Object.keys(first.labels ?? {}).length) ? seriesName(first) : "";
+  const labels = alone ? labelsText(first) : "";
+  const name = alone ? [named ? "" : first.metric, labels].filter(Boolean).join(", ") : "";
   const measure = alone ? "" : unit(role, first?.metric ?? "");
   const smoothed = smoothing > 0 ? `smoothed ${smoothing.toFixed(2)} (EMA)` : "";
   return [name || measure, smoothed].filter(Boolean).join(" · ");

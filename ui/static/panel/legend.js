@@ -8,13 +8,17 @@ import { COLOURED, colours, labelText } from "../traces.js";
 /** @typedef {import("../types.js").ChartSeries} ChartSeries */
 /** @typedef {import("../traces.js").Picture} Picture */
 
-/** A label says enough where all series share the metric. Pure. @param {ChartSeries} one @param {ChartSeries[]} all */
-export function shortName(one, all) {
-  const same = all.every((other) => other.metric === one.metric);
-  const inside = Object.entries(one.labels ?? {})
+/** Its labels in words: rank 3, host n17. Pure. @param {{ labels?: Record<string, unknown> }} one */
+export const labelsText = ({ labels }) =>
+  Object.entries(labels ?? {})
     .filter(([name, value]) => !(name === "steps" && value === "milliseconds")) // the axis says it
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
+
+/** A label says enough where all series share the metric. Pure. @param {ChartSeries} one @param {ChartSeries[]} all */
+export function shortName(one, all) {
+  const same = all.every((other) => other.metric === one.metric);
+  const inside = labelsText(one);
   return same && inside ? inside : seriesName(one);
 }
 

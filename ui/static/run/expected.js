@@ -31,7 +31,7 @@ export function createExpected({ runId, project, onChange }) {
   /** @param {ExpectedEvent[]} now */
   function show(now) {
     expected = now;
-    refill(summary, "Expected", h("span", { class: "quiet number" }, ` ${expected.length}`));
+    refill(summary, "Expected", expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null);
     refill(list, ...expected.map(item));
     onChange(expected);
   }

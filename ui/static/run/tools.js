@@ -14,9 +14,11 @@ export function createTools({ onAxis, onSmooth, onWhole, onAdd }) {
   const axes = h("div", { class: "segmented", role: "group", "aria-label": "Axis" });
   const smoothing = smoothingControl(onSmooth);
   const whole = button("back", "Whole run", onWhole);
+  const none = h("p", { class: "quiet", hidden: true }, "No series here has a chart of its own accord.");
   const element = h(
     "div",
     { class: "chart-tools" },
+    none,
     axes,
     smoothing.element,
     whole,
@@ -25,8 +27,10 @@ export function createTools({ onAxis, onSmooth, onWhole, onAdd }) {
   );
   return {
     element,
-    /** @param {{ axis: Axis, clock: boolean, smoothing: number, zoomed: boolean }} now `clock`: the log has times */
+    /** @param {{ axis: Axis, clock: boolean, smoothing: number, zoomed: boolean, charts: number }} now `clock`: the log has times */
     show(now) {
+      axes.hidden = smoothing.element.hidden = now.charts === 0;
+      none.hidden = now.charts > 0;
       const names = /** @type {[Axis, string][]} */ ([
         ["step", "Step"],
         ...(now.clock ? [["time", "Time"]] : []),

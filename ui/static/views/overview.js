@@ -4,7 +4,7 @@
 import { watchAgents } from "../agents.js";
 import * as api from "../api.js";
 import { h, link, refill } from "../dom.js";
-import { ago, count, number, reading, step as stepText, unit } from "../format.js";
+import { ago, count, number, reading, step as stepText, stepTime, unit } from "../format.js";
 import * as keys from "../keys.js";
 import { listen, throttled } from "../live.js";
 import { go } from "../router.js";
@@ -46,7 +46,7 @@ export function verdict(runs) {
     const running = runs.filter((run) => run.state === "running").length;
     return [
       "ok",
-      running ? `All is well: ${count(running, "run")} running` : "All is well: nothing is running",
+      running ? `All is well: ${count(running, "run")} running` : "No run is running, and none needs attention",
     ];
   }
   const worst = troubled.some((run) => run.damaged || run.health === "critical") ? "critical" : "warning";
@@ -264,16 +264,17 @@ function select(label, value, options, onChange) {
 
 /** @param {Run} run */
 function runRow(run) {
-  const { loss, throughput, step_time: stepTime } = run.latest;
+  const { loss, throughput, step_time: time } = run.latest;
+  const [slow, measure] = time ? stepTime(time.value, time.metric) : [];
   const speed = throughput
     ? [
         reading("throughput", throughput.value),
         h("small", { class: "quiet" }, ` ${unit("throughput", throughput.metric)}`),
       ]
-    : stepTime
+    : time
       ? [
-          reading("step_time", stepTime.value),
-          h("small", { class: "quiet" }, ` ${unit("step_time", stepTime.metric)}/step`),
+          slow,
+          h("small", { class: "quiet" }, ` ${measure}/step`),
         ]
       : ["–"];
   const troubled = group(run) === 0;

@@ -156,6 +156,7 @@ function createParts(state, context) {
       clock: state.clocked,
       smoothing: look.smoothing,
       zoomed: look.stretch !== null,
+      charts: plans().length,
     });
     series.show(run.series);
     unreadable.show(run);
