@@ -76,7 +76,10 @@ def _around(picture: str, scale: Scale, resumes: Sequence[tuple[int, int]], outs
     middle = scale.low / 2 + scale.high / 2
     values = "".join(f"<span>{figure(value)}</span>" for value in (scale.high, middle, scale.low))
     steps = (scale.first, (scale.first + scale.last) / 2, scale.last)
-    shown = "".join(f"<span>{step:,.0f}</span>" for step in steps)
+    # a half stands between steps: one of them would be said in the wrong place where few are shown
+    shown = "".join(
+        f"<span>{step:,.{int(step % 1 > 0 and scale.last - scale.first < 100)}f}</span>" for step in steps
+    )
     note = ""
     if outside:
         words = "1 point lies" if outside == 1 else f"{outside:,} points lie"

@@ -43,7 +43,7 @@ def _run(report: Report) -> RenderableType:
     head = Text.assemble(
         (report.run, "bold"),
         "  ",
-        (verdict(report), "" if report.findings else "green" if report.points else "dim"),
+        (verdict(report), "" if report.findings or report.remarks else "green" if report.points else "dim"),
     )
     findings = (_finding(report.data, finding) for finding in report.findings)
     return Group(head, *_speed(report), *findings, *_collectives(report), *_setup(report), "")
@@ -79,11 +79,13 @@ def _setup(report: Report) -> Iterator[RenderableType]:
     yield ""
     yield Padding(Text("Set-up", style="bold"), (0, 0, 0, 2))
     for remark, where in together(report.remarks, several=report.attempts > 1):
-        line = Text.assemble(
-            (f"{mark(remark)} {remark.summary}", _STYLE[remark.severity]), (f"  {where}".rstrip(), "dim")
+        style = _STYLE[remark.severity]
+        table = Table.grid(padding=(0, 1))
+        table.add_row(
+            Text(mark(remark), style), Text.assemble((remark.summary, style), (f"  {where}".rstrip(), "dim"))
         )
-        below = Text(remark.advice, style="dim")
-        yield Padding(Group(line, Padding(below, (0, 0, 0, 2))), (0, 0, 0, 4))
+        table.add_row("", Text(remark.advice, style="dim"))
+        yield Padding(table, (0, 0, 0, 4))
 
 
 def _finding(run: RunData, finding: Finding) -> RenderableType:

@@ -39,7 +39,9 @@ def together(remarks: Iterable[Remark], *, several: bool) -> list[tuple[Remark, 
 def _whose(same: Sequence[Remark], *, several: bool) -> str:
     attempts = ", ".join(str(one.attempt) for one in same[:_NAMED]) + (" ..." if len(same) > _NAMED else "")
     when = [f"attempts {attempts}" if len(same) > 1 else f"attempt {attempts}"] if several else []
-    return ", ".join([*when, *(f"{name} {value}" for name, value in same[0].labels)])
+    said = same[0].summary  # a host that its sentence names needs no second word
+    labels = [f"{name} {value}" for name, value in same[0].labels if name != "host" or value not in said]
+    return ", ".join([*when, *labels])
 
 
 def place(finding: Finding) -> str:
@@ -70,10 +72,17 @@ def verdict(report: Report) -> str:
     attempts = "1 attempt" if report.attempts == 1 else f"{report.attempts} attempts"
     size = f"{attempts}, {report.points:,} {'point' if report.points == 1 else 'points'}"
     if not report.findings:
-        return f"{size}: nothing found"
+        return f"{size}: nothing found{_remarked(report)}"
     words = "1 finding" if len(report.findings) == 1 else f"{len(report.findings)} findings"
     lasting = sum(finding.end_step is None for finding in report.findings)
     return f"{size}: {words}{severities(report)}" + (f", {lasting} not over" if lasting else "")
+
+
+def _remarked(report: Report) -> str:
+    """How many remarks warn: nothing found is not all there is to say."""
+    warning = [one for one in report.remarks if one.severity is not Severity.INFO]
+    count = len(together(warning, several=report.attempts > 1))
+    return f", {count} remark{'' if count == 1 else 's'} on the set-up" if count else ""
 
 
 def severities(report: Report) -> str:

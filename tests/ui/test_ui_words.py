@@ -246,6 +246,14 @@ def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -
     assert high == 10_000
 
 
+def test_a_log_with_one_time_stamp_has_no_clock(call: Call) -> None:
+    stamped = strip(attempt(0, (0, 99), (50.0, 50.0)))
+    assert call("strip.js", "isClocked", stamped["attempts"]) is False
+    assert call("strip.js", "isClocked", CLOCKED["attempts"]) is True
+    (whole,) = call("strip.js", "stretches", stamped)
+    assert (whole["from"], whole["to"]) == (0, 1)
+
+
 def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None:
     points = [
         *[(step, 5.0) for step in range(0, 900)],

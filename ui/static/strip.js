@@ -19,6 +19,15 @@ const LABELS_APART = 14;
 let patterns = 0;
 
 /**
+ * Does the log have times? A single moment, as of a log with one stamp, is no clock. Pure.
+ * @param {AttemptSpan[]} attempts
+ */
+export function isClocked(attempts) {
+  const times = attempts.flatMap((one) => [one.first_time, one.last_time]);
+  return times.every((time) => time !== null) && new Set(times).size > 1;
+}
+
+/**
  * Lay the attempts along the life of the run: by the clock where the log has one, else one after the
  * other by steps done. Pure.
  * @param {Strip} strip @returns {Stretch[]}
@@ -26,7 +35,7 @@ let patterns = 0;
 export function stretches(strip) {
   const attempts = strip.attempts.filter((attempt) => attempt.last_step >= attempt.first_step);
   if (attempts.length === 0) return [];
-  const clocked = attempts.every((a) => a.first_time !== null && a.last_time !== null);
+  const clocked = isClocked(attempts);
   const steps = attempts.map((a) => a.last_step - a.first_step + 1);
   let done = 0;
   const spans = attempts.map((a, i) => {

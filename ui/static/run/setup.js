@@ -129,7 +129,9 @@ export function together(found) {
 /** @param {Remark & { attempts: number[] }} remark @param {boolean} several are there several attempts? */
 function remarkItem(remark, several) {
   const { labels, attempts } = remark;
-  const whose = Object.entries(labels).map(([name, label]) => `${name} ${label}`);
+  const whose = Object.entries(labels)
+    .filter(([name, label]) => name !== "host" || !remark.summary.includes(label)) // its sentence may name it
+    .map(([name, label]) => `${name} ${label}`);
   const when = several ? [`attempt${attempts.length > 1 ? "s" : ""} ${ranges(attempts)}`] : [];
   const where = [...when, ...whose].join(", ");
   return h(

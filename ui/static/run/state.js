@@ -5,6 +5,7 @@ import { palette } from "../board.js";
 import { milliseconds } from "../curves.js";
 import { readLook } from "../look.js";
 import { fullRange, stepsOf } from "../range.js";
+import { isClocked } from "../strip.js";
 
 /** @typedef {import("../types.js").RunDetail} RunDetail */
 /** @typedef {import("../types.js").Incident} Incident */
@@ -50,8 +51,7 @@ export class RunState {
 
   /** Does the log have times? */
   get clocked() {
-    const { attempts } = this.run.strip;
-    return attempts.length > 0 && attempts.every((one) => one.first_time !== null);
+    return isClocked(this.run.strip.attempts);
   }
 
   /** The stretch of the address on the axis; null: everything. @returns {[number, number] | null} */
