@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.moments import moment
@@ -65,9 +66,14 @@ def named_numbers(line: str) -> dict[str, float]:
     values: dict[str, float] = {}
     for name, text in told:
         value = number(text)
-        if value is not None and name.lower() not in _NOT_METRICS and not _NO_NAME.search(name):
+        if value is not None and _is_metric(name):
             values.setdefault(name, value)
     return values
+
+
+@lru_cache(maxsize=4096)  # the same few, line after line
+def _is_metric(name: str) -> bool:
+    return name.lower() not in _NOT_METRICS and _NO_NAME.search(name) is None
 
 
 DIALECT = Dialect(
