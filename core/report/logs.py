@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -95,10 +95,13 @@ def _read(file: Explained, root: Path) -> Iterator[str]:
         said = _count(file.settings, "setting")
         told = f"{told}, {said}" if file.points else said
     yield f"{_name(file.path, root)}: {file.format}{run}, {told}"
-    keys = sorted(file.points, key=lambda key: (role_of(key) is Role.OTHER, str(key)))
-    if keys:
-        more = f" and {len(keys) - _METRICS:,} more" if len(keys) > _METRICS else ""
-        yield "    " + ", ".join(_series(key, file.points[key]) for key in keys[:_METRICS]) + more
+    metrics: dict[str, list[SeriesKey]] = {}
+    for key in sorted(file.points, key=lambda key: (role_of(key) is Role.OTHER, str(key))):
+        metrics.setdefault(key.metric, []).append(key)
+    if metrics:
+        more = f" and {len(metrics) - _METRICS:,} more" if len(metrics) > _METRICS else ""
+        shown = list(metrics.values())[:_METRICS]
+        yield "    " + ", ".join(_metric(keys, file.points) for keys in shown) + more
     for unreadable in file.unreadable[:_PLACES]:
         yield f"    {unreadable.place}: {unreadable.reason}"
     left = max(file.unreadable_count, len(file.unreadable)) - _PLACES
@@ -110,10 +113,13 @@ def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def _series(key: SeriesKey, points: int) -> str:
-    role = role_of(key)
+def _metric(keys: Sequence[SeriesKey], points: Mapping[SeriesKey, int]) -> str:
+    """A metric with what it means and its points; of several series of it, how many they are."""
+    role = role_of(keys[0])
     meaning = "" if role is Role.OTHER else f" ({role.value.replace('_', ' ')})"
-    return f"{key}{meaning} {points:,}"
+    several = f" in {len(keys):,} series" if len(keys) > 1 else ""
+    name = keys[0].metric if several else str(keys[0])
+    return f"{name}{meaning} {sum(points[key] for key in keys):,}{several}"
 
 
 def _name(path: Path, root: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holter.ingest import formats
-from holter.ingest.explain import explain
+from holter.ingest.explain import Explained, explain
 from holter.report.logs import ADVICE, lines, summary
 from holter.settings import load
 from holter.types import SeriesKey
@@ -99,3 +99,9 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_told(tmp_path: 
     assert any(line.startswith("run059/299.csv") for line in told)
     assert "    18 more places could not be read" in told
     assert told[-1].endswith("... (300): no line names a step together with a loss")
+
+
+def test_series_of_one_metric_are_told_together(tmp_path: Path) -> None:
+    keys = {SeriesKey("loss", (("rank", str(rank)),)): 2 for rank in (0, 1)}
+    told = list(lines([Explained(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
+    assert told[1] == "    loss (loss) 4 in 2 series"
