@@ -254,6 +254,14 @@ def test_a_log_with_one_time_stamp_has_no_clock(call: Call) -> None:
     assert (whole["from"], whole["to"]) == (0, 1)
 
 
+def test_a_chart_whose_points_all_lie_elsewhere_shows_them(call: Call) -> None:
+    assert call("panel.js", "rangeOf", [10, 20], [12, 30], False) == [10, 20]
+    assert call("panel.js", "rangeOf", [15.5, 16.5], [0, 0], False) == [-0.5, 0.5]
+    assert call("panel.js", "rangeOf", [10, 20], None, False) == [10, 20]
+    assert call("panel.js", "rangeOf", None, [0, 5], False) is None
+    assert call("panel.js", "rangeOf", None, [0, 5], True) == [0, 5]
+
+
 def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None:
     points = [
         *[(step, 5.0) for step in range(0, 900)],

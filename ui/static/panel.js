@@ -151,7 +151,7 @@ function pictureOf(plan, shared, series, pointed) {
   const { smoothing, palette, attempts, incidents, selected, expected } = shared;
   const own = axisOf(plan, shared);
   const axis = own.axis;
-  const range = own.range ?? (ownSteps(plan) ? extent(series, axis) : null);
+  const range = rangeOf(own.range, extent(series, axis), ownSteps(plan));
   const speaks = (/** @type {Incident} */ incident) =>
     [...plan.series, ...series].some((one) => belongs(incident, one));
   const mine = incidents.filter(speaks);
@@ -174,6 +174,19 @@ function pictureOf(plan, shared, series, pointed) {
     selected,
     focus: pointed ?? (chosen && series.length > COLOURED ? labelText(chosen) : null),
   };
+}
+
+/**
+ * The range that a chart shows: that of all charts, unless none of its points lies there (a series that counts
+ * epochs, or was logged before the first step), for an empty chart says nothing. Pure.
+ * @param {[number, number] | null} shared @param {[number, number] | null} reach from its first point to its last
+ * @param {boolean} alone are its steps its own? @returns {[number, number] | null}
+ */
+export function rangeOf(shared, reach, alone) {
+  if (shared === null) return alone ? reach : null;
+  if (reach === null || (reach[0] <= shared[1] && reach[1] >= shared[0])) return shared;
+  const room = 0.01 * (reach[1] - reach[0]) || 0.5;
+  return [reach[0] - room, reach[1] + room];
 }
 
 /** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */

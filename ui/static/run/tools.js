@@ -29,7 +29,8 @@ export function createTools({ onAxis, onSmooth, onWhole, onAdd }) {
     element,
     /** @param {{ axis: Axis, clock: boolean, smoothing: number, zoomed: boolean, charts: number }} now `clock`: the log has times */
     show(now) {
-      axes.hidden = smoothing.element.hidden = now.charts === 0;
+      smoothing.element.hidden = now.charts === 0;
+      axes.hidden = now.charts === 0 || !now.clock; // of one there is no choice
       none.hidden = now.charts > 0;
       const names = /** @type {[Axis, string][]} */ ([
         ["step", "Step"],

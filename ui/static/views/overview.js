@@ -299,7 +299,7 @@ function runRow(run) {
     ),
     h("div", { class: "strip" }, drawStrip(run.strip)),
     h("div", { class: "run-value number", data: { name: "Loss" } }, loss ? number(loss.value) : "–"),
-    h("div", { class: "run-value number", data: { name: "Speed" } }, speed),
+    h("div", { class: "run-value number", data: { name: "Speed" } }, h("span", {}, speed)),
     h("div", { class: "run-value number", data: { name: "Step" } }, stepText(run.last_step)),
     h(
       "div",
