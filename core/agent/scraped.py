@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from holter.agent.sink import HttpSink
 from holter.ingest.follow import SinkError
-from holter.types import Cursor, Delivery, Unreadable
+from holter.types import Delivery
 
 UNDER_WAY = 600.0
 """Seconds since a run's last points of training within which it is under way."""
@@ -20,6 +20,8 @@ class SharedSink:
 
     def __init__(self, sink: HttpSink, *, clock: Callable[[], float] = time.time) -> None:
         self._sink, self._clock = sink, clock
+        self.cursor, self.save_cursor = sink.cursor, sink.save_cursor
+        self.report_unreadable = sink.report_unreadable
         self._turn = threading.Lock()
         self._news: dict[tuple[str, str], float] = {}
 
@@ -37,28 +39,6 @@ class SharedSink:
             self._sink.accept(delivery)
         finally:
             self._turn.release()
-
-    def cursor(self, source: str) -> Cursor | None:
-        """How far a source has been sent."""
-        return self._sink.cursor(source)
-
-    def save_cursor(self, cursor: Cursor) -> None:
-        """Note how far a source has been read."""
-        self._sink.save_cursor(cursor)
-
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
-        """Tell whoever runs the agent; see `HttpSink`."""
-        self._sink.report_unreadable(
-            source=source, unreadable=unreadable, project=project, run=run, cursor=cursor
-        )
 
     def under_way(self) -> Sequence[tuple[str, str]]:
         """The runs whose points of training came lately, by project and name."""

@@ -58,20 +58,22 @@ def _overlap(one: Overlap) -> str:
 
 
 def _waits(one: Waits) -> str:
-    host = f" ({one.host})" if one.host else ""
     return (
-        f"for rank {one.rank}{host} in {_short(one.communicator)}: last in {one.share:.0%} of {one.calls:,} "
+        f"for {_which(one)} in {_short(one.communicator)}: last in {one.share:.0%} of {one.calls:,} "
         f"calls; the others waited {duration_in_words(one.mean_wait)} each time, "
         f"{duration_in_words(one.waited)} in all"
     )
 
 
 def _ends(one: Ends) -> str:
-    host = f" ({one.host})" if one.host else ""
     return (
-        f"rank {one.rank}{host} in {_short(one.communicator)} at call {one.last:,}, the others at "
+        f"{_which(one)} in {_short(one.communicator)} at call {one.last:,}, the others at "
         f"{one.others:,}: if the job hangs, it is the one that has not come"
     )
+
+
+def _which(one: Waits | Ends) -> str:
+    return f"rank {one.rank} ({one.host})" if one.host else f"rank {one.rank}"
 
 
 def _short(communicator: str) -> str:
