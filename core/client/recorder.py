@@ -49,16 +49,24 @@ class Recorder(threading.Thread):
         if envelope.config:  # a launch that hangs before its first step is to be known by it
             self._hold({}, 0, finished=False)
         self._closed.clear()
-        self.wake.put(False)
+        if envelope.config:
+            self.wake.put(False)
+
+    def _told(self) -> bool | None:
+        """What is to be done: write (False), write and finish (True), or end (None).
+
+        Of words that came while others kept the processor, the last one: each flush is a body more.
+        """
+        try:
+            told = self.wake.get(timeout=FLUSH_SECONDS)
+            while told is False:
+                told = self.wake.get_nowait()
+        except Empty:
+            return False
+        return told
 
     def run(self) -> None:
-        while True:
-            try:
-                told = self.wake.get(timeout=FLUSH_SECONDS)
-            except Empty:
-                told = False
-            if told is None:
-                return
+        while (told := self._told()) is not None:
             if self._closed.is_set():
                 continue
             written = self.flush(last=told)
