@@ -7,12 +7,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from holter.client.msgpack import Encoded, encode
 
 MAX_VALUES = 100_000  # in one body: 800 KB before compression
 Fields = dict[str, Any]
+NAMES = itemgetter(0)
 
 
 Row = tuple[tuple[str, ...], int, float, bytes]
@@ -50,29 +52,38 @@ class Envelope:
         return encode(head | fields)
 
 
-def contents(rows: Iterable[Row]) -> Iterator[tuple[Fields, int]]:
+def contents(rows: Sequence[Row]) -> Iterator[tuple[Fields, int]]:
     """The rows in pieces, each as fields of a body with the points in it."""
+    for piece, size in pieces(rows):
+        yield content(piece), size
+
+
+def pieces(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], int]]:
+    """The rows, as many at a time as a body holds, with the points in them."""
+    if 0 < (size := sum(map(len, map(NAMES, rows)))) <= MAX_VALUES:  # as most are
+        yield rows, size
+        return
     piece: list[Row] = []
     size = 0
     for row in rows:
         if piece and size + len(row[0]) > MAX_VALUES:
-            yield content(piece), size
+            yield piece, size
             piece, size = [], 0
         piece.append(row)
         size += len(row[0])
     if piece:
-        yield content(piece), size
+        yield piece, size
 
 
 def content(rows: Sequence[Row]) -> Fields:
     """A table where every row has the same names, else each metric with the rows that have it."""
-    fields: Fields = {
-        "steps": little(array("q", [step for _, step, _, _ in rows])),
-        "times": little(array("d", [time for _, _, time, _ in rows])),
-    }
-    names = rows[0][0]
-    if all(held is names or held == names for held, _, _, _ in rows):
-        return fields | {"metrics": encoded(names), "values": joined(rows)}
+    each, steps, times, values = zip(
+        *rows, strict=True
+    )  # a loop over the rows would take three times as long
+    fields: Fields = {"steps": little(array("q", steps)), "times": little(array("d", times))}
+    names = each[0]
+    if each.count(names) == len(rows):
+        return fields | {"metrics": encoded(names), "values": joined(values)}
     return fields | {"columns": columns(rows)}
 
 
@@ -96,9 +107,9 @@ def columns(rows: Sequence[Row]) -> list[Fields]:
     ]
 
 
-def joined(rows: Sequence[Row]) -> bytes:
+def joined(rows: Iterable[bytes]) -> bytes:
     """The values of all rows, one row after the other."""
-    values = b"".join([values for _, _, _, values in rows])
+    values = b"".join(rows)
     return values if sys.byteorder == "little" else little(array("d", values))
 
 

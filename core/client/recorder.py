@@ -106,9 +106,9 @@ class Recorder(threading.Thread):
                 if not ending or self._said or not self._number:
                     return True
                 self._hold({}, 0, finished=True)
-            pieces = list(contents(rows))
-            for number, (fields, points) in enumerate(pieces, 1):
-                self._hold(fields, points, finished=ending and number == len(pieces))
+            bodies = list(contents(rows))
+            for number, (fields, points) in enumerate(bodies, 1):
+                self._hold(fields, points, finished=ending and number == len(bodies))
         return False
 
     def _hold(self, fields: Fields, points: int, *, finished: bool) -> None:
@@ -117,7 +117,8 @@ class Recorder(threading.Thread):
         self._said = finished
 
     def _take(self) -> list[Row]:
-        rows = [self.rows.popleft() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]
+        oldest = self.rows.popleft
+        rows = [oldest() for _ in range(min(len(self.rows), ROWS_AT_ONCE))]
         lost, self._reported = self.dropped - self._reported, self.dropped
         if rows and lost:  # the loss is data of the run as well
             rows.append(((DROPPED,), rows[-1][1], rows[-1][2], array("d", (lost,)).tobytes()))
