@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holter.config import flatten
+from holter.attempts.values import dotted
 from holter.detectors import find
 from holter.detectors.arrays import as_run
 from holter.detectors.preferences import with_roles
@@ -118,7 +118,7 @@ def analyze(
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning: a holter.tuning.Tuning expected, not {tuning!r}")
     run = with_roles(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
-    stated = {ConfigKey(name): value for name, value in flatten(config or {}).items()}
+    stated = {ConfigKey(name): value for name, value in dotted(config or {}).items()}
     run = replace(run, config={key: dict.fromkeys(_attempts(run), value) for key, value in stated.items()})
     return Findings(find(run, tuning=tuning), run, remarks(run))
 

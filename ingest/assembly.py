@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from holter.attempts import Attempts
-from holter.config import ByAttempt, by_attempt
+from holter.attempts.config import ByAttempt, by_attempt
 from holter.types import Batch, ConfigKey, ConfigValue, FloatArray, IntArray, Series, SeriesKey
 
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import axes
 from holter.ingest.lines import Lines
-from holter.ingest.objects import flat, read_object, row_of
+from holter.ingest.objects import read_object, row_of, slashed
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
 from holter.types import Batch, Unreadable
@@ -37,7 +37,7 @@ class JsonLines:
             return False
         line, end, _ = head.partition(b"\n")
         try:
-            names = [name for name, _ in flat(read_object(line))] if end else []
+            names = [name for name, _ in slashed(read_object(line))] if end else []
         except ValueError:
             names = []
         if _OTHERS.intersection(names):
@@ -105,6 +105,6 @@ class JsonLinesReader:
 
 
 def _any_row(found: Mapping[str, Any]) -> Row | None:
-    fields = dict(flat(found))
+    fields = dict(slashed(found))
     name = axes.find_step(list(fields))
     return None if name is None else row_of(fields, name)

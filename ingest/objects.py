@@ -1,4 +1,4 @@
-"""Objects that logs hold as JSON: read leniently, as loggers write them, and flattened to numbers by name."""
+"""Objects that logs hold as JSON: read leniently, as loggers write them, and as numbers by name."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def read_object(line: bytes) -> dict[str, Any]:
     return found
 
 
-def flat(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+def slashed(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     """An object's fields, those of objects in it by their keys joined with slashes."""
     for key, value in found.items():
         if isinstance(value, dict):
             if depth < _DEEPEST:
-                yield from flat(value, f"{prefix}{key}/", depth + 1)
+                yield from slashed(value, f"{prefix}{key}/", depth + 1)
         else:
             yield prefix + key, value
 

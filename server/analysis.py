@@ -14,7 +14,7 @@ from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from holter.config import ByAttempt
+from holter.attempts.config import ByAttempt
 from holter.detectors import Memory, find, fingerprint
 from holter.metrics import Role
 from holter.server.database import writing

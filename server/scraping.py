@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.ingest.telemetry.scrape import Runs, Scraper, Takes
-from holter.scraping import ScrapeSettings
+from holter.ingest.telemetry.scrape import UNDER_WAY, Runs, Scraper, Takes
 from holter.server.clock import Clock
 from holter.server.models import Project, Run
+from holter.settings import ScrapeSettings
 
-UNDER_WAY = 600.0
-"""Seconds since the last news of training within which a run is under way."""
 _MOST_RUNS = 32
 
 

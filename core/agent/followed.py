@@ -21,7 +21,7 @@ from holter.client.sender import Access, Courier
 from holter.ingest.follow import Follower
 from holter.ingest.format import Format
 from holter.ingest.telemetry.scrape import Scraper
-from holter.scraping import ScrapeSettings
+from holter.settings import ScrapeSettings
 
 
 def run(

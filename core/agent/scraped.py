@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 
 from holter.agent.sink import HttpSink
 from holter.ingest.follow import SinkError
+from holter.ingest.telemetry.scrape import UNDER_WAY
 from holter.types import Delivery
 
-UNDER_WAY = 600.0
-"""Seconds since a run's last points of training within which it is under way."""
 _MOST_RUNS = 256
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holter.attempts.goodput import Goodput
 from holter.flops.throughput import Throughput
-from holter.goodput import Goodput
 from holter.types import Finding, Remark, RunData, Unreadable
 
 

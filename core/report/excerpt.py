@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holter.attempts.timeline import Span, superseded
 from holter.metrics import Role, role_of
-from holter.timeline import Span, superseded
 from holter.types import Finding, FloatArray, IntArray, RunData, Series, SeriesKey
 
 _CONTEXT = 60

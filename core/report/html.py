@@ -8,8 +8,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
+from holter.attempts.side_by_side import changes
 from holter.detectors.collectives import compare
-from holter.launches import changes
 from holter.report import Report, collectives
 from holter.report.evidence import told
 from holter.report.excerpt import around, between, main_series, series_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from holter.attempts.side_by_side import changes, settings
 from holter.detectors.collectives import compare
 from holter.flops.throughput import as_json
-from holter.launches import changes, settings
 from holter.report import Report
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from holter.attempts.goodput import Goodput, Spent, clock_of, goodput
 from holter.detectors.figures import duration, figure
 from holter.flops.frameworks import Quantity
 from holter.flops.levels import Level, spans_of
@@ -12,7 +13,6 @@ from holter.flops.rates import batch_sizes, batches_at
 from holter.flops.reported import Reported
 from holter.flops.throughput import Throughput, formula_of
 from holter.flops.utilisation import Own
-from holter.goodput import Goodput, Spent, clock_of, goodput
 from holter.types import RunData
 
 SPENT = {

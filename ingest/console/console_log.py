@@ -8,7 +8,7 @@ from math import isnan
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.config import from_json, to_json
+from holter.attempts.values import from_json, to_json
 from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from holter.config import flatten
+from holter.attempts.values import dotted
 from holter.ingest.console.arguments import as_printed
 from holter.ingest.console.dialect import LineKind, Memory, Stated
 
@@ -37,7 +37,7 @@ def _pair(line: str, memory: Memory) -> Stated | None:
         value = json.loads(found[2])
     except ValueError:
         return None
-    return None if value is None else Stated(flatten({found[1]: value}))
+    return None if value is None else Stated(dotted({found[1]: value}))
 
 
 def _overridden(line: str, memory: Memory) -> Stated:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from holter.config import as_value
+from holter.attempts.values import as_value
 from holter.ingest.names import as_text
 from holter.types import ConfigKey, ConfigValue
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 import numpy as np
 
-from holter.config import flatten
+from holter.attempts.values import dotted
 from holter.ingest.imports.collection import SAMPLES, CollectionError, Contents, KeptRun, Logged
 from holter.ingest.imports.settings import config_of
 from holter.ingest.imports.sqlite import as_word, columns, is_database, opened, portions, tables
-from holter.ingest.objects import flat, number
+from holter.ingest.objects import number, slashed
 from holter.types import FloatArray, IntArray, Labels, SeriesKey, Unreadable
 
 _NEEDED = {"timestamp", "run_name", "step", "metrics"}
@@ -100,7 +100,7 @@ def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> Conte
     own = {name: value for name, value in config.items() if not name.startswith("_")}
     if group := config.get("_Group"):
         own["trackio.group"] = group
-    return Contents(logged=logged, config=config_of(flatten(own).items()), left_out=tuple(left_out))
+    return Contents(logged=logged, config=config_of(dotted(own).items()), left_out=tuple(left_out))
 
 
 def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unreadable]) -> list[Logged]:
@@ -118,7 +118,7 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
                 continue
             at = count if machine else step
             count += 1
-            for name, value in flat(logged):
+            for name, value in slashed(logged):
                 found = number(value)
                 if found is not None:
                     mine = held.get(name)

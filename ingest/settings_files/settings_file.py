@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 from zlib import crc32
 
-from holter.config import flatten
+from holter.attempts.values import dotted
 from holter.ingest.names import as_text
 from holter.ingest.problems import Problems
 from holter.ingest.rows import batch_of
@@ -92,7 +92,7 @@ class SettingsReader:
             return {}
         if found is None:
             return None
-        stated = [one for one in flatten(_unwrapped(found)).items() if _says(found, one[1])]
+        stated = [one for one in dotted(_unwrapped(found)).items() if _says(found, one[1])]
         if len(stated) > _MOST:
             self._problems.add("file", f"expected at most {_MOST:,} settings, found {len(stated):,}")
         kept, _ = without_private({ConfigKey(name): value for name, value in stated[:_MOST]})

@@ -29,6 +29,8 @@ MOST_ENDPOINTS = 1024
 _CONNECT, _WHOLE = 3.0, 10.0
 """Seconds to reach an endpoint, and for its whole answer."""
 
+UNDER_WAY = 600.0
+"""Seconds since a run's last points of training within which it is under way."""
 Runs = Callable[[], Sequence[tuple[str, str]]]
 """The runs under way, by project and name."""
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from holter.ingest.axes import read_step
 from holter.ingest.jsonl_log import JsonLinesReader
-from holter.ingest.objects import flat, number, read_object
+from holter.ingest.objects import number, read_object, slashed
 from holter.ingest.rows import Row
 
 _STEP, _LAST = "current_steps", "total_steps"
@@ -46,7 +46,7 @@ def row_of(found: Mapping[str, Any]) -> Row | None:
     if _STEP not in found:
         return None
     values = {}
-    for name, value in flat(found):
+    for name, value in slashed(found):
         told = _passed(value) if name in _TIMES else _number(value)
         if told is not None and name not in (_STEP, _LAST):
             values[_TIMES.get(name, name)] = told

@@ -12,10 +12,10 @@ from zlib import crc32
 
 import msgspec
 
-from holter.config import as_value
+from holter.attempts.values import as_value
 from holter.ingest.axes import read_step
 from holter.ingest.console.hf_trainer import metric_name
-from holter.ingest.objects import flat, number
+from holter.ingest.objects import number, slashed
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
@@ -114,7 +114,7 @@ class TrainerStateReader:
                     raise ValueError("expected an object with a step")
                 values = {
                     metric_name(name): told
-                    for name, value in flat(logged)
+                    for name, value in slashed(logged)
                     if name != "step" and (told := number(value)) is not None
                 }
                 rows.append(Row(read_step(logged["step"]), nan, values))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from holter.config import flatten
+from holter.attempts.values import dotted
 from holter.ingest.secrets import without_private
 from holter.types import ConfigKey, ConfigValue
 
@@ -25,7 +25,7 @@ def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
         return {}
     plain = {
         name: value
-        for name, value in flatten(dict(_values(items))).items()
+        for name, value in dotted(dict(_values(items))).items()
         if not (isinstance(value, str) and _PATH.search(value))
     }
     kept, _ = without_private({ConfigKey(name): value for name, value in plain.items()})

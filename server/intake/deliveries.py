@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
-from holter.config import as_value, flatten
+from holter.attempts.values import as_value, dotted
 from holter.server.intake.binary import bodies_in, parse_msgpack
 from holter.server.intake.forms import BodyError, Header, Problem, Where, parse_json
 from holter.server.intake.shapes import Shapes
@@ -78,7 +78,7 @@ def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Deliv
 
 def _config(header: Header) -> Config:
     """What a body says of its launch: the job's settings without labels, those of processes with theirs."""
-    job = {ConfigKey(name): value for name, value in flatten(header.config).items()}
+    job = {ConfigKey(name): value for name, value in dotted(header.config).items()}
     own = {ConfigKey(one.name, labels_of(one.labels)): as_value(one.value) for one in header.settings}
     return job | own
 

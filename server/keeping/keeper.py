@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 
 from sqlalchemy import Engine
 
-from holter.projects import RetentionSettings
 from holter.server.clock import Clock
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.keeping.retention import Kept, keep
 from holter.server.store.space import give_back
+from holter.settings.projects import RetentionSettings
 
 _logger = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine, select
 
-from holter.projects import RetentionSettings
 from holter.server.database import reading
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.keeping.thinning import thin
 from holter.server.models import Analysis, Project, Run, Thinning
 from holter.server.store import CorruptDataError, StoreError
+from holter.settings.projects import RetentionSettings
 
 DAY = 86_400.0
 

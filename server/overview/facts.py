@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from holter.attempts.goodput import Goodput, clock_of, goodput, lost_from
+from holter.attempts.timeline import Span
 from holter.flops.rates import batch_sizes, batches_at
-from holter.goodput import Goodput, clock_of, goodput, lost_from
 from holter.metrics import Role
 from holter.server.overview.strip import BINS, SPEAKING, relative_throughput, speakers
 from holter.server.store import AttemptSummary, Glance, SeriesGlance, SeriesSummary, Store
-from holter.timeline import Span
 from holter.types import SeriesKey
 
 STRIP_POINTS = 1000

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
-from holter.config import newest
-from holter.goodput import Goodput, Spent, lost_from
+from holter.attempts.config import newest
+from holter.attempts.goodput import Goodput, Spent, lost_from
+from holter.attempts.timeline import Span
 from holter.server.analysis import STALE, Standing
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
@@ -22,7 +23,6 @@ from holter.server.store import CorruptDataError, SeriesGlance, SeriesSummary, S
 from holter.server.store.intake import labels_text
 from holter.server.store.memory import Memory
 from holter.server.store.state import key_of
-from holter.timeline import Span
 from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey
 

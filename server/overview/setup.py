@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from holter.attempts.side_by_side import attempts_of, changes, settings
 from holter.detectors.setup import remarks
 from holter.flops.peaks import Peaks
 from holter.flops.throughput import as_json, throughput_of
-from holter.launches import attempts_of, changes, settings
 from holter.report.jsonable import plain
 from holter.server.overview.derived import stretches
 from holter.server.store import Store

@@ -9,6 +9,7 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.attempts.timeline import Span, superseded
 from holter.server.store.block import Points
 from holter.server.store.memory import Memory
 from holter.server.store.merge import join
@@ -16,7 +17,6 @@ from holter.server.store.pyramid import BUCKET, WORTHWHILE, Buckets, concatenate
 from holter.server.store.reduce import edges, segment
 from holter.server.store.snapshot import ChunkRow, Snapshot, Steps, by_series
 from holter.server.store.values import ChartSeries, Segment
-from holter.timeline import Span, superseded
 from holter.types import IntArray, SeriesKey
 
 _LISTED_NONFINITE = 1000

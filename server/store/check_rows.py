@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, text
 
 from holter.attempts import Attempts
+from holter.attempts.writers import Writer
 from holter.server.models import (
     AcceptedBatch,
     Attempt,
@@ -26,7 +27,6 @@ from holter.server.store.errors import CorruptDataError
 from holter.server.store.intake import labels_text
 from holter.server.store.progress import ranges
 from holter.server.store.state import key_of
-from holter.writers import Writer
 
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError)  # what damaged JSON leads to
 _DIGEST = 16

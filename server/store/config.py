@@ -9,13 +9,14 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from holter.attempts import Attempts
-from holter.config import ByAttempt, as_value, by_attempt
+from holter.attempts.config import ByAttempt, by_attempt
+from holter.attempts.values import as_value
+from holter.attempts.writers import Writer
 from holter.server.models import ConfigRow, Run, WriterRow
 from holter.server.store.intake import as_text, labels_text
 from holter.server.store.memory import Memory
 from holter.server.store.state import key_of
 from holter.types import Config, ConfigKey, ConfigValue, Labels
-from holter.writers import Writer
 
 LONGEST_NAME = 200
 LONGEST_LABELS = 400

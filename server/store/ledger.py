@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection
 
-from holter.projects import QuotaSettings
 from holter.server.store import rows
 from holter.server.store.intake import Parcel
 from holter.server.store.state import RunState, load
 from holter.server.store.turn import Turn
 from holter.server.store.usage import Usage
 from holter.server.store.values import Commit, Receipt
+from holter.settings.projects import QuotaSettings
 
 REMEMBERED_BYTES = 256 * 2**20  # of all remembered runs together
 Name = tuple[str, str]

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 
-from holter.projects import QuotaSettings
 from holter.server.store.errors import RateError
+from holter.settings.projects import QuotaSettings
 
 _REMEMBERED = 10_000  # projects; one that is forgotten begins with a full bucket
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select, tuple_
 from sqlalchemy.orm import aliased
 
+from holter.attempts.timeline import Span
 from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, Summary, Timeline
 from holter.server.store.block import Block, Points, decode_entry
 from holter.server.store.chunk import decode_numbers, decode_timeline, decode_values
@@ -22,7 +23,6 @@ from holter.server.store.memory import Memory
 from holter.server.store.merge import merge
 from holter.server.store.pyramid import Buckets, decode, open_pyramid
 from holter.server.store.state import key_of
-from holter.timeline import Span
 from holter.types import FloatArray, IntArray, SeriesKey
 
 _AT_ONCE = 500  # values in one statement

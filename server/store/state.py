@@ -15,13 +15,13 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from holter.attempts import Attempts
+from holter.attempts.writers import Writer
 from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, WriterRow
 from holter.server.store.block import Block, decode_entry
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.explosion import Births
 from holter.server.store.progress import Progress, ranges
 from holter.types import Column, DenseColumns, FloatArray, IntArray, Labels, SeriesKey, Shape
-from holter.writers import Writer
 
 _log = logging.getLogger(__name__)
 

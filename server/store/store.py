@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
-from holter.config import ByAttempt
-from holter.projects import QuotaSettings
+from holter.attempts.config import ByAttempt
 from holter.server.database import reading, writing
 from holter.server.models import Project, Run, SourceCursor, UnreadableRow
 from holter.server.store import reading as full
@@ -39,6 +38,7 @@ from holter.server.store.values import (
     SeriesSummary,
 )
 from holter.server.store.writer import Reply, Writer
+from holter.settings.projects import QuotaSettings
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
 _ANYTHING = (

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from holter.goodput import Goodput, Spent, goodput, lost_from
+from holter.attempts.goodput import Goodput, Spent, goodput, lost_from
+from holter.attempts.timeline import Span, superseded
 from holter.metrics import Role
 from holter.server.overview.strip import BINS, CHART_SERIES, charts, relative_throughput, speakers
-from holter.timeline import Span, superseded
 from holter.types import Series, SeriesKey
 
 

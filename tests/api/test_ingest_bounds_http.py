@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 import zstandard
 
-from holter.projects import ProjectSettings
 from holter.server.intake.reception import Reception
 from holter.server.parts import Parts
 from holter.settings import Settings
+from holter.settings.projects import ProjectSettings
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
 INGEST = "/api/v1/ingest"

@@ -10,12 +10,11 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from holter.scraping import ScrapeSettings
 from holter.server.clock import Clock
 from holter.server.models import Attempt, Project, Run
 from holter.server.parts import Parts
 from holter.server.scraping import runs_of
-from holter.settings import SettingsError, load
+from holter.settings import ScrapeSettings, SettingsError, load
 from holter.types import BY_CLOCK, Batch, Column, Delivery, SeriesKey, labels_of
 from tests.ingest.test_scraping import NODE, exporter, page
 from tests.waiting import wait_for

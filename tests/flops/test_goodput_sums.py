@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holter.attempts.goodput import Spent, clock_of, goodput
 from holter.flops.levels import spans_of
-from holter.goodput import Spent, clock_of, goodput
 from holter.types import FloatArray, Series, SeriesKey
 
 

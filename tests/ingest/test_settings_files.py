@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.attempts import Attempts
-from holter.config import by_attempt
+from holter.attempts.config import by_attempt
 from holter.ingest import formats
 from holter.ingest.explain import explain
 from holter.ingest.follow import Follower

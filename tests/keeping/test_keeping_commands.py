@@ -12,7 +12,6 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select, text, update
 
-from holter.projects import ProjectSettings, RetentionSettings
 from holter.server.clock import Clock, uptime
 from holter.server.database import reading, writing
 from holter.server.keeping.keeper import SURE
@@ -20,6 +19,7 @@ from holter.server.keeping.vacuum import vacuum
 from holter.server.models import Analysis, Chunk, Run
 from holter.server.store import Store
 from holter.settings import Settings
+from holter.settings.projects import ProjectSettings, RetentionSettings
 from tests.api.conftest import Serve
 from tests.api.running import Printed, some_run
 from tests.keeping.kept import LOSS, add_incident, delivery, number_of

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
-from holter.projects import RetentionSettings
 from holter.server.analysis import AnalysisLoop
 from holter.server.database import reading, writing
 from holter.server.incidents import Incidents
@@ -22,6 +21,7 @@ from holter.server.keeping.thinning import TAIL, WentOnError, thin
 from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
 from holter.server.store.block import Points
+from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
 from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, points
 

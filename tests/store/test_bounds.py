@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from holter.projects import QuotaSettings
 from holter.server.database import writing
 from holter.server.intake.room import NoRoomError, Room
 from holter.server.intake.shapes import Shapes
 from holter.server.store.intake import parcel
 from holter.server.store.ledger import Ledger
 from holter.server.store.usage import Usage
+from holter.settings.projects import QuotaSettings
 from holter.types import Batch, Delivery, DenseColumns, Labels, Shape
 
 NONE: Labels = ()

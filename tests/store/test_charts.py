@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from holter.attempts.timeline import Span, superseded
 from holter.server.store import ChartSeries, Store
-from holter.timeline import Span, superseded
 from holter.types import Batch, Column, Delivery, Series, SeriesKey
 
 LOSS, SPARSE = SeriesKey("loss"), SeriesKey("eval")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from holter.config import as_value, flatten
+from holter.attempts.values import as_value, dotted
 from holter.server.database import reading, writing
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.models import ConfigRow, UnreadableRow
@@ -117,13 +117,13 @@ def test_the_same_run_written_by_two_stores_settles_once(store: Store, engine: E
 
 def test_nested_settings_get_dotted_names() -> None:
     nested = {"model": {"layers": 2, "rope": {"theta": 1e4}}, "lr": 0.1, "betas": [0.9, 0.95], "none": None}
-    assert flatten(nested) == {
+    assert dotted(nested) == {
         "model.layers": 2, "model.rope.theta": 1e4, "lr": 0.1, "betas": "[0.9, 0.95]", "none": "null",
     }  # fmt: skip
     deep: dict[str, object] = {}
     for _ in range(5000):
         deep = {"a": deep}
-    assert all(len(name) < 50 for name in flatten(deep))
+    assert all(len(name) < 50 for name in dotted(deep))
     assert as_value(float("nan")) == "nan"
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from holter.config import Waiting, from_json, to_json
+from holter.attempts.config import Waiting
+from holter.attempts.values import from_json, to_json
 from holter.types import Column, Config, ConfigKey, ConfigValue, DenseColumns, SeriesKey
 
 NO_STEP = int(np.iinfo(np.int64).min)

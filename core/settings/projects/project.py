@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 
 from pydantic import BaseModel, ConfigDict
 
-from holter.projects.detection import DetectionSettings
-from holter.projects.quota import QuotaSettings
-from holter.projects.retention import RetentionSettings
+from holter.settings.projects.detection import DetectionSettings
+from holter.settings.projects.quota import QuotaSettings
+from holter.settings.projects.retention import RetentionSettings
 
 
 class ProjectSettings(BaseModel):

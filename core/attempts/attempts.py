@@ -7,135 +7,23 @@ were cut into batches. Series with steps of their own say nothing about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holter.config import Waiting, spread
-from holter.types import Batch, DenseColumns, FloatArray, IntArray, SeriesKey
-from holter.writers import NO_STEP, Track, Writer
+from holter.attempts.config import Waiting, spread
+from holter.attempts.rows import Row, Rows
+from holter.attempts.writers import Track, Writer
+from holter.types import Batch, SeriesKey
 
 _NAMED_BELOW = 10_000  # larger numbers are job ids, not launch counters
 _UNDECIDED_ROWS = 100  # how long a new writer may log only what nobody else logs before it is settled
 _SILENCE = 60.0  # seconds without news that mean a new launch, where the usual interval is not known
 _SILENT_INTERVALS = 3.0
 _WINDOW = 256
-
-
-class _Row(NamedTuple):
-    step: int
-    time: float
-    keys: list[SeriesKey]
-    restarts: bool = False
-
-
-class _Rows:
-    """The rows of a batch, with those at which each remembered series has a value."""
-
-    def __init__(self, batch: Batch, wanted: Mapping[SeriesKey, Track]) -> None:
-        self.steps: IntArray = batch.steps
-        self.times: FloatArray = batch.times
-        self.at: dict[SeriesKey, IntArray | None]
-        if isinstance(batch.columns, DenseColumns):
-            self.at = dict.fromkeys(key for key in wanted if key in batch.columns.shape.index)
-        else:
-            self.at = {column.key: column.rows for column in batch.columns if column.key in wanted}
-        self.rising = bool(np.all(batch.steps[1:] >= batch.steps[:-1]))
-        self._columns = batch.columns
-
-    def row(self, row: int, *, restarts: bool = False) -> _Row:
-        keys = [key for key in self.at if self.place(key, row) < self.place(key, row + 1)]
-        return _Row(int(self.steps[row]), float(self.times[row]), keys, restarts)
-
-    def place(self, key: SeriesKey, row: int) -> int:
-        """How many of the series' values stand before the row."""
-        rows = self.at[key]
-        return row if rows is None else int(np.searchsorted(rows, row))
-
-    def before(self, key: SeriesKey, rows: IntArray) -> IntArray:
-        """How many of the series' values stand before each of these rows."""
-        held = self.at.get(key, _NOWHERE)
-        return rows if held is None else np.searchsorted(held, rows).astype(np.int64)
-
-    def between(self, key: SeriesKey, start: int, stop: int) -> IntArray:
-        """The rows of the series within [start, stop)."""
-        rows = self.at[key]
-        if rows is None:
-            return np.arange(start, stop, dtype=np.int64)
-        return rows[self.place(key, start) : self.place(key, stop)]
-
-    def first(self, keys: Iterable[SeriesKey], start: int, stop: int) -> int | None:
-        """The first row in [start, stop) at which one of these series has a value."""
-        rows = [held[0] for key in keys if key in self.at and len(held := self.between(key, start, stop))]
-        return int(min(rows)) if rows else None
-
-    def show(self, writer: Writer, start: int, stop: int) -> None:
-        """Let the writer's tracks take in rows [start, stop)."""
-        if start == stop:
-            return
-        everywhere = _extent(self.steps[start:stop], self.times[start:stop])
-        for key, rows in self.at.items():
-            if rows is None:
-                writer.series[key].seen(stop - start, *everywhere)
-            elif len(held := self.between(key, start, stop)):
-                writer.series[key].seen(len(held), *_extent(self.steps[held], self.times[held]))
-        if writer.undecided:
-            writer.undecided = max(0, writer.undecided - int(np.count_nonzero(self._telling()[start:stop])))
-
-    def reach(self, start: int, count: int) -> int:
-        """The row after the next `count` rows that tell anything of attempts."""
-        return start + int(np.searchsorted(np.cumsum(self._telling()[start:]), count)) + 1
-
-    def first_telling(self) -> int | None:
-        """The first row that tells anything of attempts."""
-        telling = self._telling()
-        return int(np.argmax(telling)) if telling.any() else None
-
-    def _telling(self) -> NDArray[np.bool_]:
-        """Which rows hold anything else than series with steps of their own [n]."""
-        if isinstance(self._columns, DenseColumns):
-            keys = self._columns.shape.keys
-            return np.full(len(self.steps), any(key.own_steps is None for key in keys))
-        telling = np.zeros(len(self.steps), dtype=np.bool_)
-        for column in self._columns:
-            if column.key.own_steps is None:
-                telling[slice(None) if column.rows is None else column.rows] = True
-        return telling
-
-    def regress(self, writer: Writer, start: int, stop: int) -> int | None:
-        """The first row in [start, stop) at which a clock series goes back, other than by late delivery."""
-        tracks = writer.series
-        if self.rising and self.steps[start] >= max((tracks[key].step for key in self.at), default=NO_STEP):
-            return None
-        base = {
-            name: tracks[name].count - (self.place(name, start) if name in self.at else 0) for name in tracks
-        }
-        found = stop
-        for key in self.at:
-            rows = self.between(key, start, stop)
-            back = rows[_goes_back(tracks[key], self.steps[rows], self.times[rows])]
-            if len(back):
-                counts = {name: base[name] + self.before(name, back) for name in tracks}
-                clock = back[2 * counts[key] >= np.max(list(counts.values()), axis=0)]
-                found = min(found, int(clock[0])) if len(clock) else found
-        return found if found < stop else None
-
-
-def _goes_back(track: Track, steps: IntArray, times: FloatArray) -> NDArray[np.bool_]:
-    """Where a series' step is below one before it, though its wall time is not: no late delivery."""
-    highest = np.maximum.accumulate(np.concatenate(([track.step], steps)))[:-1]
-    latest = np.fmax.accumulate(np.concatenate(([track.last], times)))[:-1]
-    return np.asarray((steps < highest) & ~(times < latest))
-
-
-def _extent(steps: IntArray, times: FloatArray) -> tuple[int, float, float]:
-    """The highest step, the first wall time that is known, and the latest."""
-    known = times[~np.isnan(times)]
-    return int(steps.max()), *((float(known[0]), float(known.max())) if len(known) else (nan, nan))
 
 
 def _known(time: float) -> float | None:
@@ -172,7 +60,7 @@ class Attempts:
             state = known or Writer(self._current(float(batch.times[0])), _UNDECIDED_ROWS, batch.restarts)
         self.writers[writer] = state
         state.track(batch.columns)
-        rows = _Rows(batch, state.series)
+        rows = Rows(batch, state.series)
         telling = rows.first_telling() if stated else None
         if batch.attempt is not None:
             rows.show(state, 0, len(batch.steps))
@@ -243,7 +131,7 @@ class Attempts:
         earlier = [number for number, start in self.started.items() if not start > time]
         return max(earlier, default=min(self.started))
 
-    def _walk(self, writer: Writer, rows: _Rows, *, marked: bool) -> Iterator[tuple[int, int]]:
+    def _walk(self, writer: Writer, rows: Rows, *, marked: bool) -> Iterator[tuple[int, int]]:
         """The rows at which the writer is in another attempt than before, the first row in any case."""
         position, window, size = 0, _WINDOW, len(rows.steps)
         if marked:
@@ -266,7 +154,7 @@ class Attempts:
     def _move(self, writer: Writer, number: int, time: float) -> None:
         writer.enter(self._open(number, time))
 
-    def _turn(self, writer: Writer, rows: _Rows, start: int, stop: int) -> tuple[int, int] | None:
+    def _turn(self, writer: Writer, rows: Rows, start: int, stop: int) -> tuple[int, int] | None:
         """The first row in [start, stop) at which the writer changes its attempt, and the new one."""
         while True:
             shared = self._first_shared(writer, rows, start, stop)
@@ -284,19 +172,19 @@ class Attempts:
             if number != writer.attempt:
                 return row, number
 
-    def _first_shared(self, writer: Writer, rows: _Rows, start: int, stop: int) -> int | None:
+    def _first_shared(self, writer: Writer, rows: Rows, start: int, stop: int) -> int | None:
         """Where a new writer first logs what its attempt has from others."""
         if not writer.undecided or start >= stop:
             return None
         stop = min(stop, rows.reach(start, writer.undecided))
         return rows.first(self._clock(writer.attempt, writer), start, stop)
 
-    def _settle(self, writer: Writer, row: _Row) -> int:
+    def _settle(self, writer: Writer, row: Row) -> int:
         """Whether a new writer is part of its attempt, of a newer one, or the beginning of the next."""
         writer.undecided = 0
         return self._place(writer, writer.attempt, row._replace(restarts=writer.restarts))
 
-    def _newer(self, writer: Writer, row: _Row) -> int:
+    def _newer(self, writer: Writer, row: Row) -> int:
         """The attempt of a known writer that begins anew: one that others have begun, or the next."""
         newer = [number for number in self.started if number > writer.attempt]
         under_way = [number for number in newer if not self.started[number] > row.time]
@@ -304,21 +192,21 @@ class Attempts:
             return self._next()
         return self._place(writer, max(under_way) if under_way else min(newer), row)
 
-    def _place(self, writer: Writer, number: int, row: _Row) -> int:
+    def _place(self, writer: Writer, number: int, row: Row) -> int:
         """The first attempt from `number` on that a row can belong to, if need be the next one."""
         for candidate in sorted(known for known in self.started if known >= number):
             if not self._conflicts(writer, candidate, row):
                 return candidate
         return self._next()
 
-    def _first_followed(self, writer: Writer, rows: _Rows, start: int, stop: int) -> int | None:
+    def _first_followed(self, writer: Writer, rows: Rows, start: int, stop: int) -> int | None:
         """Where the clock says that an attempt has begun with which the writer was not compared yet."""
         seen = max(writer.attempt, writer.followed)
         begun = [time for number, time in self.started.items() if number > seen and not isnan(time)]
         later = rows.times[start:stop] >= min(begun) if begun else ()
         return start + int(np.argmax(later)) if np.any(later) else None
 
-    def _follow(self, writer: Writer, row: _Row) -> int:
+    def _follow(self, writer: Writer, row: Row) -> int:
         """A sibling of the job's writers goes along when the job is launched anew; a rival stays."""
         number = max(number for number, time in self.started.items() if time <= row.time)
         writer.followed = number
@@ -336,14 +224,14 @@ class Attempts:
         most = max((track.count for track in merged.values()), default=0)
         return {key: track for key, track in merged.items() if 2 * track.count >= most}
 
-    def _conflicts(self, writer: Writer, attempt: int, row: _Row) -> bool:
+    def _conflicts(self, writer: Writer, attempt: int, row: Row) -> bool:
         """Whether a row cannot be part of an attempt, going by what others logged there."""
         clock = self._clock(attempt, writer)
         latest = max((track.last for track in clock.values() if not isnan(track.last)), default=nan)
         return any(_begins_anew(clock[key], latest, row) for key in row.keys if key in clock)
 
 
-def _begins_anew(track: Track, latest: float, row: _Row) -> bool:
+def _begins_anew(track: Track, latest: float, row: Row) -> bool:
     """Whether a row of a new writer must come from another launch than what its attempt holds already."""
     if isnan(row.time) or isnan(track.last):
         return row.restarts or row.step <= track.step
@@ -352,6 +240,3 @@ def _begins_anew(track: Track, latest: float, row: _Row) -> bool:
     interval = (track.last - track.first) / (track.count - 1) if track.count > 1 else 0.0
     silence = _SILENT_INTERVALS * interval if interval else _SILENCE
     return row.restarts or row.step < track.step or row.time - latest > silence
-
-
-_NOWHERE = np.empty(0, dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from holter.config import ByAttempt
+from holter.attempts.config import ByAttempt
 from holter.types import ConfigValue, Labels
 
 _NAMED = 8
