@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from functools import partial
+from itertools import repeat
 from sys import intern
 
 from holter.types import Labels, SeriesKey, Shape
@@ -11,6 +13,9 @@ from holter.types import Labels, SeriesKey, Shape
 _BYTES = 64 * 2**20
 _SHAPE_BYTES = 500
 _KEY_BYTES = 250
+_key = partial(
+    tuple.__new__, SeriesKey
+)  # what SeriesKey does, without a call of Python's for each of thousands
 
 
 class Shapes:
@@ -33,7 +38,7 @@ class Shapes:
             if shape is not None:
                 self._known.move_to_end((labels, names))
                 return shape
-        return Shape(SeriesKey(intern(name), labels) for name in names)
+        return Shape(map(_key, zip(map(intern, names), repeat(labels))))
 
     def knows(self, shape: Shape) -> bool:
         """Whether it was found to be in order before."""
@@ -41,7 +46,7 @@ class Shapes:
 
     def keep(self, shape: Shape) -> None:
         """Recognise it from now on: it is in order."""
-        key = shape.keys[0].labels, tuple(key.metric for key in shape.keys)
+        key = shape.keys[0].labels, _metrics(shape)
         size = _size(shape)
         with self._guard:
             if key not in self._known and size <= self._most:
@@ -54,5 +59,9 @@ class Shapes:
                 self.held -= _size(oldest)
 
 
+def _metrics(shape: Shape) -> tuple[str, ...]:
+    return tuple([metric for metric, _ in shape.keys])
+
+
 def _size(shape: Shape) -> int:
-    return _SHAPE_BYTES + sum(_KEY_BYTES + len(key.metric) for key in shape.keys)
+    return _SHAPE_BYTES + _KEY_BYTES * len(shape.keys) + sum(map(len, _metrics(shape)))

@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from holter.server.database import why_away, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
 from holter.server.store.intake import Parcel
 from holter.server.store.ledger import Ledger
+from holter.server.store.rehearsal import rehearse
 from holter.server.store.values import Commit, Receipt
 
 _log = logging.getLogger(__name__)
@@ -100,6 +102,8 @@ class Writer:
         return self._deliveries < _WAITING and self._bytes < _WAITING_BYTES
 
     def _work(self) -> None:
+        with suppress(Exception):  # the first to write will hear of it
+            rehearse(self._engine, self._ledger)
         while (first := self._queue.get()) is not None:
             group, last = [first], False
             size = first[0].size
