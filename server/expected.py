@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, delete, exists, select
@@ -18,6 +19,7 @@ from holter.server.models.points import Project, Run
 from holter.settings import Settings
 from holter.tuning import Expected, Tuning
 
+_PROJECTS = 10_000  # whose tuning is remembered
 _DEFAULTS = {field.name: field.default for field in fields(Expected) if field.default is not MISSING}
 
 
@@ -32,7 +34,9 @@ class ExpectedEvents:
         self._engine = engine
         self._settings = settings
         self._clock = clock
-        self._shown: dict[str, Tuning] = {}
+        self._shown = lru_cache(_PROJECTS)(
+            lambda project: settings.project(project).detection.tuning().roles_only()
+        )
 
     def tuning(self, run_id: int) -> Tuning:
         """How the detectors look at a run: as set for its project, with what was announced."""
@@ -43,9 +47,7 @@ class ExpectedEvents:
 
     def on_the_pages(self, project: str) -> Tuning:
         """The roles that were told for a project's series, which hold where they are shown, too."""
-        if project not in self._shown:
-            self._shown[project] = self._settings.project(project).detection.tuning().roles_only()
-        return self._shown[project]
+        return self._shown(project)
 
     def project_of(self, run_id: int) -> str:
         """The name of a run's project."""

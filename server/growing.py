@@ -174,7 +174,7 @@ class GrowingRuns:
     def looked(self, run_id: int) -> None:
         """A run was looked at: others make room, those first that were not asked for the longest time."""
         run = self._runs[run_id]
-        before, rows = self._weighed.get(run_id, _Weighed(0, 0)), run.rows
+        before, rows = self._weighed.get(run_id, _NEVER), run.rows
         # what detectors remember can be many times the points, and takes milliseconds to weigh
         if not before.rows <= rows <= before.rows * _GROWN:
             now = self._weighed[run_id] = _Weighed(rows, weight(run))
@@ -192,3 +192,6 @@ class GrowingRuns:
 class _Weighed(NamedTuple):
     rows: int
     size: int
+
+
+_NEVER = _Weighed(rows=1, size=0)  # and without a row it is weighed, too

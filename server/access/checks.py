@@ -14,13 +14,12 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from holter.server.access import tokens
+from holter.server.access.failures import FailedLogins
 from holter.settings import Settings, is_loopback
 
 COOKIE = "holter_session"
 SESSION_SECONDS = 30 * 24 * 3600
 TOKENS_TRUSTED_SECONDS = 5.0
-LOGINS_ALLOWED = 5
-LOGINS_WINDOW = 60.0
 _PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -63,7 +62,7 @@ class Access:
         self._tokens: dict[str, str] = {}
         self._used: dict[str, float] = {}
         self._read_at = float("-inf")
-        self._failures: dict[str, list[float]] = {}
+        self._failures = FailedLogins(clock)
 
     @property
     def stale(self) -> bool:
@@ -159,20 +158,11 @@ class Access:
 
     def wait_before_login(self, client: str) -> int:
         """Seconds this client must wait before it may try to log in again, 0 if it may now."""
-        now = self._clock()
-        self._failures = {
-            name: recent
-            for name, times in self._failures.items()
-            if (recent := [at for at in times if now - LOGINS_WINDOW < at <= now])
-        }
-        failures = self._failures.get(client, [])
-        return (
-            int(failures[-LOGINS_ALLOWED] + LOGINS_WINDOW - now) + 1 if len(failures) >= LOGINS_ALLOWED else 0
-        )
+        return self._failures.wait(client)
 
     def login_failed(self, client: str) -> None:
         """Count a failed login of a client."""
-        self._failures.setdefault(client, []).append(self._clock())
+        self._failures.add(client)
 
 
 def _stretch(password: bytes) -> bytes:

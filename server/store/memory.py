@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
 
+_ENTRY = 300  # bytes that any value takes beside its own, with its key
+
 
 class Memory:
     """Values by their keys. When there is no room, what was not asked for the longest time goes first.
@@ -31,6 +33,7 @@ class Memory:
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
         """Remember a value of about `size` bytes for the one before; not if it would fill half the room."""
+        size += _ENTRY
         with self._guard:
             _, before = self._held.pop(key, (None, 0))
             self.size -= before

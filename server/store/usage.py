@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import monotonic
@@ -16,6 +17,7 @@ from holter.server.models import Chunk, LogEntry, Project, Run, SeriesRow, Timel
 from holter.server.store.values import Refusal
 
 MEASURED_EVERY = 30.0
+_REMEMBERED = 10_000  # projects; one that is forgotten is measured anew
 _log = logging.getLogger(__name__)
 
 
@@ -31,7 +33,7 @@ class Usage:
     def __init__(self, engine: Engine, *, every: float = MEASURED_EVERY) -> None:
         self._engine = engine
         self._every = every
-        self._known: dict[str, _Measured] = {}
+        self._known: OrderedDict[str, _Measured] = OrderedDict()
         self._guard = threading.Lock()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holter-store-usage")
 
@@ -40,7 +42,9 @@ class Usage:
         if not most:
             return None
         with self._guard:
-            known = self._known.setdefault(project, _Measured())
+            known = self._known[project] = self._known.pop(project, None) or _Measured()
+            if len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
             size, due = known.size, monotonic() - known.at >= self._every
             if due:
                 known.at = monotonic()
@@ -68,7 +72,8 @@ class Usage:
             _log.exception("the bytes of project %r were not counted; trying again later", project)
             return
         with self._guard:
-            self._known[project].size = size
+            if project in self._known:
+                self._known[project].size = size
 
 
 def stored(engine: Engine, project: str) -> int:

@@ -11,7 +11,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from holter.server.access import tokens
-from holter.server.access.checks import COOKIE, LOGINS_ALLOWED, SESSION_SECONDS, Access, refusal_to_start
+from holter.server.access.checks import COOKIE, SESSION_SECONDS, Access, refusal_to_start
+from holter.server.access.failures import ALLOWED, WINDOW, FailedLogins
 from holter.server.models import Token
 from holter.server.parts import OpenDoorError, Parts
 from holter.settings import Settings
@@ -163,13 +164,28 @@ def test_a_cookie_cannot_be_made_or_prolonged(sqlite_engine: Engine) -> None:
 def test_failed_logins_make_an_address_wait(sqlite_engine: Engine) -> None:
     clock = Clock()
     access = access_to(sqlite_engine, clock, password=PASSWORD)
-    for _ in range(LOGINS_ALLOWED):
+    for _ in range(ALLOWED):
         assert access.wait_before_login("10.0.0.1") == 0
         access.login_failed("10.0.0.1")
     assert 0 < access.wait_before_login("10.0.0.1") <= 61
     assert access.wait_before_login("10.0.0.2") == 0
     clock.now += 61
     assert access.wait_before_login("10.0.0.1") == 0
+
+
+def test_failed_logins_from_everywhere_take_no_memory() -> None:
+    clock = Clock()
+    failures = FailedLogins(clock, clients=100)
+    for number in range(1000):
+        failures.add(f"client {number}")
+    assert len(failures._at) == 100
+    for _ in range(1000):
+        failures.add("one")
+    assert failures.wait("one") > 0
+    assert len(failures._at["one"]) == ALLOWED
+    clock.now += WINDOW + 1
+    failures.add("another")
+    assert list(failures._at) == ["another"]
 
 
 def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
@@ -200,7 +216,7 @@ def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
 def test_too_many_failed_logins_are_told_when_to_come_back(sqlite_url: str, serve: Serve) -> None:
     settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
     with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
-        for _ in range(LOGINS_ALLOWED):
+        for _ in range(ALLOWED):
             assert browser.post("/api/v1/session", json={"password": "wrong"}).status_code == 401
         stopped = browser.post("/api/v1/session", json={"password": PASSWORD})
         assert stopped.status_code == 429

@@ -191,3 +191,12 @@ def test_series_that_are_not_chosen_are_not_kept(store: Store) -> None:
     assert [key.metric for key in run.series] == ["loss"]
     one: Series = run.series[LOSS]
     assert len(one) == 30
+
+
+def test_runs_without_a_point_have_their_weight_too() -> None:
+    runs = GrowingRuns(50_000)
+    for number in range(1000):
+        runs.of(number)
+        runs.looked(number)
+    assert 0 < runs.held <= 50_000
+    assert len(runs._runs) < 200

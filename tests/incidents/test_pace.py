@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
+from holter.server import pace as paces
 from holter.server.pace import Pace
+from holter.server.weight import weight
 
 
 def turn(pace: Pace) -> tuple[int | None, float]:
@@ -64,3 +68,62 @@ def test_who_waits_for_a_turn_is_told_to_stop() -> None:
     threading.Timer(0.05, pace.stop).start()
     assert pace.next(None) is None
     assert pace.stopped
+
+
+class Moment:
+    """A clock that stands still until it is told."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_news_during_a_look_wait_for_its_rest_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = Moment()
+    monkeypatch.setattr(paces, "time", moment)
+    pace = Pace()
+    for rest in (0.2, 10.0):  # what a look costs is told by the smaller of two
+        pace.news(1)
+        moment.now += 1
+        assert pace.next(0.0) == 1
+        pace.news(1)  # during the look
+        pace.looked(1, 2.0, again=False)
+        moment.now += 0.9 * rest
+        assert pace.next(0.0) is None
+        moment.now += 0.2 * rest
+        assert pace.next(0.0) == 1
+
+
+def test_of_runs_that_came_and_went_nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = Moment()
+    monkeypatch.setattr(paces, "time", moment)
+    pace, held = Pace(), []
+    for run in range(20_000):
+        pace.news(run)
+        moment.now += 0.5
+        assert pace.next(0.0) == run
+        pace.looked(run, 0.01, again=run % 3 == 0)
+        if run % 3 == 0:  # it comes back, and is over then
+            pace.news(run)
+            moment.now += 0.5
+            assert pace.next(0.0) == run
+            pace.looked(run, 0.01, again=False)
+        if run in (5_000, 19_999):
+            held.append(sum(map(weight, (pace._due, pace._order, pace._rested, pace._delay, pace._cost))))
+    assert held[1] <= held[0]
+    assert held[1] < 20_000
+
+
+def test_a_flood_of_news_leaves_a_short_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = Moment()
+    monkeypatch.setattr(paces, "time", moment)
+    pace = Pace()
+    for _ in range(1000):
+        for run in range(10):
+            pace.looked(run, 0.0, again=True)
+            pace.news(run)
+        moment.now += 0.001
+    assert len(pace._order) < 100
+    moment.now += 9
+    assert {pace.next(0.0) for _ in range(10)} == set(range(10))

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from holter.server.database import writing
 from holter.server.intake.room import NoRoomError, Room
 from holter.server.intake.shapes import Shapes
+from holter.server.store import usage as usages
 from holter.server.store.intake import parcel
 from holter.server.store.ledger import Ledger
 from holter.server.store.usage import Usage
@@ -99,3 +100,16 @@ def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() ->
             other.grow(600)
         other.grow(400)
     assert room.held == 0
+
+
+def test_of_projects_without_news_no_size_is_remembered(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usages, "_REMEMBERED", 10)
+    usage = Usage(sqlite_engine)
+    for number in range(100):
+        usage.refusal(f"project {number}", 1)
+        usage.add(f"project {number}", 5)
+    assert len(usage._known) == 10
+    assert usage.refusal("project 99", 1) is not None
+    usage.close()

@@ -135,12 +135,15 @@ def test_thousands_of_series_become_chunks_in_several_transactions(store: Store,
 
 
 def test_what_was_not_asked_for_the_longest_time_is_forgotten_first() -> None:
-    memory = Memory(100)
-    memory.put("a", 1, 40)
-    memory.put("b", 2, 40)
+    memory = Memory(100_000)
+    memory.put("a", 1, 40_000)
+    memory.put("b", 2, 40_000)
     assert memory.get("a") == 1
-    memory.put("c", 3, 40)
+    memory.put("c", 3, 40_000)
     assert (memory.get("a"), memory.get("b"), memory.get("c")) == (1, None, 3)
-    memory.put("a", 4, 60)
+    memory.put("a", 4, 60_000)
     assert memory.get("a") is None, "most of the room is not given to one"
-    assert memory.size == 40
+    assert 40_000 < memory.size < 41_000
+    for number in range(1000):
+        memory.put(number, (), 0)
+    assert memory.get(0) is None, "nothing is remembered for nothing"
