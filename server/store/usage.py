@@ -42,7 +42,8 @@ class Usage:
         if not most:
             return None
         with self._guard:
-            known = self._known[project] = self._known.pop(project, None) or _Measured()
+            known = self._known.setdefault(project, _Measured())
+            self._known.move_to_end(project)
             if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
             size, due = known.size, monotonic() - known.at >= self._every
