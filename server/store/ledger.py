@@ -80,12 +80,16 @@ class Ledger:
 
     def _held(self, connection: Connection, names: Iterable[Name], now: float) -> dict[Name, RunState]:
         """The runs of these names, ours alone until the end of the transaction; made where there is none."""
-        ids: dict[Name, int] = {}
-        for name in sorted(names):  # sorted: two servers make them in one order
-            if name not in self._runs and (found := rows.find(connection, *name)) is None:
+        names = sorted(names)  # two servers make them in one order
+        ids: dict[Name, int] = {}  # of those that others may write into as well
+        for name in names:
+            if (held := self._runs.get(name)) is not None:
+                ids[name] = held.id
+            elif (found := rows.find(connection, *name)) is not None:
+                ids[name] = found
+            else:
                 self._runs[name] = rows.create(connection, *name, now)
-            ids[name] = self._runs[name].id if name in self._runs else found or 0
-        revisions = rows.lock(connection, ids.values())
+        revisions = rows.lock(connection, ids.values()) if ids else {}
         for name, run_id in ids.items():
             run = self._runs.get(name)
             if run_id not in revisions:  # deleted while we remembered it
@@ -93,7 +97,7 @@ class Ledger:
                 self._runs[name] = load(connection, found) if found else rows.create(connection, *name, now)
             elif run is None or run.revision != revisions[run_id]:  # another server has written
                 self._runs[name] = load(connection, run_id)
-        return {name: self._runs[name] for name in ids}
+        return {name: self._runs[name] for name in names}
 
     def _settle(self, turns: dict[Name, Turn]) -> None:
         """Count what is remembered, and forget the runs that were not written for the longest time."""

@@ -49,9 +49,10 @@ class Progress:
     def _grow(self, size: int) -> None:
         missing = size - len(self._counts)
         if missing > 0:
-            self._counts = np.pad(self._counts, (0, missing))
-            self._first = np.pad(self._first, (0, missing), constant_values=_MOST)
-            self._last = np.pad(self._last, (0, missing), constant_values=-_MOST)
+            nothing = np.zeros(missing, dtype=np.int64)
+            self._counts = np.concatenate((self._counts, nothing))
+            self._first = np.concatenate((self._first, nothing + _MOST))
+            self._last = np.concatenate((self._last, nothing - _MOST))
 
 
 def ranges(block: Block) -> tuple[IntArray, IntArray]:

@@ -8,7 +8,20 @@ from hashlib import blake2b
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Table, bindparam, delete, insert, select, text, update
+from sqlalchemy import (
+    JSON,
+    Connection,
+    Double,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from holter.attempts import Attempts
@@ -41,7 +54,21 @@ _OF_SOME = _REVISION.where(Run.id.in_(bindparam("runs", expanding=True))).order_
     Run.id  # two servers lock in one order
 )
 _RUN = select(Run.id).join(Project).where(Project.name == bindparam("project"), Run.name == bindparam("run"))
-_PROJECT = select(Project.id).where(Project.name == bindparam("project"))
+_FIRST = {
+    "public_id": bindparam("public_id", type_=Text),
+    "project_id": Project.id,
+    "name": bindparam("name", type_=Text),
+    "created_at": bindparam("now", type_=Double),
+    "updated_at": bindparam("now", type_=Double),
+    "attempt_state": literal({}, JSON),
+    "revision": literal(0),
+    "stated": literal(0),
+}
+_CREATED = (  # nothing, where there is no such project
+    insert(Run)
+    .from_select([*_FIRST], select(*_FIRST.values()).where(Project.name == bindparam("project")))
+    .returning(Run.id)
+)
 # thousands of new series are one parameter: a dictionary for each costs more than the rows. SQLite's one
 # writer gives them their ids by itself, for reading them back would cost twice as much as the rows, too
 _LAST_SERIES = text("SELECT seq FROM sqlite_sequence WHERE name = 'series'")
@@ -75,24 +102,14 @@ def find(connection: Connection, project: str, run: str) -> int | None:
 
 
 def create(connection: Connection, project: str, name: str, now: float) -> RunState:
-    """A new run, and its project if it is the first."""
-    project_id = connection.scalar(_PROJECT, {"project": project})
-    if project_id is None:
-        row = {"name": project, "created_at": now}
-        project_id = connection.scalar(insert(Project).returning(Project.id), row)
+    """A new run, and its project if it is the first. Nobody else can write into it before the commit."""
     # made of the names, so that addresses stay the same when a database is built anew
     public_id = blake2b(f"{len(project)}/{project}/{name}".encode(), digest_size=6).hexdigest()
-    row = {
-        "public_id": public_id,
-        "project_id": project_id,
-        "name": name,
-        "created_at": now,
-        "updated_at": now,
-        "attempt_state": {},
-        "revision": 0,
-        "stated": 0,
-    }
-    created = connection.scalar(insert(Run).returning(Run.id), row)
+    row = {"project": project, "public_id": public_id, "name": name, "now": now}
+    created = connection.scalar(_CREATED, row)
+    if created is None:
+        connection.execute(insert(Project), {"name": project, "created_at": now})
+        created = connection.scalar(_CREATED, row)
     assert created is not None
     return RunState(created, public_id, revision=0, updated_at=now, attempts=Attempts())
 
