@@ -27,6 +27,13 @@ from holter.server.migrate import upgrade
 from holter.server.store import Receipt, Store, StoreBusyError
 from holter.types import Batch, Column, Delivery, FloatArray, SeriesKey
 
+JITTER = 0.05
+"""Of a step's length: as unevenly as steps follow each other."""
+STEP, QUICK_STEP = 1.0, 0.3
+"""Seconds. What a clock in microseconds takes grows with a step's length: its jitter is a share of it."""
+NOISE = 0.03
+"""Of a loss."""
+
 
 def main() -> None:
     """Run every measurement and print one line each."""
@@ -91,7 +98,12 @@ def measurements(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str
     yield from _writing(engine, store, **wide)
     yield from _writing(engine, store, run="W2", series=10_000 // scale, steps=100, rows=10)
     yield from _many_runs(engine, store, runs=50 // min(scale, 10), steps=1000)
-    yield from _writing(engine, store, run="L1M", series=1, steps=1_000_000 // scale, rows=10_000)
+    single = dict(series=1, steps=1_000_000 // scale, rows=10_000)
+    yield from _writing(engine, store, run="L1M", **single)
+    yield "L1M: least bytes a point, by the entropy of its clock and values", entropy(single["steps"], STEP)
+    quick = f"L1M, a step each {QUICK_STEP:g} s"
+    yield from _writing(engine, store, run=quick, **single, step_seconds=QUICK_STEP)
+    yield f"{quick}: least bytes a point, by entropy", entropy(single["steps"], QUICK_STEP)
     yield from _live(store, series=2000, flushes=200 // scale)
     yield from _writing(engine, store, run="R20", series=20, steps=1_000_000 // scale, rows=10_000)
     yield from _reading(engine, store, scale)
@@ -99,9 +111,16 @@ def measurements(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str
 
 
 def _writing(
-    engine: Engine, store: Store, *, run: str, series: int, steps: int, rows: int
+    engine: Engine,
+    store: Store,
+    *,
+    run: str,
+    series: int,
+    steps: int,
+    rows: int,
+    step_seconds: float = STEP,
 ) -> Iterator[tuple[str, float]]:
-    batches = list(_batches(run, series, steps, rows))
+    batches = list(_batches(run, series, steps, rows, step_seconds))
     before = _size(engine)
     begin = time.perf_counter()
     pending = [_submit(store, one) for one in batches]
@@ -202,9 +221,9 @@ def _ms(work: Callable[[], object]) -> float:
     return statistics.median(took) * 1e3
 
 
-def _batches(run: str, series: int, steps: int, rows: int) -> Iterator[Delivery]:
+def _batches(run: str, series: int, steps: int, rows: int, step_seconds: float = STEP) -> Iterator[Delivery]:
     random = np.random.default_rng(len(run) * 1000 + series)
-    times = 1.7e9 + np.cumsum(random.normal(1.0, 0.05, steps)).round(6)
+    times = 1.7e9 + np.cumsum(step_seconds * random.normal(1.0, JITTER, steps)).round(6)
     values = [_values(n % 10, steps, random) for n in range(series)]
     for start in range(0, steps, rows):
         piece = slice(start, min(start + rows, steps))
@@ -217,13 +236,29 @@ def _batches(run: str, series: int, steps: int, rows: int) -> Iterator[Delivery]
 def _values(kind: int, steps: int, random: np.random.Generator) -> FloatArray:
     at = np.arange(steps)
     if kind < 5:
-        noise = random.normal(0, 0.03, steps)
-        return ((2 + 8 * np.exp(-at / steps * 5)) * (1 + noise)).astype(np.float32).astype(np.float64)
+        noise = random.normal(0, NOISE, steps)
+        return (_level(steps) * (1 + noise)).astype(np.float32).astype(np.float64)
     if kind < 7:
         return (random.integers(0, 256, steps) / 256).astype(np.float64)
     if kind == 7:
         return np.asarray(1e-4 * (1 + np.cos(np.pi * at / steps)))
     return random.normal(4e4, 500, steps) if kind == 8 else at * 1.0
+
+
+def _level(steps: int) -> FloatArray:
+    return np.asarray(2 + 8 * np.exp(-np.arange(steps) / steps * 5))
+
+
+def entropy(steps: int, step_seconds: float) -> float:
+    """Bytes a point below which no codec comes: a clock's intervals and a loss, independent and normal.
+
+    log2(sigma sqrt(2 pi e)) bits each, sigma in microseconds and in steps of the 32-bit value's mantissa.
+    """
+    bits = 0.5 * np.log2(2 * np.pi * np.e)
+    level = _level(steps)
+    clock = np.log2(step_seconds * JITTER * 1e6) + bits
+    value = np.mean(np.log2(NOISE * level / np.spacing(level.astype(np.float32)))) + bits
+    return float(clock + value) / 8
 
 
 def _size(engine: Engine) -> int:
