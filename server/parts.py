@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
+from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from holter.flops.peaks import Peaks
 from holter.server.access.checks import Access, refusal_to_start
-from holter.server.agents import Agents
+from holter.server.agents import Agents, Watch
 from holter.server.analysis import AnalysisLoop
 from holter.server.channels import open_channels
 from holter.server.clock import Clock
@@ -20,6 +22,7 @@ from holter.server.database import connect
 from holter.server.expected import ExpectedEvents
 from holter.server.incidents import Incidents
 from holter.server.intake.reception import Reception
+from holter.server.intake.upload import Uploads
 from holter.server.keeping.keeper import Keeper
 from holter.server.live.listeners import Live
 from holter.server.live.news import tell_commits, tell_incidents
@@ -45,7 +48,7 @@ class Parts:
     """What requests and commands work with. `start` once, `close` once or more."""
 
     def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
-        self._clock = clock = clock or Clock()
+        self.clock = clock = clock or Clock()
         self.settings = settings
         make_folder(settings)
         self.engine = connect(settings.database)
@@ -54,6 +57,7 @@ class Parts:
             self.engine, clock=clock, quota=lru_cache(PROJECTS)(lambda name: settings.project(name).quota)
         )
         self.reception = Reception(self.store, limit=settings.max_batch_mb * 2**20)
+        self.uploads = Uploads(beside(self.engine), settings.max_import_mb * 2**20)
         self.incidents = Incidents(self.engine, routes=routes(channels), clock=clock)
         self.expected = ExpectedEvents(self.engine, settings, clock=clock)
         self.analysis = AnalysisLoop(
@@ -65,6 +69,9 @@ class Parts:
         self.setup = SetUp(self.store, Peaks.said(settings.peaks))
         self.collectives = Collectives(self.store)
         self.agents = Agents(self.engine, clock=clock)
+        self.watch = Watch(
+            self.engine, self.agents, routes=routes(channels), clock=clock, told=self.outbox.wake
+        )
         self.access = Access(settings, self.engine, clock=clock)
         self.live = Live()
         self.counts = Counts(self.engine, self.live, self.agents)
@@ -82,7 +89,7 @@ class Parts:
             upgrade(self.engine)
             if refusal := refusal_to_start(self.settings, self.engine):
                 raise OpenDoorError(refusal)
-            for part in (self.store, self.analysis, self.outbox, self.keeper):
+            for part in (self.store, self.analysis, self.outbox, self.keeper, self.watch):
                 part.start()
                 undo.callback(part.close)
             self.store.on_commit(lambda commit: self.counts.points.inc(commit.points))
@@ -97,7 +104,7 @@ class Parts:
     def _scraper(self) -> Scraper:
         from holter.server.scraping import scraper  # noqa: PLC0415 - 10 MB of formats for those who scrape
 
-        return scraper(self.settings.scrape, self.engine, self.store, clock=self._clock)
+        return scraper(self.settings.scrape, self.engine, self.store, clock=self.clock)
 
     def attach(self, more: AbstractContextManager[object]) -> None:
         """Start something more, which ends before everything that it works with."""
@@ -112,6 +119,11 @@ def make_folder(settings: Settings) -> None:
     address = make_url(settings.database)
     if address.get_backend_name() == "sqlite" and not settings.database_url:
         settings.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def beside(engine: Engine) -> Path | None:
+    """The folder of the database's file, where there is the room that its points will need; else None."""
+    return Path(str(engine.url.database)).absolute().parent if engine.dialect.name == "sqlite" else None
 
 
 # async, like every dependency here: a plain function would cost a change of threads for each request

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from holter.server.agents import Report
-from holter.server.agents import State as AgentState
+from holter.server.agents.agents import State as AgentState
 
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 Severity = Literal["info", "warning", "critical"]
@@ -362,6 +362,18 @@ class AcceptedSeveral(Shape):
     """The batches of a body that held several, in their order."""
 
     batches: list[Accepted]
+
+
+class ImportedSoFar(Shape):
+    """How far a file has come. `known`: points that were there as they are; `duplicate`: nothing is new."""
+
+    project: str
+    run: str
+    run_id: str
+    points: int
+    known: int
+    whole: bool
+    duplicate: bool
 
 
 class SessionState(Shape):

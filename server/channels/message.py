@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from holter.counted import counted
 from holter.report.evidence import told
 from holter.types import Kind, Severity
 
@@ -50,11 +51,12 @@ _SHOWN_EVIDENCE = 6
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One incident of a summary."""
+    """One incident of a summary, or one outage; `open`: it still lasts."""
 
     text: str
     link: str
     severity: Severity
+    open: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +65,7 @@ class Message:
 
     `subject` stays the same for all messages of one incident, `headline` says this one's news.
     `picture` is a PNG of the curve, `sketch` the curve as a line of text; `items` are a summary's.
+    `link` leads to what `link_to` names.
     """
 
     key: str
@@ -72,6 +75,7 @@ class Message:
     headline: str
     sentence: str
     link: str
+    link_to: str = "the incident"
     sent_at: float
     facts: tuple[tuple[str, str], ...] = ()
     advice: str = ""
@@ -113,37 +117,6 @@ def compose(
     )
 
 
-def summarise(incidents: Sequence[Mapping[str, Any]], *, key: str, sent_at: float, address: str) -> Message:
-    """One message about many incidents, the worst first."""
-    order = [Severity.CRITICAL, Severity.WARNING, Severity.INFO]
-    ranked = sorted(incidents, key=lambda one: (order.index(Severity(one["severity"])), one["id"]))
-    runs = sorted({f"{one['project']}/{one['run']}" for one in incidents})
-    where = _one_line(runs[0]) if len(runs) == 1 else f"{len(runs)} runs"
-    still_open = sum(one["state"] == "open" for one in incidents)
-    headline = f"{len(incidents)} incidents in {where}"
-    return Message(
-        key=key,
-        reason="summary",
-        severity=Severity(ranked[0]["severity"]),
-        subject=headline,
-        headline=headline,
-        sentence=(
-            f"{len(incidents)} incidents changed in {where} within a short time; {still_open} of them are "
-            "open. They are told together so that they do not flood this channel."
-        ),
-        link=f"{address}/incidents",
-        sent_at=sent_at,
-        items=tuple(
-            Item(
-                text=f"{_title(one)} · {one['run']} · step {one['start_step']:,} · {one['state']}",
-                link=f"{address}/incidents/{one['id']}",
-                severity=Severity(one["severity"]),
-            )
-            for one in ranked
-        ),
-    )
-
-
 def example(channel: str, *, key: str, sent_at: float, address: str, picture: bytes | None) -> Message:
     """A message that says that it is a test, and looks like one that is not."""
     return Message(
@@ -154,6 +127,7 @@ def example(channel: str, *, key: str, sent_at: float, address: str, picture: by
         headline="Test message: nothing has happened",
         sentence=f"Holter's messages reach the channel {channel}. One about an incident looks like this.",
         link=f"{address}/incidents",
+        link_to="all incidents",
         sent_at=sent_at,
         facts=(
             ("Run", "example / 104b"),
@@ -172,7 +146,7 @@ def local_time(moment: float, zone: tzinfo | None = None) -> str:
     return datetime.fromtimestamp(moment, tz=zone).astimezone(zone).strftime("%a %d %b %Y, %H:%M:%S %Z")
 
 
-def _title(incident: Mapping[str, Any], kind: str | None = None) -> str:
+def title_of(incident: Mapping[str, Any], kind: str | None = None) -> str:
     return TITLES[Kind(kind or incident["kind"])]
 
 
@@ -180,15 +154,15 @@ def _subject(incident: Mapping[str, Any]) -> str:
     """As the incident opened, whatever became of it: mail programs thread by subject too."""
     opened = next((event for event in incident["events"] if event["type"] == "opened"), None)
     first = opened["detail"].get("kind") if opened else None
-    return f"{_title(incident, first)} in {_one_line(incident['run'])} at step {incident['start_step']:,}"
+    return f"{title_of(incident, first)} in {one_line(incident['run'])} at step {incident['start_step']:,}"
 
 
 def _headline(incident: Mapping[str, Any], reason: str) -> str:
-    title = f"{_title(incident)} in {_one_line(incident['run'])} at step {incident['start_step']:,}"
+    title = f"{title_of(incident)} in {one_line(incident['run'])} at step {incident['start_step']:,}"
     return title if reason == "opened" else f"{NEWS[reason]}: {title[0].lower()}{title[1:]}"
 
 
-def _one_line(name: str) -> str:
+def one_line(name: str) -> str:
     """A name without line breaks and other control characters, which headers of mails must not hold."""
     return "".join(letter if letter.isprintable() else " " for letter in name)
 
@@ -216,7 +190,7 @@ def _facts(incident: Mapping[str, Any], now: float, zone: tzinfo | None) -> list
     facts = [("Run", f"{incident['project']} / {incident['run']}"), ("Began", _began(incident, now, zone))]
     if incident["end_step"] is not None:
         steps = incident["end_step"] - incident["start_step"]
-        facts.append(("Ended", f"step {incident['end_step']:,}, {_counted(steps, 'step')} later"))
+        facts.append(("Ended", f"step {incident['end_step']:,}, {counted(steps, 'step')} later"))
     facts.append(("Where", _where(incident)))
     facts.append(("How bad", f"{incident['severity'].capitalize()}, {_state(incident)}"))
     sure = next(word for least, word in _SURE if incident["confidence"] >= least)
@@ -262,12 +236,8 @@ def _listed(value: Any) -> str:
     return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _ago(seconds: float) -> str:
     for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
-            return f"{_counted(int(seconds // size), noun)} ago"
+            return f"{counted(int(seconds // size), noun)} ago"
     return "just now"

@@ -178,8 +178,7 @@ def _body(message: Message) -> Iterator[dict[str, Any]]:
         yield _section(f"*What to do*\n{_escape(message.advice)}")
     if message.items:
         yield from _list(message)
-    what = "all incidents" if message.items else "the incident"
-    yield _section(f"<{message.link}|*Open {what} in Holter*>")
+    yield _section(f"<{message.link}|*Open {message.link_to} in Holter*>")
 
 
 def _list(message: Message) -> Iterator[dict[str, Any]]:

@@ -176,7 +176,7 @@ def _channels_told(session: Session, incident_ids: Sequence[int]) -> Counter[tup
     """How many notifications of each incident went to each channel."""
     query = select(Notification.incident_id, Notification.channel)
     told = session.execute(query.where(Notification.incident_id.in_(incident_ids)))
-    return Counter((incident_id, channel) for incident_id, channel in told)
+    return Counter((incident_id, channel) for incident_id, channel in told if incident_id is not None)
 
 
 def _words(session: Session, rows: Iterable[Incident]) -> dict[int, Event]:

@@ -1,7 +1,7 @@
 """The tables. Importing this package fills the metadata that migrations compare with."""
 
 from holter.server.models.access import Token
-from holter.server.models.agents import AgentRow
+from holter.server.models.agents import AgentRow, OutageRow
 from holter.server.models.base import Base
 from holter.server.models.expected import ExpectedEvent
 from holter.server.models.incidents import Analysis, Incident, IncidentEvent
@@ -36,6 +36,7 @@ __all__ = [
     "IncidentEvent",
     "LogEntry",
     "Notification",
+    "OutageRow",
     "Project",
     "Run",
     "SeriesRow",

@@ -1,10 +1,10 @@
-"""The outbox: messages about incidents' changes, written in the transaction of the change."""
+"""The outbox: messages about changes of incidents and outages, written in the transaction of the change."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from holter.server.models.base import Base
@@ -12,16 +12,20 @@ from holter.server.models.points import BigId
 
 
 class Notification(Base):
-    """One message to one channel about one change of one incident, with the reason it was sent.
+    """One message to one channel about one change of one incident or outage, with the reason it was sent.
 
     `key` makes delivery idempotent; `thread` is what the channel gave to keep later messages together.
     `state` is waiting, delivered, given_up, or folded: told within another message, which `detail` names.
     """
 
     __tablename__ = "notification"
-    __table_args__ = (UniqueConstraint("key"),)
+    __table_args__ = (
+        UniqueConstraint("key"),
+        CheckConstraint("(incident_id IS NULL) <> (outage_id IS NULL)", name="about_one"),
+    )
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), index=True)
+    incident_id: Mapped[int | None] = mapped_column(ForeignKey("incident.id"), index=True)
+    outage_id: Mapped[int | None] = mapped_column(ForeignKey("outage.id"), index=True)
     channel: Mapped[str] = mapped_column(String(100))
     key: Mapped[str] = mapped_column(String(100))
     reason: Mapped[str] = mapped_column(String(40))

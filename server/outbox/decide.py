@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from holter.server.incidents.changes import Event
@@ -35,10 +35,10 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A notification that is not delivered yet."""
+    """A notification that is not delivered yet; `about` names the incident or outage."""
 
     id: int
-    incident_id: int
+    about: Hashable
     reason: Event
     severity: Severity
     created_at: float
@@ -55,7 +55,7 @@ class Sent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Send:
-    """Send one message now: `carrier` is the newest change of an incident, `folded` those it includes."""
+    """Send one message now: `carrier` is the newest change of a matter, `folded` those it includes."""
 
     carrier: int
     reason: Event
@@ -79,7 +79,7 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Matter:
-    """All that waits about one incident."""
+    """All that waits about one incident or outage."""
 
     rows: tuple[Waiting, ...]
     ready_at: float
@@ -126,10 +126,10 @@ def decide(
 
 
 def _matters(waiting: Sequence[Waiting], pace: Pace, now: float) -> list[_Matter]:
-    """What waits, by incident; the urgent first, then what has waited longest."""
-    grouped: dict[int, list[Waiting]] = {}
+    """What waits, by what it is about; the urgent first, then what has waited longest."""
+    grouped: dict[Hashable, list[Waiting]] = {}
     for row in sorted(waiting, key=lambda one: one.id):
-        grouped.setdefault(row.incident_id, []).append(row)
+        grouped.setdefault(row.about, []).append(row)
     matters = [
         _Matter(
             rows=tuple(rows),

@@ -8,12 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypedDict
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from holter.server.channels import Delivered, GiveUp, Message, OpenChannel, Retry
-from holter.server.channels.message import compose, summarise
+from holter.server.channels.message import compose
+from holter.server.channels.outage import compose_outage, item
+from holter.server.channels.summary import summarise
 from holter.server.incidents import Route
 from holter.server.outbox.decide import LONGEST_WAIT, Pace, Summary, Wait, pause
 from holter.server.outbox.queue import Claim, claim, give_up_strays, next_wait, settle
@@ -40,6 +43,14 @@ class _Lane:
     wake: threading.Event
     failures: int = 0
     rest: float = 0.0
+
+
+class _When(TypedDict):
+    """What every message is told."""
+
+    key: str
+    sent_at: float
+    address: str
 
 
 class Outbox:
@@ -139,19 +150,19 @@ class Outbox:
 
     def _message(self, claimed: Claim, opened: OpenChannel) -> Message:
         plan = claimed.plan
+        when: _When = {"key": claimed.key, "sent_at": claimed.created_at, "address": self._address}
         if isinstance(plan, Summary):
-            return summarise(
-                claimed.incidents, key=claimed.key, sent_at=claimed.created_at, address=self._address
-            )
+            others = [item(one, self._address) for one in claimed.outages]
+            return summarise(claimed.incidents, others=others, **when)
+        if claimed.run_id is None:
+            return compose_outage(claimed.outages[0], reason=plan.reason, **when)
         incident, run_id = claimed.incidents[0], claimed.run_id
         return compose(
             incident,
-            key=claimed.key,
             reason=plan.reason,
-            sent_at=claimed.created_at,
-            address=self._address,
             sketch=self._pictures.sketch(run_id, incident),
             picture=self._pictures.picture(run_id, incident) if opened.channel.wants_picture else None,
+            **when,
         )
 
 

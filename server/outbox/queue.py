@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from holter.server.agents.outages import SEVERITY, Outage, missing_of
 from holter.server.channels import Delivered, GiveUp, Retry
 from holter.server.incidents import read_incidents
 from holter.server.incidents.changes import Event
+from holter.server.models.agents import OutageRow
 from holter.server.models.incidents import Incident, IncidentEvent
 from holter.server.models.notifications import Notification
 from holter.server.outbox.decide import (
@@ -32,14 +34,18 @@ WAITING, DELIVERED, GIVEN_UP, FOLDED = "waiting", "delivered", "given_up", "fold
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """What is being sent: the plan, and all that the message is made of. `incidents` as JSON."""
+    """What is being sent: the plan, and all that the message is made of. `incidents` as JSON.
+
+    `run_id` is that of the first incident, None where there is none.
+    """
 
     plan: Send | Summary
     key: str
     attempts: int
     created_at: float
-    run_id: int
+    run_id: int | None
     incidents: tuple[dict[str, Any], ...]
+    outages: tuple[Outage, ...]
     thread: str | None
 
     @property
@@ -54,8 +60,9 @@ def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: floa
     rows = session.scalars(query.order_by(Notification.id).with_for_update(skip_locked=True)).all()
     waiting = {row.id: row for row in rows if not _expired(session, row, now)}
     incidents = _incidents(session, {row.incident_id for row in waiting.values()})
+    outages = _outages(session, {row.outage_id for row in waiting.values()})
     plan = decide(
-        [_waiting(row, incidents[row.incident_id]) for row in waiting.values()],
+        [_waiting(row, incidents) for row in waiting.values()],
         _sent(session, channel, now - pace.window),
         pace,
         now=now,
@@ -67,14 +74,15 @@ def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: floa
         row.next_try_at = now + lease
         row.attempts += 1
     carrier = taken[0]
-    concerned = [incidents[incident_id] for incident_id in dict.fromkeys(row.incident_id for row in taken)]
+    concerned = [incidents[key] for key in dict.fromkeys(row.incident_id for row in taken) if key]
     return Claim(
         plan=plan,
         key=carrier.key,
         attempts=carrier.attempts,
         created_at=carrier.created_at,
-        run_id=concerned[0].run_id,
+        run_id=concerned[0].run_id if concerned else None,
         incidents=tuple(read_incidents(session, concerned)),
+        outages=tuple(outages[key] for key in dict.fromkeys(row.outage_id for row in taken) if key),
         thread=_thread(session, carrier),
     )
 
@@ -141,20 +149,34 @@ def _expired(session: Session, row: Notification, now: float) -> bool:
     reason = row.error or "it never was its turn"
     row.state = GIVEN_UP
     row.error = f"not delivered within {GIVE_UP_AFTER / 3600:.0f} hours: {reason}"
-    session.add(_in_history(row.incident_id, row.channel, row.reason, row.error, now))
+    if row.incident_id is not None:
+        session.add(_in_history(row.incident_id, row.channel, row.reason, row.error, now))
     return True
 
 
-def _incidents(session: Session, ids: set[int]) -> dict[int, Incident]:
-    return {row.id: row for row in session.scalars(select(Incident).where(Incident.id.in_(ids)))}
+def _incidents(session: Session, ids: set[int | None]) -> dict[int, Incident]:
+    return {row.id: row for row in session.scalars(select(Incident).where(Incident.id.in_(ids - {None})))}
 
 
-def _waiting(row: Notification, incident: Incident) -> Waiting:
+def _outages(session: Session, ids: set[int | None]) -> dict[int, Outage]:
+    if not ids - {None}:
+        return {}
+    rows = session.scalars(select(OutageRow).where(OutageRow.id.in_(ids - {None})))
+    return {row.id: _outage(row) for row in rows}
+
+
+def _outage(row: OutageRow) -> Outage:
+    agents = tuple(missing_of(one) for one in row.agents)
+    return Outage(id=row.id, agents=agents, alone=row.alone, over=row.over_at is not None)
+
+
+def _waiting(row: Notification, incidents: Mapping[int, Incident]) -> Waiting:
+    incident = None if row.incident_id is None else incidents[row.incident_id]
     return Waiting(
         id=row.id,
-        incident_id=row.incident_id,
+        about=("outage", row.outage_id) if incident is None else ("incident", incident.id),
         reason=Event(row.reason),
-        severity=Severity(incident.severity),
+        severity=SEVERITY if incident is None else Severity(incident.severity),
         created_at=row.created_at,
         next_try_at=row.next_try_at,
     )
@@ -168,11 +190,13 @@ def _sent(session: Session, channel: str, since: float) -> Sequence[Sent]:
 
 
 def _thread(session: Session, carrier: Notification) -> str | None:
-    """What keeps an incident's messages together: what its first delivered message gave."""
+    """What keeps the messages of an incident or outage together: what the first delivered one gave."""
     query = (
         select(Notification.thread)
         .where(
-            Notification.incident_id == carrier.incident_id,
+            Notification.incident_id == carrier.incident_id
+            if carrier.outage_id is None
+            else Notification.outage_id == carrier.outage_id,
             Notification.channel == carrier.channel,
             Notification.thread.is_not(None),
         )

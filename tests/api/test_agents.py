@@ -8,8 +8,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from holter.server import agents as module
 from holter.server.agents import Agents, Report, in_words
+from holter.server.agents import agents as module
 
 
 class Hands:

@@ -28,7 +28,7 @@ def settings_of(kind: ChannelType, port: int) -> dict[str, Any]:
 
 def test_every_file_of_a_channel_is_listed() -> None:
     folder = Path(holter.server.channels.__file__).parent
-    common = {"__init__", "channel", "message", "post"}
+    common = {"__init__", "channel", "message", "outage", "post", "summary"}
     assert {path.stem for path in folder.glob("*.py")} - common == registry().keys()
 
 

@@ -27,7 +27,7 @@ def waiting(
 ) -> Waiting:
     return Waiting(
         id=number,
-        incident_id=incident or number,
+        about=incident or number,
         reason=reason,
         severity=Severity.CRITICAL if critical else Severity.WARNING,
         created_at=NOW - age,
@@ -174,7 +174,7 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]
         (
             Waiting(
                 id=number,
-                incident_id=one.incident,
+                about=one.incident,
                 reason=one.reason,
                 severity=Severity.CRITICAL if one.critical else Severity.WARNING,
                 created_at=one.at,

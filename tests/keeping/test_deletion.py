@@ -18,7 +18,7 @@ from holter.server.store import Store
 from holter.types import Cursor, Unreadable
 from tests.keeping.kept import LOSS, add_incident, delivery, everything, number_of, points
 
-KEPT_BY_ALL = {"agent", "project", "run", "source_cursor", "token"}
+KEPT_BY_ALL = {"agent", "outage", "project", "run", "source_cursor", "token"}
 """What belongs to no single run. A table that is neither here nor leads to a run is forgotten."""
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.util.exc import CommandError
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, insert, inspect, text
+from sqlalchemy.exc import IntegrityError
 
 from holter.server.database import connect
 from holter.server.migrate import check, downgrade, migrations, upgrade
-from holter.server.models import Base
+from holter.server.models import Base, Incident, Project, Run
 
 
 def test_up_down_and_up_again(engine: Engine) -> None:
@@ -29,6 +31,38 @@ def test_the_tables_are_those_of_the_models(engine: Engine) -> None:
         connection.execute(text("ALTER TABLE run ADD COLUMN surprise INTEGER"))
     with pytest.raises(CommandError, match="surprise"):
         check(engine)
+
+
+def test_older_tables_keep_what_they_hold(engine: Engine) -> None:
+    """Notifications of 0001, which knew incidents only."""
+    told = (
+        "INSERT INTO notification ({}channel, key, reason, detail, state, attempts, next_try_at, created_at)"
+    )
+    values = "VALUES ({}'team', '{}', 'opened', '{{}}', 'waiting', 0, 1, 1)"
+    downgrade(engine, "0001")
+    with engine.begin() as connection:
+        _incident(connection)
+        connection.execute(text(f"{told} {values}".format("id, incident_id, ", "1, 1, ", "a")))
+    upgrade(engine)
+    with engine.begin() as connection:
+        assert connection.scalar(text("SELECT incident_id FROM notification")) == 1
+        with pytest.raises(IntegrityError), connection.begin_nested():  # about nothing
+            connection.execute(text(f"{told} {values}".format("id, ", "2, ", "b")))
+    downgrade(engine, "0001")
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM notification")) == 1
+
+
+def _incident(connection: Connection) -> None:
+    project = {"id": 1, "name": "llm", "created_at": 1.0}
+    connection.execute(insert(Project).values(project))
+    run = {"id": 1, "public_id": "a", "project_id": 1, "name": "a", "created_at": 1.0, "updated_at": 1.0}
+    connection.execute(insert(Run).values(run))
+    finding: dict[str, Any] = dict.fromkeys(("attempt", "start_step", "detected_step"), 1)
+    finding |= dict.fromkeys(("fingerprint", "metric", "summary", "advice"), "")
+    finding |= {"kind": "stall", "severity": "warning", "state": "open", "labels": {}, "evidence": {}}
+    finding |= dict.fromkeys(("id", "run_id", "confidence", "opened_at", "updated_at"), 1)
+    connection.execute(insert(Incident).values(finding))
 
 
 def test_a_failed_migration_leaves_nothing_behind(tmp_path: Path) -> None:

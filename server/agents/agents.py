@@ -1,4 +1,4 @@
-"""Agents elsewhere, by their own reports: who follows what, how far behind, and who has fallen silent."""
+"""The agents' own reports: who follows what, how far behind, and who has fallen silent."""
 
 from __future__ import annotations
 
@@ -111,11 +111,16 @@ def state_of(report: Report, silence: float) -> State:
     """How an agent is that last reported `silence` seconds ago. One that ended has nothing more to say."""
     if report.ended:
         return "troubled" if report.spool_bytes or report.dropped else "ended"
-    if silence > max(LEAST_SILENCE, SILENT_REPORTS * report.every):
+    if silence > patience(report.every):
         return "silent"
     if report.last_error or report.dropped:
         return "troubled"
     return "behind" if report.seconds_behind > BEHIND_SECONDS else "well"
+
+
+def patience(every: float) -> float:
+    """Seconds without a report after which an agent that reports every so many seconds counts as silent."""
+    return max(LEAST_SILENCE, SILENT_REPORTS * every)
 
 
 def trouble_of(report: Report, silence: float, state: State) -> str:

@@ -1,0 +1,279 @@
+"""Agents that fall silent, in both databases, told of to servers that stand for Slack and mail."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from holter.server.agents import Agents, Report, Watch
+from holter.server.channels import open_channels
+from holter.server.incidents import Incidents
+from holter.server.models.agents import OutageRow
+from holter.server.models.notifications import Notification
+from holter.server.outbox import Outbox, routes
+from tests.channels.receivers import MailServer, SlackServer
+from tests.incidents.conftest import Clock, found
+from tests.incidents.test_outbox import NoCharts, channels_at, headlines
+
+
+class Site:
+    """Agents that report every half minute to a server, which looks every ten seconds."""
+
+    def __init__(self, engine: Engine, clock: Clock, settings: dict[str, dict[str, Any]]) -> None:
+        self.engine, self.clock = engine, clock
+        self.channels = open_channels(settings)
+        self.agents = Agents(engine, clock=clock)
+        self.incidents = Incidents(engine, routes=routes(self.channels), clock=clock)
+        self.outbox = Outbox(engine, NoCharts(), self.channels, public_url="http://h", clock=clock)
+        self.watch = self.new_watch()
+        self.alive: dict[str, int] = {}
+
+    def new_watch(self) -> Watch:
+        return Watch(self.engine, self.agents, routes=routes(self.channels), clock=self.clock)
+
+    def report(self, host: str, **fields: Any) -> None:
+        said = {"agent": f"{host}:1", "host": host, "files": 4, "paths": [f"/logs/{host}"], "project": "llm"}
+        assert self.agents.take(Report(**said | fields)) is not None
+
+    def pass_by(self, seconds: float, *, looks: bool = True) -> None:
+        """Let time go on, ten seconds at a time; `alive` says which agent reports in which third."""
+        for _ in range(round(seconds / 10)):
+            self.clock.now += 10
+            for host, third in self.alive.items():
+                if round(self.clock.now / 10) % 3 == third:
+                    self.report(host)
+            if looks:
+                self.watch.look()
+            for name in self.channels:
+                while self.outbox.turn(name) == 0:
+                    pass
+
+    def outages(self) -> list[OutageRow]:
+        with Session(self.engine) as session:
+            return list(session.scalars(select(OutageRow).order_by(OutageRow.id)))
+
+
+@pytest.fixture
+def make_site(engine: Engine, clock: Clock) -> Callable[..., Site]:
+    return lambda settings, hosts=("n17", "n18", "n19"): _site(engine, clock, settings, hosts)
+
+
+def _site(engine: Engine, clock: Clock, settings: dict[str, Any], hosts: tuple[str, ...]) -> Site:
+    site = Site(engine, clock, settings)
+    site.alive = {host: number % 3 for number, host in enumerate(hosts)}
+    site.pass_by(120)
+    return site
+
+
+def sentence(slack: SlackServer, number: int = -1) -> str:
+    text: str = slack.payloads[number]["blocks"][1]["text"]["text"]
+    return text
+
+
+def fields(slack: SlackServer) -> dict[str, str]:
+    texts = [one["text"] for one in slack.payloads[-1]["blocks"][2]["fields"]]
+    return {name.strip("*"): value for name, _, value in (text.partition("\n") for text in texts)}
+
+
+def test_a_machine_that_died_is_told_once_and_that_it_is_back(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    third = site.alive.pop("n17")
+    site.pass_by(150)
+    assert headlines(slack) == [], "a report or two may be lost"
+    site.pass_by(120)
+    assert headlines(slack) == ["Agent on n17 silent"]
+    assert sentence(slack).startswith("Agent on n17 last reported 3 min ago, ")
+    assert sentence(slack).endswith("and did not say that it ends. What it follows is not watched meanwhile.")
+    assert fields(slack)["Machine"] == "n17"
+    assert fields(slack)["Follows"] == "/logs/n17"
+    site.pass_by(3600)
+    assert len(slack.payloads) == 1
+    site.alive["n17"] = third
+    site.pass_by(100)
+    assert len(slack.payloads) == 1, "it may not stay"
+    site.pass_by(120)
+    assert headlines(slack)[1:] == ["Back: agent on n17"]
+    assert sentence(slack) == "Agent on n17 is back, silent for 65 min."
+    assert [one.state for one in site.outages()] == ["recovered"]
+
+
+def test_a_switch_that_fails_is_one_message_for_a_whole_cluster(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    hosts = tuple(f"n{number:03}" for number in range(60))
+    site = make_site(channels_at(slack), ("login", *hosts))
+    for host in hosts:
+        site.alive.pop(host)
+    site.pass_by(400)
+    assert headlines(slack) == ["60 agents on 60 machines silent"]
+    assert "No agent reports" not in sentence(slack)
+    assert fields(slack)["Machines"] == "n000, n001, n002, n003, n004 and 55 more"
+    site.alive |= {host: number % 3 for number, host in enumerate(hosts[:58])}
+    site.agents.forget("n059:1")
+    site.report("n058", ended=True)
+    site.pass_by(300)
+    assert headlines(slack)[1:] == ["Back: 60 agents on 60 machines"]
+    said = "60 agents on 60 machines: 58 back, 1 back and done, 1 not waited for any more, silent for "
+    assert sentence(slack).startswith(said)
+
+
+def test_when_no_agent_is_left_the_way_to_holter_is_suspected(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    site.alive.clear()
+    site.pass_by(400)
+    assert headlines(slack) == ["3 agents on 3 machines silent"]
+    assert sentence(slack).endswith("perhaps it is the way to Holter that broke.")
+    assert "network, proxy, certificate" in str(slack.payloads[0])
+
+
+def test_who_said_goodbye_is_not_missed(make_site: Callable[..., Site], slack: SlackServer) -> None:
+    site = make_site(channels_at(slack))
+    for host in tuple(site.alive):
+        site.report(host, ended=True, spool_bytes=100, kind="pipe")
+    site.alive.clear()
+    site.pass_by(4000)
+    assert (headlines(slack), site.outages()) == ([], [])
+
+
+def test_a_server_that_was_away_misses_nobody_who_comes_back(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    alive, site.alive = site.alive, {}
+    site.pass_by(3600, looks=False)  # suspended
+    site.watch.look()
+    site.pass_by(60)
+    site.clock.now += 3600  # stopped
+    site.watch = site.new_watch()
+    site.watch.look()
+    site.pass_by(100)
+    site.alive = {"n17": alive["n17"], "n18": alive["n18"]}
+    site.pass_by(400)
+    assert headlines(slack) == ["Agent on n19 silent"], "only the one that did not come back"
+
+
+def test_a_network_that_comes_and_goes_is_one_outage(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    third = site.alive.pop("n17")
+    for _ in range(8):
+        site.pass_by(240)
+        site.alive["n17"] = third
+        site.pass_by(60)
+        del site.alive["n17"]
+    assert headlines(slack) == ["Agent on n17 silent"]
+
+
+def test_one_that_is_forgotten_closes_its_outage(make_site: Callable[..., Site], slack: SlackServer) -> None:
+    site = make_site(channels_at(slack))
+    site.alive.pop("n17")
+    site.pass_by(300)
+    site.agents.forget("n17:1")
+    site.pass_by(20)
+    assert headlines(slack) == ["Agent on n17 silent", "Closed: agent on n17 silent"]
+    assert sentence(slack) == "Agent on n17 is not waited for any more."
+
+
+def test_channels_that_want_critical_news_only_hear_nothing(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack, minimum="critical"))
+    site.alive.clear()
+    site.pass_by(600)
+    assert (slack.payloads, site.outages()[0].state) == ([], "open")
+
+
+def test_servers_that_share_a_database_tell_of_it_once(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    other = site.new_watch()
+    site.alive.pop("n17")
+    for _ in range(30):
+        threads = [threading.Thread(target=watch.look) for watch in (site.watch, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        site.pass_by(10, looks=False)
+    assert headlines(slack) == ["Agent on n17 silent"]
+
+
+def test_mails_about_it_are_one_thread(
+    make_site: Callable[..., Site], mail_server: Callable[..., MailServer]
+) -> None:
+    mail = mail_server("none", login=False)
+    url = f"smtp://127.0.0.1:{mail.port}?security=none"
+    site = make_site({"oncall": {"type": "email", "url": url, "to": "oncall@example.com"}})
+    third = site.alive.pop("n17")
+    site.pass_by(300)
+    site.alive["n17"] = third
+    site.pass_by(300)
+    first, second = mail.mails
+    assert first["Subject"] == "[Holter] Agent on n17 silent"
+    assert second["Subject"] == "Re: [Holter] Agent on n17 silent"
+    assert second["In-Reply-To"] == first["Message-ID"]
+    html = first.get_body(("html",))
+    assert html is not None
+    assert "Open the overview" in html.get_content()
+    plain = first.get_body(("plain",))
+    assert plain is not None
+    assert "What to do: See whether the machine is up" in plain.get_content()
+
+
+def test_an_outage_that_is_over_before_the_mail_server_is_back_is_one_message(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    third = site.alive.pop("n17")
+    for _ in range(100):
+        slack.answer(503)
+    site.pass_by(300)
+    site.alive["n17"] = third
+    site.pass_by(600)
+    slack.answers.clear()
+    site.pass_by(900)
+    assert headlines(slack) == ["Agent on n17 silent"]
+    assert sentence(slack).startswith("Agent on n17 is back, silent for ")
+
+
+def test_in_a_bad_night_outages_stand_among_the_incidents(
+    make_site: Callable[..., Site], slack: SlackServer, run_id: int
+) -> None:
+    site = make_site(channels_at(slack, burst=1))
+    site.incidents.fold(run_id, [found()])
+    site.pass_by(10)
+    site.incidents.fold(run_id, [found(start_step=step) for step in (1514, 1700, 1800)])
+    site.alive.pop("n17")
+    site.pass_by(3700)
+    assert headlines(slack)[1:] == ["2 incidents in llm/104b and 1 outage of agents"]
+    assert "Agent on n17 · silent" in str(slack.payloads[1])
+    assert "3 of them are open" in sentence(slack)
+
+
+def test_outages_of_last_month_are_forgotten_with_their_messages(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    third = site.alive.pop("n17")
+    site.pass_by(300)
+    site.alive["n17"] = third
+    site.pass_by(300)
+    site.clock.now += 31 * 86_400
+    site.pass_by(120)
+    site.alive.pop("n18")
+    site.pass_by(300)
+    (row,) = site.outages()
+    with Session(site.engine) as session:
+        (told,) = session.scalars(select(Notification)).all()
+    assert (told.outage_id, row.state) == (row.id, "open")
