@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import Depends, FastAPI, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
+from sqlalchemy.exc import DatabaseError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -106,8 +107,9 @@ def application(parts: Parts) -> FastAPI:
     app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
     app.add_exception_handler(UnknownExpectedError, answers.on_unknown)
     app.add_exception_handler(UnknownAgentError, answers.on_unknown)
-    for away in ingest.AWAY:
+    for away in answers.AWAY:
         app.add_exception_handler(away, answers.on_database_away)
+    app.add_exception_handler(DatabaseError, answers.on_database_error)
     app.add_exception_handler(CorruptDataError, answers.on_damage)
     app.add_exception_handler(Exception, answers.on_failure)
     app.add_middleware(ingest.Express, parts=parts)

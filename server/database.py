@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
+
+from holter.server.place import Opened, RemovedError, check_place, opened
 
 WAL_BYTES = 8 * 2**20
 """Bytes of SQLite's write-ahead log from which on its pages are moved into the file."""
@@ -52,12 +55,19 @@ _AWAY_SQLITE = {
     "SQLITE_CANTOPEN": "the file of the database cannot be opened",
     "SQLITE_READONLY": "the file of the database may not be written",
 }
+_REMOVED = "the file of the database, or its -wal, was removed or renamed: start the server anew"
 _AWAY_POSTGRESQL = {
     "08": "the database does not answer",
+    "25006": "the database may not be written just now",  # a standby, or set to be read only
     "53": "the database has run out of memory, disk or connections",
+    "55P03": "others have locked the database for long",
+    "57014": "the database takes longer than its settings allow",
     "57P": "the database is being stopped or started",
     "58": "the database cannot read or write its files",
 }
+
+_DAMAGED_SQLITE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+_DAMAGED_POSTGRESQL = ("XX001", "XX002")
 
 
 def why_away(error: BaseException) -> str | None:
@@ -65,6 +75,8 @@ def why_away(error: BaseException) -> str | None:
     if isinstance(error, PoolTimeoutError):
         return "the database answers too slowly"
     cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, RemovedError):
+        return _REMOVED
     if isinstance(cause, sqlite3.Error):
         name = getattr(cause, "sqlite_errorname", "")
         return next((why for start, why in _AWAY_SQLITE.items() if name.startswith(start)), None)
@@ -73,12 +85,20 @@ def why_away(error: BaseException) -> str | None:
     return None
 
 
+def is_damage(error: DBAPIError) -> bool:
+    """Whether the database says that its own files are damaged."""
+    name = getattr(error.orig, "sqlite_errorname", "")
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return name.startswith(_DAMAGED_SQLITE) or state in _DAMAGED_POSTGRESQL
+
+
 def _why_postgresql(cause: BaseException | None) -> str | None:
     import psycopg  # noqa: PLC0415 - 8 MB that only those need who have it already
 
     if isinstance(cause, psycopg.errors.DiskFull):
         return _FULL
-    if isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError):
+    away = psycopg.OperationalError | psycopg.InterfaceError | psycopg.errors.ReadOnlySqlTransaction
+    if isinstance(cause, away):
         state = cause.sqlstate or "08"  # without one: there was nobody to give it
         return next((why for start, why in _AWAY_POSTGRESQL.items() if state.startswith(start)), None)
     return None
@@ -91,7 +111,10 @@ def is_missing(url: str) -> bool:
 
 
 def connect(url: str | URL) -> Engine:
-    """An engine for a database address; `postgresql://` means the psycopg driver. Opens no connection yet."""
+    """An engine for a database address; `postgresql://` means the psycopg driver. Opens no connection yet.
+
+    Raises ValueError for other databases, PlaceError for a SQLite file that cannot be used where it lies.
+    """
     address = make_url(url)
     if address.get_backend_name() == "sqlite":
         return _sqlite(address)
@@ -138,21 +161,47 @@ def _as_json(value: Any) -> str:
 
 
 def _sqlite(address: URL) -> Engine:
+    file = Path(address.database or "").resolve()
+    if address.database:
+        check_place(file)
     engine = create_engine(address, pool_size=10, max_overflow=20, json_serializer=_as_json)
 
+    held: list[Opened] = []
+    guard = threading.Lock()
+
+    @event.listens_for(engine, "do_connect")
+    def look(*_: object) -> None:
+        # it would have another log than those that are open already
+        with guard:
+            if not all(files.stand for files in held):
+                raise RemovedError(_REMOVED)
+
     @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: object) -> None:
+    def prepare(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions begin where SQLAlchemy begins them
         cursor = connection.cursor()
         cursor.execute("PRAGMA busy_timeout = 30000")
         (pages,) = cursor.execute("PRAGMA page_count").fetchone()
         for pragma in _PRAGMAS if pages else (*_OF_NEW_FILES, *_PRAGMAS):
             cursor.execute(pragma)
+        cursor.execute("SELECT 1 FROM sqlite_schema").fetchone()  # opens the write-ahead log
         cursor.close()
+        with guard:
+            record.info["files"] = opened(file)
+            held.append(record.info["files"])
+
+    @event.listens_for(engine, "close")
+    def let_go(_connection: object, record: Any) -> None:
+        with guard:
+            if files := record.info.pop("files", None):
+                held.remove(files)
+                files.close()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("holter_writes", False)
+        if writes and not connection.connection.info["files"].stand:
+            raise OperationalError("BEGIN IMMEDIATE", None, RemovedError(_REMOVED))
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

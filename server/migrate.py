@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from holter.server.database import why_away, writing
+from holter.server.store.lock import alone
 
 _LOCK = 0x486F6C746572  # "Holter": one server migrates at a time
 
@@ -19,15 +23,21 @@ class TablesError(ValueError):
     """The tables cannot be brought to this version; they are as they were."""
 
 
-def upgrade(engine: Engine, revision: str = "head") -> None:
+def upgrade(engine: Engine, revision: str = "head", *, sole: bool = False) -> None:
     """Apply what is missing, in one transaction: ended at any moment, it has changed nothing.
 
-    Raises TablesError, or SQLAlchemyError where the database is away.
+    `sole`: nobody else has the file, which is otherwise made sure of. Raises TablesError, StoreLockedError,
+    or SQLAlchemyError where the database is away.
     """
     try:
-        with writing(engine) as connection:
+        with ExitStack() as held, writing(engine) as connection:
             _alone(connection)
-            command.upgrade(_config(connection), revision)
+            config = _config(connection)
+            if is_at(connection, config, revision):
+                return
+            if not sole:  # not under a server that knows the old ones
+                held.enter_context(alone(engine))
+            command.upgrade(config, revision)
     except CommandError as error:
         raise TablesError("the tables were made by a newer Holter: update this one") from error
     except DBAPIError as error:
@@ -37,6 +47,13 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
         raise TablesError(
             f"the tables could not be brought to this version, and are as they were: {said}"
         ) from error
+
+
+def is_at(connection: Connection, config: Config, revision: str) -> bool:
+    """Whether the tables are those of a revision."""
+    script = ScriptDirectory.from_config(config)
+    wanted = script.get_current_head() if revision == "head" else revision
+    return MigrationContext.configure(connection).get_current_revision() == wanted
 
 
 def downgrade(engine: Engine, revision: str) -> None:

@@ -22,7 +22,7 @@ from holter.server.keeping.vacuum import vacuum
 from holter.server.keeping.which import WhichRunError, named
 from holter.server.migrate import TablesError, upgrade
 from holter.server.parts import make_folder
-from holter.server.store import Store
+from holter.server.store import Store, StoreLockedError
 from holter.settings import Settings, SettingsError, load
 
 Action = Callable[[argparse.Namespace, Engine, Settings], int]
@@ -173,7 +173,7 @@ def on_database(
         yield engine, settings
     except SQLAlchemyError as error:
         sys.exit(refuse(f"{_shown(settings.database)} cannot be used: {_said(error)}"))
-    except TablesError as error:
+    except (TablesError, StoreLockedError) as error:
         sys.exit(refuse(f"{_shown(settings.database)}: {error}"))
     finally:
         engine.dispose()

@@ -11,11 +11,14 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
+from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
-from holter.server.database import why_away
+from holter.server.database import is_damage, why_away
 from holter.server.intake.forms import Where
 
+AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
 AWAY_SECONDS = "5"
 MSGPACK = "application/msgpack"
 _logger = logging.getLogger(__name__)
@@ -109,10 +112,21 @@ async def on_database_away(_: Request, error: Exception) -> Answer:
     return refused(503, f"{why}: try again later", {"Retry-After": AWAY_SECONDS})
 
 
+async def on_database_error(request: Request, error: Exception) -> Answer:
+    """What the database says of itself or of its files; what is the statement's own fault is ours."""
+    assert isinstance(error, DatabaseError)
+    if why_away(error):
+        return await on_database_away(request, error)
+    if is_damage(error):
+        return await on_damage(request, error)
+    raise error
+
+
 async def on_damage(_: Request, error: Exception) -> Answer:
     """Stored bytes are not what was written: which, and what to do."""
-    _logger.error("damaged: %s", error)
-    return refused(500, f"damaged data: {error}; `holter db check` lists everything that is damaged")
+    said = getattr(error, "orig", error)
+    _logger.error("damaged: %s", said)
+    return refused(500, f"damaged data: {said}; `holter db check` lists everything that is damaged")
 
 
 async def on_failure(_: Request, error: Exception) -> Answer:

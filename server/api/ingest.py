@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import DatabaseError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holter.server.api.answers import (
+    AWAY,
     Answer,
     Problem,
     on_database_away,
+    on_database_error,
     refused,
     refused_fields,
 )
@@ -30,7 +31,6 @@ from holter.server.store import RateError, StoreBusyError, StoreClosedError
 
 PATH = "/api/v1/ingest"
 RETRY_SECONDS = "1"
-AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
 _BUSY = (StoreBusyError, StoreClosedError, NoRoomError, TimeoutError)
 
 _HEADERS = frozenset({b"content-type", b"content-encoding"})
@@ -74,6 +74,8 @@ class Express:
             told = await answer(self._parts, said, receive)
         except AWAY as error:
             told = await on_database_away(Request(scope), error)
+        except DatabaseError as error:
+            told = await on_database_error(Request(scope), error)
         await told(scope, receive, send)
 
 

@@ -6,6 +6,7 @@ a head, then for each table its columns and its rows in portions, at the end the
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,8 @@ from holter.server.keeping.tables import (
     tables_of,
 )
 from holter.server.migrate import upgrade
+from holter.server.store import StoreLockedError
+from holter.server.store.lock import alone
 
 FORMAT = 1
 READ_BYTES = 1 << 18
@@ -53,8 +56,11 @@ def back_up(engine: Engine, path: Path) -> int:
     try:
         with reading(engine) as connection, unfinished.open("wb") as raw:
             parameters = zstandard.ZstdCompressionParameters.from_level(3, write_checksum=1)
-            with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(raw) as out:
+            packing = zstandard.ZstdCompressor(compression_params=parameters)
+            with packing.stream_writer(raw, closefd=False) as out:
                 rows = _write(connection, out)
+            raw.flush()
+            os.fsync(raw.fileno())  # a file of this name is whole, also after a power failure
         unfinished.rename(path)
     except OSError as error:
         raise BackupError(f"cannot write {path}: {error.strerror}") from error
@@ -91,9 +97,12 @@ def restore(engine: Engine, path: Path) -> int:
             head = next(messages, {})
             if head.get("holter_backup") != FORMAT:
                 raise BackupError(f"{path} is not a backup of this version or an earlier one")
-            make_empty(engine, head["revision"])
-            with writing(engine) as connection:
-                rows = _read(connection, messages)
+            with alone(engine):
+                make_empty(engine, head["revision"])
+                with writing(engine) as connection:
+                    rows = _read(connection, messages)
+    except StoreLockedError as error:
+        raise BackupError(str(error)) from error
     except NotEmptyError as error:
         raise BackupError(f"{error}: restore into a new one") from error
     except NewerTablesError as error:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 
 import msgspec
 from sqlalchemy import Connection, Engine, Table, func, select
@@ -25,7 +23,7 @@ from holter.server.keeping.tables import (
 from holter.server.migrate import upgrade
 from holter.server.models import Run
 from holter.server.store import Store, StoreLockedError
-from holter.server.store.lock import FileLock
+from holter.server.store.lock import alone
 
 
 class MoveError(ValueError):
@@ -52,8 +50,10 @@ def move(source: Engine, target: Engine) -> dict[str, int]:
     The source is read as of one moment and stays as it is. Rows, checksums of all rows, and everything
     that `holter db check` proves are compared on both sides. Raises MoveError: then nothing was moved.
     """
-    with _alone(source), _alone(target):
+    with ExitStack() as held:
         try:
+            held.enter_context(alone(source))
+            held.enter_context(alone(target))
             with reading(source) as origin:
                 revision = revision_of(origin)
                 if revision is None:
@@ -68,11 +68,13 @@ def move(source: Engine, target: Engine) -> dict[str, int]:
                             raise MoveError(
                                 "somebody has written here meanwhile: stop the servers, and move again"
                             )
+        except StoreLockedError as error:
+            raise MoveError(str(error)) from error
         except NotEmptyError as error:
             raise MoveError(f"{error}: move into a new one") from error
         except NewerTablesError as error:
             raise MoveError(f"this database comes from a {error}") from error
-        upgrade(target)
+        upgrade(target, sole=True)
         if problems := Store(target).check():
             raise MoveError("it has arrived as it was, and it was damaged: " + "; ".join(problems[:5]))
     return {name: held.rows for name, held in sums.items()}
@@ -111,15 +113,3 @@ def _progress(connection: Connection) -> tuple[object, ...]:
     """What changes with every batch that comes in."""
     query = select(func.count(), func.sum(Run.revision), func.max(Run.updated_at))
     return tuple(connection.execute(query.select_from(Run)).one())
-
-
-@contextmanager
-def _alone(engine: Engine) -> Iterator[None]:
-    """No server has the file meanwhile. On PostgreSQL that cannot be told."""
-    with ExitStack() as held:
-        if engine.dialect.name == "sqlite":
-            try:
-                held.callback(FileLock(Path(str(engine.url.database))).release)
-            except StoreLockedError as error:
-                raise MoveError(str(error)) from error
-        yield

@@ -52,7 +52,10 @@ def insert_rows(connection: Connection, table: Table, rows: Iterable[Mapping[str
 
 
 def make_empty(engine: Engine, revision: str) -> None:
-    """Give a new database the tables of a revision. Raises NotEmptyError, NewerTablesError."""
+    """Give a new database, which nobody else has, the tables of a revision.
+
+    Raises NotEmptyError, NewerTablesError.
+    """
     if inspect(engine).has_table(_VERSIONS):
         with reading(engine) as connection:
             tables = tables_of(connection)
@@ -60,7 +63,7 @@ def make_empty(engine: Engine, revision: str) -> None:
         if filled:
             raise NotEmptyError(f"the database is not empty ({', '.join(filled)})")
     try:
-        upgrade(engine, revision)
+        upgrade(engine, revision, sole=True)
     except (TablesError, ResolutionError) as error:
         raise NewerTablesError(f"newer Holter (tables {revision}): update first") from error
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import suppress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from sqlalchemy import Engine
 
 from holter.server.store.errors import StoreLockedError
 
@@ -30,8 +34,24 @@ class FileLock:
         # without room on the disk nobody is told who has it, and reads are answered all the same
         with suppress(OSError):
             os.truncate(path, 0)
-            os.write(self._file.fileno(), str(os.getpid()).encode())
+            os.write(self._file.fileno(), whoever().encode())
 
     def release(self) -> None:
         """Let others use the database. The lock file stays: removing it could unlock a third server's."""
         self._file.close()
+
+
+@contextmanager
+def alone(engine: Engine) -> Iterator[None]:
+    """No server has the file meanwhile; on PostgreSQL that cannot be told. Raises StoreLockedError."""
+    lock = FileLock(Path(str(engine.url.database))) if engine.dialect.name == "sqlite" else None
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def whoever() -> str:
+    """This process, for people who find its lock: in a container its number alone would say nothing."""
+    return f"{os.getpid()} on {socket.gethostname()}"

@@ -18,13 +18,15 @@ def checkpoint(engine: Engine) -> None:
         return
     file = Path(str(engine.url.database)).resolve()  # the log lies beside it, not beside a link to it
     log = file.with_name(f"{file.name}-wal")
-    if log.is_file() and log.stat().st_size > WAL_BYTES:
-        pool = engine.raw_connection()
-        try:
+    pool = engine.raw_connection()
+    try:
+        if not pool.info["files"].stand:  # nobody writes any more, and what it holds would be lost with us
+            pool.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+        elif log.is_file() and log.stat().st_size > WAL_BYTES:
             with writing(engine):
                 pool.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
-        finally:
-            pool.close()
+    finally:
+        pool.close()
 
 
 def give_back(engine: Engine, *, keep: int = _KEPT) -> None:

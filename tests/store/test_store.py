@@ -294,7 +294,7 @@ def test_a_second_server_on_the_same_file_is_refused(sqlite_engine: Engine) -> N
     store = Store(sqlite_engine)
     store.start()
     with pytest.raises(
-        StoreLockedError, match=r"holter\.db is in use by another Holter server \(process \d+\)"
+        StoreLockedError, match=r"holter\.db is in use by another Holter server \(process \d+ on [^ ]+\)"
     ):
         Store(sqlite_engine).start()
     store.close()

@@ -1,0 +1,118 @@
+"""The file of the database, or its write-ahead log, is taken away under a server that has it open."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from holter.server.database import connect, writing
+from holter.server.store import Store
+from holter.settings import Settings
+from tests.api.conftest import served
+from tests.faults.conftest import Nursery
+from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.waiting import wait_for
+
+SAID = "was removed or renamed"
+
+
+def wait_until_refused(feeder: Feeder) -> None:
+    wait_for(lambda: any(SAID in reason for reason in feeder.reasons), 30)
+
+
+def assert_kept(url: str, feeders: list[Feeder]) -> None:
+    engine = connect(url)
+    store = Store(engine)
+    store.start()
+    assert_all_is_there(store, feeders)
+    store.close()
+    engine.dispose()
+
+
+def test_without_its_log_nothing_is_acknowledged_and_what_was_survives_even_a_kill(
+    sqlite_url: str, nursery: Nursery
+) -> None:
+    log = Path(f"{sqlite_url.removeprefix('sqlite:///')}-wal")
+    nursery.serve(sqlite_url)
+    feeders = [Feeder(nursery.port, "r"), Feeder(nursery.port, "wide", metrics=30, rows=500)]
+    with feeding(feeders):
+        wait_for(lambda: all(feeder.acknowledged > 5 for feeder in feeders))
+        log.unlink()
+        wait_until_refused(feeders[0])
+        acknowledged = [feeder.acknowledged for feeder in feeders]
+        assert nursery.answers("/readyz") == 503
+        # what the log held is moved into the file within a second; until then reads say what they can
+        wait_for(lambda: is_whole(sqlite_url, feeders[0].acknowledged), 30)
+        assert [feeder.acknowledged for feeder in feeders] == acknowledged
+        nursery.end()
+        nursery.serve(sqlite_url)
+        wait_for(lambda: all(feeder.acknowledged > 20 for feeder in feeders), 60)
+    nursery.end()
+    assert_kept(sqlite_url, feeders)
+
+
+def is_whole(url: str, batches: int) -> bool:
+    """Whether the file alone, without any log, has all of the run "r"."""
+    file = Path(url.removeprefix("sqlite:///"))
+    copy = file.with_name("copy.db")
+    for beside in file.parent.glob("copy.db*"):
+        beside.unlink()
+    copy.write_bytes(file.read_bytes())
+    engine = connect(f"sqlite:///{copy}")
+    try:
+        found = [attempt.points for run in (1, 2) for attempt in Store(engine).attempts(run)]
+        return batches * 150 in found
+    except OperationalError:
+        return False
+    finally:
+        engine.dispose()
+
+
+@pytest.mark.parametrize("how", ["renamed", "replaced", "deleted"])
+def test_a_file_that_is_taken_away_takes_no_more_points(
+    sqlite_url: str, sqlite_template: Path, tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    file, other = Path(sqlite_url.removeprefix("sqlite:///")), tmp_path / "other.db"
+    with served(Settings(database_url=sqlite_url)) as (_, url), httpx.Client(base_url=url) as client:
+        feeder = Feeder(int(url.rpartition(":")[2]), "r")
+        feeder.start()
+        wait_for(lambda: feeder.acknowledged > 5)
+        if how == "renamed":
+            file.rename(other)
+        elif how == "replaced":
+            other.write_bytes(sqlite_template.read_bytes())
+            other.rename(file)
+        else:
+            file.unlink()
+        wait_until_refused(feeder)
+        acknowledged = feeder.acknowledged
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+        assert feeder.acknowledged == acknowledged
+        feeder.patience = 0
+        feeder.end()
+        feeder.join(30)
+    if how == "renamed":  # put back, everything is there
+        other.rename(file)
+        assert_kept(sqlite_url, [feeder])
+
+
+def test_connections_that_are_closed_hold_nothing_open(sqlite_url: str) -> None:
+    file = sqlite_url.removeprefix("sqlite:///")
+    engine = connect(sqlite_url)
+    with writing(engine), engine.connect():
+        assert len(held(file)) >= 4
+    engine.dispose()
+    assert held(file) == []
+
+
+def held(file: str) -> list[str]:
+    """What this process has open of a database."""
+    links = [os.readlink(entry) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    return [link for link in links if link.startswith(file)]
