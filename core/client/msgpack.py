@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 
 class Encoded(bytes):
@@ -12,35 +12,35 @@ class Encoded(bytes):
 
 def encode(value: object) -> bytes:
     """None, bool, int (64 bits), float, str, bytes, and sequences and mappings of these."""
-    out = bytearray()
-    _put(out, value)
-    return bytes(out)
+    parts: list[bytes] = []  # joined at the end: buffers of values are large, and copied once
+    _put(parts.append, value)
+    return b"".join(parts)
 
 
-def _put(out: bytearray, value: object) -> None:
+def _put(put: Callable[[bytes], None], value: object) -> None:
     if isinstance(value, Encoded):
-        out += value
+        put(value)
     elif value is None or isinstance(value, bool):
-        out += b"\xc0" if value is None else b"\xc3" if value else b"\xc2"
+        put(b"\xc0" if value is None else b"\xc3" if value else b"\xc2")
     elif isinstance(value, int):
-        out += struct.pack(">Bq", 0xD3, value)
+        put(struct.pack(">Bq", 0xD3, value))
     elif isinstance(value, float):
-        out += struct.pack(">Bd", 0xCB, value)
+        put(struct.pack(">Bd", 0xCB, value))
     elif isinstance(value, str):
         text = value.encode(errors="replace")  # a lone surrogate would cost the whole body
-        out += struct.pack(">BI", 0xDB, len(text)) if len(text) > 31 else bytes((0xA0 | len(text),))
-        out += text
+        put(struct.pack(">BI", 0xDB, len(text)) if len(text) > 31 else bytes((0xA0 | len(text),)))
+        put(text)
     elif isinstance(value, bytes | bytearray | memoryview):
-        out += struct.pack(">BI", 0xC6, len(value))
-        out += value
+        put(struct.pack(">BI", 0xC6, len(value)))
+        put(bytes(value))
     elif isinstance(value, Mapping):
-        out += struct.pack(">BI", 0xDF, len(value))
+        put(struct.pack(">BI", 0xDF, len(value)))
         for name, inner in value.items():
-            _put(out, name)
-            _put(out, inner)
+            _put(put, name)
+            _put(put, inner)
     elif isinstance(value, Sequence):
-        out += struct.pack(">BI", 0xDD, len(value))
+        put(struct.pack(">BI", 0xDD, len(value)))
         for inner in value:
-            _put(out, inner)
+            _put(put, inner)
     else:
         raise TypeError(f"{type(value).__name__} has no form in msgpack")
