@@ -166,13 +166,29 @@ def assert_all_is_there(store: Store, feeders: list[Feeder]) -> None:
         found = store.read(receipt.run_id)
         steps = np.arange(feeder.acknowledged * feeder.rows)
         for column in feeder.delivery(0).batch.columns:
-            series = found[column.key]
+            series, values = found[column.key], value(steps, int(column.key.metric[1:]))
             assert np.array_equal(series.step, steps), f"{feeder.run_name} {column.key}"
-            assert series.value.tobytes() == value(steps, int(column.key.metric[1:])).tobytes()
+            assert series.value.tobytes() == values.tobytes()
             assert not series.attempt.any()
+            assert_in_numbers(store, receipt.run_id, column.key, values)
     for run_id, points in _by_run(store, feeders).items():
         (attempt,) = store.attempts(run_id)
         assert attempt.points == points
+
+
+def assert_in_numbers(store: Store, run_id: int, key: SeriesKey, values: np.ndarray[Any, Any]) -> None:
+    """What is said of a series of these values, at steps from 0 on, is true: also what is remembered."""
+    low, high, size = float(values.min()), float(values.max()), len(values)
+    expected = (size, size, 0, size - 1, float(values[-1]), low, high, 0)
+    for _ in range(2):
+        (one,) = [summary for summary in store.series(run_id) if summary.key == key]
+        said = (one.points, one.logged, one.first_step, one.last_step, one.last_value)
+        assert (*said, one.minimum, one.maximum, one.nonfinite) == expected, f"{key}"
+        assert store.latest(run_id)[key][:2] == (0, size - 1)
+        (chart,) = store.chart(run_id, [key], points=50)
+        drawn = np.concatenate([segment.value for segment in chart.segments])
+        assert (chart.count, drawn.min(), drawn.max(), drawn[-1]) == (size, low, high, values[-1])
+        assert [part.ghost for part in chart.segments] == [False]
 
 
 def _by_run(store: Store, feeders: list[Feeder]) -> Counter[int]:

@@ -25,7 +25,7 @@ from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.faults import housework
 from tests.faults.conftest import Nursery
-from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.faults.feeding import Feeder, assert_all_is_there, assert_in_numbers, feeding
 from tests.keeping.kept import points
 from tests.waiting import wait_for
 
@@ -124,7 +124,9 @@ def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
     found = store.read(growing.run_id)
     for n, key in enumerate(housework.KEYS):
         assert np.array_equal(found[key].step, np.arange(stored * housework.ROWS))
-        assert found[key].value.tobytes() == housework.values(found[key].step, n).tobytes()
+        values = housework.values(found[key].step, n)
+        assert found[key].value.tobytes() == values.tobytes()
+        assert_in_numbers(store, growing.run_id, key, values)
     (attempt,) = store.attempts(growing.run_id)
     assert attempt.points == stored * housework.ROWS * len(housework.KEYS)
     monkeypatch.setattr(thinning, "AT_ONCE", housework.AT_ONCE)
