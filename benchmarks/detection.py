@@ -25,7 +25,7 @@ import numpy as np
 from published import RULES, Rule
 
 from holter.detectors import find, registry
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 from holter.metrics import Role, role_of
 from holter.report import jsonable
 from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey

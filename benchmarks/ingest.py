@@ -18,11 +18,12 @@ from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
-from holter.ingest import compiled, formats
-from holter.ingest.event_file import EventFile
+from holter.ingest import formats
 from holter.ingest.format import Format
-from holter.ingest.kernels import no_kernels
-from holter.ingest.records import masked_crc
+from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard.event_file import EventFile
+from holter.ingest.tensorboard.kernels import no_kernels
+from holter.ingest.tensorboard.records import masked_crc
 from holter.types import Batch
 
 TAGS = ("train/loss", "train/grad_norm", "train/learning_rate", "train/tokens_per_second")

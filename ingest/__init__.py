@@ -9,11 +9,9 @@ from holter.ingest.collectives.all_reduce_bench import AllReduceBench
 from holter.ingest.collectives.flight_recorder import FlightRecorder
 from holter.ingest.collectives.inspector import NcclInspector
 from holter.ingest.collectives.kineto import KinetoTrace
-from holter.ingest.collectives.nccl_text import NcclTests
 from holter.ingest.collectives.ras import RasText
 from holter.ingest.collectives.ras_json import RasJson
-from holter.ingest.csv_log import CsvLog
-from holter.ingest.event_file import EventFile
+from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format
 from holter.ingest.jsonl_log import JsonLines
 from holter.ingest.settings_files.settings_file import SettingsFile
@@ -23,7 +21,9 @@ from holter.ingest.telemetry.amd_tables import AmdTables
 from holter.ingest.telemetry.consoles import NvidiaDmon, RocmSmi
 from holter.ingest.telemetry.exposition import Exposition
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
+from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.texts import texts
+from holter.ingest.texts.nccl_text import NcclTests
 from holter.ingest.trainers.llama_factory import LlamaFactoryLog
 from holter.ingest.trainers.torchtitan_trace import TorchtitanTrace
 from holter.ingest.trainers.trainer_state import TrainerState

@@ -55,3 +55,23 @@ class Format(Protocol):
         reading begins at 0; a format that has no use for it ignores it.
         """
         ...
+
+
+def is_among_text(format_: Format) -> bool:
+    """Whether a format's records stand among other text."""
+    return bool(getattr(format_, "among_text", False))
+
+
+def adds(format_: Format) -> bool:
+    """Whether a format tells of a run's steps what its other logs do not."""
+    return bool(getattr(format_, "adds", False))
+
+
+def stands_beside(format_: Format) -> bool:
+    """Whether a format's series have steps of their own, so that they add to other logs of a run."""
+    return bool(getattr(format_, "beside", False))
+
+
+def states_only(format_: Format) -> bool:
+    """Whether a format states how launches are set up, and has no rows at all."""
+    return bool(getattr(format_, "states_only", False))

@@ -14,7 +14,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 import holter
-from holter.server.access.door import Door
 from holter.server.agents import UnknownAgentError
 from holter.server.api import (
     agents,
@@ -34,6 +33,7 @@ from holter.server.api import (
     throughput,
 )
 from holter.server.api.answers import FieldProblems, Problem
+from holter.server.api.door import Door
 from holter.server.api.parameters import only_known
 from holter.server.clock import Clock
 from holter.server.expected import UnknownExpectedError

@@ -15,10 +15,11 @@ import msgspec
 import numpy as np
 
 from holter import init
-from holter.ingest import compiled, formats
-from holter.ingest.event_file import EventFile
-from holter.ingest.follow import Follower
-from holter.ingest.kernels import no_kernels
+from holter.ingest import formats
+from holter.ingest.following.follow import Follower
+from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard.event_file import EventFile
+from holter.ingest.tensorboard.kernels import no_kernels
 from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store

@@ -18,7 +18,7 @@ from holter.agent.scraped import Scraped, SharedSink
 from holter.agent.sink import HttpSink, StoppedError
 from holter.client.notices import Notices
 from holter.client.sender import Access, Courier
-from holter.ingest.follow import Follower
+from holter.ingest.following.follow import Follower
 from holter.ingest.format import Format
 from holter.ingest.telemetry.scrape import Scraper
 from holter.settings import ScrapeSettings

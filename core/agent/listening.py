@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from holter.house_format import HouseFormat
-from holter.ingest.collectives.nccl_text import NcclText
 from holter.ingest.console.prefixes import clean
 from holter.ingest.format import Reader
 from holter.ingest.jsonl_log import JsonLines
 from holter.ingest.names import keepable
-from holter.ingest.placing import Place
+from holter.ingest.sources.placing import Place
 from holter.ingest.texts import dialects
+from holter.ingest.texts.nccl_text import NcclText
 from holter.types import Batch, Labels, Unreadable
 
 LONGEST_LINE = 2**20

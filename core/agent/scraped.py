@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from holter.agent.sink import HttpSink
-from holter.ingest.follow import SinkError
+from holter.ingest.following.follow import SinkError
 from holter.ingest.telemetry.scrape import UNDER_WAY
 from holter.types import Delivery
 

@@ -19,7 +19,7 @@ import numpy as np
 from holter.client.notices import Notices
 from holter.client.post import Later, Refused
 from holter.client.sender import Courier
-from holter.ingest.follow import SinkError
+from holter.ingest.following.follow import SinkError
 from holter.types import Column, Cursor, Delivery, Labels, Unreadable
 
 LONGEST_ID = 200

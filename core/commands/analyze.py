@@ -18,10 +18,10 @@ from holter.flops.peaks import Peaks
 from holter.flops.throughput import throughput_of
 from holter.ingest import formats
 from holter.ingest.format import Format
-from holter.ingest.gather import Gathered, gather
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import CollectionError
-from holter.ingest.imports.gathering import gather_runs
+from holter.ingest.whole.collections import gather_runs
+from holter.ingest.whole.gather import Gathered, gather
 from holter.report import Report, html, jsonable, text
 from holter.report.speed import spent_in
 from holter.settings import SettingsError, load

@@ -22,10 +22,10 @@ import holter
 from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
 from holter.ingest import formats
-from holter.ingest.explain import explain
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import Collection, CollectionError
-from holter.ingest.imports.gathering import explain_runs
+from holter.ingest.whole.collections import explain_runs
+from holter.ingest.whole.explain import explain
 from holter.report import logs
 from holter.server.access.checks import refusal_to_start
 from holter.server.agents import Agents

@@ -15,7 +15,7 @@ from typing import Any
 
 from holter.commands import serve
 from holter.ingest import formats
-from holter.ingest.follow import Follower
+from holter.ingest.following.follow import Follower
 from holter.server.parts import Parts
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable

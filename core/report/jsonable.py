@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
 
 from holter.attempts.side_by_side import changes, settings
 from holter.detectors.collectives import compare
 from holter.flops.throughput import as_json
 from holter.report import Report
+from holter.strict_json import plain
 
 
 def line(report: Report) -> str:
@@ -38,16 +34,3 @@ def document(reports: list[Report]) -> str:
         talk = {"collectives": compare(report.data).as_json()}
         runs.append({**report.as_json(), **setup, **speed, **talk, "unreadable": places})
     return json.dumps(plain(runs), ensure_ascii=False, allow_nan=False, indent=2)
-
-
-def plain(value: Any) -> Any:
-    """The value with nothing in it that strict JSON lacks."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    return value

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from holter.ingest.explain import Explained
-from holter.ingest.suggesting import as_toml
+from holter.ingest.whole.explain import Explained
+from holter.ingest.whole.suggesting import as_toml
 from holter.metrics import Role, role_of
 from holter.types import SeriesKey
 

@@ -14,7 +14,7 @@ import msgspec
 
 from holter.attempts.values import as_value
 from holter.ingest.axes import read_step
-from holter.ingest.console.hf_trainer import metric_name
+from holter.ingest.console.dialects.hf_trainer import metric_name
 from holter.ingest.objects import number, slashed
 from holter.ingest.problems import Problems
 from holter.ingest.rows import Row, batch_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Answer(Response):
-    """A JSON answer. A bare NaN becomes null (a log without a clock); values pass through `number`."""
+    """A JSON answer. A bare NaN becomes null (a log without a clock); values pass through `number` before."""
 
     media_type = "application/json"
 
@@ -61,18 +60,6 @@ class FieldProblems(BaseModel):
     """Everything that is wrong with a request, field by field."""
 
     detail: list[FieldProblem]
-
-
-def number(value: float | None) -> float | str | None:
-    """A value as JSON: NaN and infinities as the strings that ingest takes for them."""
-    if value is None or math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def time_or_none(value: float | None) -> float | None:
-    """Unix seconds, None where a log has no clock."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> Answer:

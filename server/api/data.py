@@ -10,11 +10,12 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from numpy.typing import NDArray
 
-from holter.server.api.answers import MSGPACK, Answer, Packed, Problem, number, refused_fields
+from holter.server.api.answers import MSGPACK, Answer, Packed, Problem, refused_fields
 from holter.server.api.shapes import ChartData, LatestPoints
 from holter.server.intake.forms import STEP_LIMIT
 from holter.server.parts import OfServer
 from holter.server.store import ChartSeries, Segment
+from holter.strict_json import number
 from holter.types import FloatArray, Labels, labels_of
 
 SERIES_LIMIT = 500

@@ -6,10 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from holter.server.api.answers import Answer, Problem, number, time_or_none
+from holter.server.api.answers import Answer, Problem
 from holter.server.api.shapes import RunDetail, Runs, RunState, SeriesList
 from holter.server.live.news import run_news
 from holter.server.parts import OfServer
+from holter.strict_json import number, time_or_none
 
 router = APIRouter(tags=["runs"])
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}

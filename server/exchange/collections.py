@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, select, update
 
 from holter.ingest.imports.collection import Collection, CollectionError, Contents, KeptRun
-from holter.ingest.imports.gathering import assemble
 from holter.ingest.names import as_text
 from holter.ingest.secrets import without_private
+from holter.ingest.whole.collections import assemble
 from holter.server.database import reading, writing
 from holter.server.exchange.rows import Rows, batches
 from holter.server.keeping.horizon import Horizon, horizon_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from holter.server.api.answers import number, time_or_none
 from holter.server.exchange.pieces import Piece
+from holter.strict_json import number, time_or_none
 
 FIELDS = ("metric", "labels", "attempt", "step", "time", "value", "superseded")
 Point = tuple[int, int, float | None, float | str | None, bool]

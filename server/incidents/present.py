@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from holter.server.models.incidents import Incident, IncidentEvent
 from holter.types import Finding, Kind, Severity, labels_of
@@ -55,18 +52,3 @@ def incident_json(
             for event in events
         ],
     }
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it on every database: numpy unwrapped, NaN and infinities as strings."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from holter.server.incidents.changes import Event, Found, Known, State
-from holter.server.incidents.present import finding_of, plain
+from holter.server.incidents.present import finding_of
 from holter.server.models.incidents import Incident
+from holter.strict_json import plain
 from holter.types import Finding
 
 

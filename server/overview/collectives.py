@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from holter.detectors.collectives import READS, compare
-from holter.report.jsonable import plain
 from holter.server.store import Store
 from holter.server.store.memory import Memory
+from holter.strict_json import plain
 from holter.types import RunData
 
 _MEMORY = 16 * 2**20

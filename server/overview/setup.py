@@ -9,10 +9,10 @@ from holter.attempts.side_by_side import attempts_of, changes, settings
 from holter.detectors.setup import remarks
 from holter.flops.peaks import Peaks
 from holter.flops.throughput import as_json, throughput_of
-from holter.report.jsonable import plain
 from holter.server.overview.derived import stretches
 from holter.server.store import Store
 from holter.server.store.memory import Memory
+from holter.strict_json import plain
 from holter.types import Remark, RunData, Series, SeriesKey
 
 SHOWN_SETTINGS = 2000

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from holter.agent.sink import body_of
-from holter.ingest.follow import Follower
+from holter.ingest.following.follow import Follower
 from holter.server.intake.deliveries import from_msgpack
 from holter.server.intake.shapes import Shapes
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
@@ -77,7 +77,8 @@ def test_files_that_grow_arrive_and_ctrl_c_ends_it_cleanly(
     agents.append("grows", 500, 600)
     agents.append("appears", 0, 50)
     eventually(lambda: len(server.points("appears", "loss")) == 50)
-    assert eventually(lambda: server.points("grows", "loss")) == curve(0, 600)
+    eventually(lambda: len(server.points("grows", "loss")) == 600)
+    assert server.points("grows", "loss") == curve(0, 600)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=20)
     assert process.returncode == 0

@@ -19,7 +19,7 @@ import pytest
 from holter.demo.replay import Replay, write_at_once
 from holter.demo.runs import DATA, Event, Recorded, recorded
 from holter.demo.story import Narrator, judge, table
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 
 
 def demo(*arguments: str) -> subprocess.Popen[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from holter.bus_bandwidth import bus_bandwidth, bus_factor
 from holter.detectors.collectives import Comparison, compare
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 from holter.report.collectives import told
 from holter.types import ConfigKey, RunData, SeriesKey
 from tests.detectors.curves import run, series

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.detectors.setup import remarks
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 from holter.types import ConfigKey, Remark, RunData, labels_of
 
 DATA = Path(__file__).parents[1] / "data"

@@ -14,7 +14,7 @@ from holter.detectors.memory import Memory
 from holter.detectors.ranks.calls import DifferentCalls
 from holter.detectors.ranks.hang import Hang
 from holter.detectors.ranks.ras import RasReports
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 from holter.types import Finding, RunData
 from tests.detectors.curves import until
 

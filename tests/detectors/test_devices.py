@@ -11,7 +11,7 @@ from holter.detectors import Memory, find, fingerprint
 from holter.detectors.health.gpu import GpuFault
 from holter.detectors.health.xid import CATALOGUE
 from holter.detectors.setup import remarks
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 from holter.types import BY_CLOCK, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
 from tests.detectors.curves import run, series
 

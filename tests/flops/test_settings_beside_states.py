@@ -10,7 +10,7 @@ import pytest
 
 from holter.flops import Peaks, throughput_of
 from holter.flops.utilisation import Own
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 
 CONFIG = Path(__file__).parents[1] / "data" / "settings" / "hf" / "config.json"
 

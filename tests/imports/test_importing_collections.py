@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from holter.ingest.imports import collection_at
-from holter.ingest.imports.gathering import assemble
+from holter.ingest.whole.collections import assemble
 from holter.server.database import reading
 from holter.server.exchange.collections import Taken, import_collection
 from holter.server.keeping.horizon import horizon_of

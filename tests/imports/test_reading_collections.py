@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from holter.ingest.imports import COLLECTIONS, collection_at
 from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
-from holter.ingest.imports.gathering import assemble, explain_runs, gather_runs
 from holter.ingest.imports.order import LARGEST_BATCH, batches
 from holter.ingest.imports.settings import config_of, read_text
 from holter.ingest.secrets import without_private
+from holter.ingest.whole.collections import assemble, explain_runs, gather_runs
 from holter.types import ConfigKey, Series, SeriesKey
 
 START = 1_700_000_000.0

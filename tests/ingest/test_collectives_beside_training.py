@@ -16,9 +16,9 @@ from holter.detectors import find
 from holter.detectors.ranks.comm import CommSlowdown
 from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.straggler import Straggler
-from holter.ingest.follow import Follower
-from holter.ingest.gather import gather
-from holter.ingest.placing import place_tree
+from holter.ingest.following.follow import Follower
+from holter.ingest.sources.placing import place_tree
+from holter.ingest.whole.gather import gather
 from holter.types import Kind, SeriesKey
 
 DATA = Path(__file__).parents[1] / "data"

@@ -18,10 +18,10 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
-from holter.ingest import compiled
-from holter.ingest.event_file import EventFile
-from holter.ingest.kernels import Kernels, Preparation, no_kernels
-from holter.ingest.records import Walker, crc32c_of, masked_crc
+from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard.event_file import EventFile
+from holter.ingest.tensorboard.kernels import Kernels, Preparation, no_kernels
+from holter.ingest.tensorboard.records import Walker, crc32c_of, masked_crc
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
 DATA = Path(__file__).parents[1] / "data" / "tensorboard"

@@ -11,7 +11,7 @@ import pytest
 
 from holter.ingest.console.numbers import number
 from holter.ingest.console.prefixes import clean
-from holter.ingest.gather import gather
+from holter.ingest.whole.gather import gather
 from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "console"

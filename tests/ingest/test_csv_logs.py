@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.csv_log import CsvLog
+from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.lines import LONGEST_LINE
 from holter.types import Batch, SeriesKey, Unreadable
 

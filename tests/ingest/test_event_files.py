@@ -22,8 +22,8 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.util import tensor_util
 from tensorboardX import SummaryWriter
 
-from holter.ingest.event_file import LARGEST_BATCH, EventFile
-from holter.ingest.records import masked_crc
+from holter.ingest.tensorboard.event_file import LARGEST_BATCH, EventFile
+from holter.ingest.tensorboard.records import masked_crc
 from holter.types import SeriesKey
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holter.ingest import formats
-from holter.ingest.explain import Explained, explain
+from holter.ingest.whole.explain import Explained, explain
 from holter.report.logs import ADVICE, lines, summary
 from holter.settings import load
 from holter.types import SeriesKey

@@ -18,8 +18,8 @@ import pytest
 from tensorboardX import SummaryWriter
 
 from holter.ingest import formats
-from holter.ingest.csv_log import CsvLog
-from holter.ingest.follow import Follower
+from holter.ingest.csv.csv_log import CsvLog
+from holter.ingest.following.follow import Follower
 from holter.types import Cursor
 
 
@@ -370,9 +370,9 @@ def test_a_look_at_thousands_of_files_without_news_costs_little(tmp_path: Path, 
 READING = """
 import resource, sys
 from pathlib import Path
-from holter.ingest import compiled
-from holter.ingest.event_file import EventFile
-from holter.ingest.kernels import no_kernels
+from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard.event_file import EventFile
+from holter.ingest.tensorboard.kernels import no_kernels
 kernels = no_kernels if sys.argv[1] == "numpy" else lambda size: compiled
 for path in sys.argv[2:]:
     with Path(path).open("rb") as stream:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.console.key_value import named_numbers
+from holter.ingest.console.dialects.key_value import named_numbers
 
 DATA = Path(__file__).parents[1] / "data" / "console"
 

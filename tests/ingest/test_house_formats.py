@@ -10,8 +10,8 @@ import pytest
 
 from holter.house_format import HouseFormat
 from holter.ingest import formats
-from holter.ingest.gather import gather
-from holter.ingest.suggesting import as_toml, suggest
+from holter.ingest.whole.gather import gather
+from holter.ingest.whole.suggesting import as_toml, suggest
 from holter.settings import SettingsError, load
 from holter.types import Batch, SeriesKey
 

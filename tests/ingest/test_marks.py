@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.ingest.collectives.nccl_text import SPEECH
-from holter.ingest.console import DIALECTS
 from holter.ingest.console.dialect import LineKind
+from holter.ingest.console.dialects import DIALECTS
 from holter.ingest.console.marks import Marks
+from holter.ingest.texts.nccl_text import SPEECH
 
 KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.beside(SPEECH).kinds)
 TEXTS = sorted(

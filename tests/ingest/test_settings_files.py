@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from holter.attempts import Attempts
 from holter.attempts.config import by_attempt
 from holter.ingest import formats
-from holter.ingest.explain import explain
-from holter.ingest.follow import Follower
-from holter.ingest.gather import gather
+from holter.ingest.following.follow import Follower
+from holter.ingest.whole.explain import explain
+from holter.ingest.whole.gather import gather
 from holter.report.logs import lines
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.follow import Follower
-from holter.ingest.gather import gather
+from holter.ingest.following.follow import Follower
 from holter.ingest.telemetry import clocked
 from holter.ingest.telemetry.clocked import LocalClock
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
 from holter.ingest.telemetry.quantities import bus_id, host_of, quantity
+from holter.ingest.whole.gather import gather
 from holter.types import ConfigKey, SeriesKey, labels_of
 
 DATA = Path(__file__).parents[1] / "data" / "telemetry"

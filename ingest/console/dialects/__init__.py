@@ -1,0 +1,58 @@
+"""What training programs print: one dialect a file, found by what the text says."""
+
+from __future__ import annotations
+
+from holter.ingest.console.dialect import Dialect
+from holter.ingest.console.dialects import (
+    bars,
+    batches,
+    composer,
+    deepspeed,
+    epochs,
+    fairseq,
+    hf_trainer,
+    key_value,
+    litgpt,
+    llmc,
+    maxtext,
+    megatron,
+    megatron_progress,
+    mlperf,
+    modded_nanogpt,
+    nanogpt,
+    nanotron,
+    nemo,
+    olmo,
+    torchtitan,
+    verl,
+)
+
+_MEGATRON, _TRAINER, _DEEPSPEED = megatron.DIALECT, hf_trainer.DIALECT, deepspeed.DIALECT
+
+FRAMEWORKS: tuple[Dialect, ...] = (
+    # DeepSpeed prints into the logs of those that use it, often before they say anything themselves
+    _MEGATRON.beside(_DEEPSPEED),
+    _TRAINER.beside(_DEEPSPEED),
+    megatron_progress.DIALECT,
+    nanotron.DIALECT,
+    torchtitan.DIALECT,
+    mlperf.DIALECT,
+    olmo.DIALECT,
+    composer.DIALECT,
+    nemo.DIALECT,
+    maxtext.DIALECT,
+    litgpt.DIALECT,
+    fairseq.DIALECT,
+    nanogpt.DIALECT,
+    llmc.DIALECT,
+    modded_nanogpt.DIALECT,
+    verl.DIALECT,
+    batches.DIALECT,
+    _DEEPSPEED.beside(_MEGATRON, _TRAINER),
+)
+"""What frameworks print, in the order in which they are tried."""
+
+GENERIC: tuple[Dialect, ...] = (key_value.DIALECT, bars.DIALECT, epochs.DIALECT)
+"""What fits texts of any program, tried last: lines with steps tell more than bars, those than epochs."""
+
+DIALECTS: tuple[Dialect, ...] = (*FRAMEWORKS, *GENERIC)

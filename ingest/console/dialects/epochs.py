@@ -1,0 +1,39 @@
+"""What small programs print: a line an epoch, `Epoch 3/10, Train Loss: 1.00, Val Loss: 1.05`."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialects.key_value import named_numbers
+from holter.ingest.console.moments import moment
+
+_EPOCH = re.compile(r"\bepoch\s*[=:#]?\s*\[?\s*(\d+)(?:\s*/\s*\d+)?\]?", re.I)
+_BATCH = re.compile(r"\bbatch\s*[=:#]?\s*\[?\s*(\d+)\s*/\s*(\d+)", re.I)
+
+
+def _epoch(line: str, memory: Memory) -> Said | None:
+    """The epoch is the step, as nothing else is there; where batches are told as well, steps are batches."""
+    found = _EPOCH.search(line)
+    if found is None:
+        return None
+    step, batch = int(found[1]), _BATCH.search(line)
+    from_one = memory.setdefault("from one", step > 0)
+    if batch is not None:
+        memory["batches"] = int(batch[2])
+        step = (step - from_one) * int(batch[2]) + int(batch[1])
+    elif "batches" in memory:
+        step = (step - from_one + 1) * int(memory["batches"])
+    told = named_numbers(line).items()
+    values = {name: value for name, value in told if name.lower() not in ("epoch", "batch")}
+    return Said(step, values, moment(line))
+
+
+DIALECT = Dialect(
+    name="epochs",
+    tell=re.compile(
+        rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
+    ),
+    times=2,
+    kinds=(LineKind(mark=re.compile(rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d"), read=_epoch),),
+)

@@ -1,0 +1,74 @@
+"""llm.c: its console, and main.log (`s:0 tel:11.0092`, `s:0 trl:11.0091 lr:0.000001 norm:15.37`)."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.console.dialects.arguments import as_printed
+from holter.ingest.console.numbers import number, numbers
+
+_MAIN = re.compile(r"s:(\d+) ((?:[a-z]+:\S+\s*)+)")
+_ROW = re.compile(r"\| ([a-zA-Z][\w ]{0,20}?)(?: [A-Z][A-Zp]?)? +\| (.{1,300}?) *\|$")
+_OURS = {"device": "gpu.name", "num_processes": "world_size"}
+_STEP = re.compile(
+    r"step\s+(?P<step>\d+)/\d+ \| loss (?P<loss>\S+) \([^)]*\)\| norm (?P<norm>\S+) \([^)]*\)"
+    r"\| lr (?P<lr>\S+) \| (?P<time>[\d.]+) ms \| (?:(?P<mfu>-?[\d.]+)% \w+ MFU \| )?(?P<speed>[\d.]+) tok/s"
+)
+_VALIDATION = re.compile(r"^val loss (\S+)")
+_NAMES = {"trl": "train/loss", "tel": "val/loss", "norm": "grad_norm", "eval": "eval/accuracy"}
+_UNKNOWN_MFU = -100.0
+
+
+def _main(line: str, memory: Memory) -> Said | None:
+    """A line of main.log, whose steps count from 0."""
+    found = _MAIN.match(line)
+    if found is None:
+        return None
+    pairs = (pair.partition(":")[::2] for pair in found[2].split())
+    return Said(int(found[1]), numbers((_NAMES.get(name, name), text) for name, text in pairs))
+
+
+def _console(line: str, memory: Memory) -> Said | None:
+    """A line of the console, whose steps count from 1. MFU is a GPU's, tok/s everybody's."""
+    found = _STEP.search(line)
+    if found is None:
+        return None
+    memory["step"] = step = int(found["step"])
+    texts = {
+        "train/loss": found["loss"],
+        "grad_norm": found["norm"],
+        "lr": found["lr"],
+        "step_time (ms)": found["time"],
+        "tok/s": found["speed"],
+    }
+    values = numbers(texts.items())
+    mfu = number(found["mfu"]) if found["mfu"] else None
+    return Said(step, values if mfu in (None, _UNKNOWN_MFU) else values | {"mfu(%)": float(mfu or 0.0)})
+
+
+def _validation(line: str, memory: Memory) -> Said | None:
+    found = _VALIDATION.match(line)
+    value = number(found[1]) if found else None
+    return None if value is None else Said(int(memory.get("step", 0)), {"val/loss": value})
+
+
+def _row(line: str, memory: Memory) -> Stated | None:
+    """`| num_layers L          | 12          |` of the table before the first step: names without symbols."""
+    found = _ROW.match(line)
+    if found is None or found[1] == "Parameter":
+        return None
+    name = found[1].replace(" ", "_")
+    return Stated({_OURS.get(name, name): as_printed(found[2])})
+
+
+DIALECT = Dialect(
+    name="llm.c",
+    tell=re.compile(rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S+ \([^)\n]*\)\| norm "),
+    kinds=(
+        LineKind(mark=re.compile(rb"(?m)^s:\d+ "), read=_main),
+        LineKind(mark=re.compile(rb"step\s+\d+/\d+ \| loss "), read=_console),
+        LineKind(mark=re.compile(rb"(?m)^val loss "), read=_validation),
+        LineKind(mark=re.compile(rb"\| [\w ]{21} \| "), read=_row, states=True),
+    ),
+)

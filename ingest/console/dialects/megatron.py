@@ -1,0 +1,96 @@
+"""Megatron-LM and its descendants: Megatron-DeepSpeed, GPT-NeoX, Megatron-Bridge."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialects import arguments, megatron_times
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
+_VALIDATION = re.compile(
+    r"(?P<split>validation|valid|test) (?:loss|results) at "
+    r"(?:iteration (?P<step>\d+)|the end of training[^|]*)"
+)
+_CHECKPOINT = re.compile(
+    r"successfully (?P<verb>saved|loaded) checkpoint from .*?\biteration\s+(?P<step>\d+)"
+)
+
+
+def _training(line: str, memory: Memory) -> Said | None:
+    """` iteration 71/ 100 | consumed samples: 9088 | … | lm loss: 1.818812E+00 |`: a mean over the interval.
+
+    A loss that is NaN is not printed at all; "number of nan iterations" says so.
+    """
+    found = _ITERATION.search(line)
+    if found is None:
+        return None
+    memory["step"] = step = int(found[1])
+    return Said(step, _pieces(line), moment(line[: found.start()]))
+
+
+def _validation(line: str, memory: Memory) -> Said | None:
+    """` validation loss at iteration 1000 | lm loss value: 2.1E+00 | lm loss PPL: 8.1E+00 |`."""
+    found = _VALIDATION.search(line)
+    if found is None:
+        return None
+    step = found["step"] or memory.get("step")
+    split = "test" if found["split"] == "test" else "validation"
+    values = {
+        f"{split}/{name.removesuffix(' value')}": value
+        for name, value in _pieces(line[found.end() :]).items()
+    }
+    return None if step is None else Said(int(step), values, moment(line[: found.start()]))
+
+
+def _checkpoint(line: str, memory: Memory) -> Said | None:
+    """`successfully saved checkpoint from iteration 12000 to …`: where one could roll back to."""
+    found = _CHECKPOINT.search(line)
+    if found is None:
+        return None
+    step = int(found["step"])
+    return Said(step, {f"checkpoint {found['verb']}": float(step)}, moment(line[: found.start()]))
+
+
+def _pieces(line: str) -> dict[str, float]:
+    """`name: value` between bars; what is no number is no metric."""
+    values = {}
+    for piece in line.split("|"):
+        before, colon, text = piece.rpartition(":")
+        if colon and (name := _name(before)):
+            try:  # the usual text, without the call
+                value = None if "_" in text else float(text)
+            except ValueError:
+                value = number(text) if "/" not in text else _newest(text)
+            if value is not None:
+                values[name] = value
+    return values
+
+
+def _newest(text: str) -> float | None:
+    """Of `13100.0/13240.9`, an iteration's value and the mean (Primus), the first."""
+    value, _, mean = text.partition("/")
+    return None if number(mean) is None else number(value)
+
+
+@lru_cache(maxsize=4096)
+def _name(text: str) -> str:
+    """The metric that stands before a colon, "" where it is a bracket with a moment or a place."""
+    return "" if "[" in text else text.strip()
+
+
+DIALECT = Dialect(
+    name="megatron",
+    # its arguments, too: a launch that hangs has printed nothing else
+    tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
+    kinds=(
+        LineKind(mark=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), read=_training),
+        LineKind(mark=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), read=_validation),
+        LineKind(mark=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), read=_checkpoint),
+        *megatron_times.KINDS,
+        *arguments.KINDS,
+    ),
+)

@@ -1,0 +1,50 @@
+"""torchtitan: `step: 4  loss: 7.62585  grad_norm: 26.6250  memory: 66.91GiB(37.51%)  tps: 10,050 …`."""
+
+from __future__ import annotations
+
+import re
+
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialects import torchtitan_setup
+from holter.ingest.console.moments import moment
+from holter.ingest.console.numbers import number
+
+_STEP = re.compile(r"\b(?P<validate>validate )?step:\s*(?P<step>\d+)\s{2}")
+_PAIR = re.compile(r"\b([a-z_]+):\s*([-+\w.,%]+)(?:\(([\d.]+)%\))?")
+# names as torchtitan's own TensorBoard writer gives them, so that both say the same
+_NAMES = {
+    "loss": "loss_metrics/global_avg_loss",
+    "tps": "throughput(tps)",
+    "mfu": "mfu(%)",
+}
+
+
+def _step(line: str, memory: Memory) -> Said | None:
+    """One line a logged step and rank; tps and tflops are those of the device, means over the interval."""
+    found = _STEP.search(line)
+    if found is None:
+        return None
+    prefix = "validation_metrics/" if found["validate"] else ""
+    values: dict[str, float] = {}
+    for name, text, share in _PAIR.findall(line, found.end()):
+        if name == "memory":
+            values |= _memory(text, share)
+        elif (value := number(text)) is not None:
+            values[prefix + name if prefix else _NAMES.get(name, name)] = value
+    return Said(int(found["step"]), values, moment(line[: found.start()]))
+
+
+def _memory(text: str, share: str) -> dict[str, float]:
+    size = number(text.removesuffix("GiB"))
+    found = {} if size is None else {"memory/max_reserved(GiB)": size}
+    return found | ({"memory/max_reserved(%)": float(share)} if share else {})
+
+
+DIALECT = Dialect(
+    name="torchtitan",
+    tell=re.compile(rb"\[titan\][^\n]*step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+"),
+    kinds=(
+        LineKind(mark=re.compile(rb"step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+\s"), read=_step),
+        *torchtitan_setup.KINDS,
+    ),
+)

@@ -1,0 +1,93 @@
+"""What torchtitan prints of a launch before its first step: model, devices, batch, what is recomputed."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from holter.ingest.console.dialect import LineKind, Memory, Stated
+from holter.ingest.console.dialects.arguments import as_printed
+from holter.types import ConfigValue
+
+_MODEL = re.compile(r"Building (\S{1,60} \S{1,60}) with (?:\w{1,40}: )?\w{1,60}\((.*)\)")
+_ARGUMENT = re.compile(r"\b([A-Za-z_]\w{0,60})=('[^']*'|[^\s,()\[\]{}]+)(?=[,)\]]|$)")
+_SIZE = re.compile(r"Model .{1,120} size: ([\d,]{1,30}) total parameters")
+_DEVICE = re.compile(r"(?:GPU|CUDA|XPU) capacity: (.{1,80}?)(?: \(\d{1,4}\))? with ([\d.]{1,12})GiB memory")
+_PEAK = re.compile(r"Peak FLOPS used for computing MFU: ([\d.e+]{1,20})")
+_MESH = re.compile(r"Building \d-D device mesh with \[([^\]]{1,200})\], \[([\d, ]{1,100})\]")
+_BATCH = re.compile(r"(?:starts at step \d+, with|Trainer is initialized with) (local batch size .*)")
+_NUMBER = re.compile(
+    r"(local batch size|global batch size|gradient accumulation steps|sequence length) (\d{1,12})"
+)
+_STEPS = re.compile(r"total steps (\d{1,12}) \(warmup (\d{1,12})\)")
+_RECOMPUTED = re.compile(r"Applied (\w{1,40}) activation checkpointing to the model")
+_NAMES = {"sequence length": "seq_len"}
+
+
+def _model(line: str, memory: Memory) -> Stated | None:
+    """`Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, …)`."""
+    found = _MODEL.search(line)
+    if found is None:
+        return None
+    arguments = {name: as_printed(text.strip("'")) for name, text in _ARGUMENT.findall(found[2])}
+    return Stated({"model": found[1], **arguments})
+
+
+def _size(line: str, memory: Memory) -> Stated | None:
+    found = _SIZE.search(line)
+    return Stated({"num_parameters": int(found[1].replace(",", ""))}) if found else None
+
+
+def _device(line: str, memory: Memory) -> Stated | None:
+    """`CUDA capacity: NVIDIA H200 with 139.81GiB memory`."""
+    found = _DEVICE.search(line)
+    return Stated({"gpu.name": found[1], "gpu.memory_gib": float(found[2])}) if found else None
+
+
+def _peak(line: str, memory: Memory) -> Stated | None:
+    found = _PEAK.search(line)
+    return Stated({"peak_flops": as_printed(found[1])}) if found else None
+
+
+def _mesh(line: str, memory: Memory) -> Stated | None:
+    """`Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]`: all devices, and each parallelism."""
+    found = _MESH.search(line)
+    if found is None:
+        return None
+    names = re.findall(r"\w{1,40}", found[1])
+    sizes = [int(size) for size in re.findall(r"\d{1,9}", found[2])]
+    if len(names) != len(sizes):
+        return None
+    degrees: dict[str, ConfigValue] = {
+        f"parallelism.{name}": size for name, size in zip(names, sizes, strict=True)
+    }
+    return Stated({"world_size": prod(sizes), **degrees})
+
+
+def _batch(line: str, memory: Memory) -> Stated | None:
+    """`… with local batch size 8, …, sequence length 8192, total steps 1000 (warmup 200)`."""
+    found = _BATCH.search(line)
+    if found is None:
+        return None
+    told: dict[str, ConfigValue] = {
+        _NAMES.get(name, name.replace(" ", "_")): int(text) for name, text in _NUMBER.findall(found[1])
+    }
+    if (steps := _STEPS.search(found[1])) is not None:
+        told |= {"steps": int(steps[1]), "warmup_steps": int(steps[2])}
+    return Stated(told)
+
+
+def _recomputed(line: str, memory: Memory) -> Stated | None:
+    found = _RECOMPUTED.search(line)
+    return Stated({"activation_checkpoint.mode": found[1]}) if found else None
+
+
+KINDS = (
+    LineKind(mark=re.compile(rb"Building \S+ \S+ with [\w: ]+\("), read=_model, states=True),
+    LineKind(mark=re.compile(rb" total parameters"), read=_size, states=True),
+    LineKind(mark=re.compile(rb" capacity: "), read=_device, states=True),
+    LineKind(mark=re.compile(rb"Peak FLOPS used for"), read=_peak, states=True),
+    LineKind(mark=re.compile(rb"-D device mesh with "), read=_mesh, states=True),
+    LineKind(mark=re.compile(rb"with local batch size "), read=_batch, states=True),
+    LineKind(mark=re.compile(rb" activation checkpointing to the"), read=_recomputed, states=True),
+)

@@ -1,0 +1,1 @@
+"""CSV logs, of any dialect, growing or written anew."""

@@ -1,0 +1,183 @@
+"""CSV logs: a header that names the step, then a row per log call; an empty cell was not logged."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from holter.ingest import axes
+from holter.ingest.csv.csv_table import Layout, Table, parse
+from holter.ingest.csv.rewritten import Trail
+from holter.ingest.lines import LineBlock, Lines
+from holter.ingest.opening import HEAD
+from holter.ingest.problems import Problems
+from holter.ingest.wandb.curves import is_export
+from holter.types import Batch, Unreadable
+
+_ATTEMPT = re.compile(r"attempt-(\d+)\.csv")
+
+
+class CsvLog:
+    """`step,wall_time,loss,lr`: also Lightning's metrics.csv, Keras' CSVLogger, TensorBoard's download.
+
+    `attempt-3.csv` is attempt 3; a column `attempt` says the same row by row, columns `rank`, `host`,
+    `node` and `dataset` label the series.
+    """
+
+    name: ClassVar[str] = "csv"
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A name that ends in .csv or .tsv, and a header of metrics in which a step can be found."""
+        if path.suffix.lower() not in {".csv", ".tsv"}:
+            return False
+        line, end, _ = head.partition(b"\n")
+        names, _ = _split_header(line)
+        whole = bool(end) or len(head) >= HEAD
+        if axes.is_long(names) or is_export(names):  # for holter import
+            return False
+        return whole and axes.find_step(names) is not None
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
+        """A reader that goes on from `state`, or that follows up on a file written anew."""
+        return CsvReader(path, state)
+
+
+class CsvReader:
+    """Reads one CSV file as it grows."""
+
+    def __init__(self, path: PurePath, state: Mapping[str, Any]) -> None:
+        named = _ATTEMPT.fullmatch(path.name)
+        self._attempt = named and named.group(1)
+        self._before = before = state.get("rewritten", {})
+        self._header: list[str] | None = state.get("header")
+        self._old_header: list[str] | None = before.get("header")
+        self._delimiter: str = state.get("delimiter", before.get("delimiter", ","))
+        self._lines = Lines(state, expected="a row")
+        self._layout = Layout.from_state(self._header or [], state)
+        self._trail = Trail(state.get("trail", {}))
+        self._expected = Trail(before.get("trail", {}))
+        self._problems = Problems(state)
+
+    def state(self) -> Mapping[str, Any]:
+        """Header, line number, what the columns were found to hold, and the trail of rows read."""
+        if self._expected.rows:
+            return {"rewritten": {**self._before, "trail": self._expected.state()}}
+        return {
+            "header": self._header,
+            "delimiter": self._delimiter,
+            **self._lines.state(),
+            **self._layout.state(),
+            "trail": self._trail.state(),
+            **self._problems.state(),
+        }
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield the rows of every complete line; see `Reader`."""
+        yield from self._problems.tell()
+        if self._expected.rows and not self._pass_known(stream):
+            return
+        while (block := self._lines.next(stream, self._problems)) is not None:
+            yield from self._batches(self._table(block), block, stream)
+            yield from self._problems.tell()
+
+    def _table(self, block: LineBlock) -> Table:
+        """The rows of a block; the first line of a file is its header."""
+        lines, first_line = block.lines, self._lines.number + 1
+        skip = 0
+        if self._header is None and lines:
+            skip = self._take_header(lines[0])
+        self._lines.number += len(lines)
+        return parse(
+            lines[skip:],
+            layout=self._layout,
+            delimiter=self._delimiter,
+            first_line=first_line + skip,
+        )
+
+    def _take_header(self, line: bytes) -> int:
+        """Learn the header from the first line; 0 when that line is a row under the header of before."""
+        names, delimiter = _split_header(line)
+        known = self._old_header
+        if known and axes.find_step(names) is None and len(names) == len(known):
+            names, skip = known, 0
+        else:
+            self._delimiter, skip = delimiter, 1
+        self._header = names
+        self._layout = Layout(names)
+        if self._layout.step is None:
+            self._problems.add("line 1", f"expected a column named step, found {', '.join(names)[:200]}")
+        return skip
+
+    def _batches(self, table: Table, block: LineBlock, stream: BinaryIO) -> Iterator[Batch]:
+        """Batches of one attempt each; the stream and the state stand right after each as it is yielded."""
+        line, position, told = self._lines.number, stream.tell(), 0
+        for start, stop in table.stretches():
+            if stop < len(table):
+                following = int(table.lines[stop])
+                self._lines.number = following - 1
+                stream.seek(block.offsets[len(block.lines) - (line - following) - 1])
+            else:
+                self._lines.number = line
+                stream.seek(position)
+            told = self._blame(table, told)
+            self._trail.extend(table, start, stop)
+            yield table.batch(start, stop, attempt=self._attempt)
+        self._blame(table, told)
+
+    def _blame(self, table: Table, told: int) -> int:
+        """Take over the table's problems up to the current line; how many are taken over by now."""
+        due = [problem for problem in table.problems[told:] if problem[0] <= self._lines.number]
+        for line, reason in due:
+            self._problems.add(f"line {line}", reason)
+        return told + len(due)
+
+    def _pass_known(self, stream: BinaryIO) -> bool:
+        """Pass over the rows of a rewritten file that were read before it was; False to wait for more.
+
+        A logger that rewrites the whole file (Lightning does when a new metric appears) repeats every row.
+        When the rows are the ones known, reading goes on after them; when they differ, the file is new.
+        """
+        start = stream.tell()
+        while self._trail.rows < self._expected.rows:
+            here, line = stream.tell(), self._lines.number
+            block = self._lines.next(stream, self._problems)
+            if block is None:
+                if self._trail.agrees(self._expected):
+                    self._restart(stream, start)
+                    return False
+                break
+            table = self._table(block)
+            wanted = min(len(table), self._expected.rows - self._trail.rows)
+            self._trail.extend(table, 0, wanted)
+            if wanted < len(table):
+                self._lines.number = int(table.lines[wanted]) - 1
+                stream.seek(block.offsets[self._lines.number - line])
+            assert stream.tell() > here
+        agrees = self._trail.agrees(self._expected)
+        self._expected = Trail({})
+        self._problems = Problems({})  # told before, or told again when the file is read from its start
+        if not agrees:
+            self._restart(stream, start)
+        return True
+
+    def _restart(self, stream: BinaryIO, start: int) -> None:
+        stream.seek(start)
+        self._header, self._lines = None, Lines({}, expected="a row")
+        self._layout, self._trail, self._problems = Layout([]), Trail({}), Problems({})
+
+
+def _split_header(line: bytes) -> tuple[list[str], str]:
+    text = line.decode("utf-8-sig", "replace").rstrip("\r")
+    delimiter = max(",\t;", key=text.count)
+    return _cells(text, delimiter), delimiter
+
+
+def _cells(text: str, delimiter: str) -> list[str]:
+    try:
+        rows: Sequence[list[str]] = list(csv.reader([text], delimiter=delimiter))
+    except csv.Error:
+        return []
+    return [name.strip() for name in rows[0]] if rows else []

@@ -1,0 +1,205 @@
+"""TensorBoard event files: scalars of TF1 and TF2, of torch, Keras, Lightning, Hugging Face, Megatron."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holter.ingest.problems import Problems
+from holter.ingest.tensorboard import wire
+from holter.ingest.tensorboard.kernels import Kernels, in_background
+from holter.ingest.tensorboard.records import (
+    HEADER,
+    TRAILER,
+    Records,
+    Walker,
+    find_header,
+    only_zeros,
+    read_header,
+)
+from holter.ingest.tensorboard.scalars import Decoder, Scalars
+from holter.types import Batch, Column, IntArray, SeriesKey, Unreadable
+
+BLOCK = 2 * 1024 * 1024
+LARGEST_RECORD = 16 * 1024 * 1024
+LARGEST_BATCH = 65_536
+_TORN = 1024 * 1024  # damage up to this size at a file's end may be a write under way
+_WALL_TIME, _STEP, _SUMMARY = 1, 2, 5  # field numbers of event.proto
+
+
+class EventFile:
+    """`events.out.tfevents.*`. Points keep the file's order; a record counts once its checksums match.
+
+    `kernels` tells what is compiled, for so many bytes to come; both ways of reading give the same.
+    """
+
+    name: ClassVar[str] = "tensorboard"
+
+    def __init__(self, kernels: Callable[[int], Kernels | None] = in_background) -> None:
+        self._kernels = kernels
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """The name that every TensorBoard writer gives, or a first record that is one."""
+        return "tfevents" in path.name or read_header(head[:HEADER]) is not None
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> EventFileReader:
+        """A reader that goes on from `state`."""
+        return EventFileReader(state, self._kernels)
+
+
+class EventFileReader:
+    """Reads one event file as it grows."""
+
+    def __init__(self, state: Mapping[str, Any], kernels: Callable[[int], Kernels | None]) -> None:
+        self._kernels = kernels
+        self._walker = Walker()
+        self._decoder = Decoder(state.get("ignored", ()))
+        self._restarts: bool = state.get("restarts", False)
+        self._problems = Problems(state)
+
+    def state(self) -> Mapping[str, Any]:
+        """Tags to ignore, and whether a new launch was marked after the last point."""
+        return {
+            **({"ignored": sorted(self._decoder.ignored)} if self._decoder.ignored else {}),
+            **({"restarts": True} if self._restarts else {}),
+            **self._problems.state(),
+        }
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield the scalars of every complete record; see `Reader`."""
+        yield from self._problems.tell()
+        size = BLOCK
+        while True:
+            base = stream.tell()
+            block = stream.read(size)
+            at_end = len(block) < size
+            kernels = self._kernels(len(block))
+            records = kernels.walk(block) if kernels else self._walker.walk(block)
+            yield from self._batches(block, records, base, stream, kernels)
+            yield from self._problems.tell()
+            position = base + records.stop
+            stream.seek(position)
+            size = BLOCK
+            if records.damaged:
+                if not self._recover(stream, position, records.length):
+                    return
+            elif at_end:
+                return
+            elif records.length is not None and HEADER + records.length + TRAILER > BLOCK:
+                size = HEADER + records.length + TRAILER
+                if size > LARGEST_RECORD:
+                    if not self._pass_over(stream, position, size):
+                        return
+                    size = BLOCK
+            yield from self._problems.tell()
+
+    def _batches(
+        self, block: bytes, records: Records, base: int, stream: BinaryIO, kernels: Kernels | None
+    ) -> Iterator[Batch]:
+        """Batches of a block's records, cut where a launch is marked and where they grow too large."""
+        if not len(records.start):
+            return
+        scalars = self._decoder.decode(block, records.start, records.end, kernels)
+        ends = records.end + (base + TRAILER)
+        for first, last in _cuts(scalars):
+            if first in scalars.starts:
+                self._restarts = True
+            for at in scalars.broken[(scalars.broken >= first) & (scalars.broken < last)].tolist():
+                place = f"byte {base + int(records.start[at]) - HEADER}"
+                self._problems.add(place, "expected a TensorBoard event, found a record that is not one")
+            low, high = np.searchsorted(scalars.event, (first, last))
+            if low == high:
+                continue
+            stream.seek(int(ends[last - 1]))
+            restarts, self._restarts = self._restarts, False
+            yield _batch(scalars, int(low), int(high), restarts=restarts)
+        stream.seek(base + records.stop)
+
+    def _recover(self, stream: BinaryIO, position: int, length: int | None) -> bool:
+        """Go to the next good record after damage; False to wait, where the end may still be written."""
+        following = find_header(stream, position + 1)
+        if following is None:
+            end = stream.seek(0, 2)
+            if end - position <= _TORN or only_zeros(stream, position):
+                stream.seek(position)
+                return False
+            following = end
+        what = "its checksum does not match" if length is not None else "this is not the beginning of one"
+        reason = f"expected a record, but {what}; {following - position} bytes were passed over"
+        self._problems.add(f"byte {position}", reason)
+        stream.seek(following)
+        return True
+
+    def _pass_over(self, stream: BinaryIO, position: int, size: int) -> bool:
+        """Skip a record too large to hold: a graph, an image; False if it is not complete yet."""
+        head = stream.read(64)
+        end = stream.seek(0, 2)
+        stream.seek(position)
+        if end < position + size:
+            return False
+        fields = wire.fields(head[HEADER:], 0, size)
+        kind = next((field.number for field in fields if field.number not in (_WALL_TIME, _STEP)), None)
+        if kind == _SUMMARY:
+            reason = f"expected a record of at most {LARGEST_RECORD} bytes, found {size}"
+            self._problems.add(f"byte {position}", reason)
+        stream.seek(position + size)
+        return True
+
+
+def _cuts(scalars: Scalars) -> Iterator[tuple[int, int]]:
+    """Spans of events that make one batch each: a marked launch begins one, no span holds too many points."""
+    size = len(scalars.steps)
+    marks = {0, size, *scalars.starts.tolist()}
+    if len(scalars.event) > LARGEST_BATCH:
+        marks.update(scalars.event[LARGEST_BATCH::LARGEST_BATCH].tolist())
+    ordered = sorted(marks)
+    yield from pairwise(ordered)
+
+
+def _batch(scalars: Scalars, low: int, high: int, *, restarts: bool) -> Batch:
+    """Points [low, high): a row per event, a column per tag."""
+    # a sort of 16 bits is by digits, several times as fast
+    tags = scalars.tags[low:high].astype(np.uint16 if len(scalars.names) <= 2**16 else np.int64)
+    order = np.argsort(tags, kind="stable")
+    events, rows = _rows(scalars.event[low:high], tags, order)
+    values = scalars.values[low:high][order]
+    counts = np.bincount(tags)
+    used, stops = np.flatnonzero(counts), np.cumsum(counts)
+    columns = [
+        Column(
+            key=SeriesKey(scalars.names[code]),
+            values=values[start:stop],
+            rows=None if stop - start == len(events) else rows[start:stop],
+        )
+        for code, start, stop in zip(
+            used.tolist(), (stops - counts)[used].tolist(), stops[used].tolist(), strict=True
+        )
+    ]
+    return Batch(
+        steps=scalars.steps[events],
+        times=scalars.times[events],
+        columns=tuple(columns),
+        restarts=restarts,
+    )
+
+
+def _rows(event: IntArray, tags: NDArray[Any], order: IntArray) -> tuple[IntArray, IntArray]:
+    """The event of each row, and the row of each point in the order given, which sorts them by tag.
+
+    A tag that stands in an event more than once makes more rows of it.
+    """
+    first = np.append(True, event[1:] != event[:-1])
+    rows = (np.cumsum(first) - 1)[order]
+    again = np.append(False, (rows[1:] == rows[:-1]) & (np.diff(tags[order]) == 0))
+    if not again.any():
+        return event[first], rows
+    place = np.arange(len(rows))
+    nth = place - np.maximum.accumulate(np.where(again, 0, place))
+    most = int(nth.max()) + 1
+    found, rows = np.unique(event[order] * most + nth, return_inverse=True)
+    return found // most, rows
