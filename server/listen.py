@@ -23,10 +23,14 @@ class PortTakenError(OSError):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address; port 0 takes a free one. Raises PortTakenError, saying why."""
+    """A socket that listens on an address; port 0 takes a free one; `::` is all addresses of both kinds.
+
+    Raises PortTakenError, saying why.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    both = host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=2048, dualstack_ipv6=both)
     except OSError as error:
         flag = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         reason = (error.strerror or str(error)).split(" (while attempting")[0]

@@ -190,10 +190,8 @@ def _port(settings: Settings) -> str:
 
 
 def _is_holter(settings: Settings) -> bool:
-    host = "127.0.0.1" if settings.host == "0.0.0.0" else settings.host
-    at = settings.model_copy(update={"host": host, "public_url": ""}).address
     try:
-        with urlopen(f"{at}/healthz", timeout=ASK_SECONDS) as answer:
+        with urlopen(f"{settings.addresses[-1]}/healthz", timeout=ASK_SECONDS) as answer:
             return bool(json.load(answer) == {"status": "alive"})
     except (OSError, ValueError):
         return False

@@ -67,7 +67,9 @@ def serve(arguments: argparse.Namespace, before: Callable[[Parts], None]) -> int
 def greeting(settings: Settings) -> str:
     """Where the dashboard is, and where the server listens if people come in elsewhere."""
     where = f", listening on {settings.host} port {settings.port}" if settings.public_url else ""
-    return f"Holter: {settings.address}{where}   (Ctrl-C stops)"
+    others = [] if settings.public_url else settings.addresses[1:]
+    also = "".join(f"\n        {one}" for one in others)
+    return f"Holter: {settings.address}{where}   (Ctrl-C stops){also}"
 
 
 def refuse(reason: str, code: int = 1) -> int:

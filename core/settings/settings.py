@@ -19,6 +19,7 @@ from pydantic_settings import (
 
 from holter.house_format import HouseFormat
 from holter.settings.projects import ProjectSettings, settings_of
+from holter.settings.reachable import reachable, url
 from holter.settings.scrape import ScrapeSettings
 
 FILE = Path("holter.toml")
@@ -106,9 +107,13 @@ class Settings(BaseSettings):
 
     @property
     def address(self) -> str:
-        """The address people open: `public_url` if set, else where the server listens."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return self.public_url or f"http://{host}:{self.port}"
+        """The address people open: `public_url` if set, else the first of `addresses`."""
+        return self.public_url or self.addresses[0]
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where the server listens: every address that can be opened, those for other machines first."""
+        return [url(host, self.port) for host in reachable(self.host)]
 
     @property
     def login_required(self) -> bool:

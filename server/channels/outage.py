@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 
 from holter.counted import counted
 from holter.server.agents.agents import in_words
-from holter.server.agents.outages import SEVERITY, Missing, Outage
+from holter.server.agents.outages import SEVERITY, Missing, Outage, Whereabouts
 from holter.server.channels.message import Item, Message, local_time, one_line
 
 _NAMED = 5
-_ENDS = {"back": "back", "ended": "back and done", "forgotten": "not waited for any more"}
+_ENDS: Mapping[Whereabouts, str] = {
+    "back": "back",
+    "ended": "back and done",
+    "forgotten": "not waited for any more",
+}
 _ADVICE = (
     "See whether the machine is up and can reach Holter, and start the agent again: it reads on from where "
     "it was. If it is gone for good, press Forget on the overview."

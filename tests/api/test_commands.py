@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import signal
 import socket
@@ -123,6 +124,27 @@ def test_serve_refuses_an_open_door_and_says_how_to_close_it(holter: Printed, tm
     assert code == 1
     assert "HOLTER_PASSWORD=" in complaint
     assert "holter token create" in complaint
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_every_address_that_serve_prints_can_be_opened(host: str, tmp_path: Path) -> None:
+    if host == "::" and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    command = [sys.executable, "-m", "holter", "serve", "--host", host, "--port", "0", "--data-dir", tmp_path]
+    secret = {"HOLTER_PASSWORD": "long enough", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | secret) as process:
+        try:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            addresses = [first.split()[1]]
+            while not addresses[-1].startswith(f"http://{'[::1]' if host == '::' else '127.0.0.1'}:"):
+                addresses.append(process.stdout.readline().strip())
+            for address in addresses:
+                assert httpx.get(f"{address}/healthz", trust_env=False).json() == {"status": "alive"}
+        finally:
+            process.kill()
+    assert f"http://{host}:" not in " ".join(addresses)
+    assert "(Ctrl-C stops)" in first
 
 
 def test_serve_says_which_port_is_taken(holter: Printed, tmp_path: Path) -> None:
