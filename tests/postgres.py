@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Postgres:
     def __init__(self, room: Path) -> None:
         self._room = room
         user = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwnam(getpass.getuser())
+        self.user = user.pw_name
         owner = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         self._owner: dict[str, Any] = owner if os.geteuid() == 0 else {}
         self._server: subprocess.Popen[bytes] | None = None
@@ -57,7 +58,8 @@ class Postgres:
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop it: SIGINT ends connections and closes cleanly, SIGQUIT drops everything at once."""
         if self._server is not None:
-            self._server.send_signal(how)
+            with suppress(ProcessLookupError):  # it may have given up by itself
+                self._server.send_signal(how)
             self._server.wait(30)
             self._server = None
 

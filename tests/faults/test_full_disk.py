@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
+import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import psutil
+import psycopg
 import pytest
 
 from holter.server.database import connect
 from holter.server.store import Store
 from tests.api.running import started
+from tests.faults.conftest import Nursery
 from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.postgres import Postgres
 from tests.waiting import wait_for
 
 SMALL, LARGE = 12 * 2**20, 200 * 2**20
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder with little room."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
+def small_disk(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder with little room: 12 MB, or what the test asks for. PostgreSQL can enter it, too."""
+    folder = Path(tempfile.mkdtemp(prefix="holter-disk-"))
+    size = getattr(request, "param", SMALL)
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", str(folder)],
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
         capture_output=True,
         check=False,
     )
     if mounted.returncode:
+        folder.rmdir()
         pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.decode().strip()}")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
+    folder.rmdir()
 
 
 def enlarge(folder: Path) -> None:
@@ -65,8 +73,8 @@ def fill_and_go_on(url: str, port: int, reason: str, make_room: Callable[[], Non
     return feeders
 
 
-def check(database: Path, feeders: list[Feeder]) -> None:
-    engine = connect(f"sqlite:///{database}")
+def check(database: str, feeders: list[Feeder]) -> None:
+    engine = connect(database)
     store = Store(engine)
     store.start()
     assert_all_is_there(store, feeders)
@@ -80,7 +88,7 @@ def test_a_full_disk_refuses_points_and_shows_what_is_there_until_there_is_room(
         feeders = fill_and_go_on(url, port, "the disk of the database is full", lambda: enlarge(small_disk))
         process.terminate()
         assert process.wait(20) == 0
-    check(small_disk / "holter.db", feeders)
+    check(f"sqlite:///{small_disk / 'holter.db'}", feeders)
 
 
 def test_a_file_that_may_not_grow_is_as_a_full_disk(tmp_path: Path) -> None:
@@ -94,7 +102,7 @@ def test_a_file_that_may_not_grow_is_as_a_full_disk(tmp_path: Path) -> None:
         )  # fmt: skip
         process.terminate()
         assert process.wait(20) == 0
-    check(tmp_path / "holter.db", feeders)
+    check(f"sqlite:///{tmp_path / 'holter.db'}", feeders)
 
 
 def test_a_server_starts_on_a_full_disk_and_shows_what_is_there(small_disk: Path) -> None:
@@ -116,4 +124,60 @@ def test_a_server_starts_on_a_full_disk_and_shows_what_is_there(small_disk: Path
         assert "the disk of the database is full" in refused.json()["detail"]
         (small_disk / "ballast").unlink()
         wait_for(lambda: httpx.get(f"{url}/readyz", timeout=30).status_code == 200)
-    check(small_disk / "holter.db", feeders)
+    check(f"sqlite:///{small_disk / 'holter.db'}", feeders)
+
+
+@pytest.fixture
+def on_small_disk(
+    small_disk: Path, postgres_cluster: Postgres, postgres_template: str
+) -> Iterator[tuple[str, Path]]:
+    """The address of a PostgreSQL database whose tables lie on the small disk; its log lies elsewhere."""
+    with psycopg.connect(postgres_cluster.address, autocommit=True) as admin:
+        shutil.chown(small_disk, postgres_cluster.user)
+        admin.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
+        admin.execute(f"CREATE DATABASE on_small TEMPLATE {postgres_template} TABLESPACE small")
+        yield postgres_cluster.url("on_small"), small_disk
+        admin.execute("DROP DATABASE on_small WITH (FORCE)")
+        admin.execute("DROP TABLESPACE small")
+
+
+@pytest.mark.parametrize("small_disk", [2 * SMALL], indirect=True)
+def test_a_disk_that_is_full_of_postgresqls_tables_is_as_one_of_a_file(
+    on_small_disk: tuple[str, Path], nursery: Nursery
+) -> None:
+    database, disk = on_small_disk
+    nursery.serve(database)
+    url = f"http://127.0.0.1:{nursery.port}"
+    feeders = fill_and_go_on(url, nursery.port, "the disk of the database is full", lambda: enlarge(disk))
+    assert nursery.end(signal.SIGTERM) == 0
+    check(database, feeders)
+
+
+@pytest.mark.parametrize("small_disk", [LARGE], indirect=True)
+def test_a_disk_that_is_full_of_postgresqls_log_stops_it_and_nothing_acknowledged_is_lost(
+    small_disk: Path, nursery: Nursery
+) -> None:
+    cluster = Postgres(small_disk)
+    cluster.start()
+    try:
+        database = cluster.url("postgres")
+        nursery.serve(database)
+        feeders = [Feeder(nursery.port, "wide", metrics=50, rows=1000, pause=0.1), Feeder(nursery.port, "r")]
+        with feeding(feeders):
+            wait_for(lambda: all(feeder.acknowledged for feeder in feeders))
+            ballast = small_disk / "ballast"
+            with ballast.open("wb") as file:
+                free = os.statvfs(small_disk)
+                os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize - SMALL)
+            wait_for(lambda: all(feeder.answers[503] for feeder in feeders), 60)
+            assert nursery.answers("/healthz") == 200
+            cluster.stop()  # it cannot write its log, and has ended or is about to
+            ballast.unlink()
+            cluster.start()
+            before = [feeder.acknowledged for feeder in feeders]
+            wait_for(lambda: all(f.acknowledged > n for f, n in zip(feeders, before, strict=True)), 60)
+        assert set().union(*(feeder.answers for feeder in feeders)) <= {200, 503}
+        assert nursery.end(signal.SIGTERM) == 0
+        check(database, feeders)
+    finally:
+        cluster.stop()
