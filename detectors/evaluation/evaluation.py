@@ -11,8 +11,8 @@ from holter.detectors.evaluation.course import Course, Rise, course_of
 from holter.detectors.evaluation.missing import no_numbers
 from holter.detectors.evaluation.scan import Asked, Known, Scanned, scan
 from holter.detectors.evaluation.wording import advice_on, summary_of
+from holter.detectors.loss.excursions.stretch import Stretch, stretches_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
-from holter.detectors.loss.stretch import Stretch, stretches_of
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import place_of, rows_upto
 from holter.metrics import Role, role_of

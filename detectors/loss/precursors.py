@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from holter.detectors.loss.stretch import Stretch
+from holter.detectors.loss.excursions.stretch import Stretch
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import span_of
 from holter.metrics import Role, role_of

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holter.detectors.loss.baseline import CENTRE, plain_noise
-from holter.detectors.loss.excursion import Excursion
-from holter.detectors.loss.recovery import unfollowed
+from holter.detectors.loss.excursions.baseline import CENTRE, plain_noise
+from holter.detectors.loss.excursions.excursion import Excursion
+from holter.detectors.loss.excursions.recovery import unfollowed
+from holter.detectors.loss.excursions.stretch import Stretch
 from holter.detectors.loss.schedule import OtherRates
 from holter.detectors.loss.seams import Seam, Seams
-from holter.detectors.loss.stretch import Stretch
 from holter.detectors.places import values_before
 from holter.types import Series
 

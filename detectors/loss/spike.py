@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holter.detectors.loss.circumstances import circumstances
-from holter.detectors.loss.excursion import Excursion
+from holter.detectors.loss.excursions.excursion import Excursion
+from holter.detectors.loss.excursions.going_on import resumed
+from holter.detectors.loss.excursions.stretch import Stretch, stretches_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
-from holter.detectors.loss.resumption import resumed
 from holter.detectors.loss.rollback import rollback_for
 from holter.detectors.loss.schedule import OtherRates, other_rates
 from holter.detectors.loss.scope import dataset_labels, scope_of
 from holter.detectors.loss.seams import seams_of
 from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates, with_seams
-from holter.detectors.loss.stretch import Stretch, stretches_of
 from holter.detectors.loss.verdict import KINDS, verdict_on
 from holter.detectors.loss.wording import Story, advice_on, summary_of
 from holter.detectors.memory import Memory

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.detectors.loss.excursion import Excursion
-from holter.detectors.loss.recovery import DRIFT, SETTLED_STEPS, rose_slowly
-from holter.detectors.loss.stretch import Stretch
+from holter.detectors.loss.excursions.excursion import Excursion
+from holter.detectors.loss.excursions.recovery import DRIFT, SETTLED_STEPS, rose_slowly
+from holter.detectors.loss.excursions.stretch import Stretch
 from holter.tuning import Tuning
 from holter.types import Kind, Severity
 

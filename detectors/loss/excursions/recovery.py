@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import median_filter
 
-from holter.detectors.loss.baseline import CENTRE, Fall, Noise
+from holter.detectors.loss.excursions.baseline import CENTRE, Fall, Noise
 from holter.types import FloatArray, IntArray
 
 _NEAR, _FAR = 8, 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from holter.detectors.loss.excursion import Excursion
-from holter.detectors.loss.scan import Belief, Standing, excursions_of
-from holter.detectors.loss.stretch import Stretch
+from holter.detectors.loss.excursions.excursion import Excursion
+from holter.detectors.loss.excursions.scan import Belief, Standing, excursions_of
+from holter.detectors.loss.excursions.stretch import Stretch
 from holter.detectors.memory import Mark, Trail
 from holter.detectors.places import place_of, rows_upto, settled
 from holter.types import Series

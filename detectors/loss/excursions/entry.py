@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.loss.baseline import FEWEST, History, Noise
+from holter.detectors.loss.excursions.baseline import FEWEST, History, Noise
 from holter.types import FloatArray
 
 FIRST_POINTS = 50

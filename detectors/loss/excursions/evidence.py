@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammainccinv
 
-from holter.detectors.loss.baseline import FEWEST, History, Noise
+from holter.detectors.loss.excursions.baseline import FEWEST, History, Noise
 from holter.types import FloatArray
 
 Look = tuple[int, FloatArray]
