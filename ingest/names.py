@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from holter.types import Batch, SeriesKey, Unreadable
 
 LONGEST_METRIC = 500
 LONGEST_LABEL = 200
+_MOST_TOLD = 1000
 
 
 def keepable(batch: Batch) -> tuple[Batch, list[Unreadable]]:
@@ -17,6 +19,23 @@ def keepable(batch: Batch) -> tuple[Batch, list[Unreadable]]:
         return batch, []
     kept = tuple(column for column in batch.columns if _is_keepable(column.key))
     return replace(batch, columns=kept), [_word(key) for key in refused]
+
+
+class Told:
+    """What was said of names that cannot be kept: each once, and no more than so many of one log."""
+
+    def __init__(self, most: int = _MOST_TOLD) -> None:
+        self._most = most
+        self._places: set[str] = set()
+
+    def new(self, words: Iterable[Unreadable]) -> list[Unreadable]:
+        """Those that are to be said now."""
+        fresh = []
+        for word in words:
+            if word.place not in self._places and len(self._places) < self._most:
+                self._places.add(word.place)
+                fresh.append(word)
+        return fresh
 
 
 def as_text(text: str) -> str:

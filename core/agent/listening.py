@@ -11,7 +11,7 @@ from holter.house_format import HouseFormat
 from holter.ingest.console.prefixes import clean
 from holter.ingest.format import Reader
 from holter.ingest.jsonl_log import JsonLines
-from holter.ingest.names import keepable
+from holter.ingest.names import Told, keepable
 from holter.ingest.sources.placing import Place
 from holter.ingest.texts import dialects
 from holter.ingest.texts.nccl_text import NcclText
@@ -36,7 +36,7 @@ class Listener:
         self._objects: dict[Labels, Reader] = {}
         self._voice: Labels | None = None  # who speaks first is the run's voice, as among ranks
         self._rest = b""
-        self._refused: set[str] = set()
+        self._told = Told()
 
     def hear(self, data: bytes) -> Iterator[Batch | Unreadable]:
         """What the lines say that are complete with this piece."""
@@ -60,8 +60,7 @@ class Listener:
                 yield record
                 continue
             batch, refused = keepable(record)
-            yield from (one for one in refused if one.place not in self._refused)
-            self._refused.update(one.place for one in refused)
+            yield from self._told.new(refused)
             yield batch
 
     def _records(self, block: bytes) -> Iterator[Batch | Unreadable]:

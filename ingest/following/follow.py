@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from holter.counted import counted
 from holter.ingest import formats
 from holter.ingest.following.changes import Watch
 from holter.ingest.following.rotation import predecessors
@@ -230,7 +231,9 @@ class Follower:
                 if tail.move(source.path):
                     return False
                 if tail.is_copied_to(source.path):
-                    return self._clock() - self._copying.setdefault(source.path, self._clock()) < _COPIED
+                    if self._clock() - self._copying.setdefault(source.path, self._clock()) < _COPIED:
+                        return True
+                    break
         self._copying.pop(source.path, None)
         return False
 
@@ -255,6 +258,7 @@ class Follower:
     def _drop(self, path: Path) -> None:
         tail = self._tails.pop(path, None)
         self._open.pop(path, None)
+        self._copying.pop(path, None)
         if tail is not None:
             tail.let_go()
 
@@ -275,8 +279,4 @@ def _in_words(root: Path, sources: Mapping[Path, Source]) -> str:
     if not sources:
         return f"{root}: no logs of a known format yet; they are followed as they appear"
     runs = len({source.place.run for source in sources.values()})
-    return f"{root}: {_count(len(sources), 'log')} of {_count(runs, 'run')}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    return f"{root}: {counted(len(sources), 'log')} of {counted(runs, 'run')}"

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Protocol
 
 from holter.ingest.following.identity import identify, parse, take_snapshot
 from holter.ingest.following.rotation import Held, holds, is_copying, successors
-from holter.ingest.names import keepable
+from holter.ingest.names import Told, keepable
 from holter.ingest.opening import Opened, open_log, plain_name
 from holter.ingest.sources.placing import Place
 from holter.ingest.sources.tree import Source
@@ -81,7 +81,7 @@ class Tail:
         # a run keeps its name even if later files would suggest another one
         self._place = _remembered(self._cursor.state.get("place")) or source.place
         self._seen: tuple[int, int, int] | None = None
-        self._refused: set[str] = set()
+        self._told = Told()
         self._short_since: float | None = None
         self._read_at = clock()
 
@@ -293,10 +293,8 @@ class Tail:
 
     def _deliver(self, batch: Batch, cursor: Cursor) -> None:
         batch, refused = keepable(batch)
-        for unreadable in refused:
-            if unreadable.place not in self._refused:
-                self._refused.add(unreadable.place)
-                self._report(unreadable, None)
+        for unreadable in self._told.new(refused):
+            self._report(unreadable, None)
         delivery = Delivery(
             project=self._project,
             run=self._place.run,

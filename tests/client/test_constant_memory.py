@@ -10,6 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holter.agent.listening import Listener
+from holter.server.weight import weight
+from holter.types import Unreadable
+
 if TYPE_CHECKING:
     from tests.client.conftest import Server
 
@@ -81,3 +85,14 @@ def test_a_pipe_without_end(server: Server, tmp_path: Path, eventually: Eventual
         process.stdin.close()
         assert process.wait(60) == 0
     assert grown < 40 * MiB, f"it took {grown / MiB:.0f} MiB more to read 400 MiB"
+
+
+def test_names_that_cannot_be_kept_are_told_until_it_is_enough() -> None:
+    listener, told, batches = Listener(), 0, 0
+    for step in range(3000):
+        line = f'{{"step": {step}, "loss": 2.5, "{step}/{"x" * 600}": 1.0}}\n'
+        for one in listener.hear(line.encode()):
+            told += isinstance(one, Unreadable)
+            batches += not isinstance(one, Unreadable)
+    assert (told, batches) == (1000, 3000)
+    assert weight(listener) < 2**20
