@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.dialects import registry
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -66,6 +67,9 @@ _AWAY_POSTGRESQL = {
     "58": "the database cannot read or write its files",
 }
 
+_POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg", "postgresql+holter")
+registry.register("postgresql.holter", "holter.server.postgresql", "Dialect")
+
 _DAMAGED_SQLITE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _DAMAGED_POSTGRESQL = ("XX001", "XX002")
 
@@ -118,14 +122,13 @@ def connect(url: str | URL) -> Engine:
     address = make_url(url)
     if address.get_backend_name() == "sqlite":
         return _sqlite(address)
-    if address.drivername in ("postgresql", "postgres"):
-        address = address.set(drivername="postgresql+psycopg")
-    if address.drivername != "postgresql+psycopg":
+    if address.drivername not in _POSTGRESQL:
         raise ValueError(f"database {address.drivername!r}: use sqlite:///FILE or postgresql+psycopg://…")
     # what the address says itself comes first
     line = {name: value for name, value in _NO_WAITING_FOR_THE_DEAD.items() if name not in address.query}
     return create_engine(
-        address,
+        address.set(drivername="postgresql+holter"),
+        use_native_hstore=False,  # else each engine asks for that type
         pool_size=10,
         max_overflow=20,
         pool_pre_ping=True,

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from holter.attempts import Attempts
+from holter.counted import verb
 from holter.server.models import (
     AcceptedBatch,
     Attempt,
@@ -85,10 +86,13 @@ _SERIES_POSTGRESQL = text(
     "INSERT INTO series (run_id, metric, labels) SELECT (one ->> 0)::integer, one ->> 1, one ->> 2 "
     "FROM json_array_elements(CAST(:rows AS json)) AS one RETURNING id, run_id, metric, labels"
 )
-_LOG = insert(LogEntry)
-_WRITTEN = update(Run).where(Run.id == bindparam("run"))
-_TAKEN_BACK = delete(AcceptedBatch).where(
-    AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest == bindparam("known")
+_UNANSWERED = {"holter_unanswered": True}  # nobody waits for what these say
+_LOG = insert(LogEntry).inline().execution_options(**_UNANSWERED)
+_WRITTEN = update(Run).where(Run.id == bindparam("run")).execution_options(**_UNANSWERED)
+_TAKEN_BACK = (
+    delete(AcceptedBatch)
+    .where(AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest == bindparam("known"))
+    .execution_options(**_UNANSWERED)
 )
 _TOLD = select(UnreadableRow.id).where(
     UnreadableRow.run_id == bindparam("run"), UnreadableRow.place == bindparam("where")
@@ -229,7 +233,9 @@ def _save_config(connection: Connection, turns: Iterable[Turn]) -> None:
             rows, over = rows_to_save(connection, turn.run.id, turn.config)
             upsert(connection, ConfigRow.__table__, ("run_id", "attempt", "name", "labels"), rows)
             if over:
-                reason = f"the run has {MOST_OF_RUN:,} settings: {over:,} more are left out"
+                reason = (
+                    f"the run has {MOST_OF_RUN:,} settings: {over:,} more {verb(over, 'is', 'are')} left out"
+                )
                 turn.notes.append(Note("config", "settings of the run", reason))
 
 
@@ -304,7 +310,8 @@ def _upsert_statement(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
     statement: Any = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
     others = [column.name for column in table.columns if column.name not in key and not column.primary_key]
     changes = {name: statement.excluded[name] for name in others}
-    return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
+    statement = statement.on_conflict_do_update(index_elements=list(key), set_=changes)
+    return statement.execution_options(**_UNANSWERED)
 
 
 def upsert(connection: Connection, table: Any, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:

@@ -1,0 +1,215 @@
+"""How PostgreSQL is spoken to: few ways there and back, late errors, connections that end."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+from sqlalchemy import Engine, insert, make_url, select, text
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from holter.server.database import connect, reading, writing
+from holter.server.models import Project
+from holter.server.postgresql import Line
+from holter.server.store import Store
+from holter.types import Batch, Column, Delivery, SeriesKey
+
+UNHEARD = insert(Project).inline().execution_options(holter_unanswered=True)
+KEYS = [SeriesKey(f"m{number}") for number in range(5)]
+
+
+@pytest.fixture
+def engine(postgres_url: str) -> Iterator[Engine]:
+    engine = connect(postgres_url)
+    yield engine
+    engine.dispose()
+
+
+def delivery(step: int, rows: int = 1) -> Delivery:
+    steps = np.arange(step, step + rows)
+    columns = tuple(Column(key=key, values=np.cos(steps * 0.1)) for key in KEYS)
+    batch = Batch(steps=steps, times=1.7e9 + steps * 1.0, columns=columns)
+    return Delivery(project="p", run="run", writer="w", batch_id=str(step), batch=batch)
+
+
+def cut(server: str, number: int) -> None:
+    """End a connection from the other side."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 5000)", (number,))
+
+
+class Turns:
+    """Stands between a client and a server, and counts how often the client waits for an answer."""
+
+    def __init__(self, server: Path) -> None:
+        self.count = 0
+        self._server = server
+        self._asks = False
+        self._folder = tempfile.TemporaryDirectory(prefix="holter-pg-")  # the path of a socket must be short
+        self.host = self._folder.name
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(f"{self.host}/.s.PGSQL.5432")
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+        self._folder.cleanup()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self._server / ".s.PGSQL.5432"))
+                threading.Thread(target=self._hand_on, args=(client, server, True), daemon=True).start()
+                threading.Thread(target=self._hand_on, args=(server, client, False), daemon=True).start()
+
+    def _hand_on(self, source: socket.socket, target: socket.socket, asks: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(2**20):
+                self.count += self._asks and not asks
+                self._asks = asks
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def turns(postgres_url: str) -> Iterator[Turns]:
+    between = Turns(Path(str(make_url(postgres_url).query["host"])))
+    yield between
+    between.close()
+
+
+@pytest.fixture
+def watched(postgres_url: str, turns: Turns) -> Iterator[Engine]:
+    engine = connect(make_url(postgres_url).update_query_dict({"host": turns.host}))
+    yield engine
+    engine.dispose()
+
+
+def test_a_flush_waits_three_times_for_the_server(watched: Engine, turns: Turns) -> None:
+    store = Store(watched)
+    store.start()
+    for step in range(10):  # so many that their statements are prepared
+        store.accept(delivery(step))
+    before = turns.count
+    store.accept(delivery(10))
+    assert turns.count - before == 3
+    store.close()
+
+
+def test_a_read_waits_once_for_each_statement_and_once_to_end(watched: Engine, turns: Turns) -> None:
+    with reading(watched) as connection:
+        connection.scalar(select(1))
+    before = turns.count
+    with reading(watched) as connection:
+        assert connection.scalar(select(2)) == 2
+        assert connection.scalar(select(3)) == 3
+    assert turns.count - before == 3
+
+
+def test_a_transaction_in_which_nothing_is_done_asks_nothing(watched: Engine, turns: Turns) -> None:
+    with writing(watched) as connection:
+        connection.scalar(select(1))
+    before = turns.count
+    with writing(watched):
+        pass
+    assert turns.count == before
+
+
+def test_what_is_not_waited_for_fails_with_the_commit_and_leaves_nothing(engine: Engine) -> None:
+    def write() -> None:
+        with writing(engine) as connection:
+            connection.execute(insert(Project), {"name": "kept?", "created_at": 1.0})
+            connection.execute(UNHEARD, [{"name": "twice", "created_at": 1.0}] * 2)
+            connection.execute(UNHEARD, {"name": "after", "created_at": 1.0})
+
+    with pytest.raises(IntegrityError):
+        write()
+    with reading(engine) as connection:
+        assert connection.scalars(select(Project.name)).all() == []
+    with writing(engine) as connection:
+        connection.execute(UNHEARD, {"name": "next", "created_at": 1.0})
+    with reading(engine) as connection:
+        assert connection.scalars(select(Project.name)).all() == ["next"]
+
+
+def test_what_is_not_waited_for_fails_with_the_next_that_is(engine: Engine) -> None:
+    with writing(engine) as connection:
+        connection.execute(UNHEARD, [{"name": "twice", "created_at": 1.0}] * 2)
+        with pytest.raises(IntegrityError):
+            connection.scalar(select(1))
+        connection.rollback()
+
+
+def test_what_waits_is_forgotten_by_a_rollback(engine: Engine) -> None:
+    with writing(engine) as connection:
+        connection.execute(insert(Project), {"name": "p", "created_at": 1.0})
+        connection.execute(UNHEARD, {"name": "q", "created_at": 1.0})
+        connection.rollback()
+    with writing(engine) as connection:
+        assert connection.scalars(select(Project.name)).all() == []
+
+
+def test_readers_see_one_moment_and_cannot_write(engine: Engine) -> None:
+    with reading(engine) as connection:
+        assert connection.scalars(select(Project.name)).all() == []
+        with writing(engine) as other:
+            other.execute(insert(Project), {"name": "p", "created_at": 1.0})
+        assert connection.scalars(select(Project.name)).all() == []
+        assert connection.scalar(text("SHOW transaction_isolation")) == "repeatable read"
+        assert connection.scalar(text("SHOW transaction_read_only")) == "on"
+    with writing(engine) as connection:  # over the same connection
+        assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
+        assert connection.scalar(text("SHOW transaction_read_only")) == "off"
+
+
+def test_rows_come_in_binary_with_their_types(engine: Engine) -> None:
+    query = text(
+        "SELECT 1::bigint, 1.5::float8, true, 'ä'::text, '\\x00ff'::bytea, '{\"a\": [1]}'::json, NULL"
+    )
+    with reading(engine) as connection:
+        result = connection.execute(query)
+        line = connection.connection.driver_connection
+        assert isinstance(line, Line)
+        assert line.cursor().format == psycopg.pq.Format.BINARY
+        assert tuple(result.one()) == (1, 1.5, True, "ä", b"\x00\xff", {"a": [1]}, None)
+
+
+def test_rows_that_are_fetched_bit_by_bit(engine: Engine) -> None:
+    with reading(engine) as connection:
+        rows = connection.execution_options(yield_per=10).execute(
+            select(text("n")).select_from(text("generate_series(1, :most) AS n")).params(most=25)
+        )
+        assert [row[0] for row in rows] == list(range(1, 26))
+
+
+def test_a_connection_that_was_cut_while_idle_is_replaced(
+    engine: Engine, postgres_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holter.server.postgresql._LATELY", -1.0)  # as after more than a second
+    for _ in range(2):
+        with reading(engine) as connection:
+            number = connection.scalar(text("SELECT pg_backend_pid()"))
+        cut(postgres_server, number)
+
+
+def test_a_connection_that_was_cut_just_now_costs_one_statement(
+    engine: Engine, postgres_server: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with writing(engine) as connection:
+        number = connection.scalar(text("SELECT pg_backend_pid()"))
+    cut(postgres_server, number)
+    with pytest.raises(OperationalError), writing(engine) as connection:
+        connection.scalar(select(1))
+    with writing(engine) as connection:
+        assert connection.scalar(select(1)) == 1
+    assert not caplog.records
