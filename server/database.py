@@ -70,6 +70,9 @@ _AWAY_POSTGRESQL = {
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg", "postgresql+holter")
 registry.register("postgresql.holter", "holter.server.postgresql", "Dialect")
 
+UNANSWERED = {"holter_unanswered": True}
+"""Options of statements whose results nobody reads: on PostgreSQL they go with the next, or with COMMIT."""
+
 _DAMAGED_SQLITE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _DAMAGED_POSTGRESQL = ("XX001", "XX002")
 

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from holter.server.database import reading, writing
+from holter.server.database import UNANSWERED, reading, writing
 from holter.server.models import Chunk, LogEntry, Timeline
 from holter.server.store.block import Block, Points, encode_body, encode_entry, encode_packed
 from holter.server.store.cutter import Cutter
 from holter.server.store.errors import StoreError
+from holter.server.store.names import NOBODY, Names
 from holter.server.store.numbers import Numbers, combine, of_block
 from holter.server.store.progress import ranges
 from holter.server.store.snapshot import ChunkRow, Snapshot
-from holter.server.store.summary import Stored, claim, load, recount, save
+from holter.server.store.summary import Stored, claim, load, names_of, recount, save
 
 _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
 _LEFT = 1_000_000  # points that may stay in the log because their series are short
@@ -42,6 +43,7 @@ class Change:
     added: list[Numbers] = field(default_factory=list)  # to the chunks
     left: list[dict[str, Any]] = field(default_factory=list)
     staying: list[Numbers] = field(default_factory=list)  # in the log
+    names: Names = NOBODY  # of all of these
     more: bool = False  # stays in the log for now only
 
     @property
@@ -93,6 +95,7 @@ def _change(snapshot: Snapshot, entries: Sequence[int]) -> Change:
             left = block.only(block.ids[~chunked].tolist())
             change.left.append(_left(last_entry, left.tight()))
             change.staying.append(of_block(attempt, left))
+    change.names = names_of(snapshot, change.stored, *change.added, *change.staying)
     return change
 
 
@@ -175,13 +178,13 @@ def _apply(connection: Connection, run_id: int, change: Change) -> None:
     timelines = add_timelines(connection, run_id, change.cutter.timelines)
     if change.cutter.rows:
         rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.cutter.rows]
-        connection.execute(insert(Chunk), rows)
+        connection.execute(insert(Chunk).inline(), rows, execution_options=UNANSWERED)
     delete_chunks(connection, change.replaced)
     chunks = combine([change.stored.chunks, *change.added])
     if change.mixed:
         chunks = recount(chunks, Snapshot(connection, run_id).chunks(change.mixed))
     log = combine(change.staying)
-    save(connection, run_id, Stored(entry=change.entries[-1], chunks=chunks, log=log))
+    save(connection, run_id, Stored(entry=change.entries[-1], chunks=chunks, log=log, names=change.names))
 
 
 def _replace_entries(connection: Connection, change: Change) -> None:
@@ -189,7 +192,8 @@ def _replace_entries(connection: Connection, change: Change) -> None:
     gone = [number for number in change.entries if number not in kept]
     for row in change.left:
         values = {name: value for name, value in row.items() if name != "id"}
-        connection.execute(update(LogEntry).where(LogEntry.id == row["id"]).values(values))
+        left = update(LogEntry).where(LogEntry.id == row["id"]).values(values)
+        connection.execute(left, execution_options=UNANSWERED)
     for part in _parts(gone):
         if connection.execute(delete(LogEntry).where(LogEntry.id.in_(part))).rowcount != len(part):
             raise StoreError("another server has compacted these entries of the log")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from holter.attempts import Attempts
 from holter.counted import verb
+from holter.server.database import UNANSWERED
 from holter.server.models import (
     AcceptedBatch,
     Attempt,
@@ -83,16 +85,17 @@ _SERIES_LABELLED = text(
     "FROM json_each(:rows)"
 )
 _SERIES_POSTGRESQL = text(
+    # in their order: it numbers the rows after it has sorted them
     "INSERT INTO series (run_id, metric, labels) SELECT (one ->> 0)::integer, one ->> 1, one ->> 2 "
-    "FROM json_array_elements(CAST(:rows AS json)) AS one RETURNING id, run_id, metric, labels"
+    "FROM json_array_elements(CAST(:rows AS json)) WITH ORDINALITY AS given (one, place) ORDER BY place "
+    "RETURNING id"
 )
-_UNANSWERED = {"holter_unanswered": True}  # nobody waits for what these say
-_LOG = insert(LogEntry).inline().execution_options(**_UNANSWERED)
-_WRITTEN = update(Run).where(Run.id == bindparam("run")).execution_options(**_UNANSWERED)
+_LOG = insert(LogEntry).inline().execution_options(**UNANSWERED)
+_WRITTEN = update(Run).where(Run.id == bindparam("run")).execution_options(**UNANSWERED)
 _TAKEN_BACK = (
     delete(AcceptedBatch)
     .where(AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest == bindparam("known"))
-    .execution_options(**_UNANSWERED)
+    .execution_options(**UNANSWERED)
 )
 _TOLD = select(UnreadableRow.id).where(
     UnreadableRow.run_id == bindparam("run"), UnreadableRow.place == bindparam("where")
@@ -168,12 +171,9 @@ def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
             last += len(turn.new)
         return
     keys = [(turn.run.id, key.metric, labels_text(key.labels)) for turn in turns for key in turn.new]
-    rows = connection.execute(_SERIES_POSTGRESQL, {"rows": _as_json(keys)})
-    # the ids come in any order
-    made = {(run, metric, labels): number for number, run, metric, labels in rows}
-    ids = iter([made[key] for key in keys])
+    ids = iter(sorted(connection.scalars(_SERIES_POSTGRESQL, {"rows": _as_json(keys)})))
     for turn in turns:
-        turn.run.ids.extend(next(ids) for _ in turn.new)
+        turn.run.ids.extend(islice(ids, len(turn.new)))
 
 
 def _save_numbered(connection: Connection, turn: Turn, first: int) -> None:
@@ -311,7 +311,7 @@ def _upsert_statement(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
     others = [column.name for column in table.columns if column.name not in key and not column.primary_key]
     changes = {name: statement.excluded[name] for name in others}
     statement = statement.on_conflict_do_update(index_elements=list(key), set_=changes)
-    return statement.execution_options(**_UNANSWERED)
+    return statement.execution_options(**UNANSWERED)
 
 
 def upsert(connection: Connection, table: Any, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
