@@ -69,6 +69,7 @@ def listen(parts: Parts, listener: socket.socket, *, before: Callable[[], None] 
     earlier = {which: signal.signal(which, _already_heard) for which in (signal.SIGINT, signal.SIGTERM)}
     try:
         parts.start()
+        parts.store.announce(reached_at(listener))
         server = Server(parts)
         before()
         share_the_interpreter()
@@ -77,6 +78,13 @@ def listen(parts: Parts, listener: socket.socket, *, before: Callable[[], None] 
         parts.close()
         for which, handler in earlier.items():
             signal.signal(which, handler)
+
+
+def reached_at(listener: socket.socket) -> str:
+    """The address at which processes of this machine reach what listens here."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def share_the_interpreter() -> None:

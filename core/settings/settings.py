@@ -49,6 +49,7 @@ class Settings(BaseSettings):
     public_url: str = ""
     password: SecretStr | None = None
     max_batch_mb: int = Field(default=64, ge=1, le=1024)
+    max_import_mb: int = Field(default=16_384, ge=1)
     channels: dict[str, dict[str, Any]] = Field(default_factory=dict)
     slack_webhook_url: SecretStr | None = None
     smtp_url: SecretStr | None = None

@@ -364,18 +364,6 @@ class AcceptedSeveral(Shape):
     batches: list[Accepted]
 
 
-class ImportedSoFar(Shape):
-    """How far a file has come. `known`: points that were there as they are; `duplicate`: nothing is new."""
-
-    project: str
-    run: str
-    run_id: str
-    points: int
-    known: int
-    whole: bool
-    duplicate: bool
-
-
 class SessionState(Shape):
     """Whether a login is needed, and who is logged in."""
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
+from holter.server.exchange.claims import NOT_OURS
+from holter.server.keeping.deletion import SHOWN, belongings
 from holter.server.models import (
     Analysis,
     Attempt,
@@ -28,7 +30,6 @@ from holter.server.store.memory import Memory
 from holter.server.store.summary import renew
 
 _RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "attempt_state")
-_NOT_OURS = {"id", "run_id", "incident_id", "project_id"}  # numbers that mean something in one database only
 
 
 def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> dict[str, Any]:
@@ -50,7 +51,8 @@ def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> 
 
 
 def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: float) -> None:
-    """Make a run say what `describe` said of another one; its points are there, and compacted.
+    """Make a run say what `describe` said of another one, checked (`claims`); its points are there, and
+    compacted.
 
     Incidents come as they were, and nobody looks again before new points arrive.
     """
@@ -77,6 +79,7 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
     if about["analyzed"]:
         look = {"seen_at": run.updated_at, "looked_at": now, "cost": 0.0, "error": None}
         _replace(connection, Analysis, run_id, [look])
+        _forget_incidents(connection, run_id)
         for incident in about["incidents"]:
             _add_incident(connection, run_id, incident)
 
@@ -84,7 +87,7 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
 def _rows(connection: Connection, model: type[Base], run_id: int) -> list[dict[str, Any]]:
     table = model.__table__
     assert isinstance(table, Table)
-    columns = [column for column in table.columns if column.name not in _NOT_OURS]
+    columns = [column for column in table.columns if column.name not in NOT_OURS]
     query = select(*columns).where(table.c.run_id == run_id)
     return [dict(row._mapping) for row in connection.execute(query)]
 
@@ -143,15 +146,19 @@ def _incidents(connection: Connection, run_id: int) -> list[dict[str, Any]]:
 
 
 def _without_numbers(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in _NOT_OURS}
+    return {name: value for name, value in row.items() if name not in NOT_OURS}
 
 
 def _add_incident(connection: Connection, run_id: int, incident: Mapping[str, Any]) -> None:
-    same = select(Incident.id).where(Incident.run_id == run_id)
-    if connection.scalar(same.where(Incident.fingerprint == incident["fingerprint"])) is not None:
-        return
     row = {name: value for name, value in incident.items() if name != "events"}
     number = connection.scalar(insert(Incident).values(**row, run_id=run_id).returning(Incident.id))
     if incident["events"]:
         events = [{**event, "incident_id": number} for event in incident["events"]]
         connection.execute(insert(IncidentEvent), events)
+
+
+def _forget_incidents(connection: Connection, run_id: int) -> None:
+    """What was found while only some of its points were there, by a server that was stopped meanwhile."""
+    for table, whose in belongings(run_id):
+        if table.name in SHOWN and table.name != Analysis.__tablename__:
+            connection.execute(delete(table).where(whose))

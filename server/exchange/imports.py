@@ -1,163 +1,119 @@
-"""Imports exported files into the store: once, as a run of their own."""
+"""Imports files into the store: exported runs, and runs that another tracker keeps, each once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
 from hashlib import blake2b
-from pathlib import Path
+from itertools import chain
+from typing import BinaryIO
 
 import msgspec
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy.exc import StatementError
 
-from holter.server.database import reading, writing
+from holter.server.database import why_away, writing
 from holter.server.exchange.about import restore
+from holter.server.exchange.arriving import Arriving, Imported, Into, arrive
+from holter.server.exchange.claims import checked
+from holter.server.exchange.kept import Kept, take_kept
 from holter.server.exchange.reading import Head, read_file
 from holter.server.exchange.rows import Rows, batches
-from holter.server.models import AcceptedBatch, Project, Run
-from holter.server.store import Store, StoreError
-from holter.server.store.intake import digest_of
-from holter.types import Batch, Delivery
+from holter.server.keeping.deletion import delete_run, purge
+from holter.server.store import StoreError
 
 _PROJECT = "default"
-_COMPACTED = 250_000  # points
 
 
 class ImportRefusedError(ValueError):
     """A file cannot be imported, and why."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Imported:
-    """A file is in the store. `duplicate`: it was before, and nothing changed."""
-
-    project: str
-    run: str
-    public_id: str
-    points: int
-    duplicate: bool
-
-
 def import_file(
-    engine: Engine,
-    store: Store,
-    path: Path,
-    *,
-    project: str | None = None,
-    run: str | None = None,
-    clock: Callable[[], float],
-) -> Imported:
-    """Store what a file holds as a run, named as the file says or as it is told. The store is running.
+    into: Into, file: BinaryIO, name: str, *, project: str | None = None, run: str | None = None
+) -> Generator[Imported, None, None]:
+    """Store what a file called `name` holds as a run, named as the file says or as it is told.
 
-    A file is known by its content: a second import changes nothing, one that was cut short goes on. Raises
-    ImportRefusedError where the file cannot be read, or another run has that name.
+    Yields how far it has come; the last one is `whole`. A file is known by its content: a second import
+    changes nothing, one that was cut short goes on, and of one that cannot be read nothing stays. Raises
+    ImportRefusedError where the file cannot be read, or another run has that name; SQLAlchemyError where the
+    database is away.
     """
     try:
-        content = _digest(path)
-        about, rows = read_file(path)
+        content = _digest(file)
+        about, kept, rows = read_file(file)
+        about = None if about is None else checked(about)
+        rows = _begun(rows)
+        if kept is not None:
+            yield from take_kept(into, Kept.from_json(kept), rows, project=project)
+            return
         project = project or (_PROJECT if about is None else about["project"])
-        run = run or (path.name.partition(".")[0] if about is None else about["name"])
-        task = _Task(engine, store, content, project, run)
-        known = task.known()
-        if known is not None and task.had("whole", known):
-            return task.result(0, duplicate=True)
-        points = task.store_points(_each(rows), known)
-        task.finish(about, clock())
-        return task.result(points, duplicate=False)
+        run = run or (name.partition(".")[0] if about is None else about["name"])
+        yield from _take(into, about, rows, content, (project, run))
     except ImportRefusedError as error:
-        raise ImportRefusedError(f"{path}: {error}") from error
+        raise ImportRefusedError(f"{name}: {error}") from error
     except OSError as error:
-        raise ImportRefusedError(f"{path}: {error.strerror}") from error
+        raise ImportRefusedError(f"{name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         reason = (
             "it is no file of holter export, nor of another tracker (packed ones are to be unpacked first)"
         )
-        raise ImportRefusedError(f"{path}: {reason}") from error
-    except (StoreError, ValueError, OverflowError, LookupError, msgspec.MsgspecError) as error:
-        raise ImportRefusedError(f"{path} cannot be imported: {error}") from error
+        raise ImportRefusedError(f"{name}: {reason}") from error
+    except StatementError as error:
+        if why_away(error):
+            raise
+        said = str(error.orig or error).strip().splitlines()[0]
+        raise ImportRefusedError(f"{name}: the database cannot keep what it says: {said}") from error
+    except (StoreError, ValueError, OverflowError, LookupError, TypeError, msgspec.MsgspecError) as error:
+        raise ImportRefusedError(f"{name} cannot be imported: {error}") from error
 
 
-def _digest(path: Path) -> str:
+def _digest(file: BinaryIO) -> str:
     """What recognises a file's content."""
+    file.seek(0)
     found = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while part := file.read(1 << 20):
-            found.update(part)
+    while part := file.read(1 << 20):
+        found.update(part)
     return found.hexdigest()
 
 
-def _each(rows: Iterator[Rows]) -> Iterator[tuple[int, Batch]]:
-    for portion in rows:
-        yield from batches(portion)
+def _begun(rows: Iterator[Rows]) -> Iterator[Rows]:
+    """The same rows. What is no such file at all is found out before a run is made of it."""
+    first = next(rows, None)
+    if first is None:
+        raise ImportRefusedError("it holds no points")
+    return chain([first], rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    engine: Engine
-    store: Store
-    content: str
-    project: str
-    run: str
+def _take(
+    into: Into, about: Head | None, rows: Iterator[Rows], content: str, place: tuple[str, str]
+) -> Iterator[Imported]:
+    home = arrive(into, *place, content)
+    if home is None:
+        raise ImportRefusedError(f"there is a run {'/'.join(place)} already: give it another name with --run")
+    if home.had("whole"):
+        yield home.so_far(0, whole=True, duplicate=True)
+        return
+    with into.apart(home.id):
+        try:
+            points = yield from _store(home, rows)
+            home.compact()
+            with writing(into.engine) as connection:
+                if about is not None:
+                    restore(connection, home.id, about, into.clock())
+                home.note(connection, "whole")
+        except (StatementError, ValueError, LookupError, TypeError, OverflowError) as error:
+            if why_away(error) is None:  # it is the file's fault: it will never be whole
+                delete_run(into.engine, home.id, into.clock())
+                purge(into.engine)
+            raise
+    yield home.so_far(points, whole=True)
 
-    def known(self) -> int | None:
-        """The run of that name, if there is one."""
-        query = select(Run.id).join(Project).where(Project.name == self.project, Run.name == self.run)
-        with reading(self.engine) as connection:
-            return connection.scalar(query)
 
-    def had(self, part: str, run_id: int) -> bool:
-        """Whether a part of the file is in the run."""
-        query = select(AcceptedBatch.run_id).where(AcceptedBatch.run_id == run_id)
-        with reading(self.engine) as connection:
-            digest = digest_of(self._batch_id(part))
-            return connection.scalar(query.where(AcceptedBatch.digest == digest)) is not None
-
-    def store_points(self, parts: Iterator[tuple[int, Batch]], known: int | None) -> int:
-        """Store batch by batch; how many points."""
-        points = waiting = 0
-        for index, (attempt, batch) in enumerate(parts):
-            if index == 0 and known is not None and not self.had("0", known):
-                raise ImportRefusedError(
-                    f"there is a run {self.project}/{self.run} already: give it another name with --run"
-                )
-            delivery = Delivery(
-                project=self.project, run=self.run, writer=f"import:{self.content}",
-                batch_id=self._batch_id(str(index)), batch=batch,
-            )  # fmt: skip
-            receipt = self.store.accept(delivery)
-            if receipt.attempt != attempt and not receipt.duplicate:
-                raise ImportRefusedError(f"attempt {attempt} would become attempt {receipt.attempt}")
-            points += batch.points
-            waiting += batch.points
-            if waiting >= _COMPACTED:  # a log that has grown takes more memory to compact
-                self.store.compact(receipt.run_id)
-                waiting = 0
-        if not points:
-            raise ImportRefusedError("it holds no points")
-        return points
-
-    def finish(self, about: Head | None, now: float) -> None:
-        """Say of the run what the file says of it, and that it is whole."""
-        run_id = self.known()
-        assert run_id is not None
-        self.store.compact(run_id)
-        with writing(self.engine) as connection:
-            if about is not None:
-                restore(connection, run_id, about, now)
-            self._mark(connection, run_id)
-
-    def _mark(self, connection: Connection, run_id: int) -> None:
-        row = {"run_id": run_id, "digest": digest_of(self._batch_id("whole"))}
-        connection.execute(insert(AcceptedBatch).values(row))
-
-    def result(self, points: int, *, duplicate: bool) -> Imported:
-        """What to tell."""
-        query = select(Run.public_id).join(Project).where(Project.name == self.project, Run.name == self.run)
-        with reading(self.engine) as connection:
-            public_id = connection.scalar(query) or ""
-        return Imported(
-            project=self.project, run=self.run, public_id=public_id, points=points, duplicate=duplicate
-        )  # fmt: skip
-
-    def _batch_id(self, part: str) -> str:
-        return f"import:{self.content}:{part}"
+def _store(home: Arriving, rows: Iterator[Rows]) -> Generator[Imported, None, int]:
+    points = 0
+    for index, (attempt, batch) in enumerate(part for portion in rows for part in batches(portion)):
+        receipt = home.take(batch, str(index))
+        if receipt.attempt != attempt and not receipt.duplicate:
+            raise ImportRefusedError(f"attempt {attempt} would become attempt {receipt.attempt}")
+        points += batch.points
+        yield home.so_far(points)
+    return points

@@ -3,152 +3,111 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from itertools import chain, islice
-from pathlib import Path
-from typing import Any, TextIO
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
-import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from holter.server.exchange.documents import read_json
 from holter.server.exchange.export import FORMAT, need_pyarrow
+from holter.server.exchange.lines import AT_ONCE, at, lines
 from holter.server.exchange.rows import Rows, key_from
-from holter.types import SeriesKey, labels_of
 
 _MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
-_LINES = 32_768  # at once: as Python's objects they are large
 Head = Mapping[str, Any]
-Said = tuple[SeriesKey, int, int, float | None, float | str | None]
 
 
-def read_file(path: Path) -> tuple[Head | None, Iterator[Rows]]:
-    """What the file says of its run (None where it holds points alone), and its points.
+class Content(NamedTuple):
+    """What a file holds: what it says of its `run`, exported or `kept` by another tracker (None where it has
+    points alone), and its points."""
+
+    run: Head | None
+    kept: Head | None
+    rows: Iterator[Rows]
+
+
+def read_file(file: BinaryIO) -> Content:
+    """What a file holds, from its beginning; it must stay open while the points are read.
 
     Raises ValueError, also while the points are read, saying where the file is not what it should be;
     MissingPyarrowError; OSError.
     """
-    with path.open("rb") as file:
-        first = file.read(4)
+    file.seek(0)
+    first = file.read(4)
+    file.seek(0)
     if first in _MAGIC:
         need_pyarrow(_MAGIC[first])
-        head, rows = import_module("holter.server.exchange.tables").read_table(path)
+        head, rows = import_module("holter.server.exchange.tables").read_table(file)
     elif first[:1] == b"{":
-        head, rows = _read_json(path)
+        head, rows = read_json(file)
     else:
-        head, rows = None, _read_csv(path)
-    if head is not None and head.get("holter_export") != FORMAT:
-        raise ValueError("it is not of this version or an earlier one")
-    return (None if head is None else head["run"]), rows
+        head, rows = None, _read_csv(file)
+    if head is None:
+        return Content(None, None, rows)
+    if not isinstance(head, dict) or head.get("holter_export") != FORMAT:
+        raise ValueError(f"it is not of this version or an earlier one: expected holter_export {FORMAT}")
+    run, kept = head.get("run"), head.get("kept")
+    if not isinstance(run if kept is None else kept, dict):
+        raise ValueError("its head says nothing of the run: expected an object 'run'")
+    return Content(run, kept, rows)
 
 
-def _read_csv(path: Path) -> Iterator[Rows]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file)
-        names = next(lines, [])
-        if missing := {"metric", "step", "value"} - set(names):
-            lacking = ", ".join(sorted(missing))
-            raise ValueError(f"line 1: no column {lacking} (logs are not imported: holter watch reads them)")
-        first = 2
-        while portion := list(islice(lines, _LINES)):
-            try:
-                yield _of_lines(names, portion)
-            except (ValueError, OverflowError):
-                for number, line in enumerate(portion, start=first):  # which one it was
-                    _tried(number, names, line)
-                raise
-            first += len(portion)
+def _read_csv(file: BinaryIO) -> Iterator[Rows]:
+    cells = csv.reader(
+        line.decode("utf-8" if number else "utf-8-sig") for number, line in enumerate(lines(file))
+    )
+    names = next(cells, [])
+    if missing := {"metric", "step", "value"} - set(names):
+        lacking = ", ".join(sorted(missing))
+        raise ValueError(f"line 1: no column {lacking} (logs are not imported: holter watch reads them)")
+    first = 2
+    while portion := _some(cells, first):
+        try:
+            yield _of_lines(names, portion)
+        except ValueError:
+            for number, line in enumerate(portion, start=first):  # which one it was
+                with at("line", number):
+                    _of_lines(names, [line])
+            raise
+        first += len(portion)
 
 
-def _tried(number: int, names: Sequence[str], line: list[str]) -> None:
+def _some(cells: Iterator[list[str]], first: int) -> list[list[str]]:
     try:
-        _of_lines(names, [line])
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"line {number}: {error}") from error
+        return list(islice(cells, AT_ONCE))
+    except csv.Error as error:
+        raise ValueError(f"after line {first - 1}: {error}") from error
 
 
-def _of_lines(names: Sequence[str], lines: Sequence[list[str]]) -> Rows:
-    size = len(lines)
-    if any(len(line) != len(names) for line in lines):
+def _of_lines(names: Sequence[str], portion: Sequence[list[str]]) -> Rows:
+    size = len(portion)
+    if any(len(line) != len(names) for line in portion):
         raise ValueError(f"expected {len(names)} cells")
-    given = dict(zip(names, zip(*lines, strict=True), strict=True))
+    given = dict(zip(names, zip(*portion, strict=True), strict=True))
     series = list(zip(given["metric"], given.get("labels", [""] * size), strict=True))
-    places = {pair: at for at, pair in enumerate(dict.fromkeys(series))}
-    times = (float(one) if one else np.nan for one in given.get("time", [""] * size))
+    places = {pair: place for place, pair in enumerate(dict.fromkeys(series))}
     return Rows(
         keys=[key_from(*pair) for pair in places],
         which=np.fromiter((places[pair] for pair in series), dtype=np.int64, count=size),
-        attempt=np.fromiter(map(int, given.get("attempt", "0" * size)), dtype=np.int64, count=size),
-        step=np.fromiter(map(int, given["step"]), dtype=np.int64, count=size),
-        time=np.fromiter(times, dtype=np.float64, count=size),
-        value=np.fromiter(map(float, given["value"]), dtype=np.float64, count=size),
+        attempt=_integers("attempt", given.get("attempt", "0" * size)),
+        step=_integers("step", given["step"]),
+        time=_floats("time", [one or "nan" for one in given.get("time", [""] * size)]),
+        value=_floats("value", given["value"]),
     )
 
 
-def _read_json(path: Path) -> tuple[Head | None, Iterator[Rows]]:
-    with path.open(encoding="utf-8") as file:
-        first = file.readline()
-        if '"holter_export"' not in first:
-            document = None if _is_line(first) else msgspec.json.decode(path.read_bytes())
-            if document is None:
-                return None, _read_lines(path)
-            # somebody has laid it out anew: it must be read as a whole
-            return document, _portions(chain.from_iterable(map(_of_piece, document["series"])))
-    return msgspec.json.decode(first.rstrip() + "]}"), _portions(_of_document(path))
-
-
-def _is_line(text: str) -> bool:
+def _integers(name: str, cells: Sequence[str]) -> NDArray[np.int64]:
     try:
-        return "metric" in msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError:
-        return False
+        return np.fromiter(map(int, cells), dtype=np.int64, count=len(cells))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{name}: expected a whole number of 64 bits ({error})") from error
 
 
-def _read_lines(path: Path) -> Iterator[Rows]:
-    def said(file: TextIO) -> Iterator[Said]:
-        for number, line in enumerate(file, start=1):
-            try:
-                point = msgspec.json.decode(line, type=dict[str, Any])
-                key = SeriesKey(point["metric"], labels_of(point.get("labels", {})))
-                yield key, point.get("attempt", 0), point["step"], point.get("time"), point["value"]
-            except (msgspec.DecodeError, KeyError, AttributeError) as error:
-                raise ValueError(f"line {number}: {error}") from error
-
-    with path.open(encoding="utf-8") as file:
-        yield from _portions(said(file))
-
-
-def _of_document(path: Path) -> Iterator[Said]:
-    with path.open(encoding="utf-8") as file:
-        file.readline()
-        for number, line in enumerate(file, start=2):
-            if line.startswith("]}"):
-                return
-            if text := line.rstrip(",\n"):
-                try:
-                    yield from _of_piece(msgspec.json.decode(text, type=dict[str, Any]))
-                except (msgspec.DecodeError, KeyError) as error:
-                    raise ValueError(f"line {number}: {error}") from error
-    raise ValueError("it ends too early")
-
-
-def _of_piece(piece: Mapping[str, Any]) -> Iterator[Said]:
-    key = SeriesKey(piece["metric"], labels_of(piece["labels"]))
-    columns = (piece[name] for name in ("attempt", "step", "time", "value"))
-    for attempt, step, time, value in zip(*columns, strict=True):
-        yield key, attempt, step, time, value
-
-
-def _portions(points: Iterable[Said]) -> Iterator[Rows]:
-    held = iter(points)
-    while portion := list(islice(held, _LINES)):
-        keys, attempt, step, time, value = zip(*portion, strict=True)
-        places = {key: at for at, key in enumerate(dict.fromkeys(keys))}
-        yield Rows(
-            keys=list(places),
-            which=np.array([places[key] for key in keys], dtype=np.int64),
-            attempt=np.array(attempt, dtype=np.int64),
-            step=np.array(step, dtype=np.int64),
-            time=np.array([np.nan if one is None else one for one in time], dtype=np.float64),
-            value=np.array([float(one) for one in value], dtype=np.float64),
-        )
+def _floats(name: str, cells: Sequence[str]) -> NDArray[np.float64]:
+    try:
+        return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a number ({error})") from error

@@ -41,6 +41,8 @@ def key_from(metric: str, labels: str) -> SeriesKey:
 
 def batches(rows: Rows) -> Iterator[tuple[int, Batch]]:
     """The points as batches, one for each attempt; series that were logged together share its rows."""
+    if not len(rows.step):
+        return
     order = np.lexsort((rows.which, rows.attempt))
     which, attempt = rows.which[order], rows.attempt[order]
     new = (which[1:] != which[:-1]) | (attempt[1:] != attempt[:-1])

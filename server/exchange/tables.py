@@ -6,8 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -61,22 +60,22 @@ def arrow_bytes(
     return _written(pa.ipc.new_file(sink, schema, options=options), sink, _batches(schema, portions, keys))
 
 
-def read_table(path: Path) -> tuple[dict[str, Any] | None, Iterator[Rows]]:
+def read_table(file: BinaryIO) -> tuple[dict[str, Any] | None, Iterator[Rows]]:
     """The head of a Parquet or Arrow file (None where another program wrote it), and its rows in portions.
 
     Raises ValueError where the file is neither, or has no such columns.
     """
-    with path.open("rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
+    is_parquet = file.read(4) == b"PAR1"
+    file.seek(0)
     try:
         if is_parquet:
-            held = parquet.ParquetFile(path)
+            held = parquet.ParquetFile(file)
             schema = held.schema_arrow
             # group by group: as a whole it would be read ahead
             groups = range(held.num_row_groups)
             batches = (one for at in groups for one in held.iter_batches(PIECE, [at], use_threads=False))
         else:
-            reader = pa.ipc.open_file(pa.memory_map(str(path)))
+            reader = pa.ipc.open_file(file)
             schema = reader.schema
             batches = (reader.get_batch(at) for at in range(reader.num_record_batches))
     except pa.ArrowException as error:
@@ -93,23 +92,22 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
             try:
                 yield _rows_of(whole.slice(start, PIECE))
             except pa.ArrowException as error:
-                raise ValueError(f"a column is not what it should be: {error}") from error
+                raise ValueError(f"its columns cannot be read: {error}") from error
 
 
 def _rows_of(batch: pa.RecordBatch) -> Rows:
-    size = batch.num_rows
     given = dict(zip(batch.schema.names, batch.columns, strict=True))
-    metric, metrics = _codes(given["metric"])
-    label, labels = _codes(given["labels"]) if "labels" in given else (np.zeros(size, np.int64), [""])
+    metric, metrics = _codes("metric", given)
+    label, labels = _codes("labels", given)
     pairs, which = np.unique(metric * len(labels) + label, return_inverse=True)
     keys = [key_from(metrics[pair // len(labels)], labels[pair % len(labels)]) for pair in pairs.tolist()]
     return Rows(
         keys=keys,
         which=which,
-        attempt=_numbers(given["attempt"], pa.int64()) if "attempt" in given else np.zeros(size, np.int64),
-        step=_numbers(given["step"], pa.int64()),
-        time=_numbers(given["time"], pa.float64()) if "time" in given else np.full(size, np.nan),
-        value=_numbers(given["value"], pa.float64()),
+        attempt=_numbers("attempt", given, pa.int64(), 0),
+        step=_numbers("step", given, pa.int64(), 0),
+        time=_numbers("time", given, pa.float64(), math.nan),
+        value=_numbers("value", given, pa.float64(), math.nan),
     )
 
 
@@ -194,19 +192,34 @@ def _labels(key: SeriesKey) -> str:
     return json.dumps(dict(key.labels), ensure_ascii=False)
 
 
-def _numbers(column: Any, kind: Any) -> NDArray[Any]:
-    """A column as numpy has it; a null float is NaN. Raises ArrowException where it is no such number."""
-    if pa.types.is_floating(kind):
-        column = column.cast(kind).fill_null(math.nan)
-    elif column.null_count:
-        raise pa.ArrowInvalid("a step or an attempt is missing")
-    held: NDArray[Any] = column.cast(kind).to_numpy(zero_copy_only=False)
+def _numbers(name: str, given: Mapping[str, Any], kind: Any, absent: float) -> NDArray[Any]:
+    """A column as numpy has it, `absent` throughout where there is none; a null float is NaN.
+
+    Raises ValueError where it has no such numbers.
+    """
+    if name not in given:
+        return np.full(len(given["step"]), absent, dtype=kind.to_pandas_dtype())
+    column = given[name]
+    try:
+        if pa.types.is_floating(kind):
+            column = column.cast(kind).fill_null(math.nan)
+        elif column.null_count:
+            raise ValueError(f"column {name}: {column.null_count} values are missing")
+        held: NDArray[Any] = column.cast(kind).to_numpy(zero_copy_only=False)
+    except pa.ArrowException as error:
+        expected = "numbers" if pa.types.is_floating(kind) else "whole numbers"
+        raise ValueError(f"column {name}: expected {expected}, found {column.type} ({error})") from error
     return held
 
 
-def _codes(column: Any) -> tuple[IntArray, list[str]]:
-    """A column of text as numbers, and the texts that they stand for."""
+def _codes(name: str, given: Mapping[str, Any]) -> tuple[IntArray, list[str]]:
+    """A column of text as numbers, and the texts that they stand for; empty ones where there is none."""
+    if name not in given:
+        return np.zeros(len(given["step"]), dtype=np.int64), [""]
+    column = given[name]
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if not (pa.types.is_string(encoded.type.value_type) or pa.types.is_large_string(encoded.type.value_type)):
+        raise ValueError(f"column {name}: expected text, found {column.type}")
     if encoded.null_count:
-        raise pa.ArrowInvalid("a metric or its labels are missing")
+        raise ValueError(f"column {name}: {encoded.null_count} values are missing")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()

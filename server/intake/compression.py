@@ -15,8 +15,8 @@ _ZSTD_WINDOW = 2**27
 class TooLargeError(ValueError):
     """A body is larger than allowed, before or after decompression."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"the body is larger than {limit // 2**20} MiB (max_batch_mb): send smaller batches")
+    def __init__(self, limit: int, setting: str = "max_batch_mb: send smaller batches") -> None:
+        super().__init__(f"the body is larger than {limit // 2**20} MiB ({setting})")
 
 
 class CompressionError(ValueError):

@@ -32,11 +32,11 @@ def delete_run(engine: Engine, run_id: int, now: float) -> None:
         }
         connection.execute(update(Run).where(Run.id == run_id).values(hidden))
         for table, whose in belongings(run_id):
-            if table.name in _SHOWN:
+            if table.name in SHOWN:
                 connection.execute(delete(table).where(whose))
 
 
-_SHOWN = frozenset({"notification", "incident_event", "incident", "analysis"})
+SHOWN = frozenset({"notification", "incident_event", "incident", "analysis"})
 """What pages and channels show without asking for the run: few rows, so they go with its name."""
 
 

@@ -35,7 +35,11 @@ class StoreClosedError(StoreError):
 
 
 class StoreLockedError(StoreError):
-    """Another server is using the database file."""
+    """Another server is using the database file; `address`: where it can be asked, if it listens."""
+
+    def __init__(self, reason: str, *, address: str = "") -> None:
+        super().__init__(reason)
+        self.address = address
 
 
 class CorruptDataError(StoreError):

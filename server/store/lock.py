@@ -25,16 +25,22 @@ class FileLock:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.seek(0)
-            holder = self._file.read().strip() or "unknown"
+            holder, _, address = self._file.read().strip().partition("\n")
             self._file.close()
             raise StoreLockedError(
-                f"{database} is in use by another Holter server (process {holder}). Stop it first, "
-                "or choose another data directory; several servers need PostgreSQL."
+                f"{database} is in use by another Holter server (process {holder or 'unknown'}). "
+                "Stop it first, or choose another data directory; several servers need PostgreSQL.",
+                address=address,
             ) from error
         # without room on the disk nobody is told who has it, and reads are answered all the same
         with suppress(OSError):
             os.truncate(path, 0)
             os.write(self._file.fileno(), whoever().encode())
+
+    def tell(self, address: str) -> None:
+        """Where whoever finds the file held can ask for what only its holder may do."""
+        with suppress(OSError):
+            os.write(self._file.fileno(), f"\n{address}".encode())  # at the end: it is open for that
 
     def release(self) -> None:
         """Let others use the database. The lock file stays: removing it could unlock a third server's."""

@@ -25,6 +25,7 @@ PASSWORD = "correct horse"
 ENDLESS = "/api/v1/stream"
 NO_ROOM_IN_A_SCHEMA = {
     "/api/v1/ingest": "columns must have one length",
+    "/api/v1/import": "a file of holter export is no schema",
     "/api/v1/session": "a password must be the right one",
     "/api/v1/runs/{run_id}/data": "labels is JSON inside a string",
     "/api/v1/runs/{run_id}/expected": "a plan needs a kind and a place, and its fields fit each other",

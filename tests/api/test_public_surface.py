@@ -29,6 +29,7 @@ ROUTES = {
     "POST /api/v1/incidents/{incident_id}/reopen",
     "POST /api/v1/incidents/{incident_id}/comment",
     "POST /api/v1/incidents/{incident_id}/planned",
+    "POST /api/v1/import",
     "POST /api/v1/ingest",
     "GET /api/v1/projects/{name}/expected",
     "POST /api/v1/projects/{name}/expected",
@@ -73,7 +74,8 @@ FLAGS = {
     "watch": SERVER_FLAGS | {"PATH", "--project", "--poll"},
     "doctor": SERVER_FLAGS | {"PATH"},
     "export": DATABASE_FLAGS | {"RUN", "--format", "--output", "--metric", "--no-incidents"},
-    "import": DATABASE_FLAGS | {"PATH", "--project", "--run", "--dry-run", "--keep-private"},
+    "import": DATABASE_FLAGS
+    | {"PATH", "--project", "--run", "--dry-run", "--keep-private", "--server", "--token"},
     "db upgrade": DATABASE_FLAGS,
     "db backup": DATABASE_FLAGS | {"file"},
     "db restore": DATABASE_FLAGS | {"file"},
@@ -87,7 +89,8 @@ FLAGS = {
     "token revoke": DATABASE_FLAGS | {"name"},
 }
 SETTINGS = {
-    "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "channels",
+    "data_dir", "database_url", "host", "port", "public_url", "password", "max_batch_mb", "max_import_mb",
+    "channels",
     "slack_webhook_url", "smtp_url", "email_to", "email_from", "projects",
     "formats", "peaks", "scrape",
 }  # fmt: skip

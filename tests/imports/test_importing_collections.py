@@ -14,7 +14,9 @@ from sqlalchemy import Engine, select
 from holter.ingest.imports import collection_at
 from holter.ingest.whole.collections import assemble
 from holter.server.database import reading
-from holter.server.exchange.collections import Taken, import_collection
+from holter.server.exchange import Into
+from holter.server.exchange.collections import Taken, take_collection
+from holter.server.exchange.here import Here
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
 from holter.server.models import ConfigRow, Project, Run
@@ -41,7 +43,8 @@ def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[Tak
     collection = collection_at(path)
     assert collection is not None
     with running(engine) as store:
-        return list(import_collection(collection, path, (engine, store), project=project))
+        here = Here(Into(engine=engine, store=store))
+        return list(take_collection(collection, path, here.run, project=project))
 
 
 def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
@@ -83,7 +86,7 @@ def test_everything_comes_over_once_and_a_second_import_changes_nothing(
         assert same(stored(engine, one.project, one.run), series)
     again = [one for one in bring(engine, kept / name) if not one.why_not]
     assert [(one.run, one.points, one.known) for one in again] == [(one.run, 0, one.points) for one in taken]
-    assert [one.public_id for one in again] == [one.public_id for one in taken]
+    assert [one.run_id for one in again] == [one.run_id for one in taken]
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
     assert Store(engine).check() == []
@@ -140,10 +143,11 @@ def test_an_import_that_was_cut_short_goes_on(sqlite_engine: Engine, kept: Path)
     collection = collection_at(kept / "mlruns")
     assert collection is not None
     with running(sqlite_engine) as store:
-        part = next(iter(import_collection(collection, kept / "mlruns", (sqlite_engine, store))))
+        here = Here(Into(engine=sqlite_engine, store=store))
+        part = next(iter(take_collection(collection, kept / "mlruns", here.run)))
     whole = bring(sqlite_engine, kept / "mlruns")
     assert sum(one.points + one.known for one in whole) == 100
-    assert len({one.public_id for one in whole if one.public_id}) == 3
+    assert len({one.run_id for one in whole if one.run_id}) == 3
     assert part.run in {one.run for one in whole}
 
 

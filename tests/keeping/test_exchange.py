@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -18,7 +17,8 @@ from pyarrow import parquet
 from sqlalchemy import Engine, insert, select, update
 
 from holter.server.database import connect, writing
-from holter.server.exchange import FORMATS, Imported, ImportRefusedError, exported, import_file
+from holter.server.exchange import FORMATS, Imported, ImportRefusedError, Into, exported
+from holter.server.exchange.here import Here
 from holter.server.exchange.pieces import PIECE
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
@@ -65,7 +65,7 @@ def write(engine: Engine, run_id: int, form: str, path: Path) -> Path:
 
 def bring(engine: Engine, path: Path, *, project: str | None = None, run: str | None = None) -> Imported:
     with running(engine) as store:
-        return import_file(engine, store, path, project=project, run=run, clock=time.time)
+        return Here(Into(engine=engine, store=store)).file(path, project=project, run=run)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
     with writing(engine) as connection:
         connection.execute(update(Run).where(Run.id == run_id).values(finished_at=5.0))
         project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
-        planned = {"said": {"from_step": 7}, "added_at": 1.5, "added_by": "ana"}
+        planned = {"said": {"kind": ["stall"], "from_step": 7}, "added_at": 1.5, "added_by": "ana"}
         connection.execute(insert(ExpectedEvent).values(project_id=project, run_id=run_id, **planned))
     add_incident(engine, run_id, start=100, end=140)
     file = write(engine, run_id, form, tmp_path / f"a.{form}")
@@ -143,7 +143,7 @@ def test_an_import_that_was_cut_short_goes_on(
         with monkeypatch.context() as patch:
             patch.setattr(store, "accept", lambda one: accept(one) if next(taken) < 1 else store.nothing())
             with pytest.raises(AttributeError):
-                import_file(other, store, file, clock=time.time)
+                Here(Into(engine=other, store=store)).file(file)
     assert not bring(other, file).duplicate
     assert points(other, number_of(other, "a")) == points(engine, run_id)
     assert said(other, number_of(other, "a")) == said(engine, run_id)
@@ -199,7 +199,8 @@ def test_store_to_file_to_store_is_the_same(engine: Engine, tmp_path: Path, batc
         store.compact(run_id)
         with exported(engine, run_id, form) as file:
             (tmp_path / name).write_bytes(b"".join(file.content))
-        import_file(engine, store, tmp_path / name, project="copies", run=f"{name}-copy", clock=time.time)
+        place = Here(Into(engine=engine, store=store))
+        place.file(tmp_path / name, project="copies", run=f"{name}-copy")
         assert points(engine, number_of(engine, f"{name}-copy")) == points(engine, run_id)
         if form in WHOLE:
             ours = {"project": "copies"}
@@ -235,10 +236,10 @@ def test_a_table_that_others_wrote_is_imported_by_its_columns(sqlite_engine: Eng
     ("content", "reason"),
     [
         (b"", "line 1: no column metric, step, value"),
-        (b"metric,step,value\nloss,1,0.5\nloss,two,0.5\n", "line 3: invalid literal"),
+        (b"metric,step,value\nloss,1,0.5\nloss,two,0.5\n", "line 3: step: expected a whole number"),
         (b"metric,step,value\nloss,1\n", "line 2"),
         (b"metric,step,value\n", "no points"),
-        (b'{"metric": "loss", "step": 1}\n', "line 1: 'value'"),
+        (b'{"metric": "loss", "step": 1}\n', "line 1: there is no 'value'"),
         (b'{"metric": "loss", "step": 1, "value": 1, "labels": 3}\n', "line 1"),
         (b"PAR1 and no more", "neither a Parquet nor an Arrow file"),
         (b"ARROW1 and no more", "neither a Parquet nor an Arrow file"),
