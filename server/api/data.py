@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 from fastapi import APIRouter, Query, Request
+from msgspec import Raw
 from numpy.typing import NDArray
 
 from holter.server.api.answers import MSGPACK, Answer, Packed, Problem, refused_fields
@@ -22,7 +23,6 @@ SERIES_LIMIT = 500
 POINTS_LIMIT = 100_000
 Step = Annotated[int, Query(ge=-STEP_LIMIT, le=STEP_LIMIT)]
 
-_NO_LABELS: dict[str, str] = {}
 _BUFFERS = {MSGPACK: {"schema": {"type": "string", "format": "binary"}}}
 
 router = APIRouter(tags=["runs"])
@@ -95,19 +95,29 @@ def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
     With `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
     """
     newest = parts.store.newest(parts.overview.run_id(run_id))
-    binary = MSGPACK in request.headers.get("accept", "")
+    names, binary = newest.names, MSGPACK in request.headers.get("accept", "")
+    column = _buffer if binary else _text
     content = {
         "run_id": run_id,
-        "metric": [key.metric for key in newest.keys],
-        "labels": [dict(key.labels) if key.labels else _NO_LABELS for key in newest.keys],
-        "attempt": (_buffer if binary else _list)(newest.attempt),
-        "step": (_buffer if binary else _list)(newest.step),
-        "time": (_buffer if binary else _list)(newest.time),
-        "value": _buffer(newest.value) if binary else _words(newest.value),
+        "metric": Raw(names.metrics) if binary else names.metric_list(),
+        "labels": Raw(names.labels) if binary and names.labels else names.label_list(),
+        "attempt": column(newest.attempt),
+        "step": column(newest.step),
+        "time": column(newest.time),
+        "value": _buffer(newest.value) if binary else _text(newest.value, _words),
     }
     answer = Packed(content) if binary else Answer(content)
     answer.headers["Vary"] = "Accept"
     return answer
+
+
+def _text(column: NDArray[Any], listed: Callable[[NDArray[Any]], Any] = np.ndarray.tolist) -> Raw:
+    """A column as JSON text; where it is the same everywhere, as most steps are, that is written once."""
+    bits = column.view(np.int64)
+    if not len(bits) or np.any(bits != bits[0]):
+        return Raw(msgspec.json.encode(listed(column)))
+    one = msgspec.json.encode(listed(column[:1]))[1:-1]
+    return Raw(b"[" + b",".join([one] * len(bits)) + b"]")
 
 
 def _words(values: FloatArray) -> list[float | str | None]:

@@ -181,6 +181,7 @@ class Thinning(Base):
 class Summary(Base):
     """The series of a run in numbers, as columns: those of its chunks, and those of its log up to `entry`.
 
+    `names` are the names of these, None as long as nothing was exchanged since Holter keeps them here.
     `generation` counts the exchanges of chunks and log rows: by compaction, by thinning.
     """
 
@@ -190,6 +191,7 @@ class Summary(Base):
     entry: Mapped[int] = mapped_column(BigInteger)
     chunks: Mapped[bytes] = mapped_column(LargeBinary)
     log: Mapped[bytes] = mapped_column(LargeBinary)
+    names: Mapped[bytes | None] = mapped_column(LargeBinary)
 
 
 class SourceCursor(Base):

@@ -159,6 +159,18 @@ def encode_entry(ids: IntArray, body: bytes) -> bytes:
     return seal(Codec.ZSTD, _LENGTH.pack(len(names)) + names + body)
 
 
+def series_of(blob: bytes) -> bytes:
+    """The series of a log entry, encoded: equal where they are. Raises CorruptDataError."""
+    codec, sealed = unseal(blob)
+    if codec is Codec.PCODEC:
+        _, c, _, _ = _SHAPE.unpack_from(sealed)
+        (length,) = _LENGTH.unpack_from(sealed, _SHAPE.size)
+        start = _SHAPE.size + 4 * (3 + c)
+    else:
+        (length,), start = _LENGTH.unpack_from(sealed), _LENGTH.size
+    return sealed[start : start + length]
+
+
 def decode_entry(blob: bytes) -> Block:
     """The block of a log entry. Raises CorruptDataError."""
     codec, sealed = unseal(blob)

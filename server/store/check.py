@@ -117,12 +117,23 @@ def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> It
     chunks = stored.chunks
     if held != set(chunks.ids.tolist()) or _differ(recount(chunks, rows)[5:], chunks[5:]):
         yield "series in numbers: those of the chunks are not what the chunks say"
+    keys = stored.names.by_id()  # none of a run that was compacted by a Holter before there were names
+    if keys and (
+        {number: str(key) for number, key in keys.items()}
+        != {number: names.get(number) for number in _ids(stored)}
+        or list(keys.values()) != sorted(keys.values())
+    ):
+        yield "names of series: they are not those of the series in numbers"
     try:
         log = [of_block(attempt, block) for attempt, block in snapshot.log(until=stored.entry).items()]
     except CorruptDataError:
         return  # said of the entry itself
     if _differ(combine(log), stored.log):
         yield "series in numbers: those of the log are not what the log says"
+
+
+def _ids(stored: Stored) -> set[int]:
+    return {*stored.chunks.ids.tolist(), *stored.log.ids.tolist()}
 
 
 def _differ(some: Iterable[NDArray[Any]], others: Iterable[NDArray[Any]]) -> bool:

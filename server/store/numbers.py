@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holter.server.store.block import Block
+from holter.server.store.ends import Ends
 from holter.server.store.progress import ranges
 from holter.server.store.seal import (
     Codec,
@@ -121,12 +122,22 @@ def encode(numbers: Numbers) -> bytes:
 
 def decode(blob: bytes) -> Numbers:
     """The numbers of a blob. Raises CorruptDataError."""
+    return Numbers._make(_columns(blob, Numbers._fields))
+
+
+def decode_ends(blob: bytes) -> Ends:
+    """The newest points alone of the numbers of a blob: a third of the work. Raises CorruptDataError."""
+    return Ends._make(_columns(blob, Ends._fields))
+
+
+def _columns(blob: bytes, names: Sequence[str]) -> list[Any]:
+    """The first columns of a blob."""
     _, body = unseal(blob)
     (count,) = _COUNT.unpack_from(body)
-    data = decompress(body[_COUNT.size :])
-    return Numbers._make(
+    data = decompress(body[_COUNT.size :], 8 * count * len(names))
+    return [
         undeltas(unshuffle(data, "<i8", 8 * count * at, count))
         if name in _WHOLE
         else unshuffle(data, "<f8", 8 * count * at, count)
-        for at, name in enumerate(Numbers._fields)
-    )
+        for at, name in enumerate(names)
+    ]

@@ -53,11 +53,14 @@ def compress(data: bytes) -> bytes:
     return compressed
 
 
-def decompress(data: bytes) -> bytes:
-    """What `compress` was given."""
+def decompress(data: bytes, first: int | None = None) -> bytes:
+    """What `compress` was given, or the first so many bytes of it."""
     if not hasattr(_local, "decompressor"):
         _local.decompressor = zstandard.ZstdDecompressor()
-    plain: bytes = _local.decompressor.decompress(data)
+    if first is None:
+        plain: bytes = _local.decompressor.decompress(data)
+    else:
+        plain = _local.decompressor.stream_reader(data).read(first)
     return plain
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy import Connection, bindparam, func, select, tuple_
 from sqlalchemy.orm import aliased
 
 from holter.attempts.timeline import Span
@@ -48,6 +48,8 @@ class ChunkRow(NamedTuple):
     timeline_id: int
 
 
+_VERSION = select(func.coalesce(Summary.generation, 0), Run.revision).select_from(Run)
+_VERSION = _VERSION.outerjoin(Summary, Summary.run_id == Run.id).where(Run.id == bindparam("run"))
 _COLUMNS = [getattr(Chunk, name) for name in ChunkRow._fields]
 
 
@@ -85,9 +87,7 @@ class Snapshot:
     @cached_property
     def version(self) -> tuple[int, int]:
         """Generation and revision of the run: while they stay, nothing that is read of it changes."""
-        query = select(func.coalesce(Summary.generation, 0), Run.revision).select_from(Run)
-        query = query.outerjoin(Summary, Summary.run_id == Run.id).where(Run.id == self.run_id)
-        generation, revision = self.connection.execute(query).one_or_none() or (0, 0)
+        generation, revision = self.connection.execute(_VERSION, {"run": self.run_id}).one_or_none() or (0, 0)
         return generation, revision
 
     def series(self, keys: Collection[SeriesKey] | None = None) -> dict[int, SeriesKey]:

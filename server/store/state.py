@@ -139,11 +139,12 @@ def load(connection: Connection, run_id: int) -> RunState:
 
 def key_of(metric: str, labels: str) -> SeriesKey:
     """A series' key out of the columns of its row."""
-    return SeriesKey(intern(metric), _labels_of(labels))  # thousands of runs have the same names
+    return SeriesKey(intern(metric), labels_of_text(labels))  # thousands of runs have the same names
 
 
 @lru_cache(maxsize=10_000)
-def _labels_of(text: str) -> Labels:
+def labels_of_text(text: str) -> Labels:
+    """A series' labels out of the column of its row."""
     return tuple((name, value) for name, value in json.loads(text))
 
 

@@ -23,6 +23,7 @@ from holter.server.store.known import know
 from holter.server.store.ledger import Ledger
 from holter.server.store.lock import FileLock
 from holter.server.store.memory import Memory
+from holter.server.store.newest import newest
 from holter.server.store.news import Chosen, News, Place, news
 from holter.server.store.rates import Rates
 from holter.server.store.rows import save_cursors
@@ -240,12 +241,7 @@ class Store:
     def newest(self, run_id: int) -> Newest:
         """The newest point of each of the run's series, in the order of their keys."""
         with reading(self._engine) as connection:
-            return summaries.newest(self._snapshot(connection, run_id), self._memory)
-
-    def latest(self, run_id: int) -> dict[SeriesKey, tuple[int, int, float, float]]:
-        """Attempt, step, wall time (NaN without a clock) and value of each series' newest point."""
-        keys, *columns = self.newest(run_id)
-        return dict(zip(keys, zip(*(column.tolist() for column in columns), strict=True), strict=True))
+            return newest(self._snapshot(connection, run_id), self._memory)
 
     def _snapshot(self, connection: Connection, run_id: int) -> Snapshot:
         return Snapshot(connection, run_id, self._memory)

@@ -1,9 +1,8 @@
-"""Runs in numbers: their series, their attempts, their newest points."""
+"""Runs in numbers: their series, their attempts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,10 @@ from holter.server.store.known import Known, know
 from holter.server.store.memory import Memory
 from holter.server.store.reading import read
 from holter.server.store.snapshot import Snapshot, Steps
-from holter.server.store.values import AttemptSummary, Glance, Newest, SeriesGlance, SeriesSummary
+from holter.server.store.values import AttemptSummary, Glance, SeriesGlance, SeriesSummary
 from holter.types import FloatArray, Series, SeriesKey
 
 _BYTES = 500  # of a series in an answer
-_NEWEST_BYTES = 50
 _AT_ONCE = 500  # runs in one statement
 
 
@@ -27,23 +25,6 @@ def attempts(connection: Connection, run_id: int) -> list[AttemptSummary]:
     columns = [getattr(Attempt, name) for name in AttemptSummary.__slots__]
     query = select(*columns).where(Attempt.run_id == run_id).order_by(Attempt.number)
     return [AttemptSummary(**row._mapping) for row in connection.execute(query)]
-
-
-def newest(snapshot: Snapshot, memory: Memory) -> Newest:
-    """The newest point of each series of the run, in the order of their keys."""
-    held = memory.get(("newest", snapshot.run_id))
-    if held is not None and held[0] == snapshot.version:
-        found: Newest = held[1]
-        return found
-    known = _known(snapshot, memory)
-    ids = np.fromiter(known.names, dtype=np.int64, count=len(known.names))
-    with_points = np.isin(ids, known.numbers.ids)
-    at = np.searchsorted(known.numbers.ids, ids[with_points])
-    keys = list(compress(known.names.values(), with_points.tolist()))
-    numbers = known.numbers
-    found = Newest(keys, numbers.attempt[at], numbers.step[at], numbers.time[at], numbers.value[at])
-    memory.put(("newest", snapshot.run_id), (snapshot.version, found), _NEWEST_BYTES * len(keys))
-    return found
 
 
 def series(snapshot: Snapshot, memory: Memory) -> list[SeriesSummary]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
@@ -15,13 +15,15 @@ from sqlalchemy.exc import IntegrityError
 from holter.server.models import Summary
 from holter.server.store.block import Points
 from holter.server.store.errors import CorruptDataError, StoreError
+from holter.server.store.names import NOBODY, Names, decode_names, encode_names
+from holter.server.store.naming import named
 from holter.server.store.numbers import NOTHING, Numbers, combine, decode, encode, of_block
 from holter.server.store.snapshot import ChunkRow, Snapshot
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Stored:
-    """The series of a run in numbers: those of its chunks, and those of its log up to an entry.
+    """The series of a run in numbers: those of its chunks, and those of its log up to an entry; their names.
 
     No step of a series and attempt is in both. `generation` counts the exchanges of chunks or log rows by
     which they came about: while it and the run's revision stay, so does everything that can be read.
@@ -31,23 +33,33 @@ class Stored:
     entry: int = 0
     chunks: Numbers = NOTHING
     log: Numbers = NOTHING
+    names: Names = NOBODY
 
 
 def load(snapshot: Snapshot) -> Stored:
     """The summary of a run as stored. Raises CorruptDataError."""
-    columns = (Summary.generation, Summary.entry, Summary.chunks, Summary.log)
-    query = select(Summary.run_id, *columns).where(Summary.run_id == snapshot.run_id)
+    query = select(Summary).where(Summary.run_id == snapshot.run_id)
     row = snapshot.connection.execute(query).one_or_none()
-    return Stored() if row is None else stored_of(row)
+    if row is None:
+        return Stored()
+    chunks, log = (
+        snapshot.decoded(decode, blob, "series in numbers".format) for blob in (row.chunks, row.log)
+    )
+    names = NOBODY
+    if row.names is not None:
+        names = snapshot.decoded(decode_names, row.names, "names of series".format)
+    return Stored(generation=row.generation, entry=row.entry, chunks=chunks, log=log, names=names)
 
 
-def stored_of(row: Any) -> Stored:
-    """The summary that a row of its table holds. Raises CorruptDataError."""
-    try:
-        chunks, log = decode(row.chunks), decode(row.log)
-    except CorruptDataError as error:
-        raise CorruptDataError(f"run {row.run_id}, series in numbers: {error}") from error
-    return Stored(generation=row.generation, entry=row.entry, chunks=chunks, log=log)
+def names_of(snapshot: Snapshot, stored: Stored, *more: Numbers) -> Names:
+    """The names of all series that a summary has, and more numbers; those of before where one is damaged.
+
+    What people wrote goes on with a name that cannot be read: whoever asks for it is told.
+    """
+    ids = np.unique(np.concatenate([one.ids for one in (stored.chunks, stored.log, *more)]))
+    with suppress(CorruptDataError):
+        return named(snapshot.connection, snapshot.run_id, stored.names, ids)
+    return stored.names
 
 
 def claim(connection: Connection, run_id: int, generation: int) -> None:
@@ -70,7 +82,12 @@ def claim(connection: Connection, run_id: int, generation: int) -> None:
 
 def save(connection: Connection, run_id: int, stored: Stored) -> None:
     """End an exchange: what the run's series are in numbers now."""
-    values = {"entry": stored.entry, "chunks": encode(stored.chunks), "log": encode(stored.log)}
+    values = {
+        "entry": stored.entry,
+        "chunks": encode(stored.chunks),
+        "log": encode(stored.log),
+        "names": encode_names(stored.names),
+    }
     connection.execute(update(Summary).where(Summary.run_id == run_id).values(values))
 
 
@@ -85,7 +102,8 @@ def renew(connection: Connection, run_id: int) -> None:
     numbers = of_chunks(snapshot, snapshot.chunks())
     log = snapshot.log(until=stored.entry)
     parts = [of_block(attempt, block) for attempt, block in log.items()]
-    save(connection, run_id, replace(stored, chunks=numbers, log=combine(parts)))
+    renewed = replace(stored, chunks=numbers, log=combine(parts))
+    save(connection, run_id, replace(renewed, names=names_of(snapshot, renewed)))
 
 
 def of_chunks(snapshot: Snapshot, rows: Collection[ChunkRow]) -> Numbers:

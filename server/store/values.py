@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from holter.server.store.names import Names
 from holter.types import FloatArray, IntArray, SeriesKey
 
 
@@ -81,9 +82,12 @@ class AttemptSummary:
 
 
 class Newest(NamedTuple):
-    """The newest point of each of some series; arrays [c]. A time is NaN where there is no clock."""
+    """The newest point of each of some series, in the order of their keys; arrays [c].
 
-    keys: list[SeriesKey]
+    A time is NaN where there is no clock.
+    """
+
+    names: Names
     attempt: IntArray
     step: IntArray
     time: FloatArray

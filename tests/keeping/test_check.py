@@ -16,7 +16,7 @@ from tests.keeping.kept import LOSS, delivery
 
 FLIPPED = [
     ("chunk", "payload"), ("chunk", "pyramid"), ("timeline", "payload"), ("timeline", "digest"),
-    ("log", "payload"), ("summary", "chunks"), ("summary", "log"),
+    ("log", "payload"), ("summary", "chunks"), ("summary", "log"), ("summary", "names"),
 ]  # fmt: skip
 CHANGED = [
     ("chunk", "series_id", "series_id + 1"), ("chunk", "attempt", "5"),
@@ -28,7 +28,7 @@ CHANGED = [
     ("log", "step_max", "step_max + 1"), ("log", "points", "points - 1"), ("attempt", "number", "3"),
     ("attempt", "points", "1"), ("attempt", "first_step", "first_step + 1"),
     ("attempt", "last_step", "last_step - 1"), ("series", "labels", "'[[\"a\"'"),
-    ("series", "labels", "'[ ]'"),
+    ("series", "labels", "'[ ]'"), ("series", "metric", "'renamed'"),
     ("run", "attempt_state", "'{\"names\": 7}'"), ("writer", "state", "'{}'"),
 ]  # fmt: skip
 

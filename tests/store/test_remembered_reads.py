@@ -16,6 +16,7 @@ from holter.server.store.memory import Memory
 from holter.server.store.snapshot import Snapshot
 from holter.server.store.summary import load, renew
 from holter.types import Batch, Column, Delivery, SeriesKey
+from tests.store.newest import newest
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr")]
 NUMBERS = count()
@@ -44,7 +45,7 @@ def seen(store: Store, run_id: int) -> list[Any]:
     """Everything that readers are given, as values that can be compared."""
     found: list[Any] = [
         sorted(map(repr, store.series(run_id))),
-        sorted(map(repr, store.latest(run_id).items())),
+        sorted(map(repr, newest(store, run_id).items())),
     ]
     for key, series in store.read(run_id).items():
         columns = (series.attempt, series.step, series.time, series.value)

@@ -95,6 +95,7 @@ def damage(connection: Connection, table: str, column: str) -> None:
         ("log", "payload", r"log entry \d+"),
         ("summary", "chunks", "series in numbers"),
         ("summary", "log", "series in numbers"),
+        ("summary", "names", "names of series"),
     ],
 )
 def test_damaged_bytes_are_named_and_never_read_as_points(
@@ -111,7 +112,7 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
         assert any("run 'run'" in problem for problem in problems)
         look: Callable[[], object] = partial(store.read, run)
         if table == "summary":
-            look = partial(store.latest, run)
+            look = partial(store.newest, run)
         elif column == "pyramid":
             look = partial(store.chart, run, [LOSS], points=4)
         with pytest.raises(CorruptDataError, match=rf"run {run}, {said}.*checksum"):

@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from holter.server.database import WAL_BYTES, connect
 from holter.server.store import Commit, Receipt, Store, StoreClosedError, StoreLockedError
 from holter.types import Batch, Column, Cursor, Delivery, Series, SeriesKey, Unreadable, labels_of
+from tests.store.newest import newest
 
 LOSS = SeriesKey("loss")
 ODD_NAN = np.array([0x7FF8DEADBEEF0001], dtype=np.uint64).view(np.float64)[0]
@@ -203,18 +204,18 @@ def test_series_in_numbers(store: Store) -> None:
         assert (loss.minimum, loss.maximum, loss.nonfinite, loss.last_value) == (1.0, 3.0, 1, 1.0)
         assert (lr.minimum, lr.maximum, lr.nonfinite) == (None, None, 3)
         assert np.isnan(lr.last_value)
-        assert store.latest(run)[LOSS] == (0, 30, 300.0, 1.0)
+        assert newest(store, run)[LOSS] == (0, 30, 300.0, 1.0)
         store.compact()
 
 
 def test_the_latest_point_is_the_last_of_the_newest_attempt(store: Store) -> None:
     run = store.accept(delivery(range(600), np.arange(600.0), batch_id="a")).run_id
     store.compact()
-    assert store.latest(run)[LOSS][:2] == (0, 599)
+    assert newest(store, run)[LOSS][:2] == (0, 599)
     store.accept(delivery([100], [7.0], batch_id="b", times=[1e5]))
-    assert store.latest(run)[LOSS] == (1, 100, 1e5, 7.0)
+    assert newest(store, run)[LOSS] == (1, 100, 1e5, 7.0)
     store.compact()
-    assert store.latest(run)[LOSS] == (1, 100, 1e5, 7.0)
+    assert newest(store, run)[LOSS] == (1, 100, 1e5, 7.0)
 
 
 def test_cursors_are_stored_with_their_points_and_alone(store: Store) -> None:

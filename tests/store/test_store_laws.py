@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
+from tests.store.newest import newest
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr"), SeriesKey("time", (("rank", "1"),))]
 NUMBERS = count()
@@ -77,7 +78,7 @@ def check_summaries(store: Store, run_id: int, model: Model) -> None:
         assert summary.minimum == (finite.min() if len(finite) else None)
         assert summary.maximum == (finite.max() if len(finite) else None)
         assert (summary.first_step, summary.last_step) == (min(step for _, _, step in mine), last[2])
-        attempt, step, time, value = store.latest(run_id)[summary.key]
+        attempt, step, time, value = newest(store, run_id)[summary.key]
         assert (attempt, step) == last[1:]
         assert (np.float64(time).tobytes(), np.float64(value).tobytes())[1] == mine[last][1]
 
