@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, func, or_, select
@@ -133,6 +135,7 @@ class AnalysisLoop:
         self._pace = Pace()
         self._runs = GrowingRuns(_ROOM)
         self._looks: dict[int, dict[str, Any]] = {}  # not written down yet
+        self._told: dict[int, float] = {}  # of runs whose findings came with them: all news until then
         self._noted = -_NOTED
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
         store.on_commit(lambda commit: self._pace.points(commit.run_id))
@@ -152,6 +155,18 @@ class AnalysisLoop:
     def look_soon(self, run_id: int) -> None:
         """This run has news."""
         self._pace.news(run_id)
+
+    @contextmanager
+    def apart(self, run_id: int) -> Iterator[None]:
+        """Look at a run only once it has arrived as a whole, and not then if its findings came along."""
+        self._told[run_id] = inf
+        try:
+            yield
+        finally:
+            with Session(self._engine) as session:
+                seen = session.scalar(select(Analysis.seen_at).where(Analysis.run_id == run_id))
+            self._told[run_id] = -inf if seen is None else seen
+            self.look_soon(run_id)
 
     def analyze(self, run_id: int) -> list[dict[str, Any]]:
         """Look at a run now; returns the incidents that changed, as JSON. Raises what a detector raises."""
@@ -214,8 +229,9 @@ class AnalysisLoop:
         """Look at a run; whether to come back without news, since it may stall or the look failed."""
         try:
             standing = self._standing(run_id)
-            if standing is None:
+            if standing is None or standing.updated_at <= self._told.get(run_id, -inf):
                 return False
+            self._told.pop(run_id, None)
             self._analyze(run_id, standing)
             return standing.looked_at(self._clock()) is not None
         except Exception:

@@ -85,6 +85,11 @@ class Store:
             raise
         self._writer.start()
 
+    def announce(self, address: str) -> None:
+        """Tell whoever finds the file in use where its server can be asked."""
+        if self._lock is not None:
+            self._lock.tell(address)
+
     def close(self) -> None:
         """Write what waits, end the threads, let go of the file."""
         self._rates.close()
