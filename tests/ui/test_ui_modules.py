@@ -71,9 +71,9 @@ def test_a_value_is_read_as_its_role_wants(call: Call, role: str, value: float, 
 
 
 def test_smoothing_is_not_pulled_to_zero_at_its_beginning_and_keeps_a_constant(call: Call) -> None:
-    assert call("curves.js", "smooth", [5, 5, 5], 0.9) == pytest.approx([5, 5, 5])
-    assert call("curves.js", "smooth", [1, 2], 0.0) == [1, 2]
-    smoothed = call("curves.js", "smooth", [0, 10], 0.5)
+    assert call("charts/curves.js", "smooth", [5, 5, 5], 0.9) == pytest.approx([5, 5, 5])
+    assert call("charts/curves.js", "smooth", [1, 2], 0.0) == [1, 2]
+    smoothed = call("charts/curves.js", "smooth", [0, 10], 0.5)
     assert smoothed == pytest.approx([0, 20 / 3])
 
 
@@ -106,10 +106,10 @@ def rolled_back() -> dict[str, Any]:
 
 
 def test_under_the_crosshair_stands_the_timeline_and_beside_it_the_superseded_branch(call: Call) -> None:
-    hit = call("curves.js", "nearest", rolled_back(), "step", 3)
+    hit = call("charts/curves.js", "nearest", rolled_back(), "step", 3)
     assert (hit["live"]["attempt"], hit["live"]["value"]) == (1, 2.9)
     assert (hit["ghost"]["attempt"], hit["ghost"]["value"]) == (0, 9.1)
-    beyond = call("curves.js", "nearest", rolled_back(), "step", 5)
+    beyond = call("charts/curves.js", "nearest", rolled_back(), "step", 5)
     assert beyond["ghost"] is None
     assert beyond["live"]["step"] == 5
 
@@ -120,34 +120,34 @@ def curve(values: list[float]) -> dict[str, Any]:
 
 def test_a_few_values_far_outside_do_not_flatten_the_curve_and_are_counted(call: Call) -> None:
     values = [2.0 + 0.01 * (i % 10) for i in range(500)] + [900.0]
-    y = call("curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
+    y = call("charts/curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
     assert y["high"] < 3
     assert (y["above"], y["below"]) == (1, 0)
 
 
 def test_every_value_is_in_range_when_none_is_far_outside_or_when_asked(call: Call) -> None:
     values = [2.0, 2.5, 3.0, 2.2]
-    y = call("curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
+    y = call("charts/curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
     assert y["low"] < 2.0
     assert y["high"] > 3.0
     assert (y["above"], y["below"]) == (0, 0)
     spoilt = [*([2.0, 2.1] * 200), 900.0]
-    assert call("curves.js", "yRange", [curve(spoilt)], {"log": False, "whole": True})["high"] > 900
+    assert call("charts/curves.js", "yRange", [curve(spoilt)], {"log": False, "whole": True})["high"] > 900
 
 
 def test_a_straggling_rank_is_in_range_among_a_thousand_steady_values(call: Call) -> None:
     steady = [curve([0.4 + 0.001 * (i % 10) for i in range(100)]) for _ in range(30)]
     straggler = curve([0.4 + 0.001 * (i % 10) for i in range(50)] + [0.7] * 50)
-    y = call("curves.js", "yRange", [*steady, straggler], {"log": False, "whole": False})
+    y = call("charts/curves.js", "yRange", [*steady, straggler], {"log": False, "whole": False})
     assert y["high"] > 0.7
     assert y["above"] == 0
 
 
 def test_a_logarithmic_axis_says_how_many_values_it_cannot_draw(call: Call) -> None:
-    y = call("curves.js", "yRange", [curve([1.0, 10.0, 0.0, -3.0])], {"log": True, "whole": False})
+    y = call("charts/curves.js", "yRange", [curve([1.0, 10.0, 0.0, -3.0])], {"log": True, "whole": False})
     assert y["hidden"] == 2
     assert y["low"] < 0 < 1 < y["high"]
-    assert call("curves.js", "yRange", [curve([])], {"log": False, "whole": False}) is None
+    assert call("charts/curves.js", "yRange", [curve([])], {"log": False, "whole": False}) is None
 
 
 def test_labels_keep_their_place_and_the_lighter_one_gives_up_its_text(call: Call) -> None:
@@ -156,19 +156,19 @@ def test_labels_keep_their_place_and_the_lighter_one_gives_up_its_text(call: Cal
         {"x": 40, "width": 80, "weight": 0},
         {"x": 300, "width": 80, "weight": 1},
     ]
-    placed = call("curves.js", "placeLabels", wanted, 340)
+    placed = call("charts/curves.js", "placeLabels", wanted, 340)
     assert [one["full"] for one in placed] == [False, True, True]
     assert placed[1]["left"] == 40
     assert placed[2]["left"] == 260  # pushed back inside
     assert placed[0]["left"] == 10  # a mark is small enough for its place
     crowded = [{"x": 50, "width": 200, "weight": 0}, {"x": 80, "width": 90, "weight": 1}]
-    assert call("curves.js", "placeLabels", crowded, 340)[1] == {"left": 30, "full": False}
+    assert call("charts/curves.js", "placeLabels", crowded, 340)[1] == {"left": 30, "full": False}
 
 
 def test_nan_after_nan_is_one_stretch(call: Call) -> None:
     marks = [(0, 5, "NaN"), (0, 6, "NaN"), (0, 9, "Infinity"), (1, 10, "Infinity")]
     series = {"nonfinite": [{"attempt": a, "step": s, "value": v} for a, s, v in marks]}
-    found = call("curves.js", "nonfiniteRuns", series)
+    found = call("charts/curves.js", "nonfiniteRuns", series)
     assert [(one["value"], one["first"], one["last"], one["count"]) for one in found] == [
         ("NaN", 5, 6, 2),
         ("Infinity", 9, 9, 1),
@@ -213,7 +213,7 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 def drawn(call: Call, given: dict[str, Any]) -> dict[str, Any]:
     """The traces of a chart by their names."""
-    return {one["name"]: one for one in call("chart.js", "traces", given)}
+    return {one["name"]: one for one in call("charts/chart.js", "traces", given)}
 
 
 def test_attempts_are_broken_apart_and_the_superseded_branch_is_thin_and_dashed(call: Call) -> None:
@@ -228,7 +228,7 @@ def test_attempts_are_broken_apart_and_the_superseded_branch_is_thin_and_dashed(
 def test_hundreds_of_attempts_cost_as_many_traces_as_one(call: Call) -> None:
     many = rolled_back()
     many["segments"] = [segment(i, [10 * i, 10 * i + 5], [2.0, 1.0]) for i in range(300)]
-    assert len(call("chart.js", "traces", picture([many], attempts=[]))) == 1
+    assert len(call("charts/chart.js", "traces", picture([many], attempts=[]))) == 1
 
 
 def test_an_attempt_of_a_single_point_is_seen(call: Call) -> None:
@@ -307,7 +307,7 @@ def test_an_incident_begins_with_a_solid_line_peaks_in_a_dot_and_ends_with_a_dot
     full = picture([rolled_back()], incidents=[one])
     dot = drawn(call, full)["peaks"]
     assert (dot["x"], dot["y"]) == ([5], [2.8])
-    shapes = call("layout.js", "layout", full)["shapes"]
+    shapes = call("charts/layout.js", "layout", full)["shapes"]
     band, onset, recovery = shapes[:3]
     assert (band["type"], band["x0"], band["x1"]) == ("rect", 3, 8)
     assert (onset["x0"], onset["line"].get("dash")) == (3, None)
@@ -315,8 +315,8 @@ def test_an_incident_begins_with_a_solid_line_peaks_in_a_dot_and_ends_with_a_dot
 
 
 def test_what_lasts_reaches_the_end_of_the_axis_but_not_beyond_a_dead_attempt(call: Call) -> None:
-    assert call("layout.js", "extentOf", picture([rolled_back()]), incident()) == [3, 10]
-    assert call("layout.js", "extentOf", picture([rolled_back()]), incident(attempt=0)) == [3, 4]
+    assert call("charts/layout.js", "extentOf", picture([rolled_back()]), incident()) == [3, 10]
+    assert call("charts/layout.js", "extentOf", picture([rolled_back()]), incident(attempt=0)) == [3, 4]
 
 
 def test_a_resume_is_a_small_tick_with_the_number_of_its_attempt(call: Call) -> None:
@@ -329,7 +329,9 @@ def test_a_resume_is_a_small_tick_with_the_number_of_its_attempt(call: Call) -> 
 
 def test_crowded_resumes_are_thinned_until_their_numbers_can_be_read(call: Call) -> None:
     attempts = [{"number": i, "first_step": 10 * i, "last_step": 10 * i + 9} for i in range(200)]
-    marks = call("resumes.js", "resumeMarks", picture([], attempts=attempts, range=[0, 2000], width=400))
+    marks = call(
+        "charts/resumes.js", "resumeMarks", picture([], attempts=attempts, range=[0, 2000], width=400)
+    )
     places = [one["x"] for one in marks["labels"]]
     gaps = [(b - a) / 5 for a, b in itertools.pairwise(places)]  # 5 steps a pixel
     assert len(places) > 5
@@ -343,10 +345,10 @@ def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call
         return {"title": "Step time", "role": "step_time", "series": ranks, "series_count": count}
 
     loss = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
-    few = call("board.js", "requests", [loss, step_times(64)], [])
+    few = call("charts/board.js", "requests", [loss, step_times(64)], [])
     assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 240}]
     spoken = [incident(metric="step_time", labels={"rank": 777})]
-    crowd = call("board.js", "requests", [loss, step_times(1024)], spoken)
+    crowd = call("charts/board.js", "requests", [loss, step_times(1024)], spoken)
     assert crowd[0] == {"metrics": ["loss"]}
     assert crowd[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
     assert len(crowd) == 10
@@ -361,7 +363,7 @@ def test_a_spike_that_may_still_turn_out_slow_is_not_called_fast(call: Call) -> 
 
 def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
     back = modules.evaluate(
-        "async () => { const { scale } = await import('/chart.js');"
+        "async () => { const { scale } = await import('/charts/chart.js');"
         "const s = scale([100, 300], 800); return [s.toPixel(100), s.toPlace(s.toPixel(234))]; }"
     )
     assert back[0] == 58
@@ -399,10 +401,14 @@ def test_charts_of_machines_go_by_the_clock_whatever_the_others_do(call: Call) -
     sized = {"series": [{"metric": "busbw_gbs", "labels": {"steps": "message bytes"}}]}
     loss = {"series": [{"metric": "loss", "labels": {}}]}
     by_step, by_time = {"axis": "step", "range": [0, 9]}, {"axis": "time", "range": [1e12, 2e12]}
-    assert call("panel.js", "axisOf", clocked, by_step) == {"axis": "time", "range": None}
-    assert call("panel.js", "axisOf", clocked, by_time) == by_time
-    assert call("panel.js", "axisOf", sized, by_time) == {"axis": "step", "range": None}
-    assert call("panel.js", "axisOf", loss, by_time) == by_time
-    assert [call("board.js", "rangeKind", plan) for plan in (clocked, sized, loss)] == ["clock", "whole", ""]
-    assert call("board.js", "clockRange", by_time) == {"from": 1e12, "to": 2e12}
-    assert call("board.js", "clockRange", by_step) == {}
+    assert call("charts/panel/panel.js", "axisOf", clocked, by_step) == {"axis": "time", "range": None}
+    assert call("charts/panel/panel.js", "axisOf", clocked, by_time) == by_time
+    assert call("charts/panel/panel.js", "axisOf", sized, by_time) == {"axis": "step", "range": None}
+    assert call("charts/panel/panel.js", "axisOf", loss, by_time) == by_time
+    assert [call("charts/board.js", "rangeKind", plan) for plan in (clocked, sized, loss)] == [
+        "clock",
+        "whole",
+        "",
+    ]
+    assert call("charts/board.js", "clockRange", by_time) == {"from": 1e12, "to": 2e12}
+    assert call("charts/board.js", "clockRange", by_step) == {}

@@ -84,7 +84,7 @@ def test_the_page_asks_for_the_binary_form_and_draws_its_points(
 
 def test_a_chart_says_how_many_points_retention_took_out_of_what_it_shows(modules: Page) -> None:
     head = """async (thinned) => {
-      const { createHead } = await import('/panel/head.js');
+      const { createHead } = await import('/charts/panel/head.js');
       const plan = { title: 'Loss', role: 'loss', series: [{ metric: 'loss', labels: {} }] };
       const { element, show } = createHead(plan, document.createElement('i'), { onMode() {} });
       show({ smoothing: 0, log: false, wide: false, whole: false, y: null, thinned });

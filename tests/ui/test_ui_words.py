@@ -77,7 +77,7 @@ def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none
     ],
 )
 def test_an_address_names_its_view(call: Call, path: str, name: str, params: list[str]) -> None:
-    assert call("router.js", "match", path) == {"name": name, "params": params}
+    assert call("page/router.js", "match", path) == {"name": name, "params": params}
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
         {"metric": name, "role": "other", "series": []}
         for name in ("train/grad", "grad_norm", "lr", "eval/grad")
     ]
-    assert [one["metric"] for one in call("picker.js", "find", groups, "grad")] == [
+    assert [one["metric"] for one in call("page/picker.js", "find", groups, "grad")] == [
         "grad_norm",
         "train/grad",
         "eval/grad",
     ]
-    assert [one["metric"] for one in call("picker.js", "find", groups, "grad ev")] == ["eval/grad"]
+    assert [one["metric"] for one in call("page/picker.js", "find", groups, "grad ev")] == ["eval/grad"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
     ],
 )
 def test_evidence_reads_as_what_its_name_says_it_is(call: Call, name: str, value: object, text: str) -> None:
-    assert call("evidence.js", "evidenceText", name, value) == text
+    assert call("incidents/evidence.js", "evidenceText", name, value) == text
 
 
 def incident(kind: str = "spike_slow", severity: str = "warning", **evidence: Any) -> dict[str, Any]:
@@ -198,12 +198,12 @@ def test_evidence_is_told_in_words_with_units(
     call: Call, name: str, value: object, kind: str, row: list[str]
 ) -> None:
     unit = {"unit": "GB"} if kind == "memory_leak" else {}
-    assert call("evidence.js", "evidenceRows", incident(kind, **{name: value}, **unit)) == [row]
+    assert call("incidents/evidence.js", "evidenceRows", incident(kind, **{name: value}, **unit)) == [row]
 
 
 def test_evidence_that_says_nothing_is_left_out(call: Call) -> None:
     said = incident(recovery_steps=None, precursors=[], not_logged=[], series=1, ranks=[17], metrics=["loss"])
-    assert call("evidence.js", "evidenceRows", said) == []
+    assert call("incidents/evidence.js", "evidenceRows", said) == []
 
 
 def test_what_detectors_measure_is_known_to_the_page_by_name(modules: Page) -> None:
@@ -214,7 +214,7 @@ def test_what_detectors_measure_is_known_to_the_page_by_name(modules: Page) -> N
     blocks = [block for path in files for block in told.findall(path.read_text())]
     written = {name for block in blocks for name in re.findall(r'"(\w+)": ', block)}
     assert len(written) > 40
-    unknown = "async (names) => names.filter((await import('/evidence.js')).isUnnamed)"
+    unknown = "async (names) => names.filter((await import('/incidents/evidence.js')).isUnnamed)"
     assert modules.evaluate(unknown, sorted(written)) == []
 
 
@@ -255,11 +255,11 @@ def test_a_log_with_one_time_stamp_has_no_clock(call: Call) -> None:
 
 
 def test_a_chart_whose_points_all_lie_elsewhere_shows_them(call: Call) -> None:
-    assert call("panel.js", "rangeOf", [10, 20], [12, 30], False) == [10, 20]
-    assert call("panel.js", "rangeOf", [15.5, 16.5], [0, 0], False) == [-0.5, 0.5]
-    assert call("panel.js", "rangeOf", [10, 20], None, False) == [10, 20]
-    assert call("panel.js", "rangeOf", None, [0, 5], False) is None
-    assert call("panel.js", "rangeOf", None, [0, 5], True) == [0, 5]
+    assert call("charts/panel/panel.js", "rangeOf", [10, 20], [12, 30], False) == [10, 20]
+    assert call("charts/panel/panel.js", "rangeOf", [15.5, 16.5], [0, 0], False) == [-0.5, 0.5]
+    assert call("charts/panel/panel.js", "rangeOf", [10, 20], None, False) == [10, 20]
+    assert call("charts/panel/panel.js", "rangeOf", None, [0, 5], False) is None
+    assert call("charts/panel/panel.js", "rangeOf", None, [0, 5], True) == [0, 5]
 
 
 def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None:
@@ -272,11 +272,11 @@ def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None
             {"ghost": False, "step": [s for s, _ in points], "value": [v for _, v in points], "band": None}
         ]
     }
-    assert call("numbers.js", "slope", curve) == pytest.approx(-1.0)
-    assert call("numbers.js", "slope", {"segments": []}) is None
+    assert call("run/numbers.js", "slope", curve) == pytest.approx(-1.0)
+    assert call("run/numbers.js", "slope", {"segments": []}) is None
     flat = [5.0, 5.4, 4.9, 5.2, 4.8, 5.3, 5.1, 5.0]
     noise = {"ghost": False, "step": list(range(0, 400, 50)), "value": flat, "band": None}
-    assert call("numbers.js", "slope", {"segments": [noise]}) == 0
+    assert call("run/numbers.js", "slope", {"segments": [noise]}) == 0
 
 
 @pytest.mark.parametrize(
@@ -295,4 +295,4 @@ def test_long_steps_are_told_in_seconds(call: Call, value: float, metric: str, t
     ("step", "following"), [(0, 1000), (999, 1000), (1000, 2000), (45_000, 50_000), (100_000, 200_000)]
 )
 def test_the_next_milestone_is_a_round_step(call: Call, step: int, following: int) -> None:
-    assert call("numbers.js", "milestone", step) == following
+    assert call("run/numbers.js", "milestone", step) == following

@@ -2,7 +2,7 @@
 /** Agents elsewhere, in a few quiet words: only one in trouble comes forward. */
 
 import * as api from "./api.js";
-import { h, refill } from "./dom.js";
+import { h, refill } from "./page/dom.js";
 import { count } from "./format.js";
 import { severityMark } from "./words.js";
 

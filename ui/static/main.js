@@ -2,14 +2,14 @@
 /** Starts the app: the top bar, the keys, the stream of news, and the first page. */
 
 import * as api from "./api.js";
-import { announce, byId, h, link, refill } from "./dom.js";
+import { announce, byId, h, link, refill } from "./page/dom.js";
 import { ago } from "./format.js";
-import { icon } from "./icons.js";
-import * as keys from "./keys.js";
+import { icon } from "./page/icons.js";
+import * as keys from "./page/keys.js";
 import * as live from "./live.js";
-import * as prefs from "./prefs.js";
-import * as router from "./router.js";
-import { toast } from "./toasts.js";
+import * as prefs from "./page/prefs.js";
+import * as router from "./page/router.js";
+import { toast } from "./page/toasts.js";
 import { show as inbox } from "./views/inbox.js";
 import { show as incident } from "./views/incident.js";
 import { show as login } from "./views/login.js";

@@ -4,7 +4,7 @@
  * pauses are empty, incidents are ticks, throughput is a faint area.
  */
 
-import { h, svg } from "./dom.js";
+import { h, svg } from "./page/dom.js";
 import { count, step as stepText } from "./format.js";
 import { incidentTitle, severityRank } from "./words.js";
 

@@ -1,8 +1,8 @@
 // @ts-check
 /** Kinds, severities and states in the words and shapes that people see. */
 
-import { h } from "./dom.js";
-import { icon } from "./icons.js";
+import { h } from "./page/dom.js";
+import { icon } from "./page/icons.js";
 
 /** @type {Record<string, string>} */
 const KINDS = {

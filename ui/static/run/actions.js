@@ -1,9 +1,9 @@
 // @ts-check
 /** What a reader can do on a run's page. All of it changes the address, and the page follows the address. */
 
-import { toggled } from "../look.js";
-import * as prefs from "../prefs.js";
-import { onAxis } from "../range.js";
+import { toggled } from "../charts/look.js";
+import * as prefs from "../page/prefs.js";
+import { onAxis } from "../charts/range.js";
 
 /** @typedef {import("../types.js").Incident} Incident */
 /** @typedef {import("./state.js").RunState} RunState */
@@ -21,7 +21,7 @@ export function stepsAround({ start_step: start, end_step: end }, last) {
   return [Math.max(0, Math.floor(start - room)), Math.ceil(until + room)];
 }
 
-/** @param {RunState} state @param {import("../router.js").Context} context @param {() => void} follow the address has changed */
+/** @param {RunState} state @param {import("../page/router.js").Context} context @param {() => void} follow the address has changed */
 export function createActions(state, { setQuery }, follow) {
   /** @param {Parameters<typeof setQuery>[0]} changes */
   function change(changes) {
@@ -39,7 +39,7 @@ export function createActions(state, { setQuery }, follow) {
     zoom,
     /** @param {[number, number] | null} steps */
     zoomToSteps: (steps) => zoom(steps && onAxis(state.run.strip, state.shared.axis, steps)),
-    /** @param {import("../curves.js").Axis} axis */
+    /** @param {import("../charts/curves.js").Axis} axis */
     setAxis: (axis) => change({ axis: axis === "time" ? "time" : null, from: null, to: null }),
     /** Select an incident: its evidence is drawn, the charts go there. @param {Incident | null} incident */
     select(incident) {
@@ -56,7 +56,7 @@ export function createActions(state, { setQuery }, follow) {
       prefs.set("smoothing", String(strength));
       setQuery({ smooth: strength ? String(strength) : null });
     },
-    /** @param {import("../look.js").Mode} mode @param {string} metric */
+    /** @param {import("../charts/look.js").Mode} mode @param {string} metric */
     toggle(mode, metric) {
       const now = toggled(state.look.modes, mode, metric);
       if (mode === "log") prefs.rememberLog(metric, now.includes(metric));
@@ -66,7 +66,7 @@ export function createActions(state, { setQuery }, follow) {
   };
 }
 
-/** A range as the address has it: steps, or Unix seconds. @param {[number, number]} range @param {import("../curves.js").Axis} axis */
+/** A range as the address has it: steps, or Unix seconds. @param {[number, number]} range @param {import("../charts/curves.js").Axis} axis */
 function written(range, axis) {
   const [from, to] = range.map((x) => String(Math.round(axis === "time" ? x / 1000 : x)));
   return { from, to };

@@ -2,9 +2,9 @@
 /** Every series of a run: found by typing, listed at the foot of the page. Fetched when it is first asked for. */
 
 import * as api from "../api.js";
-import { h, refill } from "../dom.js";
+import { h, refill } from "../page/dom.js";
 import { count } from "../format.js";
-import { createPicker, seriesTable } from "../picker.js";
+import { createPicker, seriesTable } from "../page/picker.js";
 
 /** @typedef {import("../types.js").SeriesSummary} SeriesSummary */
 
@@ -19,7 +19,7 @@ export function createAllSeries({ runId, signal, onPick, isShown }) {
   let loading = null;
   let counted = 0; // when they were fetched
   let known = false;
-  const pick = (/** @type {import("../picker.js").MetricGroup} */ group) => onPick(group.metric);
+  const pick = (/** @type {import("../page/picker.js").MetricGroup} */ group) => onPick(group.metric);
   const picker = createPicker({ onPick: pick, isShown });
   const summary = h("summary", {});
   const frame = h("div", {});

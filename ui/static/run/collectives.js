@@ -2,9 +2,9 @@
 /** What the logs of collectives tell: how fast against the hardware, what they cost, who waits for whom. */
 
 import * as api from "../api.js";
-import { h, refill } from "../dom.js";
+import { h, refill } from "../page/dom.js";
 import { count, number, percent } from "../format.js";
-import { icon } from "../icons.js";
+import { icon } from "../page/icons.js";
 
 /** @typedef {import("../types.js").Collective} Collective */
 /** @typedef {import("../types.js").RunCollectives} RunCollectives */

@@ -2,10 +2,10 @@
 /** What is planned for a run: a list with a way to add and remove, at the foot of its page. */
 
 import * as api from "../api.js";
-import { h, refill } from "../dom.js";
-import { expectedBy, expectedPlace, expectedTitle } from "../expected.js";
-import { icon } from "../icons.js";
-import { toast } from "../toasts.js";
+import { h, refill } from "../page/dom.js";
+import { expectedBy, expectedPlace, expectedTitle } from "../charts/expected.js";
+import { icon } from "../page/icons.js";
+import { toast } from "../page/toasts.js";
 import { KIND_NAMES, kindTitle, sentence } from "../words.js";
 
 /** @typedef {import("../types.js").ExpectedEvent} ExpectedEvent */

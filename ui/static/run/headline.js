@@ -1,9 +1,9 @@
 // @ts-check
 /** The top of a run's page: its name, its health, its whole life and the numbers that matter. */
 
-import { h, link, refill } from "../dom.js";
+import { h, link, refill } from "../page/dom.js";
 import { count } from "../format.js";
-import { numbers } from "../numbers.js";
+import { numbers } from "./numbers.js";
 import { stripControl } from "../strip.js";
 import { severityMark, severityRank } from "../words.js";
 import { createSpent } from "./spent.js";

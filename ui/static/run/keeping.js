@@ -2,10 +2,10 @@
 /** What becomes of a run as a whole: a file of it, or its end, at the foot of its page. */
 
 import * as api from "../api.js";
-import { h, refill } from "../dom.js";
+import { h, refill } from "../page/dom.js";
 import { count } from "../format.js";
-import { go } from "../router.js";
-import { toast } from "../toasts.js";
+import { go } from "../page/router.js";
+import { toast } from "../page/toasts.js";
 
 const FORMS = ["parquet", "csv", "json"];
 

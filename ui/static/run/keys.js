@@ -1,7 +1,7 @@
 // @ts-check
 /** The keys of a run's page: through the run, closer and further, the axis and the scale. */
 
-import * as keys from "../keys.js";
+import * as keys from "../page/keys.js";
 
 const CLOSER = 0.5;
 const FURTHER = 2;

@@ -2,7 +2,7 @@
 /** How a run's launches are set up: what is remarked on it, what changed between attempts, every setting. */
 
 import * as api from "../api.js";
-import { h, refill } from "../dom.js";
+import { h, refill } from "../page/dom.js";
 import { count } from "../format.js";
 import { severityMark } from "../words.js";
 

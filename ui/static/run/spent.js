@@ -1,7 +1,7 @@
 // @ts-check
 /** Where a run's wall time went: a slim bar, and what was lost in words and times. */
 
-import { h, refill } from "../dom.js";
+import { h, refill } from "../page/dom.js";
 import { duration, percent } from "../format.js";
 
 /** @typedef {import("../types.js").Spent} Spent */

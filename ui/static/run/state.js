@@ -1,10 +1,10 @@
 // @ts-check
 /** What a run's page knows, and what follows from it and the address for the charts. */
 
-import { palette } from "../board.js";
-import { milliseconds } from "../curves.js";
-import { readLook } from "../look.js";
-import { fullRange, stepsOf } from "../range.js";
+import { palette } from "../charts/board.js";
+import { milliseconds } from "../charts/curves.js";
+import { readLook } from "../charts/look.js";
+import { fullRange, stepsOf } from "../charts/range.js";
 import { isClocked } from "../strip.js";
 
 /** @typedef {import("../types.js").RunDetail} RunDetail */
@@ -21,7 +21,7 @@ export class RunState {
     /** @type {number | null} the strength of smoothing while its slider is moved */
     this.sliding = null;
     this.look = readLook(query);
-    /** @type {import("../panel.js").Shared} */
+    /** @type {import("../charts/panel/panel.js").Shared} */
     this.shared = {
       axis: "step",
       range: null,

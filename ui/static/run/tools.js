@@ -1,10 +1,10 @@
 // @ts-check
 /** What stands over the charts: steps or time, smoothing, back to the whole run, one more chart. */
 
-import { h, refill } from "../dom.js";
-import { icon } from "../icons.js";
+import { h, refill } from "../page/dom.js";
+import { icon } from "../page/icons.js";
 
-/** @typedef {import("../curves.js").Axis} Axis */
+/** @typedef {import("../charts/curves.js").Axis} Axis */
 
 /**
  * @param {{ onAxis: (axis: Axis) => void, onSmooth: (strength: number, settled: boolean) => void,

@@ -1,7 +1,7 @@
 // @ts-check
 /** What of a run could not be read or was not kept: said on its page, so that nothing is missing in silence. */
 
-import { h, refill } from "../dom.js";
+import { h, refill } from "../page/dom.js";
 import { count } from "../format.js";
 
 /** @typedef {import("../types.js").RunDetail} RunDetail */

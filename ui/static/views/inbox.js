@@ -2,14 +2,14 @@
 /** The inbox: every incident of every run, what waits for a person first. */
 
 import * as api from "../api.js";
-import { announce, h, link, refill } from "../dom.js";
+import { announce, h, link, refill } from "../page/dom.js";
 import { ago, clock, count } from "../format.js";
-import { icon } from "../icons.js";
-import { actOn, placeLine } from "../incident_parts.js";
-import * as keys from "../keys.js";
+import { icon } from "../page/icons.js";
+import { actOn, placeLine } from "../incidents/parts.js";
+import * as keys from "../page/keys.js";
 import { listen, throttled } from "../live.js";
-import { go } from "../router.js";
-import { empty } from "../states.js";
+import { go } from "../page/router.js";
+import { empty } from "../page/states.js";
 import { kindTitle, lifeWord, severityMark, severityRank } from "../words.js";
 
 /** @typedef {import("../types.js").Incident} Incident */
@@ -49,7 +49,7 @@ export const inOrder = (a, b) =>
   severityRank(a.severity) - severityRank(b.severity) ||
   b.opened_at - a.opened_at;
 
-/** @type {import("../router.js").View} */
+/** @type {import("../page/router.js").View} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
   let incidents = await api.incidents({ state: "all" }, signal);
   /** @type {number | null} */
@@ -196,7 +196,7 @@ function filters(incidents, wanted, change) {
   ];
 }
 
-/** @param {boolean} pressed @param {() => void} click @param {import("../dom.js").Child[]} children */
+/** @param {boolean} pressed @param {() => void} click @param {import("../page/dom.js").Child[]} children */
 const choice = (pressed, click, children) =>
   h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, children);
 

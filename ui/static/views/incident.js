@@ -2,17 +2,17 @@
 /** One incident, for someone who was asleep a minute ago: sentence, picture, evidence, advice, history. */
 
 import * as api from "../api.js";
-import { createBoard, palette } from "../board.js";
-import { milliseconds } from "../curves.js";
-import { h, link, refill } from "../dom.js";
+import { createBoard, palette } from "../charts/board.js";
+import { milliseconds } from "../charts/curves.js";
+import { h, link, refill } from "../page/dom.js";
 import { ago, clock, count, step as stepText } from "../format.js";
-import { icon } from "../icons.js";
-import { actOn, actions, commentForm, evidenceTable, history } from "../incident_parts.js";
-import * as keys from "../keys.js";
+import { icon } from "../page/icons.js";
+import { actOn, actions, commentForm, evidenceTable, history } from "../incidents/parts.js";
+import * as keys from "../page/keys.js";
 import { listen, throttled } from "../live.js";
-import { readModes, toggled } from "../look.js";
-import { fullRange, stepsOf } from "../range.js";
-import { go } from "../router.js";
+import { readModes, toggled } from "../charts/look.js";
+import { fullRange, stepsOf } from "../charts/range.js";
+import { go } from "../page/router.js";
 import { incidentTitle, lifeWord, severityMark } from "../words.js";
 
 /** @typedef {import("../types.js").Incident} Incident */
@@ -69,13 +69,13 @@ export function picturePlans(incident, run) {
   return [own, ...rest.slice(0, 3)];
 }
 
-/** @type {import("../router.js").View} */
+/** @type {import("../page/router.js").View} */
 export async function show(root, { params, signal, query, setQuery, onQuery, search, title }) {
   let incident = await api.incident(params[0], signal);
   let run = await api.run(incident.run_id, signal);
   /** @type {[number, number] | null} */
   let zoomed = null;
-  /** @type {import("../panel.js").Shared} */
+  /** @type {import("../charts/panel/panel.js").Shared} */
   const shared = {
     axis: silence(incident) ? "time" : "step",
     range: null,

@@ -2,15 +2,15 @@
 /** The door of a server that asks for a password. */
 
 import * as api from "../api.js";
-import { h, refill } from "../dom.js";
-import { icon } from "../icons.js";
+import { h, refill } from "../page/dom.js";
+import { icon } from "../page/icons.js";
 
 /** Where to go after the login: an address of ours, never another site. @param {string | null} wanted */
 export function safeNext(wanted) {
   return wanted && /^\/(?![/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
 }
 
-/** @type {import("../router.js").View} */
+/** @type {import("../page/router.js").View} */
 export async function show(root, { query, title }) {
   title("Log in");
   const password = /** @type {HTMLInputElement} */ (

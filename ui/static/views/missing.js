@@ -1,9 +1,9 @@
 // @ts-check
 /** An address that leads nowhere. */
 
-import { h, link, refill } from "../dom.js";
+import { h, link, refill } from "../page/dom.js";
 
-/** @type {import("../router.js").View} */
+/** @type {import("../page/router.js").View} */
 export async function show(root, { params, title }) {
   title("Not found");
   refill(

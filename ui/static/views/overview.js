@@ -3,12 +3,12 @@
 
 import { watchAgents } from "../agents.js";
 import * as api from "../api.js";
-import { h, link, refill } from "../dom.js";
+import { h, link, refill } from "../page/dom.js";
 import { ago, count, number, reading, step as stepText, stepTime, unit } from "../format.js";
-import * as keys from "../keys.js";
+import * as keys from "../page/keys.js";
 import { listen, throttled } from "../live.js";
-import { go } from "../router.js";
-import { empty } from "../states.js";
+import { go } from "../page/router.js";
+import { empty } from "../page/states.js";
 import { drawStrip } from "../strip.js";
 import { healthWord, kindTitle, severityMark, severityRank, stateMark } from "../words.js";
 
@@ -67,7 +67,7 @@ export function matches(run, { q, state, project }) {
   );
 }
 
-/** @type {import("../router.js").View} */
+/** @type {import("../page/router.js").View} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
   let runs = await api.runs(signal);
   let chosen = "";

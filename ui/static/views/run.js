@@ -2,13 +2,13 @@
 /** One run: its strip, the numbers that matter, its curves and its incidents. */
 
 import * as api from "../api.js";
-import { createBoard, palette } from "../board.js";
-import { h, refill } from "../dom.js";
-import { incidentList } from "../incident_list.js";
+import { createBoard, palette } from "../charts/board.js";
+import { h, refill } from "../page/dom.js";
+import { incidentList } from "../incidents/list.js";
 import { listen, throttled } from "../live.js";
-import { isBare } from "../look.js";
-import { metricOf } from "../panel.js";
-import * as prefs from "../prefs.js";
+import { isBare } from "../charts/look.js";
+import { metricOf } from "../charts/panel/panel.js";
+import * as prefs from "../page/prefs.js";
 import { createActions } from "../run/actions.js";
 import { createAllSeries } from "../run/all_series.js";
 import { createHeadline } from "../run/headline.js";
@@ -21,16 +21,16 @@ import { createCollectives } from "../run/collectives.js";
 import { createSetUp } from "../run/setup.js";
 import { createTools } from "../run/tools.js";
 import { createUnreadable } from "../run/unreadable.js";
-import { empty } from "../states.js";
+import { empty } from "../page/states.js";
 
-/** @typedef {import("../router.js").Context} Context */
+/** @typedef {import("../page/router.js").Context} Context */
 /** @typedef {import("../types.js").Incident} Incident */
 /** @typedef {ReturnType<typeof createParts>} Parts */
 
 const REFRESH = 700; // ms between refetches of what stands around the charts
 const SELDOM = 5000; // ms between those of what is worked out from whole series
 
-/** @type {import("../router.js").View} */
+/** @type {import("../page/router.js").View} */
 export async function show(root, context) {
   const { params, signal, query, setQuery, onQuery, title } = context;
   const [run, incidents, expected] = await Promise.all([

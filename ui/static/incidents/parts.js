@@ -1,16 +1,16 @@
 // @ts-check
 /** Pieces of an incident that several pages show: evidence, history, what one can do about it. */
 
-import * as api from "./api.js";
-import { h } from "./dom.js";
+import * as api from "../api.js";
+import { h } from "../page/dom.js";
 import { evidenceRows, evidenceText } from "./evidence.js";
-import { ago, clock, percent, step as stepText } from "./format.js";
-import * as prefs from "./prefs.js";
-import { go } from "./router.js";
-import { toast } from "./toasts.js";
-import { incidentTitle, kindTitle, sentence, severityMark } from "./words.js";
+import { ago, clock, percent, step as stepText } from "../format.js";
+import * as prefs from "../page/prefs.js";
+import { go } from "../page/router.js";
+import { toast } from "../page/toasts.js";
+import { incidentTitle, kindTitle, sentence, severityMark } from "../words.js";
 
-/** @typedef {import("./types.js").Incident} Incident */
+/** @typedef {import("../types.js").Incident} Incident */
 
 const COMES_BACK = /^spike|^divergence|nonfinite|regression|slowdown|straggler|collapse|shift|resume/;
 const PERSISTENT = ["start_step", "peak_step", "end_step", "detected_step"];
@@ -106,7 +106,7 @@ export function history(incident) {
   );
 }
 
-/** @param {import("./types.js").IncidentEvent} event */
+/** @param {import("../types.js").IncidentEvent} event */
 function eventDetail({ detail }) {
   if (!detail) return "";
   const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(

@@ -2,7 +2,7 @@
 /** Where attempts resumed: small ticks at the axis with the attempt's number, as many as can be told apart. Pure. */
 
 import { along, milliseconds } from "./curves.js";
-import { numeric } from "./format.js";
+import { numeric } from "../format.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
 

@@ -1,29 +1,29 @@
 // @ts-check
 /** One chart with what stands around it: title, values under the crosshair, incident labels, notes. */
 
-import { createChart, scale } from "./chart.js";
-import { placesOf, yRange } from "./curves.js";
-import { h } from "./dom.js";
-import { createHead } from "./panel/head.js";
-import { createLane } from "./panel/lane.js";
-import { createLegend } from "./panel/legend.js";
-import { createNote } from "./panel/note.js";
-import { createReadout, readingAt } from "./panel/readout.js";
-import { COLOURED, MARGIN, belongs, labelText } from "./traces.js";
+import { createChart, scale } from "../chart.js";
+import { placesOf, yRange } from "../curves.js";
+import { h } from "../../page/dom.js";
+import { createHead } from "./head.js";
+import { createLane } from "./lane.js";
+import { createLegend } from "./legend.js";
+import { createNote } from "./note.js";
+import { createReadout, readingAt } from "./readout.js";
+import { COLOURED, MARGIN, belongs, labelText } from "../traces.js";
 
-/** @typedef {import("./types.js").ChartSeries} ChartSeries */
-/** @typedef {import("./types.js").ChartPlan & { added?: boolean }} Plan */
-/** @typedef {import("./types.js").Incident} Incident */
-/** @typedef {import("./traces.js").Picture} Picture */
+/** @typedef {import("../../types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../../types.js").ChartPlan & { added?: boolean }} Plan */
+/** @typedef {import("../../types.js").Incident} Incident */
+/** @typedef {import("../traces.js").Picture} Picture */
 
 /**
  * What all charts of a page share.
- * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
- *   modes: import("./look.js").Modes, palette: import("./traces.js").Palette,
+ * @typedef {{ axis: import("../curves.js").Axis, range: [number, number] | null, smoothing: number,
+ *   modes: import("../look.js").Modes, palette: import("../traces.js").Palette,
  *   attempts: Picture["attempts"], incidents: Incident[], selected: Incident | null,
  *   expected: Picture["expected"] }} Shared
  * @typedef {{ onZoom: (range: [number, number]) => void, onReset: () => void,
- *   onHover: (x: number | null) => void, onMode: (mode: import("./look.js").Mode, metric: string) => void,
+ *   onHover: (x: number | null) => void, onMode: (mode: import("../look.js").Mode, metric: string) => void,
  *   onRemove?: () => void }} Reader
  */
 
@@ -189,7 +189,7 @@ export function rangeOf(shared, reach, alone) {
   return [reach[0] - room, reach[1] + room];
 }
 
-/** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
+/** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("../curves.js").Axis} axis @returns {[number, number] | null} */
 export function extent(series, axis) {
   const places = series.flatMap((one) => one.segments.map((segment) => placesOf(segment, axis)));
   const some = places.filter((one) => one.length > 0);

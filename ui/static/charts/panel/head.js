@@ -1,15 +1,15 @@
 // @ts-check
 /** The head of a chart: its title, what it is measured in, and the buttons that change how it is drawn. */
 
-import { h } from "../dom.js";
-import { count, unit } from "../format.js";
-import { icon } from "../icons.js";
+import { h } from "../../page/dom.js";
+import { count, unit } from "../../format.js";
+import { icon } from "../../page/icons.js";
 import { labelsText } from "./legend.js";
 
 /** @typedef {import("../look.js").Mode} Mode */
 
 /**
- * @param {import("../types.js").ChartPlan} plan @param {Element} readout the values, between title and buttons
+ * @param {import("../../types.js").ChartPlan} plan @param {Element} readout the values, between title and buttons
  * @param {{ onMode: (mode: Mode) => void, onRemove?: () => void }} reader
  */
 export function createHead(plan, readout, { onMode, onRemove }) {
@@ -54,10 +54,10 @@ export function createHead(plan, readout, { onMode, onRemove }) {
   };
 }
 
-/** @param {import("../dom.js").Properties} properties @param {import("../dom.js").Child} child */
+/** @param {import("../../page/dom.js").Properties} properties @param {import("../../page/dom.js").Child} child */
 const tool = (properties, child) => h("button", { type: "button", class: "tool", ...properties }, child);
 
-/** @param {import("../types.js").ChartPlan} plan @param {number} smoothing */
+/** @param {import("../../types.js").ChartPlan} plan @param {number} smoothing */
 function subtitle({ title, role, series }, smoothing) {
   const [first] = series;
   const alone = series.length === 1;

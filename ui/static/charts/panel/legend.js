@@ -1,11 +1,11 @@
 // @ts-check
 /** Which colour is which series, with its value under the crosshair; of very many, the one in focus. */
 
-import { h, refill } from "../dom.js";
-import { count, seriesName } from "../format.js";
+import { h, refill } from "../../page/dom.js";
+import { count, seriesName } from "../../format.js";
 import { COLOURED, colours, labelText } from "../traces.js";
 
-/** @typedef {import("../types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../../types.js").ChartSeries} ChartSeries */
 /** @typedef {import("../traces.js").Picture} Picture */
 
 /** Its labels in words: rank 3, host n17. Pure. @param {{ labels?: Record<string, unknown> }} one */
@@ -22,7 +22,7 @@ export function shortName(one, all) {
   return same && inside ? inside : seriesName(one);
 }
 
-/** @param {import("../types.js").ChartPlan} plan @param {(name: string | null) => void} onFocus */
+/** @param {import("../../types.js").ChartPlan} plan @param {(name: string | null) => void} onFocus */
 export function createLegend(plan, onFocus) {
   const element = h("ul", { class: "legend" });
 
@@ -57,7 +57,7 @@ export function createLegend(plan, onFocus) {
   };
 }
 
-/** @param {import("../types.js").ChartPlan} plan @param {number} drawn @param {number} named */
+/** @param {import("../../types.js").ChartPlan} plan @param {number} drawn @param {number} named */
 function restText(plan, drawn, named) {
   const whole = plan.series_count ?? drawn;
   if (whole > drawn) return h("li", { class: "quiet" }, `${drawn} of ${count(whole, "series", "series")}`);

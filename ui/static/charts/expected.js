@@ -1,12 +1,12 @@
 // @ts-check
 /** What is planned for a run: in words, and where it lies on a chart. Pure. */
 
-import { count, step as stepText } from "./format.js";
+import { count, step as stepText } from "../format.js";
 import { placeOf } from "./resumes.js";
 import { fade } from "./traces.js";
-import { kindTitle, sentence } from "./words.js";
+import { kindTitle, sentence } from "../words.js";
 
-/** @typedef {import("./types.js").ExpectedEvent} ExpectedEvent */
+/** @typedef {import("../types.js").ExpectedEvent} ExpectedEvent */
 /** @typedef {import("./traces.js").Picture} Picture */
 
 const MOST = 24; // stretches of a cadence on one chart: more would be a pattern of their own

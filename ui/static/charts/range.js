@@ -2,9 +2,9 @@
 /** Ranges of a run on either axis, and the steps that lie in them. Pure. */
 
 import { milliseconds } from "./curves.js";
-import { stepsBetween, stretches } from "./strip.js";
+import { stepsBetween, stretches } from "../strip.js";
 
-/** @typedef {import("./types.js").Strip} Strip */
+/** @typedef {import("../types.js").Strip} Strip */
 /** @typedef {import("./curves.js").Axis} Axis */
 
 const MARGIN = 0.01; // of the whole: the first and the last point do not stick to the frame

@@ -3,14 +3,14 @@
 
 import { scale } from "../chart.js";
 import { placeLabels } from "../curves.js";
-import { h, link, refill } from "../dom.js";
-import { step as stepText } from "../format.js";
-import { icon } from "../icons.js";
+import { h, link, refill } from "../../page/dom.js";
+import { step as stepText } from "../../format.js";
+import { icon } from "../../page/icons.js";
 import { extentOf } from "../layout.js";
 import { MARGIN } from "../traces.js";
-import { incidentTitle, severityRank } from "../words.js";
+import { incidentTitle, severityRank } from "../../words.js";
 
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../../types.js").Incident} Incident */
 /** @typedef {import("../traces.js").Picture} Picture */
 
 const LETTER = 6.6; // pixels

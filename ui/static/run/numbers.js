@@ -1,14 +1,14 @@
 // @ts-check
 /** The numbers that matter beside the strip: state, step, loss and its slope, speed against the best, what was lost. */
 
-import { lowerBound } from "./curves.js";
-import { h } from "./dom.js";
-import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "./format.js";
-import { mfuOf } from "./run/mfu.js";
-import { stateMark } from "./words.js";
+import { lowerBound } from "../charts/curves.js";
+import { h } from "../page/dom.js";
+import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "../format.js";
+import { mfuOf } from "./mfu.js";
+import { stateMark } from "../words.js";
 
-/** @typedef {import("./types.js").RunDetail} RunDetail */
-/** @typedef {import("./types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../types.js").RunDetail} RunDetail */
+/** @typedef {import("../types.js").ChartSeries} ChartSeries */
 
 /**
  * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
@@ -52,7 +52,7 @@ export function pace(run) {
   return (last.last_time - last.first_time) / (last.last_step - last.first_step);
 }
 
-/** @param {string} name @param {import("./dom.js").Child} value @param {import("./dom.js").Child} [more] @param {string} [title] */
+/** @param {string} name @param {import("../page/dom.js").Child} value @param {import("../page/dom.js").Child} [more] @param {string} [title] */
 function tile(name, value, more = null, title = undefined) {
   return h(
     "div",
@@ -65,7 +65,7 @@ function tile(name, value, more = null, title = undefined) {
 
 /**
  * @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope
- * @param {import("./types.js").Throughput | null} throughput null: not known yet
+ * @param {import("../types.js").Throughput | null} throughput null: not known yet
  */
 export function numbers(run, loss, throughput) {
   const { latest } = run;
@@ -128,7 +128,7 @@ export function numbers(run, loss, throughput) {
   return h("dl", { class: "tiles" }, tiles);
 }
 
-/** @param {RunDetail} run @param {import("./types.js").Latest} latest */
+/** @param {RunDetail} run @param {import("../types.js").Latest} latest */
 function throughputTile(run, latest) {
   const name = unit("throughput", latest.metric);
   const now = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);

@@ -2,12 +2,12 @@
 /** What stands under a chart: values that are no numbers, or why there is nothing new. */
 
 import { nonfiniteRuns } from "../curves.js";
-import { h, refill } from "../dom.js";
-import { count, number, step as stepText } from "../format.js";
-import { icon } from "../icons.js";
+import { h, refill } from "../../page/dom.js";
+import { count, number, step as stepText } from "../../format.js";
+import { icon } from "../../page/icons.js";
 import { shortName } from "./legend.js";
 
-/** @typedef {import("../types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../../types.js").ChartSeries} ChartSeries */
 
 const NAMED = 6; // stretches; the rest is counted
 

@@ -1,13 +1,13 @@
 // @ts-check
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
-import { noiseOf } from "./evidence.js";
+import { noiseOf } from "../incidents/evidence.js";
 import { expectedShapes } from "./expected.js";
 import { placeOf } from "./resumes.js";
 import { MARGIN, fade } from "./traces.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
-/** @typedef {import("./types.js").Incident} Incident */
+/** @typedef {import("../types.js").Incident} Incident */
 
 /**
  * From onset to recovery on the axis; what lasts reaches the end of the axis, or of its attempt.

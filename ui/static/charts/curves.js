@@ -4,10 +4,10 @@
  * spoil, smoothing. Pure: no page, no plotting library.
  */
 
-import { numeric } from "./format.js";
+import { numeric } from "../format.js";
 
-/** @typedef {import("./types.js").ChartSeries} ChartSeries */
-/** @typedef {import("./types.js").Segment} Segment */
+/** @typedef {import("../types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../types.js").Segment} Segment */
 /** @typedef {"step" | "time"} Axis */
 
 /**

@@ -2,10 +2,10 @@
 /** The values under the crosshair, in the head of the chart; without a crosshair the newest ones. */
 
 import { nearest } from "../curves.js";
-import { h, refill } from "../dom.js";
-import { clock, reading, step as stepText, unit } from "../format.js";
+import { h, refill } from "../../page/dom.js";
+import { clock, reading, step as stepText, unit } from "../../format.js";
 
-/** @typedef {import("../types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../../types.js").ChartSeries} ChartSeries */
 /** @typedef {import("../traces.js").Picture} Picture */
 
 /**
@@ -20,7 +20,7 @@ export function readingAt({ axis, role }, place) {
   };
 }
 
-/** @param {import("../types.js").ChartPlan} plan */
+/** @param {import("../../types.js").ChartPlan} plan */
 export function createReadout(plan) {
   const element = h("div", { class: "readout number" });
   const measure = unit(plan.role, plan.series[0]?.metric ?? "");

@@ -2,9 +2,9 @@
 /** Finding a metric of a run and adding its chart: the list under the search field, and the table of all series. */
 
 import { h, refill } from "./dom.js";
-import { count, number, reading, seriesName, step as stepText } from "./format.js";
+import { count, number, reading, seriesName, step as stepText } from "../format.js";
 
-/** @typedef {import("./types.js").SeriesSummary} SeriesSummary */
+/** @typedef {import("../types.js").SeriesSummary} SeriesSummary */
 /** @typedef {{ metric: string, role: string, series: SeriesSummary[] }} MetricGroup all series of one metric */
 
 const LISTED = 40;
