@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 from holter.server.agents import Report
 from holter.server.api.answers import Answer, Problem, refused
-from holter.server.api.shapes import Agent, Agents
+from holter.server.api.shapes.server import Agent, Agents
 from holter.server.parts import OfServer
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such agent"}}

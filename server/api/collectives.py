@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes import Shape
+from holter.server.api.shapes.shape import Shape
 from holter.server.parts import OfServer
 
 router = APIRouter(tags=["runs"])

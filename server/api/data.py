@@ -12,7 +12,7 @@ from msgspec import Raw
 from numpy.typing import NDArray
 
 from holter.server.api.answers import MSGPACK, Answer, Packed, Problem, refused_fields
-from holter.server.api.shapes import ChartData, LatestPoints
+from holter.server.api.shapes.points import ChartData, LatestPoints
 from holter.server.intake.forms import STEP_LIMIT
 from holter.server.parts import OfServer
 from holter.server.store import ChartSeries, Segment

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 
 from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes import ExpectedEvent, ExpectedEvents
+from holter.server.api.shapes.incidents import ExpectedEvent, ExpectedEvents
 from holter.server.parts import OfServer
 from holter.tuning import Expected
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from holter.server.api.answers import Answer, Problem, refused
-from holter.server.api.shapes import Health
+from holter.server.api.shapes.server import Health
 from holter.server.database import why_away
 from holter.server.parts import OfServer
 

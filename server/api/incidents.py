@@ -10,8 +10,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes import Incident as IncidentShape
-from holter.server.api.shapes import Incidents, IncidentState, Severity
+from holter.server.api.shapes.incidents import Incident as IncidentShape
+from holter.server.api.shapes.incidents import Incidents, IncidentState
+from holter.server.api.shapes.shape import Severity
 from holter.server.incidents.present import finding_of
 from holter.server.incidents.reading import incident_row, read_incident, read_incidents
 from holter.server.models import Incident

@@ -20,7 +20,7 @@ from holter.server.api.answers import (
     refused_fields,
 )
 from holter.server.api.schemas import INGEST_BODY
-from holter.server.api.shapes import Accepted, AcceptedSeveral
+from holter.server.api.shapes.points import Accepted, AcceptedSeveral
 from holter.server.intake.compression import CODINGS, CompressionError, TooLargeError
 from holter.server.intake.forms import BodyError
 from holter.server.intake.reception import FORMS, GoneError, SlowError, Taken

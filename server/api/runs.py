@@ -7,7 +7,8 @@ from typing import Any
 from fastapi import APIRouter
 
 from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes import RunDetail, Runs, RunState, SeriesList
+from holter.server.api.shapes.points import SeriesList
+from holter.server.api.shapes.runs import RunDetail, Runs, RunState
 from holter.server.live.news import run_news
 from holter.server.parts import OfServer
 from holter.strict_json import number, time_or_none

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from holter.server.access.checks import COOKIE, SESSION_SECONDS
 from holter.server.api.answers import Answer, Problem, refused
-from holter.server.api.shapes import SessionState
+from holter.server.api.shapes.server import SessionState
 from holter.server.parts import OfServer, Parts
 
 router = APIRouter(tags=["session"])

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from holter.server.api.answers import Answer, Problem
 from holter.server.api.data import POINTS_LIMIT
-from holter.server.api.shapes import Shape
+from holter.server.api.shapes.shape import Shape
 from holter.server.parts import OfServer
 
 router = APIRouter(tags=["runs"])

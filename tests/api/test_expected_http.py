@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api import shapes
 from holter.server.api.answers import Answer
+from holter.server.api.shapes import incidents as shapes
 from holter.server.parts import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey

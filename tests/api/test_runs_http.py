@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api import shapes
+from holter.server.api.shapes.incidents import Incident
+from holter.server.api.shapes.points import ChartData, SeriesList
+from holter.server.api.shapes.runs import Run, RunDetail
 from holter.server.incidents import Found
 from holter.server.parts import Parts
 from holter.settings import Settings
@@ -72,7 +74,7 @@ def test_a_run_at_a_glance(client: httpx.Client, parts: Parts) -> None:
     run_id = a_rolled_back_run(parts, begin=now - 1500)
     incident = open_incident(parts, run_id)
     (run,) = client.get("/api/v1/runs").json()["runs"]
-    TypeAdapter(shapes.Run).validate_python(run)
+    TypeAdapter(Run).validate_python(run)
     assert run["name"] == "a"
     assert run["project"] == "llm"
     assert run["state"] == "running"
@@ -95,7 +97,7 @@ def test_one_run_tells_what_rollbacks_cost(client: httpx.Client, parts: Parts) -
     a_rolled_back_run(parts, begin=time.time() - 1500)
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     run = client.get(f"/api/v1/runs/{run_id}").json()
-    TypeAdapter(shapes.RunDetail).validate_python(run)
+    TypeAdapter(RunDetail).validate_python(run)
     assert run["lost_steps"] == 200
     assert run["lost_seconds"] == pytest.approx(200.0, abs=1e-3)
     assert run["goodput"] == pytest.approx((799 + 399) / 1499, abs=1e-3)
@@ -139,7 +141,7 @@ def test_a_runs_series_with_their_facts(client: httpx.Client, parts: Parts) -> N
     deliver(parts, np.arange(3), begin=100.0, loss=[1.0, math.nan, 3.0], odd=[math.inf, -math.inf, math.inf])
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     answer = client.get(f"/api/v1/runs/{run_id}/series").json()
-    TypeAdapter(shapes.SeriesList).validate_python(answer)
+    TypeAdapter(SeriesList).validate_python(answer)
     loss, odd = answer["series"]
     assert (loss["points"], loss["nonfinite"], loss["minimum"], loss["maximum"]) == (3, 1, 1.0, 3.0)
     assert loss["role"] == "loss"
@@ -156,7 +158,7 @@ def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(client: httpx.Cli
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     address = f"/api/v1/runs/{run_id}/data"
     answer = client.get(address, params={"metric": "loss", "points": 100}).json()
-    TypeAdapter(shapes.ChartData).validate_python(answer)
+    TypeAdapter(ChartData).validate_python(answer)
     (series,) = answer["series"]
     assert series["count"] == 10_500
     assert series["reduced"] is True
@@ -192,7 +194,7 @@ def test_people_deal_with_an_incident(client: httpx.Client, parts: Parts) -> Non
     incident = open_incident(parts, run_id)
     address = f"/api/v1/incidents/{incident['id']}"
     one = client.get(address).json()
-    TypeAdapter(shapes.Incident).validate_python(one)
+    TypeAdapter(Incident).validate_python(one)
     assert one["evidence"]["peak"] == "Infinity"
     assert one["run"] == "a"
     assert client.post(f"{address}/acknowledge", json={"by": "ana"}).json()["acknowledged_by"] == "ana"
