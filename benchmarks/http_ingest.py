@@ -22,18 +22,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import psutil
+from databases import fresh
 from sqlalchemy import event
 
 import holter
 from holter.server.database import connect
 from holter.server.listen import bind, listen, share_the_interpreter
-from holter.server.migrate import upgrade
 from holter.server.parts import Parts
 from holter.server.store import Store
 from holter.settings import Settings
@@ -47,7 +46,7 @@ def main() -> None:
     """Run every measurement, and print one line each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "--url", help="a database of its own; default: a new SQLite file for each measurement"
+        "--url", help="a PostgreSQL where databases may be made; default: SQLite. A new one each time"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3.0, help="of load in each round")
@@ -58,7 +57,7 @@ def main() -> None:
     for _ in range(arguments.rounds):
         for name, measure in MEASUREMENTS.items():
             if arguments.only in name:
-                with database(arguments.url) as url:
+                with fresh(arguments.url) as url:
                     for what, value in measure(url, arguments.seconds).items():
                         found.setdefault(f"{name}: {what}", []).append(value)
     medians = {name: statistics.median(values) for name, values in found.items()}
@@ -67,17 +66,6 @@ def main() -> None:
     else:
         for name, value in medians.items():
             print(f"{name:72} {value:14,.3f}")
-
-
-@contextmanager
-def database(url: str | None) -> Iterator[str]:
-    """The address of a migrated database."""
-    with tempfile.TemporaryDirectory() as folder:
-        address = url or f"sqlite:///{Path(folder) / 'bench.db'}"
-        engine = connect(address)
-        upgrade(engine)
-        engine.dispose()
-        yield address
 
 
 def serve(url: str, delay: float, told: Connection) -> None:

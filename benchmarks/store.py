@@ -13,17 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from pathlib import Path
 
 import numpy as np
+from databases import fresh
 from sqlalchemy import Engine, text
 
 from holter.server.database import connect
-from holter.server.migrate import upgrade
 from holter.server.store import Receipt, Store, StoreBusyError
 from holter.types import Batch, Column, Delivery, FloatArray, SeriesKey
 
@@ -38,17 +36,16 @@ NOISE = 0.03
 def main() -> None:
     """Run every measurement and print one line each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--url", help="an empty database; default: a SQLite file of its own")
+    parser.add_argument("--url", help="a PostgreSQL where databases may be made; default: SQLite")
     parser.add_argument("--quick", action="store_true", help="a tenth of the points")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     parser.add_argument("--growth", type=int, metavar="POWER", help="how cost grows, up to 10^POWER points")
     arguments = parser.parse_args()
     if arguments.growth:
-        return growth(range(5, arguments.growth + 1))
+        return growth(arguments.url, range(5, arguments.growth + 1))
     scale = 10 if arguments.quick else 1
-    with tempfile.TemporaryDirectory() as folder:
-        engine = connect(arguments.url or f"sqlite:///{Path(folder) / 'bench.db'}")
-        upgrade(engine)
+    with fresh(arguments.url) as url:
+        engine = connect(url)
         store = Store(engine)
         store.start()
         found = {}
@@ -62,13 +59,12 @@ def main() -> None:
         engine.dispose()
 
 
-def growth(powers: range) -> None:
+def growth(server: str | None, powers: range) -> None:
     """A run of 100 series, ever longer: what a point costs, and what readers wait for."""
     print("points   written and compacted ns  CPU ns  bytes  chart ms  part of it ms  series ms")
     for power in powers:
-        with tempfile.TemporaryDirectory() as folder:
-            engine = connect(f"sqlite:///{Path(folder) / 'bench.db'}")
-            upgrade(engine)
+        with fresh(server) as url:
+            engine = connect(url)
             found = "  ".join(f"{value:10.2f}" for value in _grown(engine, 10**power))
             print(f"10^{power}  {found}", flush=True)
             engine.dispose()
