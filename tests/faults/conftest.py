@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -39,7 +40,8 @@ class Nursery:
 
     def end(self, how: signal.Signals = signal.SIGKILL) -> int:
         """Send the command a signal and wait for its end; its exit code, minus the signal that killed it."""
-        os.kill(self.child, how)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(self.child, how)
         return self.ended()
 
     def ended(self) -> int:
