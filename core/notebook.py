@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holter.attempts.values import dotted
+from holter.counted import counted
 from holter.detectors import find
 from holter.detectors.arrays import as_run
 from holter.detectors.preferences import with_roles
@@ -70,10 +71,10 @@ class Findings(list[Finding]):
         return f"<p>{escape(self._headline())}</p>{table}{below}"
 
     def _headline(self) -> str:
-        points = f"{sum(map(len, self.run.series.values())):,} points"
+        points = counted(sum(map(len, self.run.series.values())), "point")
         if not self:
             return f"Nothing found in {points}."
-        return f"{len(self)} {'finding' if len(self) == 1 else 'findings'} in {points}:"
+        return f"{counted(len(self), 'finding')} in {points}:"
 
     def _rest(self) -> list[str]:
         return [f"... and {len(self) - _SHOWN} more"] if len(self) > _SHOWN else []

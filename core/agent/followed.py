@@ -23,6 +23,9 @@ from holter.ingest.format import Format
 from holter.ingest.telemetry.scrape import Scraper
 from holter.settings import ScrapeSettings
 
+MEANWHILE = "reading waits where it is: the files keep what is written"
+"""What becomes of everything while the server is away."""
+
 
 def run(
     arguments: argparse.Namespace,
@@ -35,7 +38,7 @@ def run(
     stop, notices, host = threading.Event(), Notices(), socket.gethostname()
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, lambda *_: stop.set())
-    courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD)
+    courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD, meanwhile=MEANWHILE)
     sink = HttpSink(courier, folder, notices)
     shared = SharedSink(sink)
     follower = Follower(

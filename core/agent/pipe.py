@@ -16,6 +16,7 @@ from holter.agent.sink import body_of
 from holter.client.notices import Notices
 from holter.client.recorder import DROPPED
 from holter.client.spool import Spool
+from holter.counted import counted
 from holter.types import Batch, Column, Delivery, SeriesKey, Unreadable
 
 PIECE = 64 * 1024
@@ -145,7 +146,8 @@ class Spooler:
         if kept:
             self._number += 1
             if self._notices.forget("full"):
-                self._notices.note(f"room {self.dropped}", f"{self.dropped} points are lost: no room")
+                lost = f"{counted(self.dropped, 'point')} lost: no room"
+                self._notices.note(f"room {self.dropped}", lost)
         else:
             self.last_problem = f"the spool {self._spool.folder} {reason}"
             self._notices.note(

@@ -22,6 +22,7 @@ from holter.client.run import bound, roots
 from holter.client.sender import Access, Courier, Sender
 from holter.client.spool import Spool
 from holter.client.values import clean
+from holter.counted import counted, verb
 from holter.house_format import HouseFormat
 from holter.ingest.console.prefixes import clean as without_prefix
 
@@ -86,9 +87,10 @@ def finish(spooler: Spooler, sender: Sender, spool: Spool, stop: Stop, patience:
         time.sleep(0.05)
     left = spool.waiting()
     ended = sender.close(LAST_SECONDS)
-    say(f"the pipe has ended: {spooler.points:,} points in {spooler.bytes:,} bytes of text")
+    say(f"the pipe has ended: {counted(spooler.points, 'point')} in {counted(spooler.bytes, 'byte')} of text")
     if spooler.dropped:
-        say(f"{spooler.dropped:,} points found no room in the spool and are lost")
+        lost = counted(spooler.dropped, "point")
+        say(f"{lost} found no room in the spool and {verb(spooler.dropped, 'is', 'are')} lost")
     if not spooler.points:
         say("nothing was understood; `holter doctor FILE`, on a copy of the text, says why")
     if ended and not spool.folder.exists():

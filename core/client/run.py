@@ -20,6 +20,7 @@ from holter.client.pipe import RESTING, Ends, Pipe, connect, end_all
 from holter.client.recorder import Recorder
 from holter.client.sender import Access
 from holter.client.values import MAX_NAME, MAX_STEP, clean, flatten, plain, to_float, to_step
+from holter.counted import counted
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
 SPOOL_BYTES = 2**30
@@ -153,7 +154,8 @@ class Run:
         pipe.recorder.close(timeout / 2, ended=ended and self._leads)
         sent = pipe.sender.close(max(0.0, deadline - time.monotonic()))
         if dropped := pipe.recorder.dropped:
-            self._notices.note("dropped", f"{dropped} points were dropped: no room on disk or in memory")
+            lost = f"{counted(dropped, 'point')} dropped: no room on disk or in memory"
+            self._notices.note("dropped", lost)
         left = not sent or not pipe.sender.sent or not pipe.spool.clean
         if left:
             self._notices.note("left", f"what the server has not taken is kept in {pipe.spool.folder}")

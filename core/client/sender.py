@@ -35,7 +35,10 @@ class Access:
 
 
 class Courier:
-    """Sends bodies one after the other, with back-off. `stop` ends the waiting, not the try under way."""
+    """Sends bodies one after the other, with back-off. `stop` ends the waiting, not the try under way.
+
+    `meanwhile` says what becomes of everything while the server is away.
+    """
 
     def __init__(
         self,
@@ -45,9 +48,11 @@ class Courier:
         stop: threading.Event,
         chance: random.Random,
         packing: Packing = GZIP,
+        meanwhile: str = "metrics wait on disk (the training goes on)",
     ) -> None:
         self._access = access
         self._wire = Wire(packing)
+        self._meanwhile = meanwhile
         self._notices = notices
         self.stop = stop
         self._chance = chance
@@ -96,7 +101,7 @@ class Courier:
                 self._notices.forget("away")
                 self._note_refused(outcome)
                 return outcome
-            self._notices.note("away", f"{outcome.reason}; metrics wait on disk (the training goes on)")
+            self._notices.note("away", f"{outcome.reason}; {self._meanwhile}")
             self._notices.say()
             if last:
                 return outcome

@@ -20,6 +20,7 @@ from holter.client.notices import Notices
 from holter.client.run import DEFAULT_SERVER, roots
 from holter.client.sender import Access, Courier
 from holter.client.spool import left_behind
+from holter.counted import counted
 from holter.ingest import formats
 from holter.settings import SettingsError, load
 
@@ -130,9 +131,7 @@ def send_spool(root: Path, access: Access) -> int:
             spool.close()
         sent, left = sent + whole, left + (not whole)
     notices.say()
-    print(
-        f"Holter: {sent} spool{'' if sent == 1 else 's'} below {root} sent to {access.server}, {left} left."
-    )
+    print(f"Holter: {counted(sent, 'spool')} below {root} sent to {access.server}, {left} left.")
     return 0 if not left else 1
 
 

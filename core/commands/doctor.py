@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 import holter
 from holter.commands.serve import add_arguments as add_server_flags
 from holter.commands.serve import given_flags
+from holter.counted import counted, verb
 from holter.ingest import formats
 from holter.ingest.imports import collection_at
 from holter.ingest.imports.collection import Collection, CollectionError
@@ -38,6 +41,8 @@ from holter.settings import FILE, Settings, SettingsError, load
 
 ASK_SECONDS = 5.0
 TOLD_AGENTS = 5
+_TO_COPY = re.compile(r"\s+(\[\[|\w+ = )")
+"""Lines of a holter.toml."""
 OF_CLIENTS = {"SERVER", "TOKEN", "RUN", "ATTEMPT", "SPOOL_DIR", "SPOOL_BYTES"}
 VARIABLES = {f"HOLTER_{name.upper()}" for name in OF_CLIENTS | set(Settings.model_fields)}
 
@@ -84,10 +89,26 @@ def _look(name: str, look: Callable[[], str]) -> int:
 
 
 def _say(word: str, style: str, text: str) -> None:
-    """A look's outcome; in a terminal its word is coloured, and what stands below it is quieter."""
-    first, newline, rest = text.partition("\n")
-    line = Text.assemble((f"{word:7}", style), first, newline, (rest, "dim"))
-    Console(highlight=False).print(line, soft_wrap=True)
+    """A look's outcome; in a terminal its word is coloured, what stands below it is quieter, and long lines
+    go on below their beginning. Elsewhere a line stays one, for grep."""
+    console = Console(highlight=False)
+    lines = f"{word:7}{text}".split("\n")
+    if console.is_terminal:
+        lines = [_folded(line, console.width, further=7 if line is lines[0] else 2) for line in lines]
+    head, *rest = lines
+    below = "".join(f"\n{line}" for line in rest)
+    console.print(Text.assemble((head[:7], style), head[7:], (below, "dim")), soft_wrap=True)
+
+
+def _folded(line: str, width: int, *, further: int) -> str:
+    """A line within a width, indented where it goes on. Paths, and what is to be copied, stay whole."""
+    if _TO_COPY.match(line):
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + further)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
+        replace_whitespace=False, drop_whitespace=True,
+    )  # fmt: skip
 
 
 def _settings() -> str:
@@ -157,8 +178,8 @@ def _analysis(settings: Settings) -> str:
         return "the detectors could look at every run"
     run, reason = next(iter(reasons.items()))
     raise Unwell(
-        f"the detectors could not look at {len(reasons)} run(s), {run} for one ({reason}); they try again "
-        "by themselves. Is what is stored whole? Ask: holter db check"
+        f"the detectors could not look at {counted(len(reasons), 'run')}, {run} for one ({reason}); they try "
+        "again by themselves. Is what is stored whole? Ask: holter db check"
     )
 
 
@@ -218,7 +239,11 @@ def _agents(settings: Settings) -> str:
     if trouble := [one["trouble"] for one in agents if one["trouble"]]:
         more = f"; and {len(trouble) - TOLD_AGENTS} more" if len(trouble) > TOLD_AGENTS else ""
         raise Unwell("; ".join(trouble[:TOLD_AGENTS]) + more)
-    return f"{len(agents)} report here, all is well" if agents else "none reports here (docs/agent.md)"
+    return (
+        f"{counted(len(agents), 'agent')} {verb(len(agents), 'reports', 'report')} here, all is well"
+        if agents
+        else "none reports here (docs/agent.md)"
+    )
 
 
 def _path(path: Path, settings: Settings) -> str:
@@ -242,7 +267,9 @@ def _collection(path: Path, collection: Collection) -> str:
     runs = explain_runs(path, collection)
     told = "".join(f"\n       {line}" for line in logs.lines(runs, path))
     taken = sum(run.format is not None for run in runs)
-    summary = f"{collection.name}: {taken} of {len(runs)} runs can be taken with holter import{told}"
+    summary = (
+        f"{collection.name}: {taken} of {counted(len(runs), 'run')} can be taken with holter import{told}"
+    )
     if not taken:
         raise Unwell(summary)
     return summary

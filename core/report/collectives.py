@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from holter.counted import counted
 from holter.detectors.collectives import Comparison, Ends, Overlap, Speed, Waits
 from holter.detectors.figures import figure
 from holter.detectors.ranks.who import size_in_words
@@ -38,7 +39,7 @@ def duration_in_words(seconds: float) -> str:
 
 def _speed(one: Speed) -> str:
     size = size_in_words(one.bytes) if one.bytes else one.size
-    calls = f", {one.calls:,} calls, {duration_in_words(one.seconds)}" if one.calls else ""
+    calls = f", {counted(one.calls, 'call')}, {duration_in_words(one.seconds)}" if one.calls else ""
     whose = f" in {_short(one.communicator)}" if one.communicator else ""
     speed = f"{one.collective} of {size}{whose}{calls}: {figure(one.busbw)} GB/s"
     if one.is_small:

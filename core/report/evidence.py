@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holter.detectors.figures import duration, figure
+from holter.report.units import unit_of
 from holter.types import Kind
 
 TITLES: Mapping[Kind, str] = {
@@ -27,12 +28,12 @@ _NAMES = {
     "by_losses": "due to the losses of the datasets",
     "by_shares": "due to their shares",
     "correlation": "likeness with what came before",
-    "duration_steps": "over steps",
+    "duration_steps": "over",
     "duty": "slow in",
     "good_step": "good again at step",
     "growth_per_1000_steps": "growth per 1,000 steps",
     "how": "NaN is hidden as",
-    "lag": "repeats what lies back (steps)",
+    "lag": "repeats what lies back",
     "last_step": "last one at step",
     "limit_reached_at_step": "limit reached at about step",
     "limit_seconds": "a usual pause lasts at most",
@@ -44,6 +45,7 @@ _NAMES = {
     "others_wait": "the others wait, each step",
     "own_wait": "it waits itself, each step",
     "precursors": "what came with it",
+    "recovery_steps": "back after",
     "rollback_upto": "checkpoint to go back to, at most step",
     "score": "likeness as Fisher's z",
     "sequence": "it is at collective",
@@ -58,19 +60,23 @@ _NAMES = {
 }
 _SHARES = {"correlation", "duty", "expected_fall", "lost", "share_of_step_lost", "shares", "shares_before"}
 _SHARES |= {"slower_by"}
-_IN_ITS_UNIT = {"baseline", "growth_per_1000_steps", "growth_per_hour", "limit", "now"}
+_RELATIVE = {Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.THROUGHPUT_REGRESSION}
+"""Kinds whose noise is a share of the level."""
 _PATTERN = re.compile(r"(\w+) of (.*) at step (\d+)")
 
 
-def told(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The numbers that a finding rests on, by name; what says nothing is left out."""
-    unit = f" {evidence['unit']}" if evidence.get("unit") else ""
-    shown = [(name, _shown(name, value)) for name, value in evidence.items() if name != "unit"]
-    return [
-        (_NAMES.get(name, name.replace("_", " ")), text + (unit if name in _IN_ITS_UNIT else ""))
-        for name, text in shown
-        if text and (name, text) != ("series", "1")
-    ]
+def told(evidence: Mapping[str, Any], *, kind: Kind | None = None, metric: str = "") -> list[tuple[str, str]]:
+    """The numbers that a finding rests on, by name and with units; what says nothing is left out."""
+    said = []
+    for name, value in evidence.items():
+        text = f"{100 * value:.3g}%" if name == "noise" and kind in _RELATIVE else _shown(name, value)
+        if not text or name == "unit" or (name, text) == ("series", "1"):
+            continue
+        unit = unit_of(name, evidence, kind=kind, metric=metric) if isinstance(value, int | float) else ""
+        if value == 1 and unit in {"steps", "times", "evaluations"}:
+            unit = unit[:-1]
+        said.append((_NAMES.get(name, name.replace("_", " ")), f"{text} {unit}".rstrip()))
+    return said
 
 
 def title(kind: str) -> str:

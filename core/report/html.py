@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from holter.attempts.side_by_side import changes
+from holter.counted import counted
 from holter.detectors.collectives import compare
 from holter.report import Report, collectives
 from holter.report.evidence import told
@@ -31,7 +32,7 @@ _ENVIRONMENT = Environment(loader=PackageLoader("holter.report", "."), autoescap
 
 def page(reports: Sequence[Report]) -> str:
     """The whole page; needs nothing from anywhere else."""
-    title = f"Run {reports[0].run}" if len(reports) == 1 else f"{len(reports)} runs"
+    title = f"Run {reports[0].run}" if len(reports) == 1 else counted(len(reports), "run")
     runs = [_run(report) for report in reports]
     return _ENVIRONMENT.get_template("page.html").render(title=title, runs=runs)
 
@@ -87,7 +88,10 @@ def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
     picture = ""
     if series is not None and finding.kind is not Kind.STALL:
         picture = draw(around(series, finding), [finding], title=finding.summary)
-    measured = [(name, said, len(said) > _LONG) for name, said in told(finding.evidence)]
+    measured = [
+        (name, said, len(said) > _LONG)
+        for name, said in told(finding.evidence, kind=finding.kind, metric=finding.metric)
+    ]
     return {
         "number": number,
         "severity": finding.severity.value,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from holter.counted import counted
 from holter.ingest.whole.explain import Explained
 from holter.ingest.whole.suggesting import as_toml
 from holter.metrics import Role, role_of
@@ -29,7 +30,7 @@ def summary(files: Sequence[Explained]) -> str:
     """How many files are read, by format."""
     kinds = Counter(file.format for file in files if file.format is not None)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    there = "1 file" if len(files) == 1 else f"{len(files):,} files"
+    there = counted(len(files), "file")
     return f"{told} of {there}" if kinds else f"{there}, none of a known format"
 
 
@@ -57,10 +58,10 @@ def _rest(files: Sequence[Explained]) -> Iterator[str]:
         points = sum(sum(file.points.values()) for file in files)
         runs = len({file.run for file in files})
         places = sum(file.unreadable_count for file in files)
-        more = f", {places:,} places could not be read" if places else ""
+        more = f", {counted(places, 'place')} could not be read" if places else ""
         kinds = Counter(file.format for file in files)
         told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-        yield f"and {len(files):,} more: {told}; {_count(runs, 'run')}, {_count(points, 'point')}{more}"
+        yield f"and {len(files):,} more: {told}; {counted(runs, 'run')}, {counted(points, 'point')}{more}"
 
 
 def _unread(files: Sequence[Explained], root: Path) -> Iterator[str]:
@@ -70,7 +71,7 @@ def _unread(files: Sequence[Explained], root: Path) -> Iterator[str]:
         yield f"not read: {', '.join(names)}{' ...' if count > _PLACES else ''} ({count:,}): {reason}"
     if len(reasons) > _REASONS:
         left = sum(count for _, count in reasons[_REASONS:])
-        yield f"not read: {left:,} more, for {len(reasons) - _REASONS:,} other reasons"
+        yield f"not read: {left:,} more, for {counted(len(reasons) - _REASONS, 'other reason')}"
     found = {file.suggestion: file for file in reversed(files) if file.suggestion is not None}
     for suggestion, file in list(found.items())[:_SUGGESTIONS]:
         yield f"{_name(file.path, root)} repeats a line with numbers; to read it, put into holter.toml:"
@@ -90,9 +91,9 @@ def _read(file: Explained, root: Path) -> Iterator[str]:
     points = sum(file.points.values())
     steps = "" if file.first_step is None else f", {_reach(file)}"
     run = f", run {file.run}" if file.run else ""
-    told = f"{len(file.points):,} series, {_count(points, 'point')}{steps}"
+    told = f"{len(file.points):,} series, {counted(points, 'point')}{steps}"
     if file.settings:
-        said = _count(file.settings, "setting")
+        said = counted(file.settings, "setting")
         told = f"{told}, {said}" if file.points else said
     yield f"{_name(file.path, root)}: {file.format}{run}, {told}"
     metrics: dict[str, list[SeriesKey]] = {}
@@ -106,11 +107,7 @@ def _read(file: Explained, root: Path) -> Iterator[str]:
         yield f"    {unreadable.place}: {unreadable.reason}"
     left = max(file.unreadable_count, len(file.unreadable)) - _PLACES
     if left > 0:
-        yield f"    {left:,} more places could not be read"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+        yield f"    {counted(left, 'more place')} could not be read"
 
 
 def _metric(keys: Sequence[SeriesKey], points: Mapping[SeriesKey, int]) -> str:

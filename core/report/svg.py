@@ -11,6 +11,7 @@ from html import escape
 
 import numpy as np
 
+from holter.counted import counted, verb
 from holter.detectors.figures import figure
 from holter.report.excerpt import Excerpt, Stretch
 from holter.report.words import kind, place
@@ -82,7 +83,7 @@ def _around(picture: str, scale: Scale, resumes: Sequence[tuple[int, int]], outs
     )
     note = ""
     if outside:
-        words = "1 point lies" if outside == 1 else f"{outside:,} points lie"
+        words = f"{counted(outside, 'point')} {verb(outside, 'lies', 'lie')}"
         note = f'<div class="note">{words} outside of this range</div>'
     apart = -(-len(resumes) // _NUMBERS)
     places = [(number, step) for i, (number, step) in enumerate(resumes) if i % max(apart, 1) == 0]

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from holter.counted import verb
 from holter.detectors.collectives import compare
 from holter.metrics import Role, role_of
 from holter.report import Report
@@ -36,7 +37,7 @@ def write(reports: Sequence[Report], console: Console) -> None:
         troubled = sum(
             any(finding.severity is not Severity.INFO for finding in one.findings) for one in reports
         )
-        console.print(f"{troubled} of {len(reports)} runs need a look.")
+        console.print(f"{troubled} of {len(reports)} runs {verb(troubled, 'needs', 'need')} a look.")
 
 
 def _run(report: Report) -> RenderableType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from holter.counted import counted, verb
 from holter.detectors import clock
 from holter.report import Report
 from holter.report.evidence import title
@@ -69,11 +70,10 @@ def verdict(report: Report) -> str:
     """How large the run is, and how many findings it has."""
     if not report.points:
         return "no step yet" if report.data.config else "nothing readable"
-    attempts = "1 attempt" if report.attempts == 1 else f"{report.attempts} attempts"
-    size = f"{attempts}, {report.points:,} {'point' if report.points == 1 else 'points'}"
+    size = f"{counted(report.attempts, 'attempt')}, {counted(report.points, 'point')}"
     if not report.findings:
         return f"{size}: nothing found{_remarked(report)}"
-    words = "1 finding" if len(report.findings) == 1 else f"{len(report.findings)} findings"
+    words = counted(len(report.findings), "finding")
     lasting = sum(finding.end_step is None for finding in report.findings)
     return f"{size}: {words}{severities(report)}" + (f", {lasting} not over" if lasting else "")
 
@@ -82,13 +82,13 @@ def _remarked(report: Report) -> str:
     """How many remarks warn: nothing found is not all there is to say."""
     warning = [one for one in report.remarks if one.severity is not Severity.INFO]
     count = len(together(warning, several=report.attempts > 1))
-    return f", {count} remark{'' if count == 1 else 's'} on the set-up" if count else ""
+    return f", {counted(count, 'remark')} on the set-up" if count else ""
 
 
 def severities(report: Report) -> str:
     """How grave they are, where that takes counting."""
     count = Counter(finding.severity for finding in report.findings)
-    warnings = "warning" if count[Severity.WARNING] == 1 else "warnings"
+    warnings = verb(count[Severity.WARNING], "warning", "warnings")
     named = {Severity.CRITICAL: "critical", Severity.WARNING: warnings, Severity.INFO: "for information"}
     parts = [f"{count[one]} {word}" for one, word in named.items() if count[one]]
     return f" ({', '.join(parts)})" if len(parts) > 1 else ""

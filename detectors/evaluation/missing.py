@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from holter.counted import counted
 from holter.detectors.places import spans_of
 from holter.types import Finding, Kind, Series, Severity
 
@@ -34,7 +35,7 @@ def no_numbers(series: Series) -> Iterator[Finding]:
 def _finding(series: Series, row: int, good: int | None) -> Finding:
     step, count = int(series.step[row]), 0 if good is None else good - row
     word = "NaN" if np.isnan(series.value[row]) else "infinite"
-    over = "" if good is None else f" and a number again {count:,} evaluation{'s' * (count > 1)} later"
+    over = "" if good is None else f" and a number again {counted(count, 'evaluation')} later"
     return Finding(
         kind=Kind.NONFINITE,
         metric=series.key.metric,

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from holter.counted import counted
 from holter.detectors.changes import changes
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
@@ -261,7 +262,7 @@ def _finding(run: RunData, series: Series, attempt: int, drop: Drop, told: dict[
         confidence=0.6 if "learning rate" in unknown else 0.9,
         summary=(
             f"{'Evaluation loss' if evaluation else 'Loss'} fell from {figure(drop.before)} to "
-            f"{figure(drop.after)} within {max(bottom - start, 1):,} steps of step {start:,}, "
+            f"{figure(drop.after)} within {counted(max(bottom - start, 1), 'step')} of step {start:,}, "
             f"far faster than before.{unless}"
         ),
         advice="Nothing to do: the model has learnt something at once. Compare samples before and after.",

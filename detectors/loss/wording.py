@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holter.counted import counted, verb
 from holter.detectors.figures import duration, figure
 from holter.detectors.loss.rollback import Rollback
 from holter.detectors.loss.schedule import OtherRate
@@ -45,9 +46,9 @@ def summary_of(story: Story) -> str:
             f"{loss} was {figure(story.peak)} at step {start} instead of {figure(story.baseline)}: one batch."
         )
     if verdict.recovery_steps is not None:
-        needed = "1 step" if verdict.recovery_steps == 1 else f"{verdict.recovery_steps:,} steps"
+        needed = counted(verdict.recovery_steps, "step")
         return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
-    lasting = f"{story.last_step - story.start_step:,} steps later"
+    lasting = f"{counted(story.last_step - story.start_step, 'step')} later"
     if verdict.kind is Kind.SPIKE_UNRECOVERED:
         return f"{loss} rose {moved} at step {start} and has settled higher: it is not back {lasting}."
     return f"{loss} rose {moved} at step {start} and is not back yet, {lasting}."
@@ -73,7 +74,8 @@ def _told_by(seam: Seam) -> str:
     if seam.sign == "silence":
         return f"the log had been silent for {duration(seam.size)} before step {at}"
     if seam.sign == "gap":
-        return f"{seam.size:,.0f} steps are missing before step {at}"
+        missing = round(seam.size)
+        return f"{counted(missing, 'step')} {verb(missing, 'is', 'are')} missing before step {at}"
     return f"the learning rate began to warm up anew at step {at}"
 
 

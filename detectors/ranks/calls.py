@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.counted import verb
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import rows_upto, settled
 from holter.detectors.ranks.ranks import common_key, hosts_among, table_of
@@ -114,7 +115,7 @@ def _finding(run: RunData, series: list[Series], attempt: int, parting: _Parting
         severity=Severity.CRITICAL,
         confidence=0.9 if ANONYMOUS.match(dict(key.labels).get("comm", "")) else 0.97,
         summary=(
-            f"At {_counted(key, step)} {names(ranks)}{where} {'calls' if len(ranks) == 1 else 'call'} {own}, "
+            f"At {_counted(key, step)} {names(ranks)}{where} {verb(len(ranks), 'calls', 'call')} {own}, "
             f"{others} {theirs}: they wait for each other and will hang."
         ),
         advice=(

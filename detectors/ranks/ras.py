@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.counted import verb
 from holter.detectors.places import span_of
 from holter.detectors.ranks.ranks import hosts_among
 from holter.detectors.ranks.who import names, plain, whose
@@ -120,7 +121,7 @@ def _standing(
     ranks = list(dict.fromkeys(rank for _, rank, _, _ in behind))
     hosts = hosts_among(run, ranks)
     who = names(ranks)
-    verb = "has" if len(ranks) == 1 else "have"
+    have = verb(len(ranks), "has", "have")
     return _finding(
         place,
         metric="nccl_op_count",
@@ -128,7 +129,7 @@ def _standing(
         seen=int(table.report[seen]),
         end=end,
         summary=(
-            f"{who[0].upper()}{who[1:]} of communicator {place[1]} {verb} launched {own:,.0f} "
+            f"{who[0].upper()}{who[1:]} of communicator {place[1]} {have} launched {own:,.0f} "
             f"{collective or 'collectives'}, the others {others:,.0f}, and none moved from report to report."
         ),
         advice=f"Look at {who}{_on(hosts)}: the stack of the process (py-spy dump), the kernel's log (XID).",

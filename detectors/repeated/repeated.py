@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.counted import counted, verb
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.places import Span, place_of, rows_upto, settled, spans_of, values_before
@@ -265,4 +266,5 @@ def _summary(
     past = f"Since the resume at step {first:,} the run sees data again that attempt {attempt} saw from step"
     lasts = f"until unseen data begins at step {until:,}" if end is None else f"until step {end:,}"
     low = f"the loss reads about {figure(lies)} too low" if lies > 0 else "the loss reads too low"
-    return f"{past} {source:,} on, {lasts}: {low}, and {wasted:,} steps are wasted."
+    lost = f"{counted(wasted, 'step')} {verb(wasted, 'is', 'are')} wasted"
+    return f"{past} {source:,} on, {lasts}: {low}, and {lost}."

@@ -13,6 +13,7 @@ import ijson
 import numpy as np
 
 from holter.bus_bandwidth import bus_bandwidth
+from holter.counted import counted
 from holter.ingest.axes import FIRST_CLOCK
 from holter.ingest.collectives.kineto_head import head_of
 from holter.ingest.collectives.naming import BYTES, DTYPE_BYTES, is_step, labels_beside
@@ -69,7 +70,9 @@ class KinetoReader:
                 return
             rows = list(found.rows())
             if found.left_out:
-                self._problems.add("events", f"{found.left_out} kernels beyond {_MOST_KERNELS:,} left out")
+                self._problems.add(
+                    "events", f"{counted(found.left_out, 'kernel')} beyond {_MOST_KERNELS:,} left out"
+                )
             stream.seek(0, 2)
             if rows:
                 yield batch_of(rows, config=found.config)

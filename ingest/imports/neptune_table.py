@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute, parquet
 
+from holter.counted import counted, verb
 from holter.ingest.imports.collection import SAMPLES, CollectionError, Contents, KeptRun, Logged
 from holter.ingest.imports.settings import config_of
 from holter.types import FloatArray, IntArray, Labels, SeriesKey, Unreadable
@@ -112,6 +113,10 @@ def _about(parts: Sequence[Path], project: str, run: str) -> dict[str, Any]:
     return found
 
 
+def _no_numbers(count: int) -> str:
+    return f"{counted(count, 'value')} that {verb(count, 'is no number', 'are no numbers')}"
+
+
 def _settings(table: pa.Table) -> dict[str, Any]:
     """The single values among the rows, each from the column of its type."""
     wanted = compute.is_in(table["attribute_type"], pa.array(list(_SETTINGS)))
@@ -135,7 +140,7 @@ def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
         for name, points in _points(series):
             held.setdefault(name, []).append(points)
     left_out = [
-        Unreadable(place=_NOT_POINTS.get(kind, kind), reason=f"{count} values that are no numbers: not taken")
+        Unreadable(place=_NOT_POINTS.get(kind, kind), reason=f"{_no_numbers(count)}: not taken")
         for kind, count in sorted(others.items())
     ]
     logged = []
@@ -143,7 +148,8 @@ def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
         steps, times, values = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         whole = steps % _MICRO == 0
         if not whole.all():
-            reason = f"{int(np.count_nonzero(~whole))} points at steps that are not whole: not taken"
+            points = counted(int(np.count_nonzero(~whole)), "point")
+            reason = f"{points} at steps that are not whole: not taken"
             left_out.append(Unreadable(place=f"metric {name}", reason=reason))
         labels: Labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
         logged.append(Logged(SeriesKey(name, labels), steps[whole] // _MICRO, times[whole], values[whole]))

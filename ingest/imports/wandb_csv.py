@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.counted import counted
 from holter.ingest import axes
 from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
 from holter.ingest.wandb.curves import OWN_STEP, Curve, curves_of, is_export
@@ -94,7 +95,7 @@ def _points(
         except ValueError:
             wrong += 1
     if wrong:
-        reason = f"{wrong} rows without a number, or without a whole one as their step"
+        reason = f"{counted(wrong, 'row')} without a number, or without a whole one as their step"
         left_out.append(Unreadable(place=f"column {curve.place + 1}", reason=reason))
     labels = (("bucket", curve.bound),) if curve.bound else ()
     return Logged(

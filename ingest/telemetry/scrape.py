@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from holter.counted import counted, verb
 from holter.ingest.rows import Row, batch_of
 from holter.ingest.telemetry.chosen import choice
 from holter.ingest.telemetry.clocked import row_at
@@ -147,8 +148,9 @@ class Scraper:
         except Exception as error:
             self._trouble(endpoint, _reason(error))
             return
-        left = f"{page.left_out} series beyond {MOST_SERIES} are left out" if page.left_out else ""
-        broken = f"{page.broken} lines are no samples" if page.broken else ""
+        left = f"{page.left_out:,} series beyond {MOST_SERIES:,} left out" if page.left_out else ""
+        no = verb(page.broken, "is no sample", "are no samples")
+        broken = f"{counted(page.broken, 'line')} {no}" if page.broken else ""
         self._trouble(endpoint, "; ".join(part for part in (left, broken) if part))
 
     def _deliver(self, endpoint: str, batch: Batch, moment: float) -> None:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.counted import counted
 from holter.ingest.problems import Problems
 from holter.ingest.tensorboard import wire
 from holter.ingest.tensorboard.kernels import Kernels, in_background
@@ -130,7 +131,7 @@ class EventFileReader:
                 return False
             following = end
         what = "its checksum does not match" if length is not None else "this is not the beginning of one"
-        reason = f"expected a record, but {what}; {following - position} bytes were passed over"
+        reason = f"expected a record, but {what}; {counted(following - position, 'byte')} were passed over"
         self._problems.add(f"byte {position}", reason)
         stream.seek(following)
         return True

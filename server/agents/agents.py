@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 
+from holter.counted import counted, verb
 from holter.server.models.agents import AgentRow
 
 MOST = 10_000
@@ -125,7 +126,7 @@ def patience(every: float) -> float:
 
 def trouble_of(report: Report, silence: float, state: State) -> str:
     """One sentence on what is the matter."""
-    files = f"{report.files_behind} {'file' if report.files_behind == 1 else 'files'}"
+    files = counted(report.files_behind, "file")
     said = [f"agent on {report.host}"]
     if state == "silent":
         said[0] += f" silent for {in_words(silence)}"
@@ -136,9 +137,11 @@ def trouble_of(report: Report, silence: float, state: State) -> str:
     if report.files_behind and state != "behind":
         said.append(f"{files} behind")
     if report.dropped:
-        said.append(f"{report.dropped:,} points lost, its spool was full")
+        said.append(f"{counted(report.dropped, 'point')} lost, its spool was full")
     if report.spool_bytes and state in {"silent", "troubled"}:
-        said.append(f"{report.spool_bytes:,} bytes wait in its spool")
+        said.append(
+            f"{counted(report.spool_bytes, 'byte')} {verb(report.spool_bytes, 'waits', 'wait')} in its spool"
+        )
     return ", ".join(said)
 
 

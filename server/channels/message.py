@@ -195,7 +195,7 @@ def _facts(incident: Mapping[str, Any], now: float, zone: tzinfo | None) -> list
     facts.append(("How bad", f"{incident['severity'].capitalize()}, {_state(incident)}"))
     sure = next(word for least, word in _SURE if incident["confidence"] >= least)
     facts.append(("How sure", f"{sure} ({incident['confidence']:.0%})"))
-    measured = _evidence(incident["evidence"])
+    measured = _evidence(incident)
     if measured:
         facts.append(("Measured", measured))
     return facts
@@ -222,14 +222,15 @@ def _state(incident: Mapping[str, Any]) -> str:
     return str(incident["state"])
 
 
-def _evidence(evidence: Mapping[str, Any]) -> str:
+def _evidence(incident: Mapping[str, Any]) -> str:
     """The first few measured numbers, as `baseline 2.31 · peak 4.02`."""
     numbers = {
         name: value
-        for name, value in evidence.items()
+        for name, value in incident["evidence"].items()
         if name == "unit" or (isinstance(value, int | float) and not isinstance(value, bool))
     }
-    return " · ".join(f"{name} {text}" for name, text in told(numbers)[:_SHOWN_EVIDENCE])
+    shown = told(numbers, kind=Kind(incident["kind"]), metric=incident["metric"])[:_SHOWN_EVIDENCE]
+    return " · ".join(f"{name} {text}" for name, text in shown)
 
 
 def _listed(value: Any) -> str:

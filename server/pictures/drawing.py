@@ -13,6 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 
+from holter.counted import counted
+
 INK, QUIET, LINE, CURVE = "#15191d", "#5a646e", "#dde1e5", "#1f5fa8"
 TINTS = {"critical": "#b3261e", "warning": "#9a5b00", "info": "#1f5fa8"}
 WIDTH, HEIGHT, DENSITY = 5.2, 2.9, 230
@@ -95,7 +97,7 @@ def _range(axes: Axes, asked: dict[str, Any]) -> None:
     ceiling = middle + 40 * max(float(usual), 1e-12)
     if high > ceiling and len(values) > 20:
         axes.set_ylim(low - 0.05 * usual, ceiling)
-        outside = f"{int((values > ceiling).sum())} points above, up to {high:.4g}"
+        outside = f"{counted(int((values > ceiling).sum()), 'point')} above, up to {high:.4g}"
         axes.annotate(
             outside,
             (1, 1),

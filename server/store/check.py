@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from holter.counted import counted, verb
 from holter.server.models import Chunk, LogEntry, Run, SeriesRow, Timeline
 from holter.server.store import check_rows, pyramid
 from holter.server.store.block import Points, decode_entry
@@ -43,7 +44,7 @@ def _of_all(connection: Connection) -> Iterator[str]:
             yield f"run {name!r}: {problem}"
     lost = select(func.count()).select_from(Chunk).outerjoin(SeriesRow).where(SeriesRow.id.is_(None))
     if count := connection.scalar(lost):
-        yield f"{count} chunks belong to no series"
+        yield f"{counted(count, 'chunk')} {verb(count, 'belongs', 'belong')} to no series"
 
 
 def _of_run(connection: Connection, run_id: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select, text
 
 from holter.attempts import Attempts
 from holter.attempts.writers import Writer
+from holter.counted import counted, verb
 from holter.server.models import (
     AcceptedBatch,
     Attempt,
@@ -92,7 +93,7 @@ def of_states(connection: Connection, run_id: int) -> Iterator[str]:
         yield f"what is remembered of a writer is not readable: {error}"
     wrong = select(func.count()).select_from(AcceptedBatch).where(AcceptedBatch.run_id == run_id)
     if count := connection.scalar(wrong.where(func.length(AcceptedBatch.digest) != _DIGEST)):
-        yield f"{count} keys of accepted batches are none"
+        yield f"{counted(count, 'key')} of accepted batches {verb(count, 'is', 'are')} none"
 
 
 def of_attempts(connection: Connection, run_id: int) -> Iterator[str]:
@@ -137,6 +138,7 @@ def _differences(number: int, held: _Held | None, row: Any) -> Iterator[str]:
         yield f"attempt {number}: {'no points of it are' if held is None else 'it is not'} there"
         return
     if row.points < held.points:
-        yield f"attempt {number}: wrote {row.points} points, but {held.points} are stored"
+        wrote, stored = counted(row.points, "point"), counted(held.points, "point")
+        yield f"attempt {number}: wrote {wrote}, but {stored} {verb(held.points, 'is', 'are')} stored"
     if row.first_step not in held.first or row.last_step not in held.last:
         yield f"attempt {number}: no series goes from step {row.first_step}, or to step {row.last_step}"

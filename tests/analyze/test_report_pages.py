@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,3 +137,19 @@ def test_nothing_found_is_one_line() -> None:
     assert [line for line in printed(report(spiky(0)), 80) if line] == [
         "a  1 attempt, 1,200 points: nothing found"
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric", "evidence", "said"),
+    [
+        ("throughput_regression", "tokens_per_s", {"worst": 22100.0, "noise": 3e-3}, "22.1 k tokens/s, 0.3%"),
+        ("throughput_regression", "iteration_time_ms", {"worst": 812.0}, "812 ms"),
+        ("comm_slowdown", "all_reduce_time", {"lost_per_step": 0.25}, "0.25 s"),
+        ("straggler", "step_time", {"own_wait": 1.5}, "1.5 s"),
+        ("memory_leak", "rss_gb", {"now": 41.0, "unit": "GB", "growth_per_hour": 2}, "41 GB, 2 GB"),
+        ("spike_slow", "loss", {"recovery_steps": 376, "duration_steps": 1}, "376 steps, 1 step"),
+        ("nonfinite", "loss", {"halvings": 1, "points": 118}, "1 time, 118"),
+    ],
+)  # fmt: skip
+def test_what_is_measured_has_its_unit(kind: str, metric: str, evidence: dict[str, Any], said: str) -> None:
+    assert ", ".join(text for _, text in told(evidence, kind=Kind(kind), metric=metric)) == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 
@@ -35,6 +36,26 @@ def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch
     assert not (tmp_path / "holter.db").exists(), "looking changes nothing"
 
 
+def test_in_a_narrow_terminal_lines_go_on_below_their_beginning(
+    holter: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "log.csv").write_text(f"step,{','.join(f'metric_{n}' for n in range(9))}\n1{',1' * 9}\n")
+    (tmp_path / "print.out").write_text(
+        "".join(f"at={n} its_loss {1 / (n + 1):.4f} ok\n" for n in range(200))
+    )
+    asked = ("doctor", tmp_path, "--port", 0, "--data-dir", tmp_path / "data")
+    whole = holter(*asked)[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = re.sub(r"\x1b\[[0-9;]*m", "", holter(*asked)[1])
+    assert narrow.split() == whole.split(), "nothing is left out"
+    long = [line for line in narrow.splitlines() if len(line) > 80]
+    assert all(len(line.split()) <= 2 or " = " in line for line in long), "paths and settings stay whole"
+    assert max(map(len, whole.splitlines())) > 80, "elsewhere a line stays one"
+    metrics = narrow[narrow.index("    metric_0") :].splitlines()
+    assert re.match(r" {13}\S", metrics[1])
+
+
 def test_doctor_knows_a_misspelt_variable(holter: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLTER_TOKEN", "of a client")
     assert holter("doctor", "--port", 0)[0] == 0
@@ -57,7 +78,7 @@ def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
         )
     code, printed, _ = holter("doctor", *where)
     assert code == 1
-    assert "wrong  analysis: the detectors could not look at 1 run(s), llm/a for one (CorruptData" in printed
+    assert "wrong  analysis: the detectors could not look at 1 run, llm/a for one (CorruptData" in printed
 
 
 def test_doctor_knows_a_running_holter_from_another_program(holter: Printed, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_a_server_that_is_away_is_waited_for(fickle: Server, agents: Agents, eve
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=20)
     assert said.count("cannot be reached") == 1
+    assert said.count("reading waits where it is: the files keep what is written") == 1
 
 
 def test_it_can_be_stopped_while_the_server_is_away(agents: Agents) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from holter.counted import counted
 from holter.detectors.setup.communication.launch import Launch, launches, names_of, on
 from holter.types import Remark, RunData, Severity
 
@@ -55,7 +56,7 @@ def _left_out(launch: Launch) -> Iterator[Remark]:
     if chosen and not chosen.startswith("^") and most and gpus >= 4 * most:
         yield launch.remark(
             "nccl-few-nics",
-            f"{gpus:.0f} GPUs of a node share {most} network card(s): NCCL_IB_HCA={chosen}.",
+            f"{gpus:.0f} GPUs of a node share {counted(most, 'network card')}: NCCL_IB_HCA={chosen}.",
             "If the node has more cards, leave NCCL_IB_HCA out or list them all (`ibstat -l`).",
             severity=Severity.INFO,
             cards=most,
