@@ -148,8 +148,8 @@ def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
         steps, times, values = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         whole = steps % _MICRO == 0
         if not whole.all():
-            points = counted(int(np.count_nonzero(~whole)), "point")
-            reason = f"{points} at steps that are not whole: not taken"
+            odd = counted(int(np.count_nonzero(~whole)), "point")
+            reason = f"{odd} at steps that are not whole: not taken"
             left_out.append(Unreadable(place=f"metric {name}", reason=reason))
         labels: Labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
         logged.append(Logged(SeriesKey(name, labels), steps[whole] // _MICRO, times[whole], values[whole]))
