@@ -52,6 +52,11 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     503: {"model": Problem, "description": "The store is busy or the database away: see Retry-After"},
     422: {"model": FieldProblems, "description": "The request does not fit, with a reason for each field"},
 }
+_NOUNS = (
+    *(ingest, runs, data, keeping, imports, incidents, expected, agents),
+    *(setup, throughput, collectives, stream),
+)
+_NOT_THERE = (UnknownRunError, UnknownIncidentError, UnknownExpectedError, UnknownAgentError)
 _KNOWN = Depends(only_known)
 _BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))
 
@@ -63,57 +68,51 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
 
 def application(parts: Parts) -> FastAPI:
     """The application over parts that are made, started or not. It closes them at its end."""
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        if not parts.started:
-            await run_in_threadpool(parts.start)
-        parts.live.start()
-        try:
-            yield
-        finally:
-            parts.live.close()
-            await run_in_threadpool(parts.close)
-
     app = FastAPI(
         title="Holter",
         version=holter.__version__,
         description="Points in, charts and incidents out. Times are Unix seconds.",
-        lifespan=lifespan,
+        lifespan=_lifetime,
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
     )
     app.state.parts = parts
-    for noun in (
-        ingest,
-        runs,
-        data,
-        keeping,
-        imports,
-        incidents,
-        expected,
-        agents,
-        setup,
-        throughput,
-        collectives,
-        stream,
-    ):
+    _answer_requests(app)
+    _answer_errors(app)
+    app.add_middleware(ingest.Express, parts=parts)
+    app.add_middleware(Door, access=parts.access)  # the last one added comes first
+    return app
+
+
+@asynccontextmanager
+async def _lifetime(app: FastAPI) -> AsyncIterator[None]:
+    parts: Parts = app.state.parts
+    if not parts.started:
+        await run_in_threadpool(parts.start)
+    parts.live.start()
+    try:
+        yield
+    finally:
+        parts.live.close()
+        await run_in_threadpool(parts.close)
+
+
+def _answer_requests(app: FastAPI) -> None:
+    for noun in _NOUNS:
         app.include_router(noun.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN, _BEARER])
     app.include_router(session.router, prefix=API, responses=_REFUSALS, dependencies=[_KNOWN])
     app.include_router(health.router)
     app.include_router(pages.router)
+
+
+def _answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, pages.on_http_error)
     app.add_exception_handler(RequestValidationError, answers.on_invalid_request)
-    app.add_exception_handler(UnknownRunError, answers.on_unknown)
-    app.add_exception_handler(UnknownIncidentError, answers.on_unknown)
-    app.add_exception_handler(UnknownExpectedError, answers.on_unknown)
-    app.add_exception_handler(UnknownAgentError, answers.on_unknown)
+    for unknown in _NOT_THERE:
+        app.add_exception_handler(unknown, answers.on_unknown)
     for away in answers.AWAY:
         app.add_exception_handler(away, answers.on_database_away)
     app.add_exception_handler(DatabaseError, answers.on_database_error)
     app.add_exception_handler(CorruptDataError, answers.on_damage)
     app.add_exception_handler(Exception, answers.on_failure)
-    app.add_middleware(ingest.Express, parts=parts)
-    app.add_middleware(Door, access=parts.access)  # the last one added comes first
-    return app

@@ -41,25 +41,15 @@ def run(
     courier = Courier(access, notices, stop=stop, chance=random.Random(), packing=ZSTD, meanwhile=MEANWHILE)
     sink = HttpSink(courier, folder, notices)
     shared = SharedSink(sink)
+    project, paths = arguments.project, arguments.paths
     follower = Follower(
-        arguments.paths,
-        shared,
-        project=arguments.project,
-        poll=arguments.poll,
-        stop=stop,
-        host=host,
-        known=known,
+        paths, shared, project=project, poll=arguments.poll, stop=stop, host=host, known=known
     )
     say(f"Holter: sending to {access.server}   (Ctrl-C stops)")
-    for path in arguments.paths:
+    for path in paths:
         say(f"  following {path}")
-    whose = Whose(
-        agent=name_of(host, str(folder)),
-        host=host,
-        kind="files",
-        project=arguments.project,
-        paths=[str(path.absolute()) for path in arguments.paths],
-    )
+    full = [str(path.absolute()) for path in paths]
+    whose = Whose(agent=name_of(host, str(folder)), host=host, kind="files", project=project, paths=full)
     pulse = Pulse(access, whose, lambda: standing(follower, sink))
     pulse.start()
     with contextlib.suppress(StoppedError):  # said already, and kept for the next start

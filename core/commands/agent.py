@@ -40,21 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settings", type=Path, metavar="FILE", help="formats of your own, instead of the holter.toml here"
     )
-    pipe = parser.add_argument_group("what comes through a pipe (PATH is -)")
-    pipe.add_argument(
-        "--run", metavar="NAME", help="its run (HOLTER_RUN; default: the job, the pod, or this host)"
-    )
-    pipe.add_argument(
-        "--attempt", metavar="NAME", help="its launch (HOLTER_ATTEMPT; default: told by the steps)"
-    )
-    pipe.add_argument("--tee", action="store_true", help="pass the text through to standard output")
-    pipe.add_argument(
-        "--wait",
-        type=float,
-        default=60.0,
-        metavar="SECONDS",
-        help="at the pipe's end, for a server that is away (default 60)",
-    )
     parser.add_argument(
         "--scrape",
         action="append",
@@ -75,6 +60,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=Path(),
         metavar="FOLDER",
         help="send what training processes left in their spool, then exit",
+    )
+    _add_arguments_of_a_pipe(parser)
+
+
+def _add_arguments_of_a_pipe(parser: argparse.ArgumentParser) -> None:
+    pipe = parser.add_argument_group("what comes through a pipe (PATH is -)")
+    pipe.add_argument(
+        "--run", metavar="NAME", help="its run (HOLTER_RUN; default: the job, the pod, or this host)"
+    )
+    pipe.add_argument(
+        "--attempt", metavar="NAME", help="its launch (HOLTER_ATTEMPT; default: told by the steps)"
+    )
+    pipe.add_argument("--tee", action="store_true", help="pass the text through to standard output")
+    pipe.add_argument(
+        "--wait",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="at the pipe's end, for a server that is away (default 60)",
     )
 
 

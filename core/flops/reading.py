@@ -32,9 +32,7 @@ def shape_of(told: Told) -> Reading:
         missing.append(f"{WORDS['ffn']} ({', '.join(NAMES['ffn'])})")
     if gated is None:
         missing.append("whether the FFN is gated (swiglu, hidden_act with model_type, mlp_class_name)")
-    if told.get(("hybrid_override_pattern", "hybrid_layer_pattern", "ssm_cfg", "mamba_state_dim")) and (
-        told.flag(("is_hybrid_model",)) is not False
-    ):
+    if _is_hybrid(told):
         missing.append("a formula for layers that are no transformer's (a hybrid model)")
     if missing:
         return Reading(shape=None, missing=tuple(missing))
@@ -59,6 +57,12 @@ def shape_of(told: Told) -> Reading:
         ),
     )
     return Reading(shape=shape)
+
+
+def _is_hybrid(told: Told) -> bool:
+    """Whether some layers are no transformer's."""
+    patterns = ("hybrid_override_pattern", "hybrid_layer_pattern", "ssm_cfg", "mamba_state_dim")
+    return bool(told.get(patterns)) and told.flag(("is_hybrid_model",)) is not False
 
 
 def _whole(told: Told, name: str) -> int | None:

@@ -16,7 +16,7 @@ import numpy as np
 from holter.detectors.figures import figure
 from holter.detectors.memory import Mark, Memory, Trail
 from holter.detectors.mixture.scan import Scan, Shift, Standing
-from holter.detectors.mixture.shares import Sources, fitted, parts_of, sources_of
+from holter.detectors.mixture.shares import Parts, Sources, fitted, parts_of, sources_of
 from holter.detectors.places import rows_upto, settled
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
@@ -98,6 +98,10 @@ def _restart(shift: Shift) -> int | None:
     return first if first > 0 and start - first <= _RESUME_ROWS else None
 
 
+_COMPARE = "Compare the sampler's weights and positions with those before this step, and restore the ratio."
+_LOGGED_TOO = "The shares that are logged changed with it. If that was not planned, restore the ratio."
+
+
 def _with_restart(finding: Finding, shift: Shift) -> Finding:
     """The same as what a restart did: it did not restore the data mix."""
     first = _restart(shift)
@@ -127,13 +131,13 @@ def _finding(sources: Sources, shift: Shift, spoken: int) -> Finding:
     )
     before, usual = shift.around.between(0, shift.start), shift.usual
     shares = fitted(rows.total - usual.middle, rows.parts, usual.shares)
-    was, now = before.parts.mean(axis=0), rows.parts.mean(axis=0)
     level, reached = float(before.total.mean()), float(rows.total.mean())
     planned = _planned(shift, len(before), len(rows))
     old, new = (usual.shares, shares) if planned is None else planned
     most = int(np.argmax(new - old))
     start, seen = int(rows.step[0]), int(shift.around.step[spoken])
-    until = "" if shift.end is None else f" until step {shift.end.step:,}"
+    end = None if shift.end is None else shift.end.step
+    until = "" if end is None else f" until step {end:,}"
     return Finding(
         kind=Kind.MIXTURE_SHIFT,
         metric=sources.total.key.metric,
@@ -141,7 +145,7 @@ def _finding(sources: Sources, shift: Shift, spoken: int) -> Finding:
         attempt=int(rows.attempt[0]),
         start_step=start,
         peak_step=start,
-        end_step=None if shift.end is None else shift.end.step,
+        end_step=end,
         detected_step=seen,
         classified_step=seen,
         severity=Severity.WARNING if planned is None else Severity.INFO,
@@ -151,22 +155,26 @@ def _finding(sources: Sources, shift: Shift, spoken: int) -> Finding:
             f"because the data did: {sources.names[most]} makes up {new[most]:.0%} instead of "
             f"{old[most]:.0%}, while the loss of each dataset went on as before."
         ),
-        advice=(
-            "Compare the sampler's weights and positions with those before this step, and restore the ratio."
-            if planned is None
-            else "The shares that are logged changed with it. If that was not planned, restore the ratio."
-        ),
+        advice=_COMPARE if planned is None else _LOGGED_TOO,
         evidence={
             "baseline": level,
             "level": reached,
             "noise": usual.noise * float(rows.spread[0]),
-            "by_shares": float(((was + now) / 2) @ (shares - usual.shares)),
-            "by_losses": float(((usual.shares + shares) / 2) @ (now - was)),
+            **_parts_of_the_move(before, rows, usual.shares, shares),
             "shares_before": _named(sources, old),
             "shares": _named(sources, new),
             "logged": planned is not None,
         },
     )
+
+
+def _parts_of_the_move(before: Parts, since: Parts, old: FloatArray, new: FloatArray) -> dict[str, float]:
+    """What of the total's move the shares made, and what the datasets' own losses; shares [datasets]."""
+    was, now = before.parts.mean(axis=0), since.parts.mean(axis=0)
+    return {
+        "by_shares": float(((was + now) / 2) @ (new - old)),
+        "by_losses": float(((old + new) / 2) @ (now - was)),
+    }
 
 
 def _named(sources: Sources, shares: FloatArray) -> dict[str, float]:

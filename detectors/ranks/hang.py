@@ -113,6 +113,7 @@ def _finding(run: RunData, attempt: int, group: str, told: _Group) -> Finding | 
     hosts = hosts_among(run, suspects)
     waited = max((ms for _, ms in told.waited.values()), default=0.0)
     start = min([number, *(step for step, _ in told.waited.values())])
+    where = f"collective {number:,} ({what}){'' if told.waited else ' at the time of the dumps'}"
     return Finding(
         kind=Kind.DESYNC,
         metric="last_enqueued_collective",
@@ -123,13 +124,7 @@ def _finding(run: RunData, attempt: int, group: str, told: _Group) -> Finding | 
         classified_step=start,
         severity=Severity.CRITICAL if told.waited else Severity.WARNING,
         confidence=0.9 if told.waited else 0.7,
-        summary=_summary(
-            victims,
-            suspects,
-            why,
-            f"collective {number:,} ({what}){'' if told.waited else ' at the time of the dumps'}",
-            waited,
-        ),
+        summary=_summary(victims, suspects, why, where, waited),
         advice=_advice(suspects, hosts),
         evidence={
             "ranks": [plain(rank) for rank in suspects[:_SHOWN]],

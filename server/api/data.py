@@ -74,9 +74,7 @@ def chart_data(
         ],
         "series": [_series(one, column) for one in drawn],
     }
-    answer = Packed(content) if binary else Answer(content)
-    answer.headers["Vary"] = "Accept"
-    return answer
+    return _answer(content, binary=binary)
 
 
 @router.get(
@@ -106,6 +104,10 @@ def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
         "time": column(newest.time),
         "value": _buffer(newest.value) if binary else _text(newest.value, _words),
     }
+    return _answer(content, binary=binary)
+
+
+def _answer(content: dict[str, Any], *, binary: bool) -> Answer:
     answer = Packed(content) if binary else Answer(content)
     answer.headers["Vary"] = "Accept"
     return answer

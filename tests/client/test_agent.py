@@ -64,6 +64,17 @@ def agents(tmp_path: Path) -> Iterator[Agents]:
         process.communicate()
 
 
+def told(process: subprocess.Popen[str], words: str) -> str:
+    """What an agent says up to the line with these words."""
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        if words in line:
+            return said
+    raise AssertionError(f"the agent ended: {said}")
+
+
 def curve(first: int, last: int) -> list[tuple[int, int, float]]:
     return [(0, step, 10 - step / 1000) for step in range(first, last)]
 
@@ -107,12 +118,12 @@ def test_killed_again_and_again_it_sends_everything_once(
 def test_a_server_that_is_away_is_waited_for(fickle: Server, agents: Agents, eventually: Eventually) -> None:
     agents.append("waits", 0, 300)
     process = agents.start(fickle.url)
-    time.sleep(1.5)
+    said = told(process, "cannot be reached")
     agents.append("waits", 300, 400)
     fickle.start()
     eventually(lambda: len(fickle.points("waits", "loss")) == 400)
     process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=20)
+    said += process.communicate(timeout=20)[0]
     assert said.count("cannot be reached") == 1
     assert said.count("reading waits where it is: the files keep what is written") == 1
 
@@ -120,7 +131,7 @@ def test_a_server_that_is_away_is_waited_for(fickle: Server, agents: Agents, eve
 def test_it_can_be_stopped_while_the_server_is_away(agents: Agents) -> None:
     agents.append("away", 0, 300)
     process = agents.start("http://127.0.0.1:9")
-    time.sleep(1.5)
+    told(process, "cannot be reached")
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 0
 

@@ -151,7 +151,7 @@ function pictureOf(plan, shared, series, pointed) {
   const { smoothing, palette, attempts, incidents, selected, expected } = shared;
   const own = axisOf(plan, shared);
   const axis = own.axis;
-  const range = rangeOf(own.range, extent(series, axis), ownSteps(plan));
+  const range = rangeOf(own.range, extent(series, axis), Boolean(ownSteps(plan)));
   const speaks = (/** @type {Incident} */ incident) =>
     [...plan.series, ...series].some((one) => belongs(incident, one));
   const mine = incidents.filter(speaks);
