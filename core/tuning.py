@@ -202,6 +202,8 @@ class Tuning:
 
 
 def _longest(by_pattern: Mapping[str, T], name: str) -> T | None:
+    if not by_pattern:  # as mostly, and thousands of series are asked for
+        return None
     fitting = [pattern for pattern in by_pattern if fits(name, pattern)]
     if not fitting:
         return None

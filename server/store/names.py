@@ -43,7 +43,7 @@ class Rows(NamedTuple):
         """The rows of these ids."""
         if len(self.ids) == len(wanted):
             return self
-        some = [number in wanted for number in self.ids]
+        some = list(map(set(wanted).__contains__, self.ids))
         return Rows(*(list(those_of(column, some)) for column in self))  # type: ignore[arg-type]
 
 
@@ -98,7 +98,7 @@ class Names:
         """Those of the series that are among these ids."""
         if np.array_equal(self.ids, ids) or np.isin(self.ids, ids).all():
             return self
-        return _packed(self.rows().only(set(self.ids.tolist()) & set(ids.tolist())))
+        return _packed(self.rows().only(np.intersect1d(self.ids, ids).tolist()))
 
 
 def _packed(rows: Rows) -> Names:

@@ -13,8 +13,9 @@ from holter.server.models import SeriesRow
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.names import Names, Rows
 from holter.server.store.state import labels_of_text
-from holter.types import IntArray
+from holter.types import IntArray, Labels
 
+_NONE = "[]"
 _numbers, _texts = msgspec.json.Decoder(list[int]), msgspec.json.Decoder(list[str])
 
 
@@ -25,7 +26,7 @@ def named(connection: Connection, run_id: int, known: Names, ids: IntArray) -> N
     missing = ids[~np.isin(ids, known.ids)].tolist()
     if missing:
         for _, rows in look_up(connection, [run_id], SeriesRow.id >= missing[0]):
-            known = known.and_those(rows.only(set(missing)))
+            known = known.and_those(rows.only(missing))
     return known
 
 
@@ -37,8 +38,14 @@ def look_up(connection: Connection, run_ids: Collection[int], *which: Any) -> It
     query = select(SeriesRow.run_id, *columns).where(SeriesRow.run_id.in_(run_ids), *which)
     rows: Any = connection.execute(query.group_by(SeriesRow.run_id))
     for run_id, ids, metrics, labels in rows:
-        try:
-            found = list(map(labels_of_text, _texts.decode(labels)))
-        except (ValueError, TypeError) as error:
-            raise CorruptDataError(f"run {run_id}: labels of a series are not readable: {error}") from error
-        yield run_id, Rows(_numbers.decode(ids), _texts.decode(metrics), found)
+        yield run_id, Rows(_numbers.decode(ids), _texts.decode(metrics), _labels(run_id, labels))
+
+
+def _labels(run_id: int, packed: str) -> list[Labels]:
+    texts = _texts.decode(packed)
+    if texts.count(_NONE) == len(texts):
+        return [()] * len(texts)
+    try:
+        return list(map(labels_of_text, texts))
+    except (ValueError, TypeError) as error:
+        raise CorruptDataError(f"run {run_id}: labels of a series are not readable: {error}") from error

@@ -16,6 +16,7 @@ from holter.server.store.errors import CorruptDataError
 
 _VERSION = 1
 _HEADER = Struct("<BBI")  # version, codec, checksum of the codec's byte and the body
+_MANY = 4096
 _local = threading.local()  # zstd's contexts are expensive to make and belong to one thread
 
 
@@ -74,7 +75,13 @@ def unshuffle(data: bytes, dtype: str, start: int, count: int) -> NDArray[Any]:
     """`count` numbers of a type out of shuffled bytes that begin at `start`."""
     size = np.dtype(dtype).itemsize
     raw = np.frombuffer(data, np.uint8, count * size, start).reshape(size, count)
-    return np.ascontiguousarray(raw.T).view(dtype).reshape(count)
+    if count < _MANY:
+        return np.ascontiguousarray(raw.T).view(dtype).reshape(count)
+    numbers = np.zeros((count, size), dtype=np.uint8)
+    for at, place in enumerate(raw):
+        if place.any():  # of small numbers most bytes are nothing
+            numbers[:, at] = place
+    return numbers.view(dtype).reshape(count)
 
 
 def deltas(values: NDArray[Any]) -> NDArray[np.int64]:
