@@ -48,8 +48,10 @@ have more."""
 class Points(Protocol):
     """The part of the store that analysis needs."""
 
-    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
-        """What has come to the chosen series of a run since a place, None: everything."""
+    def news(
+        self, run_id: int, since: Place | None, chosen: Chosen, *, begin: tuple[int, int] | None = None
+    ) -> News:
+        """What has come to the chosen series of a run since a place, None: everything from `begin` on."""
         ...
 
     def config(self, run_id: int) -> ByAttempt:
@@ -196,8 +198,13 @@ class AnalysisLoop:
 
     def _look(self, run_id: int, standing: Standing, now: float) -> list[dict[str, Any]]:
         run = self._runs.of(run_id)
-        tuning, horizon = self._tuning(run_id), horizon_of(self._engine, run_id)
-        run.take(self._store.news(run_id, run.place, partial(_chosen, tuning)))
+        tuning = self._tuning(run_id)
+        if run.place is None:
+            run.horizon = horizon_of(self._engine, run_id)
+        begin = None if run.horizon is None else run.horizon.begin
+        run.take(self._store.news(run_id, run.place, partial(_chosen, tuning), begin=begin))
+        # asked for after the points: what is taken from them is said before it is taken
+        horizon = run.horizon = horizon_of(self._engine, run_id)
         config = self._store.config(run_id)
         data = RunData(series=run.series, now=standing.looked_at(now), config=config)
         found = _found(data if horizon is None else horizon.cut(data), tuning, run.memory)
@@ -206,9 +213,14 @@ class AnalysisLoop:
         said = (found, live, over, tuning.expected, horizon)
         if said == run.said:
             return []  # folding it again would change nothing
-        settled = _nothing if horizon is None else horizon.settled
         changed = self._incidents.fold(
-            run_id, found, live=live, over=over, planned=tuning.expected, settled=settled
+            run_id,
+            found,
+            live=live,
+            over=over,
+            planned=tuning.expected,
+            settled=_nothing if horizon is None else horizon.settled,
+            said=_nothing if horizon is None else horizon.said,
         )
         run.said = said
         return changed

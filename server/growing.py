@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors import Memory
+from holter.server.keeping.horizon import Horizon
 from holter.server.store.block import Points
 from holter.server.store.news import News, Place
 from holter.server.weight import weight
@@ -111,13 +112,14 @@ def _first_other(before: Series, now: Series) -> int | None:
 
 
 class GrowingRun:
-    """The series of a run that were chosen, as of a place in its log, what detectors remember of them, and
-    what was `said` last."""
+    """The series of a run that were chosen, as of a place in its log, what detectors remember of them,
+    what was `said` last, and from where on it was whole then."""
 
     def __init__(self) -> None:
         self.place: Place | None = None
         self.memory = Memory()
         self.said: object = None
+        self.horizon: Horizon | None = None
         self._series: dict[SeriesKey, GrowingSeries] = {}
 
     @property

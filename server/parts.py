@@ -64,7 +64,12 @@ class Parts:
             self.engine, self.store, self.incidents, tuning=self.expected.tuning, clock=clock
         )
         self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
-        self.keeper = Keeper(self.engine, lambda name: settings.project(name).retention, clock=clock)
+        self.keeper = Keeper(
+            self.engine,
+            lambda name: settings.project(name).retention,
+            clock=clock,
+            turn=self.store.exchanging,
+        )
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
         self.setup = SetUp(self.store, Peaks.said(settings.peaks))
         self.collectives = Collectives(self.store)

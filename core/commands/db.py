@@ -120,7 +120,7 @@ def _thin(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
         would = "" if apply or kept.problem else "would be: "
         print(f"{kept.due.public_id}  {kept.due.project}/{kept.due.name}: {would}{kept.said}")
     if nothing:
-        print("nothing to do: no run has been quiet for longer than retention settings allow")
+        print("nothing to do: nothing is older than retention settings allow, or it was thinned within a day")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -106,20 +106,29 @@ def changes(
     *,
     over: bool = False,
     planned: Sequence[Expected] = (),
+    said: Callable[[Finding], bool] = lambda _: False,
 ) -> list[Change]:
     """What the newest look at a run changes; nothing for incidents that stay as they are.
 
     `over` says that the run is finished, which ends a stall without the run having gone on. `planned`
-    says why something that was found is not found any more.
+    says why something that was found is not found any more. `said`: whether something was found or was
+    not is as it was said before, with more points; how it goes on is news.
     """
     pairs, vanished = _match(known, found)
     result = []
     for item, partner in pairs:
+        if partner is None and said(item.finding):
+            continue
         change = _opened(item) if partner is None else _developed(partner, item)
-        if change is not None:
+        told = partner is not None and partner.state is not State.OPEN and said(item.finding)
+        if change is not None and (change.lines or not told):
             result.append(change)
     lost = (item for item in vanished if item.state is State.OPEN and item.word is not Event.REOPENED)
-    result.extend(_vanished(item, over=over, planned=planned) for item in lost)
+    result.extend(
+        _vanished(one, over=over, planned=planned)
+        for one in lost
+        if not said(one.finding) or _plan(one.finding, planned) is not None
+    )
     return result
 
 
@@ -232,9 +241,7 @@ def _turned(state: State, found: Found) -> Line:
 
 
 def _vanished(known: Known, *, over: bool, planned: Sequence[Expected]) -> Change:
-    finding = known.finding
-    slack = max(finding.detected_step - finding.start_step, 0)
-    plan = next((event for event in planned if event.covers(finding, slack=slack)), None)
+    plan = _plan(known.finding, planned)
     if plan is not None:
         line = Line(
             type=Event.WITHDRAWN, text=f"This was planned: {plan.note}" if plan.note else "This was planned."
@@ -250,3 +257,9 @@ def _vanished(known: Known, *, over: bool, planned: Sequence[Expected]) -> Chang
         else "With all points seen, and as detection is tuned now, this is no longer found."
     )
     return Change(known=known, found=None, state=State.CLOSED, lines=(Line(type=Event.WITHDRAWN, text=text),))
+
+
+def _plan(finding: Finding, planned: Sequence[Expected]) -> Expected | None:
+    """What was planned that explains it."""
+    slack = max(finding.detected_step - finding.start_step, 0)
+    return next((event for event in planned if event.covers(finding, slack=slack)), None)

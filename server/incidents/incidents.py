@@ -50,12 +50,14 @@ class Incidents:
         over: bool = False,
         planned: Sequence[Expected] = (),
         settled: Callable[[Finding], bool] = lambda _: False,
+        said: Callable[[Finding], bool] = lambda _: False,
     ) -> list[dict[str, Any]]:
         """Make a run's incidents say what the newest look found; returns those that changed, as JSON.
 
         `live`: the run's points arrive as they are logged, so that people want to hear of it now.
         `over`: the run is finished. `planned`: why something may no longer be found. `settled`: which
-        findings nothing new is said of, so that their incidents stay as they are. Folding the same
+        findings nothing new is said of, so that their incidents stay as they are. `said`: what was said of
+        their beginning was said with more points, so that they neither open nor vanish. Folding the same
         findings again changes nothing.
         """
         found = [item for item in found if not settled(item.finding)]
@@ -68,7 +70,8 @@ class Incidents:
             known = [known_of(row, words.get(row.id)) for row in rows.values()]
             changed: list[Incident] = []
             events: dict[int, frozenset[Event]] = {}
-            for change in changes(known, [plain_found(item) for item in found], over=over, planned=planned):
+            news = [plain_found(item) for item in found]
+            for change in changes(known, news, over=over, planned=planned, said=said):
                 row = self._apply(session, run_id, rows, change)
                 changed.append(row)
                 events[row.id] = change.events

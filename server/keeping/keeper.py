@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 
 from sqlalchemy import Engine
 
 from holter.server.clock import Clock
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.keeping.retention import Kept, keep
+from holter.server.keeping.thinning import NOBODY_ELSE
 from holter.server.store.space import give_back
 from holter.settings.projects import RetentionSettings
 
@@ -23,7 +25,10 @@ SURE = 3600.0
 
 
 class Keeper:
-    """One thread. What it does may be ended at any moment, and is done by whoever comes next."""
+    """One thread. What it does may be ended at any moment, and is done by whoever comes next.
+
+    `turn` is held while it exchanges chunks, as whoever else in this process does so.
+    """
 
     def __init__(
         self,
@@ -31,10 +36,12 @@ class Keeper:
         settings: Callable[[str], RetentionSettings],
         *,
         clock: Clock,
+        turn: AbstractContextManager[object] = NOBODY_ELSE,
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._clock = clock
+        self._turn = turn
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="holter-keeper", daemon=True)
@@ -70,7 +77,7 @@ class Keeper:
     def _round(self) -> None:
         freed = purge(self._engine, pause=self._stop.wait, stopping=self._stop.is_set)
         for kept in self._keep():
-            if not kept.problem:
+            if kept.due.bucket is None or kept.after < kept.before:
                 freed += 1
                 _logger.info("%s/%s: %s", kept.due.project, kept.due.name, kept.said)
         if freed:
@@ -80,4 +87,4 @@ class Keeper:
         # what a clock that was wrong for a while has deleted, no correction of it brings back
         if self._clock.settled() < SURE:
             return ()
-        return keep(self._engine, self._settings, self._clock(), stopping=self._stop.is_set)
+        return keep(self._engine, self._settings, self._clock(), stopping=self._stop.is_set, turn=self._turn)

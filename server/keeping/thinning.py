@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -11,8 +12,9 @@ import numpy as np
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from holter.server.database import reading, writing
-from holter.server.keeping.sieve import NEAR, Event, near, sieve
-from holter.server.models import Chunk, Incident, Run, Thinning
+from holter.server.keeping.plan import Plan, plan_for
+from holter.server.keeping.sieve import NEAR, near, sieve
+from holter.server.models import Chunk, Run, Thinning
 from holter.server.store import StoreError
 from holter.server.store.block import Points
 from holter.server.store.compaction import add_timelines, compact, delete_chunks
@@ -21,12 +23,14 @@ from holter.server.store.snapshot import ChunkRow, Snapshot
 from holter.server.store.summary import Stored, claim, load, recount, save
 from holter.types import IntArray
 
-TAIL = 4096
-"""Points at the end of the newest attempt that stay: what comes next is judged by them."""
 AT_ONCE = 1_000_000
 """Points that are read and exchanged in one go."""
 
 _NO_STEPS: IntArray = np.empty(0, dtype=np.int64)
+NOBODY_ELSE = nullcontext()
+
+Ends = dict[tuple[int, int], IntArray]
+"""The last steps before a stretch, by series and attempt."""
 
 
 class WentOnError(StoreError):
@@ -35,23 +39,12 @@ class WentOnError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Thinned:
-    """How many points a run had in its chunks, and how many of them stay."""
+    """How many points a run had in its chunks, and how many of them stay; `held_by`: more would go but for
+    this incident, which is open."""
 
     before: int
     after: int
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What holds while a run is thinned."""
-
-    run_id: int
-    revision: int
-    attempt: int
-    whole_from: int
-    last_step: int
-    bucket: int
-    events: list[Event]
+    held_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,75 +66,60 @@ def thin(
     bucket: int,
     now: float,
     *,
+    old: float | None = None,
     apply: bool = True,
     stopping: Callable[[], bool] = lambda: False,
+    turn: AbstractContextManager[object] = NOBODY_ELSE,
 ) -> Thinned:
     """Thin a run's chunks to four points of every `bucket`; may end at any moment and be begun again.
 
-    `apply`: else only count. Raises WentOnError where points arrive meanwhile, StoreError where somebody
-    else changes the same chunks.
+    `old`: the run goes on, and what it logged before (Unix seconds) is thinned. `apply`: else only count.
+    `turn` is held while chunks are exchanged, by whoever else does so. Raises, where the run is said to be
+    quiet, WentOnError where points arrive meanwhile and StoreError where somebody else changes the chunks.
     """
     if apply:
-        compact(engine, run_id)
+        with turn:
+            compact(engine, run_id)
     with reading(engine) as connection:
-        plan, rows = _plan(Snapshot(connection, run_id), bucket)
+        plan, rows = plan_for(Snapshot(connection, run_id), bucket, old)
     if apply:
         _begin(engine, plan, now)
     before = after = sum(row.points for row in rows)
-    ends: dict[tuple[int, int], IntArray] = {}
-    for together in _together(rows):
+    ends: Ends = {}
+    for together in _together(rows, plan):
         if stopping():
-            return Thinned(before, after)
-        with reading(engine) as connection:
-            snapshot = Snapshot(connection, run_id)
-            cutter, gone = _sieved(snapshot, plan, together, ends)
-            stored = load(snapshot)
-        after -= sum(row.points for row in gone) - sum(row["points"] for row in cutter.rows)
-        if apply and gone:
-            _exchange(engine, plan, stored, cutter, gone)
+            return Thinned(before, after, plan.held_by)
+        with turn:
+            after -= _thin_some(engine, plan, together, ends, apply=apply)
     if apply:
         with writing(engine) as connection:
             connection.execute(update(Thinning).where(Thinning.run_id == run_id).values(done_at=now))
-    return Thinned(before, after)
+    return Thinned(before, after, plan.held_by)
 
 
-def _plan(snapshot: Snapshot, bucket: int) -> tuple[Plan, list[ChunkRow]]:
-    rows = sorted(snapshot.chunks(), key=attrgetter("series_id", "attempt", "step_min"))
-    newest = max(snapshot.spans(), key=attrgetter("number"))
-    return (
-        Plan(
-            run_id=snapshot.run_id,
-            revision=snapshot.connection.scalar(select(Run.revision).where(Run.id == snapshot.run_id)) or 0,
-            attempt=newest.number,
-            whole_from=_whole_from(snapshot, [row for row in rows if row.attempt == newest.number]),
-            last_step=newest.last_step,
-            bucket=bucket,
-            events=_events(snapshot.connection, snapshot.run_id),
-        ),
-        rows,
-    )
+def _thin_some(engine: Engine, plan: Plan, together: Sequence[Stretch], ends: Ends, *, apply: bool) -> int:
+    """Thin some stretches of a run; how many points less it has."""
+    with reading(engine) as connection:
+        snapshot = Snapshot(connection, plan.run_id)
+        if plan.live and not _are_there(snapshot, together):
+            return 0  # late points have come among them: another time
+        cutter, gone = _sieved(snapshot, plan, together, ends)
+        stored = load(snapshot)
+    if apply and gone:
+        try:
+            _exchange(engine, plan, stored, cutter, gone)
+        except WentOnError:
+            raise
+        except StoreError:
+            if not plan.live:
+                raise
+            return 0
+    return sum(row.points for row in gone) - sum(int(row["points"]) for row in cutter.rows)
 
 
-def _whole_from(snapshot: Snapshot, rows: Sequence[ChunkRow]) -> int:
-    """The step from which on the newest attempt stays whole, by the series with the most points."""
-    if not rows:
-        return -(2**63)
-    each = [list(held) for _, held in groupby(rows, key=attrgetter("series_id"))]
-    longest = max(each, key=lambda held: sum(row.points for row in held))
-    end: list[ChunkRow] = []
-    while longest and sum(row.points for row in end) < TAIL:
-        end.append(longest.pop())
-    points = snapshot.points(end)
-    return int(np.concatenate([points[row.id].step for row in reversed(end)])[-TAIL:][0])
-
-
-def _events(connection: Connection, run_id: int) -> list[Event]:
-    columns = (Incident.start_step, Incident.peak_step, Incident.detected_step, Incident.classified_step)
-    query = select(Incident.attempt, *columns, Incident.end_step).where(Incident.run_id == run_id)
-    return [
-        Event(attempt, tuple(sorted(step for step in steps if step is not None)))
-        for attempt, *steps in connection.execute(query)
-    ]
+def _are_there(snapshot: Snapshot, together: Sequence[Stretch]) -> bool:
+    wanted = {row for stretch in together for row in (*stretch.rows, stretch.following) if row is not None}
+    return wanted <= set(snapshot.chunks({row.series_id for row in wanted}))
 
 
 def _begin(engine: Engine, plan: Plan, now: float) -> None:
@@ -149,23 +127,28 @@ def _begin(engine: Engine, plan: Plan, now: float) -> None:
     with writing(engine) as connection:
         _hold(connection, plan)
         names = ("run_id", "revision", "attempt", "whole_from", "last_step")
-        row = {name: getattr(plan, name) for name in names} | {"begun_at": now, "done_at": None}
+        row = {name: getattr(plan, name) for name in names}
+        row |= {"seen_attempt": plan.seen[0], "seen_step": plan.seen[1], "begun_at": now, "done_at": None}
         connection.execute(delete(Thinning).where(Thinning.run_id == plan.run_id))
         connection.execute(insert(Thinning).values(row))
 
 
 def _hold(connection: Connection, plan: Plan) -> None:
-    """Keep the run as it was planned until the transaction ends. Raises WentOnError where it is not."""
+    """Keep the run as it was planned until the transaction ends. Raises WentOnError where it is not.
+
+    One that goes on is to go on: who deletes it sees to what was written meanwhile.
+    """
     query = select(Run.revision).where(Run.id == plan.run_id, Run.deleted_at.is_(None))
-    if connection.scalar(query.with_for_update()) != plan.revision:
+    revision = connection.scalar(query if plan.live else query.with_for_update())
+    if revision is None or not (plan.live or revision == plan.revision):
         raise WentOnError(f"run {plan.run_id} has new points, or was deleted")
 
 
-def _together(rows: Sequence[ChunkRow]) -> Iterator[list[Stretch]]:
+def _together(rows: Sequence[ChunkRow], plan: Plan) -> Iterator[list[Stretch]]:
     """Stretches that are exchanged in one transaction."""
     held: list[Stretch] = []
     size = 0
-    for stretch in _stretches(rows):
+    for stretch in _stretches(rows, plan):
         points = sum(row.points for row in stretch.rows)
         if held and size + points > AT_ONCE:
             yield held
@@ -176,11 +159,11 @@ def _together(rows: Sequence[ChunkRow]) -> Iterator[list[Stretch]]:
         yield held
 
 
-def _stretches(rows: Sequence[ChunkRow]) -> Iterator[Stretch]:
-    """Chunks of each series and attempt that are whole, in parts of about one size."""
+def _stretches(rows: Sequence[ChunkRow], plan: Plan) -> Iterator[Stretch]:
+    """Chunks of each series and attempt that are to be thinned, in parts of about one size."""
     for _, every in groupby(rows, key=attrgetter("series_id", "attempt")):
         held = list(every)
-        whole = [at for at, row in enumerate(held) if row.points == row.logged]
+        whole = [at for at, row in enumerate(held) if plan.takes(row)]
         breaks = [at for at, (one, other) in enumerate(pairwise(whole), start=1) if other != one + 1]
         for start, stop in pairwise([0, *breaks, len(whole)]):
             run = whole[start:stop]
@@ -199,7 +182,7 @@ def _stretches(rows: Sequence[ChunkRow]) -> Iterator[Stretch]:
 
 
 def _sieved(
-    snapshot: Snapshot, plan: Plan, together: Sequence[Stretch], ends: dict[tuple[int, int], IntArray]
+    snapshot: Snapshot, plan: Plan, together: Sequence[Stretch], ends: Ends
 ) -> tuple[Cutter, list[ChunkRow]]:
     """The chunks that take the place of others, and those; `ends` has the steps before each stretch."""
     cutter, gone = Cutter(), list[ChunkRow]()

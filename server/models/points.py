@@ -165,7 +165,8 @@ class Thinning(Base):
     """A run whose points were thinned, as of one of its revisions. `done_at` is None while it goes on.
 
     What stands before step `whole_from` of `attempt`, or in an older attempt, may have fewer points than
-    were logged; up to `last_step` of `attempt`, what detection has said stays said.
+    were logged; up to `last_step` of `attempt`, what detection has said stays said. Up to step `seen_step`
+    of `seen_attempt` (None: to the same place) it had seen everything while it was whole.
     """
 
     __tablename__ = "thinning"
@@ -174,6 +175,8 @@ class Thinning(Base):
     attempt: Mapped[int]
     whole_from: Mapped[int] = mapped_column(BigInteger)
     last_step: Mapped[int] = mapped_column(BigInteger)
+    seen_attempt: Mapped[int | None]
+    seen_step: Mapped[int | None] = mapped_column(BigInteger)
     begun_at: Mapped[float]
     done_at: Mapped[float | None]
 

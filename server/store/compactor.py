@@ -40,7 +40,7 @@ class Compactor:
         self._compacted = compacted
         self._news: dict[int, _News] = {}
         self._guard = threading.Lock()
-        self._turn = threading.Lock()
+        self.turn = threading.Lock()  # held while chunks are exchanged
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="holter-store-compactor", daemon=True)
 
@@ -74,7 +74,7 @@ class Compactor:
         return written
 
     def _compact(self, run_id: int) -> int:
-        with self._turn:
+        with self.turn:
             return compact(self._engine, run_id)
 
     def _work(self) -> None:

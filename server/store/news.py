@@ -32,8 +32,10 @@ class News(NamedTuple):
     whole: Mapping[SeriesKey, Series] | None
 
 
-def news(snapshot: Snapshot, since: Place | None, chosen: Chosen) -> News:
-    """What came since a place (None: everything) to the series that are chosen."""
+def news(
+    snapshot: Snapshot, since: Place | None, chosen: Chosen, begin: tuple[int, int] | None = None
+) -> News:
+    """What came since a place (None: everything, from about `begin` on) to the series that are chosen."""
     summarised = select(Summary.entry).where(Summary.run_id == snapshot.run_id)
     compacted = snapshot.connection.scalar(summarised) or 0
     names = snapshot.more_series({} if since is None else since.names)
@@ -42,7 +44,7 @@ def news(snapshot: Snapshot, since: Place | None, chosen: Chosen) -> News:
         # compaction has taken entries that were not read yet
         last = select(func.max(LogEntry.id)).where(LogEntry.run_id == snapshot.run_id)
         entry = max(snapshot.connection.scalar(last) or 0, compacted)
-        return News(Place(entry, names), {}, read(snapshot, asked, Steps()))
+        return News(Place(entry, names), {}, read(snapshot, asked, Steps(), begin=begin))
     entry, blocks = snapshot.tail(since.entry)
     ids = [number for number, key in names.items() if key in asked]
     points = log_points(blocks, ids) if ids else {}

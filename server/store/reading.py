@@ -15,11 +15,28 @@ from holter.server.store.snapshot import ChunkRow, Snapshot, Steps
 from holter.types import Series, SeriesKey
 
 
-def read(snapshot: Snapshot, keys: Collection[SeriesKey] | None, steps: Steps) -> dict[SeriesKey, Series]:
-    """Every point of these series (None: of all) within the steps; those that the run lacks are left out."""
+def read(
+    snapshot: Snapshot,
+    keys: Collection[SeriesKey] | None,
+    steps: Steps,
+    *,
+    begin: tuple[int, int] | None = None,
+) -> dict[SeriesKey, Series]:
+    """Every point of these series (None: of all) within the steps; those that the run lacks are left out.
+
+    Chunks that end before an attempt and step are left out, too (`begin`); those whose steps are their own
+    where the attempt does.
+    """
     names = snapshot.series(keys)
     groups: dict[tuple[int, int], list[ChunkRow]] = {}
     rows = snapshot.chunks(None if keys is None else names, steps)
+    if begin is not None:
+        aside = {number for number, key in names.items() if key.own_steps is not None}
+        rows = [
+            row
+            for row in rows
+            if (row.attempt, row.step_max) >= begin or (row.series_id in aside and row.attempt == begin[0])
+        ]
     for row in sorted(rows, key=attrgetter("step_min")):
         groups.setdefault((row.series_id, row.attempt), []).append(row)
     pieces: dict[int, dict[int, list[Points]]] = {}

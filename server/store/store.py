@@ -73,6 +73,7 @@ class Store:
         self._writer = Writer(engine, Ledger(clock, quota, self._usage))
         self._compactor = Compactor(engine, self._recall)
         self._writer.listen(self._compactor.heard)
+        self.exchanging = self._compactor.turn  # whoever exchanges chunks holds it meanwhile
 
     def start(self) -> None:
         """Begin to accept and to compact. Raises StoreLockedError if another server has the file."""
@@ -200,10 +201,15 @@ class Store:
         with reading(self._engine) as connection:
             return full.read(self._snapshot(connection, run_id), keys, Steps(from_step, to_step))
 
-    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
-        """What has come to the chosen series of a run since a place (None: everything), and the new place."""
+    def news(
+        self, run_id: int, since: Place | None, chosen: Chosen, *, begin: tuple[int, int] | None = None
+    ) -> News:
+        """What has come to the chosen series of a run since a place (None: everything), and the new place.
+
+        `begin`: where all is asked for, chunks that end before this attempt and step may be left out.
+        """
         with reading(self._engine) as connection:
-            return news(self._snapshot(connection, run_id), since, chosen)
+            return news(self._snapshot(connection, run_id), since, chosen, begin)
 
     def chart(
         self,

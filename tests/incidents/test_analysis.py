@@ -206,11 +206,11 @@ class CountingStore:
         self.on_commit = store.on_commit
         self.config = store.config
 
-    def news(self, run_id: int, since: Place | None, chosen: Chosen) -> News:
+    def news(self, run_id: int, since: Place | None, chosen: Chosen, **more: Any) -> News:
         self.reads.append(run_id)
         self.began.append(time.monotonic())
         time.sleep(self.delay)
-        return self.store.news(run_id, since, chosen)
+        return self.store.news(run_id, since, chosen, **more)
 
 
 @pytest.fixture

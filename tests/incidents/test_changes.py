@@ -237,3 +237,25 @@ def test_looking_twice_at_the_same_changes_nothing_more(looks: list[list[Finding
             stored[number] = Known(id=number, fingerprint=fingerprint, finding=finding, state=change.state)
         assert changes(list(stored.values()), now) == []
         assert len({one.fingerprint for one in stored.values()}) == len(stored)
+
+
+def test_what_was_said_with_more_points_stays_said_and_what_is_open_goes_on() -> None:
+    def upto(finding: Finding) -> bool:
+        return finding.detected_step <= 2000
+
+    later = replace(SPIKE, start_step=1990, detected_step=2001)
+    numbers = replace(ENDED, confidence=0.8)
+
+    def after(before: Known | None, found: Finding | None) -> list[State]:
+        held = [] if before is None else [before]
+        news = [] if found is None else [Found(finding=found, fingerprint="f")]
+        return [one.state for one in changes(held, news, said=upto)]
+
+    assert after(None, SPIKE) == []
+    assert after(None, later) == [State.OPEN]
+    assert after(known(SPIKE, State.OPEN), None) == []
+    assert after(known(later, State.OPEN), None) == [State.CLOSED]
+    assert after(known(SPIKE, State.OPEN), ENDED) == [State.RECOVERED]
+    assert after(known(SPIKE, State.OPEN), DIVERGED) == [State.OPEN]
+    assert after(known(ENDED, State.RECOVERED), numbers) == []
+    assert after(known(SPIKE, State.OPEN), replace(SPIKE, confidence=0.8)) == [State.OPEN]

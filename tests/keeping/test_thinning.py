@@ -15,9 +15,10 @@ from holter.server.analysis import AnalysisLoop
 from holter.server.database import reading, writing
 from holter.server.incidents import Incidents
 from holter.server.keeping import thinning
+from holter.server.keeping.plan import TAIL
 from holter.server.keeping.retention import DAY, due, keep
 from holter.server.keeping.sieve import LONG, NEAR, Event, near, sieve
-from holter.server.keeping.thinning import TAIL, WentOnError, thin
+from holter.server.keeping.thinning import WentOnError, thin
 from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
 from holter.server.store.block import Points

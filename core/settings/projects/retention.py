@@ -11,7 +11,7 @@ class RetentionSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     full_resolution_days: float = 0
-    """After so many days a run is thinned."""
+    """After so many days a run is thinned, and what is older of one that goes on."""
     thin_to: int = Field(default=100, ge=8, le=16_384)
     """Of so many neighbouring points four stay: the first, the last, the lowest, the highest."""
     delete_after_days: float = 0

@@ -1,0 +1,308 @@
+"""A run that goes on for months: what is old of it is thinned, what is new, open or near is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select, update
+
+from holter.attempts.timeline import Span, superseded
+from holter.server.analysis import AnalysisLoop
+from holter.server.database import reading, writing
+from holter.server.exchange.about import describe
+from holter.server.incidents import Incidents
+from holter.server.keeping import thinning
+from holter.server.keeping.horizon import horizon_of
+from holter.server.keeping.plan import TAIL
+from holter.server.keeping.retention import DAY, due, keep
+from holter.server.keeping.sieve import NEAR
+from holter.server.keeping.thinning import thin
+from holter.server.models import Analysis, Incident, IncidentEvent, Run
+from holter.server.store import Store
+from holter.server.store.compaction import compact
+from holter.settings.projects import RetentionSettings
+from holter.types import Series, SeriesKey
+from tests.keeping.kept import LOSS, add_incident, delivery, look
+
+WATCHED = SeriesKey("gpu_util", (("steps", "seconds"),))
+EVERY = 60.0
+"""Seconds a step: 1,440 steps a day."""
+NOW = 1.7e9
+DAYS = 100
+SIZE = int(DAYS * DAY / EVERY)
+KEPT = RetentionSettings(full_resolution_days=30)
+OLD = SIZE - int(30 * DAY / EVERY)
+"""The first step that is not old."""
+
+
+@pytest.fixture(autouse=True)
+def small_chunks_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holter.server.store.cutter.CHUNK", 4096)
+    monkeypatch.setattr("holter.server.store.compactor._QUIET", 1e9)
+    monkeypatch.setattr("holter.server.store.compactor._POINTS", 1e9)
+
+
+def wall(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return NOW + (steps - SIZE) * EVERY
+
+
+def values(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    found = 2 + np.random.default_rng(0).normal(0, 0.02, 2 * SIZE)[steps]
+    return np.where(np.isin(steps, (11_111, SIZE - 99)), np.nan, found)
+
+
+def send(store: Store, first: int, after: int, *, attempt: int = 0, more: bool = True) -> int:
+    """Steps of an attempt, each when its clock says; compacted but for the last 2,000."""
+    run_id = 0
+    for begin, end in ((first, after - 2000), (after - 2000, after)):
+        steps = np.arange(max(first, begin), end)
+        if not len(steps):
+            continue
+        columns = {LOSS: values(steps), WATCHED: np.cos(steps)} if more else {LOSS: values(steps)}
+        name = f"{attempt}.{begin}.{end}"
+        run_id = store.accept(
+            delivery(steps, columns, times=wall(steps), batch_id=name, attempt=str(attempt))
+        ).run_id
+        if begin == first:
+            store.compact(run_id)
+    return run_id
+
+
+def lasting(engine: Engine, run_id: int, *, now: float = NOW) -> None:
+    """The run began when its clock says, and had its last news now."""
+    with writing(engine) as connection:
+        times = {"created_at": float(wall(np.array(0))), "updated_at": now}
+        connection.execute(update(Run).where(Run.id == run_id).values(times))
+    look(engine, run_id)
+    with writing(engine) as connection:
+        connection.execute(update(Analysis).where(Analysis.run_id == run_id).values(seen_at=now))
+
+
+def retained(engine: Engine, now: float = NOW, **more: Any) -> list[Any]:
+    return list(keep(engine, lambda _: KEPT, now, **more))
+
+
+def steps_of(series: Series, attempt: int = 0) -> np.ndarray[Any, Any]:
+    return series.step[series.attempt == attempt]
+
+
+def test_what_is_old_is_thinned_and_the_rest_is_as_it_was(store: Store, engine: Engine) -> None:
+    run_id = send(store, 0, SIZE)
+    add_incident(engine, run_id, start=50_000, end=50_100)
+    lasting(engine, run_id)
+    before = store.read(run_id)[LOSS]
+    (dry,) = retained(engine, apply=False)
+    assert len(store.read(run_id)[LOSS]) == SIZE
+    (done,) = retained(engine)
+    assert (dry.before, dry.after) == (done.before, done.after)
+    assert done.after < done.before
+    after = store.read(run_id)[LOSS]
+    kept = np.isin(before.step, after.step)
+    for name in ("attempt", "step", "time", "value"):
+        assert getattr(before, name)[kept].tobytes() == getattr(after, name).tobytes()
+    assert kept[OLD - TAIL :].all()  # what is judged, and what it is judged by
+    assert kept[50_000 - NEAR : 50_100 + NEAR].all()
+    assert kept[11_111]
+    assert kept[:NEAR].all()
+    assert kept[: OLD - TAIL - 4096].mean() < 0.1
+    for begin in range(0, OLD - 4096, 4096):
+        part = slice(begin, begin + 4096)
+        assert np.nanmax(before.value[part]) == np.nanmax(before.value[part][kept[part]])
+        assert np.nanmin(before.value[part]) == np.nanmin(before.value[part][kept[part]])
+    assert store.check() == []
+    (summary,) = [one for one in store.series(run_id) if one.key == LOSS]
+    assert (summary.points, summary.logged) == (len(after), SIZE)
+    (drawn,) = store.chart(run_id, [LOSS], points=100)
+    assert drawn.thinned == SIZE - len(after)
+    assert np.array_equal(steps_of(store.read(run_id)[WATCHED]), np.arange(SIZE))  # its steps are its own
+
+
+def test_it_happens_once_a_day_and_goes_on_from_where_it_was(store: Store, engine: Engine) -> None:
+    run_id = send(store, 0, SIZE)
+    lasting(engine, run_id)
+    retained(engine)
+    held = len(store.read(run_id)[LOSS])
+    assert due(engine, lambda _: KEPT, NOW + DAY / 2) == []
+    more = int(10 * DAY / EVERY)
+    send(store, SIZE, SIZE + more)
+    lasting(engine, run_id, now=NOW + 10 * DAY)
+    before = horizon_of(engine, run_id)
+    (done,) = retained(engine, NOW + 10 * DAY)
+    horizon = horizon_of(engine, run_id)
+    assert before is not None
+    assert horizon is not None
+    assert horizon.whole_from == before.whole_from + more
+    assert done.after < done.before
+    steps = steps_of(store.read(run_id)[LOSS])
+    assert len(steps) < held + more
+    assert np.array_equal(steps[-(SIZE - OLD + TAIL) :], np.arange(OLD + more - TAIL, SIZE + more))
+    assert store.check() == []
+
+
+def test_whom_nobody_knows_the_age_of_stays_whole(store: Store, engine: Engine) -> None:
+    run_id = send(store, 0, SIZE)
+    lasting(engine, run_id, now=NOW + 3600)  # its clock is behind
+    assert due(engine, lambda _: KEPT, NOW + 3600) == []
+    lasting(engine, run_id)
+    (one,) = due(engine, lambda _: KEPT, NOW)
+    assert one.old == NOW - 30 * DAY
+    assert due(engine, lambda _: RetentionSettings(), NOW) == []
+
+
+def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine) -> None:
+    run_id = send(store, 0, SIZE)
+    number = add_incident(engine, run_id, start=30_000, end=None)
+    with writing(engine) as connection:
+        connection.execute(update(Incident).values(state="open", recovered_at=None))
+    lasting(engine, run_id)
+    (done,) = retained(engine)
+    assert f"incident {number}" in done.said
+    steps = steps_of(store.read(run_id)[LOSS])
+    assert np.array_equal(steps[steps >= 30_000 - TAIL], np.arange(30_000 - TAIL, SIZE))
+    assert len(steps) < SIZE - 20_000
+
+
+def story(engine: Engine, run_id: int) -> list[tuple[Any, ...]]:
+    with reading(engine) as connection:
+        incidents = select(Incident.__table__).where(Incident.run_id == run_id).order_by(Incident.id)
+        events = select(IncidentEvent.__table__).order_by(IncidentEvent.id)
+        return [tuple(row) for query in (incidents, events) for row in connection.execute(query)]
+
+
+def eventful(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Spikes when it was young and lately, and one that has not ended."""
+    found = 2 + np.random.default_rng(1).normal(0, 0.02, 2 * SIZE)[steps]
+    for begin in (20_000, 70_000, SIZE - 20_000, SIZE - 50):
+        found[(steps >= begin) & (steps < begin + 80)] += 1.5
+    return found
+
+
+def test_detection_says_nothing_new_and_what_is_open_goes_on(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.values", eventful)
+    run_id = send(store, 0, SIZE, more=False)
+    lasting(engine, run_id)
+    moment = [NOW]
+    loop = AnalysisLoop(engine, store, Incidents(engine), clock=lambda: moment[0])
+    loop.analyze(run_id)
+    before = story(engine, run_id)
+    with reading(engine) as connection:
+        opened = connection.execute(select(Incident.id, Incident.state)).all()
+    assert [state for _, state in opened].count("open") == 1
+    assert len(opened) >= 4
+    loop._note()
+    (done,) = retained(engine)
+    assert done.after < done.before
+    running = [number for number, state in opened if state == "open"]
+    for asked in (loop, AnalysisLoop(engine, store, Incidents(engine), clock=lambda: moment[0])):
+        assert {one["id"] for one in asked.analyze(run_id)} <= set(running)  # its numbers may differ a little
+    after = story(engine, run_id)
+    assert [row for row in after if row[0] not in running] == [row for row in before if row[0] not in running]
+    assert len(after) == len(before)
+    send(store, SIZE, SIZE + 3000, more=False)  # the spike ends
+    lasting(engine, run_id, now=NOW + 3000 * EVERY)
+    moment[0] += 3000 * EVERY
+    changed = loop.analyze(run_id)
+    assert [(one["id"], one["state"]) for one in changed] == [(running[0], "recovered")]
+
+
+def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine) -> None:
+    run_id = send(store, 0, SIZE)
+    lasting(engine, run_id)
+    retained(engine)
+    loop = AnalysisLoop(engine, store, Incidents(engine), clock=lambda: NOW)
+    loop.analyze(run_id)
+    held = loop._runs.of(run_id).series[LOSS]
+    assert OLD - TAIL - 4096 <= held.step[0] <= OLD - TAIL
+    assert held.step[-1] == SIZE - 1
+
+
+def test_a_rollback_into_what_was_thinned_is_drawn_as_it_is(store: Store, engine: Engine) -> None:
+    run_id = send(store, 0, SIZE)
+    lasting(engine, run_id)
+    retained(engine)
+    first = steps_of(store.read(run_id)[LOSS])
+    for attempt, back in ((1, 20_000), (2, 5000)):
+        steps = np.arange(back, back + 9000)
+        times = NOW + attempt * 1e6 + (steps - back) * EVERY
+        sent = delivery(
+            steps, {LOSS: values(steps)}, times=times, batch_id=f"back {back}", attempt=str(attempt)
+        )
+        store.accept(sent)
+        store.compact(run_id)
+    assert store.check() == []
+    series = store.read(run_id)[LOSS]
+    assert np.array_equal(steps_of(series), first)
+    assert np.array_equal(steps_of(series, 1), np.arange(20_000, 29_000))
+    spans = [Span(one.number, one.first_step, one.last_step) for one in store.attempts(run_id)]
+    curve = series.step[~superseded(series.attempt, series.step, spans)]
+    assert curve[curve >= 5000].tolist() == list(range(5000, 14_000))
+    assert np.array_equal(curve[curve < 5000], first[first < 5000])
+    (drawn,) = store.chart(run_id, [LOSS], points=200)
+    assert drawn.thinned == SIZE - len(first)
+    assert {(one.attempt, one.ghost) for one in drawn.segments} == {
+        (0, False), (0, True), (1, True), (2, False),
+    }  # fmt: skip
+    store.accept(
+        delivery(np.array([30_000]), {LOSS: np.array([7.0])}, times=wall(np.array([30_000])), batch_id="late", attempt="0")
+    )  # fmt: skip
+    store.compact(run_id)
+    assert store.check() == []
+    assert 7.0 in store.read(run_id)[LOSS].value
+
+
+def test_a_line_in_an_older_attempt_leaves_newer_ones_whole(store: Store, engine: Engine) -> None:
+    middle = SIZE - 20_000
+    send(store, 0, middle)
+    run_id = send(store, middle - 500, SIZE, attempt=1)
+    lasting(engine, run_id)
+    retained(engine)
+    horizon = horizon_of(engine, run_id)
+    assert horizon is not None
+    assert horizon.attempt == 0
+    series = store.read(run_id)[LOSS]
+    assert np.array_equal(steps_of(series, 1), np.arange(middle - 500, SIZE))
+    assert len(steps_of(series)) < middle
+    lasting(engine, run_id, now=NOW + 40 * DAY)
+    later = NOW + 40 * DAY
+    steps = np.arange(SIZE, SIZE + 3000)
+    store.accept(delivery(steps, {LOSS: values(steps)}, times=later + steps - SIZE - 3000, batch_id="z", attempt="1"))  # fmt: skip
+    lasting(engine, run_id, now=later)
+    retained(engine, later)
+    horizon = horizon_of(engine, run_id)
+    assert horizon is not None
+    assert horizon.attempt == 1
+    watched = store.read(run_id)[WATCHED]
+    assert len(steps_of(watched)) < middle
+    assert np.array_equal(steps_of(watched, 1), np.arange(middle - 500, SIZE))
+    assert store.check() == []
+
+
+def test_points_that_come_meanwhile_stop_nothing(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = send(store, 0, SIZE)
+    lasting(engine, run_id)
+    monkeypatch.setattr(thinning, "AT_ONCE", 20_000)
+    exchange, count = thinning._exchange, iter(range(1000))
+
+    def then_news(*arguments: Any) -> None:
+        number = next(count)
+        steps = np.array([40_000 if number == 1 else SIZE + number])
+        late = delivery(steps, {LOSS: np.array([5.0])}, times=wall(steps), batch_id=f"n{number}", attempt="0")
+        store.accept(late)
+        if number == 1:  # by somebody who does not wait for turns, as another server
+            compact(engine, run_id)
+        exchange(*arguments)
+
+    monkeypatch.setattr(thinning, "_exchange", then_news)
+    done = thin(engine, run_id, 100, NOW, old=NOW - 30 * DAY)
+    assert done.after < done.before
+    assert next(count) > 3
+    assert store.check() == []
+    assert 5.0 in store.read(run_id)[LOSS].value
+    with reading(engine) as connection:
+        assert describe(connection, run_id)["thinning"]["done_at"] == NOW
