@@ -194,9 +194,9 @@ def _reading(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, fl
     yield "chart again, ms", _ms(lambda: store.chart(ids["R20"], keys))
     for run, what in (("W2", "10k series"), ("R20", "20 x 1M")):
         yield f"series of a run with {what}, ms", _ms(lambda run=run: Store(engine).series(ids[run]))
-    yield "latest of a run with 10k series, ms", _ms(lambda: Store(engine).latest(ids["W2"]))
+    yield "latest of a run with 10k series, ms", _ms(lambda: Store(engine).newest(ids["W2"]))
     yield "series of a run with 10k series again, ms", _ms(lambda: store.series(ids["W2"]))
-    yield "latest of a run with 10k series again, ms", _ms(lambda: store.latest(ids["W2"]))
+    yield "latest of a run with 10k series again, ms", _ms(lambda: store.newest(ids["W2"]))
 
 
 def _submit(store: Store, one: Delivery) -> Future[Receipt]:

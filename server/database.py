@@ -59,6 +59,7 @@ _AWAY_SQLITE = {
 _REMOVED = "the file of the database, or its -wal, was removed or renamed: start the server anew"
 _AWAY_POSTGRESQL = {
     "08": "the database does not answer",
+    "25P": "the database takes longer than its settings allow",  # between or with statements
     "25006": "the database may not be written just now",  # a standby, or set to be read only
     "53": "the database has run out of memory, disk or connections",
     "55P03": "others have locked the database for long",
@@ -67,6 +68,10 @@ _AWAY_POSTGRESQL = {
     "58": "the database cannot read or write its files",
 }
 
+_POOLED = (
+    "a pooler lends each transaction another connection of the database, which does not know the prepared "
+    "statements: add prepare_threshold=none to the address (docs/team.md)"
+)
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg", "postgresql+holter")
 registry.register("postgresql.holter", "holter.server.postgresql", "Dialect")
 
@@ -99,16 +104,24 @@ def is_damage(error: DBAPIError) -> bool:
     return name.startswith(_DAMAGED_SQLITE) or state in _DAMAGED_POSTGRESQL
 
 
-def _why_postgresql(cause: BaseException | None) -> str | None:
+def _why_postgresql(cause: Any) -> str | None:
     import psycopg  # noqa: PLC0415 - 8 MB that only those need who have it already
 
+    if isinstance(cause, psycopg.errors.InvalidSqlStatementName | psycopg.errors.DuplicatePreparedStatement):
+        return _POOLED
     if isinstance(cause, psycopg.errors.DiskFull):
         return _FULL
-    away = psycopg.OperationalError | psycopg.InterfaceError | psycopg.errors.ReadOnlySqlTransaction
-    if isinstance(cause, away):
+    if isinstance(cause, _away()):
         state = cause.sqlstate or "08"  # without one: there was nobody to give it
         return next((why for start, why in _AWAY_POSTGRESQL.items() if state.startswith(start)), None)
     return None
+
+
+def _away() -> tuple[type[BaseException], ...]:
+    from psycopg import InterfaceError, OperationalError, errors  # noqa: PLC0415 - as above
+
+    ended = (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout)
+    return (OperationalError, InterfaceError, errors.ReadOnlySqlTransaction, *ended)
 
 
 def is_missing(url: str) -> bool:

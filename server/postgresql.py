@@ -15,6 +15,7 @@ from typing import Any
 
 import psycopg
 from psycopg.pq import Format
+from sqlalchemy import URL
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 _LATELY = 1.0  # seconds for which a connection that has answered is taken to live
@@ -85,6 +86,13 @@ class Dialect(PGDialect_psycopg):
     driver = "holter"
     supports_statement_cache = True
 
+    def create_connect_args(self, url: URL) -> Any:
+        """What the address says, for `connect`. Raises ValueError where that is no number."""
+        arguments, named = super().create_connect_args(url)  # type: ignore[no-untyped-call]
+        if (said := named.get("prepare_threshold")) is not None:
+            named["prepare_threshold"] = _threshold(said)
+        return arguments, named
+
     def connect(self, *arguments: Any, **named: Any) -> Any:
         """A new connection."""
         return Line.connect(*arguments, **named, autocommit=True)
@@ -105,8 +113,9 @@ class Dialect(PGDialect_psycopg):
         """Have the next statement begin a transaction."""
         line: Line = dbapi_connection.driver_connection
         if line.isolation != _AUTOCOMMIT:
-            access = "READ ONLY" if line.only_reads else "READ WRITE"
-            line.waiting.append((f"BEGIN ISOLATION LEVEL {line.isolation} {access}", None, False))
+            # who has set the database to be read only means it: nobody asks for more than that allows
+            access = " READ ONLY" if line.only_reads else ""
+            line.waiting.append((f"BEGIN ISOLATION LEVEL {line.isolation}{access}", None, False))
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         """Run a statement, or have it wait for company."""
@@ -143,6 +152,13 @@ class Dialect(PGDialect_psycopg):
             line.execute(_NOTHING)
             line.heard = monotonic()
         return True
+
+
+def _threshold(said: str) -> int | None:
+    """After how many uses the server keeps a statement prepared; None: never, as some poolers need it."""
+    if said.isdecimal() or said.lower() == "none":
+        return int(said) if said.isdecimal() else None
+    raise ValueError(f"prepare_threshold={said}: use a number, or none for no prepared statements")
 
 
 def _do(cursor: Any, statement: str, parameters: Any, context: Any, *, many: bool) -> None:

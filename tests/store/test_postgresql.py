@@ -5,21 +5,25 @@ from __future__ import annotations
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import psycopg
 import pytest
 from sqlalchemy import Engine, insert, make_url, select, text
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
-from holter.server.database import connect, reading, writing
+from holter.server.database import connect, reading, why_away, writing
+from holter.server.migrate import upgrade
 from holter.server.models import Project
 from holter.server.postgresql import Line
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
+from tests.postgres import Postgres
 
 UNHEARD = insert(Project).inline().execution_options(holter_unanswered=True)
 KEYS = [SeriesKey(f"m{number}") for number in range(5)]
@@ -213,3 +217,89 @@ def test_a_connection_that_was_cut_just_now_costs_one_statement(
     with writing(engine) as connection:
         assert connection.scalar(select(1)) == 1
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "setting", ["idle_in_transaction_session_timeout", "transaction_timeout", "statement_timeout"]
+)
+def test_limits_of_an_administrator_are_no_fault_of_a_statement(postgres_url: str, setting: str) -> None:
+    limited = connect(make_url(postgres_url).update_query_dict({"options": f"-c {setting}=100"}))
+
+    def linger() -> None:
+        with reading(limited) as connection:
+            connection.execute(select(1))
+            if setting != "statement_timeout":
+                connection.execute(select(2))  # alone: what goes with others does not always start the clock
+                time.sleep(0.5)
+            connection.execute(text("SELECT pg_sleep(0.5)"))
+
+    with pytest.raises(DBAPIError) as caught:
+        linger()
+    assert why_away(caught.value) == "the database takes longer than its settings allow"
+    with reading(limited) as connection:
+        assert connection.scalar(select(1)) == 1
+    limited.dispose()
+
+
+def test_behind_a_pooler_statements_are_not_prepared(postgres_url: str) -> None:
+    engine = connect(make_url(postgres_url).update_query_dict({"prepare_threshold": "none"}))
+    for _ in range(10):
+        with reading(engine) as connection:
+            connection.execute(select(1))
+    with writing(engine) as connection:
+        connection.execute(
+            insert(Project), [{"name": "a", "created_at": 1.0}, {"name": "b", "created_at": 1.0}]
+        )
+        assert connection.scalar(text("SELECT count(*) FROM pg_prepared_statements")) == 0
+    engine.dispose()
+
+
+def test_a_pooler_that_loses_prepared_statements_is_named(engine: Engine) -> None:
+    with reading(engine) as connection:
+        for _ in range(10):
+            connection.execute(select(1))
+        # as if the connection were another one now; psycopg would hear of it if it were told
+        connection.connection.driver_connection.pgconn.exec_(b"DEALLOCATE ALL")
+        with pytest.raises(DBAPIError) as caught:
+            connection.execute(select(1))
+    assert "prepare_threshold=none" in (why_away(caught.value) or "")
+    with reading(engine) as connection:
+        assert connection.scalar(select(1)) == 1
+
+
+def test_a_threshold_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="prepare_threshold=often: use a number, or none"):
+        connect("postgresql://host/holter?prepare_threshold=often").connect()
+
+
+def test_the_parts_of_an_address_reach_the_driver() -> None:
+    engine = connect("postgresql://holter:p%40ss%3A%2F%3F%23%25@db/h?sslmode=require&options=-c%20jit%3Doff")
+    _, named = engine.dialect.create_connect_args(engine.url)
+    assert named["password"] == "p@ss:/?#%"
+    assert (named["user"], named["host"], named["dbname"]) == ("holter", "db", "h")
+    assert (named["sslmode"], named["options"]) == ("require", "-c jit=off")
+    assert "p@ss" not in str(engine.url)
+
+
+def test_a_role_that_may_only_read_and_write_rows(postgres_cluster: Postgres, engine: Engine) -> None:
+    role = f"role_{uuid4().hex[:8]}"
+    with writing(engine) as connection:
+        for statement in (
+            f"CREATE ROLE {role} LOGIN",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
+            f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}",
+        ):
+            connection.execute(text(statement))
+    limited = connect(make_url(postgres_cluster.url(str(engine.url.database))).set(username=role))
+    upgrade(limited)  # which is done already
+    store = Store(limited)
+    store.start()
+    for step in range(0, 3000, 100):
+        store.accept(delivery(step, 100))
+    assert store.compact() == len(KEYS)
+    assert store.check() == []
+    store.close()
+    limited.dispose()
+    with writing(engine) as connection:
+        connection.execute(text(f"DROP OWNED BY {role}"))
+        connection.execute(text(f"DROP ROLE {role}"))
