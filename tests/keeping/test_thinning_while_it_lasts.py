@@ -246,9 +246,8 @@ def test_a_rollback_into_what_was_thinned_is_drawn_as_it_is(store: Store, engine
     assert {(one.attempt, one.ghost) for one in drawn.segments} == {
         (0, False), (0, True), (1, True), (2, False),
     }  # fmt: skip
-    store.accept(
-        delivery(np.array([30_000]), {LOSS: np.array([7.0])}, times=wall(np.array([30_000])), batch_id="late", attempt="0")
-    )  # fmt: skip
+    steps = np.array([30_000])
+    store.accept(delivery(steps, {LOSS: np.array([7.0])}, times=wall(steps), batch_id="late", attempt="0"))
     store.compact(run_id)
     assert store.check() == []
     assert 7.0 in store.read(run_id)[LOSS].value
@@ -269,7 +268,8 @@ def test_a_line_in_an_older_attempt_leaves_newer_ones_whole(store: Store, engine
     lasting(engine, run_id, now=NOW + 40 * DAY)
     later = NOW + 40 * DAY
     steps = np.arange(SIZE, SIZE + 3000)
-    store.accept(delivery(steps, {LOSS: values(steps)}, times=later + steps - SIZE - 3000, batch_id="z", attempt="1"))  # fmt: skip
+    times = later + steps - SIZE - 3000
+    store.accept(delivery(steps, {LOSS: values(steps)}, times=times, batch_id="z", attempt="1"))
     lasting(engine, run_id, now=later)
     retained(engine, later)
     horizon = horizon_of(engine, run_id)
