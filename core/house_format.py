@@ -44,7 +44,7 @@ class HouseFormat:
             raise ValueError(f"pattern: a regular expression with named groups expected for {self.name!r}")
         groups: set[str] = set()
         for pattern in self.every_pattern:
-            groups |= _check(pattern, frozenset(self.labels))
+            groups |= _check(pattern)
         if STEP not in groups:
             raise ValueError(r"pattern: a group for the step expected: (?P<step>\d+)")
         for setting, said in (("labels", self.labels), ("names", self.names)):
@@ -57,7 +57,7 @@ class HouseFormat:
         return tuple(one for one in (self.pattern, *self.patterns) if one)
 
 
-def _check(pattern: str, labels: frozenset[str]) -> set[str]:
+def _check(pattern: str) -> set[str]:
     """The groups of a pattern. Raises ValueError where it is none, or says nothing."""
     if len(pattern) > LONGEST_PATTERN:
         raise ValueError(f"pattern: at most {LONGEST_PATTERN:,} characters expected")

@@ -158,7 +158,7 @@ def _finding(run: RunData, seen: _Seen, also: list[_Seen]) -> Finding:
         severity=course.severity,
         confidence=float(1 - 0.3 / min(max(rise.strength, 1.0), 1e6) ** 2),
         summary=summary_of(seen.series.key, course.kind, start, rise.baseline, peak, back, beside),
-        advice=advice_on(course.kind, first, start, back is not None, beside),
+        advice=advice_on(course.kind, first, back is not None, beside),
         evidence={
             "baseline": rise.baseline,
             "peak": peak,

@@ -53,7 +53,7 @@ def noise_of(step: FloatArray, value: FloatArray) -> Noise:
         square[apart] = _spread(off, len(value), 3 * apart)
         if apart == 1:
             known[3:] = np.minimum(np.arange(1, len(value) - 2), LATEST)[: max(len(value) - 3, 0)]
-            reach = _highest(step, value)
+            reach = _highest(value)
     sigma = np.sqrt(np.maximum(square[1], floor**2))
     wander = {}
     before = np.zeros(len(value))
@@ -103,7 +103,7 @@ def _variance(size: FloatArray) -> FloatArray:
     return variance
 
 
-def _highest(step: FloatArray, value: FloatArray) -> FloatArray:
+def _highest(value: FloatArray) -> FloatArray:
     """How far above both its neighbours one of the latest lay at most, after each evaluation [n]."""
     highest = np.zeros(len(value))
     up = np.maximum(value[1:-1] - np.maximum(value[:-2], value[2:]), 0.0)

@@ -31,7 +31,7 @@ def summary_of(
     return f"{loss} rose {moved} {when} step {start}{stays}{_BESIDE[beside.rose]}."
 
 
-def advice_on(kind: Kind, good_step: int, start_step: int, is_back: bool, beside: Beside) -> str:
+def advice_on(kind: Kind, good_step: int, is_back: bool, beside: Beside) -> str:
     """What to do about it."""
     good = f"{good_step:,}"
     if is_back:

@@ -45,7 +45,7 @@ class RasReports:
                 for attempt in np.unique(run.series[key].attempt).tolist():
                     kept.setdefault((attempt, comm), []).append(run.series[key])
         yield from _first(one for place, series in counts.items() for one in _stuck(run, place, series))
-        yield from _first(one for place, series in missing.items() for one in _gone(run, place, series))
+        yield from _first(one for place, series in missing.items() for one in _gone(place, series))
 
 
 def _first(findings: Iterable[Finding]) -> list[Finding]:
@@ -144,7 +144,7 @@ def _standing(
     )
 
 
-def _gone(run: RunData, place: _Key, series: list[Series]) -> Iterator[Finding]:
+def _gone(place: _Key, series: list[Series]) -> Iterator[Finding]:
     """Ranks, or processes, that gave no answer in two reports, or that are dead."""
     table = _table(series, place[0])
     answered = np.isnan(table.value)

@@ -169,11 +169,9 @@ def _is_worth_a_word(replay: Replay, step: IntArray) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """The new attempt's step s reads the stream where step `s - lag` of `source_attempt` read it."""
+    """The new attempt's step s reads the stream where step `s - lag` of an earlier one read it."""
 
     lag: int
-    source_attempt: int
-    source_step: int
     first_unseen: int
 
 
@@ -202,12 +200,7 @@ class _Stream:
         seen = max(end - b for _, _, end, b in kept)
         if first - behind > seen:
             return None
-        return Replay(
-            lag=found.lag,
-            source_attempt=found.attempt,
-            source_step=first - found.lag,
-            first_unseen=seen + 1 + behind,
-        )
+        return Replay(lag=found.lag, first_unseen=seen + 1 + behind)
 
 
 def _finding(loss: Series, span: Span, look: _Look, replay: Replay, lag: int, *, is_over: bool) -> Finding:

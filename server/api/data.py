@@ -21,7 +21,6 @@ from holter.types import FloatArray, Labels, labels_of
 
 SERIES_LIMIT = 500
 POINTS_LIMIT = 100_000
-Step = Annotated[int, Query(ge=-STEP_LIMIT, le=STEP_LIMIT)]
 
 _BUFFERS = {MSGPACK: {"schema": {"type": "string", "format": "binary"}}}
 

@@ -13,7 +13,7 @@ class Formula:
     """How somebody counts the floating point operations of training, forward and backward.
 
     `per_token(shape, recomputed)` gives FLOPs of one token; `recomputed` (all activations are computed again)
-    matters only where `counts_recomputation`: what is divided by the peak is then HFU, not MFU. `causal`:
+    matters only to formulas that count it: what they have divided by the peak is then HFU, not MFU. `causal`:
     of the attention only the half below the diagonal is counted. `source` names repository, file and version.
     """
 
@@ -22,4 +22,3 @@ class Formula:
     source: str
     causal: bool
     per_token: Callable[[ModelShape, bool], float]
-    counts_recomputation: bool = False

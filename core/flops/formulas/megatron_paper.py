@@ -31,7 +31,6 @@ MEGATRON_PAPER = Formula(
     ),
     causal=False,
     per_token=_per_token,
-    counts_recomputation=True,
 )
 BIGSCIENCE = Formula(
     name="bigscience",
@@ -42,5 +41,4 @@ BIGSCIENCE = Formula(
     ),
     causal=False,
     per_token=_bigscience,
-    counts_recomputation=True,
 )

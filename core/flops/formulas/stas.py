@@ -19,5 +19,4 @@ STAS = Formula(
     ),
     causal=False,
     per_token=_per_token,
-    counts_recomputation=True,
 )
