@@ -117,7 +117,7 @@ def _why_postgresql(cause: Any) -> str | None:
     return None
 
 
-def _away() -> tuple[type[BaseException], ...]:
+def _away() -> tuple[type[Any], ...]:
     from psycopg import InterfaceError, OperationalError, errors  # noqa: PLC0415 - as above
 
     ended = (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout)
