@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session, SessionTransaction, SessionTransactionOrigin
 
@@ -95,6 +95,12 @@ def why_away(error: BaseException) -> str | None:
     if type(cause).__module__.partition(".")[0] == "psycopg":
         return _why_postgresql(cause)
     return None
+
+
+def was_in_the_way(error: BaseException) -> bool:
+    """Whether another server was quicker: it made the same row, or each of two waited for the other."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+    return isinstance(error, IntegrityError) or state.startswith("40")
 
 
 def is_damage(error: DBAPIError) -> bool:

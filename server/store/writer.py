@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sqlalchemy import Engine
 
-from holter.server.database import why_away, writing
+from holter.server.database import was_in_the_way, why_away, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
 from holter.server.store.intake import Parcel
 from holter.server.store.ledger import Ledger
@@ -147,7 +147,7 @@ class Writer:
                 one[1].set_exception(self.trouble)
             self._make_room([one])
 
-    def _write(self, group: Sequence[Waiting]) -> None:
+    def _write(self, group: Sequence[Waiting], *, again: bool = False) -> None:
         try:
             with writing(self._engine) as connection:
                 receipts, commits = self._ledger.write(connection, [parcel for parcel, _ in group])
@@ -162,6 +162,8 @@ class Writer:
             elif len(group) > 1:
                 for one in group:  # one that cannot be written must not take the others with it
                     self._write([one])
+            elif was_in_the_way(error) and not again:
+                self._write(group, again=True)
             else:
                 _log.exception("a delivery to run %r was not stored", group[0][0].delivery.run)
                 group[0][1].set_exception(error)
