@@ -6,9 +6,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, select
+from sqlalchemy import text
 
-from holter.server.models import LogEntry, Summary
 from holter.server.store.block import decode_entry, series_of
 from holter.server.store.ends import NO_ENDS, Ends, floor, later, of_entry
 from holter.server.store.memory import Memory
@@ -18,11 +17,11 @@ from holter.server.store.numbers import decode_ends
 from holter.server.store.snapshot import Snapshot
 from holter.server.store.values import Newest
 
-_STORED = select(Summary.entry, Summary.chunks, Summary.log, Summary.names)
-_STORED = _STORED.where(Summary.run_id == bindparam("run"))
-_SINCE = select(LogEntry.id, LogEntry.attempt, LogEntry.step_max, LogEntry.payload)
-_SINCE = _SINCE.where(LogEntry.run_id == bindparam("run"), LogEntry.id > bindparam("entry"))
-_SINCE = _SINCE.order_by(LogEntry.id.desc())
+# as texts: composed in no time by whoever asks first in a process
+_STORED = text("SELECT entry, chunks, log, names FROM summary WHERE run_id = :run")
+_SINCE = text(
+    "SELECT id, attempt, step_max, payload FROM log WHERE run_id = :run AND id > :entry ORDER BY id DESC"
+)
 
 
 class _Held(NamedTuple):

@@ -8,6 +8,9 @@ from sqlalchemy import Engine
 from holter.server.database import writing
 from holter.server.store.intake import parcel
 from holter.server.store.ledger import Ledger
+from holter.server.store.memory import Memory
+from holter.server.store.newest import newest
+from holter.server.store.snapshot import Snapshot
 from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
 
 
@@ -16,13 +19,15 @@ class _TakenBack(Exception):
 
 
 def rehearse(engine: Engine, ledger: Ledger) -> None:
-    """Compose every statement of a first flush, which takes ten times as long as to run them.
+    """Compose every statement of a first flush, and of a first look at the newest points, which takes ten
+    times as long as to run them.
 
     Leaves nothing behind, in the database or the ledger. Raises SQLAlchemyError where nothing can be written.
     """
     try:
         with writing(engine) as connection:
-            ledger.write(connection, [parcel(_delivery())])
+            (receipt,), _ = ledger.write(connection, [parcel(_delivery())])
+            newest(Snapshot(connection, receipt.run_id), Memory(0))
             raise _TakenBack
     except _TakenBack:
         pass

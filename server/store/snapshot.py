@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, func, select, tuple_
+from sqlalchemy import Connection, select, text, tuple_
 from sqlalchemy.orm import aliased
 
 from holter.attempts.timeline import Span
-from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, Summary, Timeline
+from holter.server.models import Attempt, Chunk, LogEntry, SeriesRow, Timeline
 from holter.server.store.block import Block, Points, decode_entry
 from holter.server.store.chunk import decode_numbers, decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
@@ -48,8 +48,10 @@ class ChunkRow(NamedTuple):
     timeline_id: int
 
 
-_VERSION = select(func.coalesce(Summary.generation, 0), Run.revision).select_from(Run)
-_VERSION = _VERSION.outerjoin(Summary, Summary.run_id == Run.id).where(Run.id == bindparam("run"))
+_VERSION = text(
+    "SELECT coalesce(summary.generation, 0), run.revision FROM run "
+    "LEFT JOIN summary ON summary.run_id = run.id WHERE run.id = :run"
+)
 _COLUMNS = [getattr(Chunk, name) for name in ChunkRow._fields]
 
 
