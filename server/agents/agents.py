@@ -11,7 +11,9 @@ from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.orm import Session
 
 from holter.counted import counted, verb
+from holter.server.database import writing
 from holter.server.models.agents import AgentRow
+from holter.server.store.rows import upsert
 
 MOST = 10_000
 FORGET_SECONDS = 7 * 86_400.0  # a silent one; an ended one after an hour
@@ -64,16 +66,16 @@ class Agents:
 
     def take(self, report: Report) -> dict[str, Any] | None:
         """Keep a report; the agent as it is now, None where there are too many already."""
-        now, said = self._clock(), report.model_dump()
-        with Session(self._engine) as session, session.begin():
-            row = session.get(AgentRow, report.agent)
-            if row is None:
-                _forget(session, now)
-                if (session.scalar(select(func.count()).select_from(AgentRow)) or 0) >= MOST:
+        now = self._clock()
+        row = {"agent": report.agent, "seen_at": now, "report": report.model_dump()}
+        with writing(self._engine) as connection:
+            known = connection.scalar(select(AgentRow.agent).where(AgentRow.agent == report.agent))
+            if known is None:
+                connection.execute(delete(AgentRow).where(AgentRow.seen_at < now - FORGET_SECONDS))
+                if (connection.scalar(select(func.count()).select_from(AgentRow)) or 0) >= MOST:
                     return None
-                session.add(AgentRow(agent=report.agent, seen_at=now, report=said))
-            else:
-                row.seen_at, row.report = now, said
+            # two of its reports may arrive at once, and somebody may forget it meanwhile
+            upsert(connection, AgentRow.__table__, ("agent",), [row])
         return _json(report, now, now)
 
     def all(self) -> list[dict[str, Any]]:
@@ -95,10 +97,6 @@ def _rows(engine: Engine, now: float) -> Sequence[AgentRow]:
         recent = select(AgentRow).where(AgentRow.seen_at > now - FORGET_SECONDS)
         rows = session.scalars(recent.order_by(AgentRow.agent)).all()
     return [row for row in rows if not row.report["ended"] or row.seen_at > now - ENDED_SECONDS]
-
-
-def _forget(session: Session, now: float) -> None:
-    session.execute(delete(AgentRow).where(AgentRow.seen_at < now - FORGET_SECONDS))
 
 
 def _json(report: Report, seen_at: float, now: float) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import Engine
 
-from holter.server.agents import Agents, Report, in_words
+from holter.server.agents import Agents, Report, UnknownAgentError, in_words
 from holter.server.agents import agents as module
 
 
@@ -71,6 +73,23 @@ def test_what_is_the_matter_is_one_sentence(
     agents.take(report(**fields))
     (one,) = agents.all()
     assert (one["state"], one["trouble"]) == (state, trouble)
+
+
+def test_reports_that_arrive_at_once_and_people_who_forget_meanwhile_are_no_failure(engine: Engine) -> None:
+    agents = Agents(engine, clock=Hands())
+
+    def work(number: int) -> None:
+        for _ in range(40):
+            if number % 3:
+                assert agents.take(report()) is not None
+            else:
+                with contextlib.suppress(UnknownAgentError):
+                    agents.forget("n17:abc")
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))  # raises what failed
+    agents.take(report())
+    assert len(agents.all()) == 1
 
 
 def test_those_in_trouble_come_first_and_too_many_are_refused(
