@@ -149,15 +149,15 @@ def test_rollbacks_that_nobody_names_end_where_all_points_do(store: Store, compa
 def test_entries_that_newer_ones_have_passed_are_not_decoded(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decoded = []
-    decode = newest_points.decode_entry
-    monkeypatch.setattr(newest_points, "decode_entry", lambda blob: decoded.append(blob) or decode(blob))
     for step in range(40):
         for writer, keys in (("w", KEYS[:1]), ("rank", RANKS)):
             columns = tuple(Column(key=key, values=np.array([float(step)])) for key in keys)
             batch = Batch(steps=np.array([step]), times=np.array([1.0]), columns=columns, attempt="0")
             one = Delivery(project="p", run="r", writer=writer, batch_id=f"{writer}{step}", batch=batch)
             run_id = store.accept(one).run_id
+    decoded = []
+    decode = newest_points.decode_entry
+    monkeypatch.setattr(newest_points, "decode_entry", lambda blob: decoded.append(blob) or decode(blob))
     assert {point[1] for point in newest(Store(engine), run_id).values()} == {39}
     assert len(decoded) == 2, "one of each writer"
 
