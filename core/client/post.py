@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -130,7 +130,7 @@ class Wire:
     def _ask(self, line: HTTPConnection, parts: SplitResult, body: bytes, headers: dict[str, str]) -> Answer:
         line.request("POST", parts.path, body, headers)
         response = line.getresponse()
-        content = response.read(LONGEST_ANSWER)
+        content = whole(response)
         if not response.isclosed():  # there is more of it: no answer of ours
             self.hang_up()
         return Answer(response.status, response.reason, response.headers.get("Retry-After"), content)
@@ -148,11 +148,19 @@ def through_proxy(parts: SplitResult, body: bytes, headers: dict[str, str], time
     request = urllib.request.Request(parts.geturl(), body, headers, method="POST")
     try:
         with OPENER.open(request, timeout=timeout) as response:
-            return Answer(response.status, "", None, response.read(LONGEST_ANSWER))
+            return Answer(response.status, "", None, whole(response))
     except urllib.error.HTTPError as error:
         with error:
             retry = error.headers.get("Retry-After")
             return Answer(error.code, str(error.reason), retry, error.read(LONGEST_ANSWER))
+
+
+def whole(response: Any) -> bytes:
+    """An answer's content. Raises IncompleteRead where the line was cut in the middle of it."""
+    content: bytes = response.read(LONGEST_ANSWER)
+    if response.length and len(content) < LONGEST_ANSWER:
+        raise IncompleteRead(content, response.length)
+    return content
 
 
 def judge(url: str, answer: Answer) -> Accepted | Later | Refused:
@@ -175,6 +183,8 @@ def read_reply(url: str, content: bytes) -> Accepted | Later:
         reply = None
     if isinstance(reply, dict):
         return Accepted(reply=reply)
+    if not content or content.startswith(b"{"):  # the line was cut before it said how long the answer is
+        return Later(reason=f"{url} was cut off in the middle of its answer")
     return Later(reason=f"{url} answers, but is no Holter server", misconfigured=True)
 
 

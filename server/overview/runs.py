@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine, func, select, update
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 from holter.attempts.config import newest
 from holter.attempts.goodput import Goodput, Spent, lost_from
 from holter.attempts.timeline import Span
 from holter.server.analysis import STALE, Standing
+from holter.server.database import is_damage
 from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
 from holter.server.overview.strip import charts
@@ -32,6 +34,7 @@ COST_BYTES = 500
 SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
 _WEIGHT = {"info": 1, "warning": 2, "critical": 3}
+_DAMAGED = (CorruptDataError, DatabaseError)
 
 
 class UnknownRunError(LookupError):
@@ -220,13 +223,15 @@ class Overview:
         projects = {row.id: row.project for row in rows}
         try:
             fresh = self._fresh(changed, projects, held) if changed else {}
-        except CorruptDataError:  # one damaged run must not hide the others
+        except _DAMAGED as first:  # one damaged run must not hide the others
+            _require_damage(first)
             fresh = {}
             for row in (row for row in rows if row.id in changed):
                 try:
                     fresh |= self._fresh([row.id], projects, held)
-                except CorruptDataError as error:
-                    fresh[row.id] = damaged(row.version, str(error))
+                except _DAMAGED as error:
+                    _require_damage(error)
+                    fresh[row.id] = damaged(row.version, str(getattr(error, "orig", error)))
         with self._lock:
             self._facts |= fresh
             for row in rows:
@@ -299,3 +304,9 @@ def _marks(incidents: Sequence[Incident]) -> list[dict[str, Any]]:
     names = ("id", "kind", "severity", "state", "attempt", "start_step", "end_step")
     marks = [{name: getattr(one, name) for name in names} for one in gravest]
     return sorted(marks, key=lambda mark: (mark["start_step"], mark["id"]))
+
+
+def _require_damage(error: Exception) -> None:
+    """Raise the error again unless it says that stored bytes are damaged, our own or the database's."""
+    if isinstance(error, DatabaseError) and not is_damage(error):
+        raise error

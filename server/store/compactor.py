@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from time import monotonic
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.exc import DatabaseError
 
-from holter.server.database import reading
+from holter.server.database import is_damage, reading
 from holter.server.models import LogEntry
 from holter.server.store.compaction import compact
 from holter.server.store.space import checkpoint, give_back
@@ -46,10 +47,15 @@ class Compactor:
 
     def start(self) -> None:
         """Begin, with what an earlier process has left in the log."""
-        with reading(self._engine) as connection:
-            query = select(LogEntry.run_id, func.sum(LogEntry.points), func.count()).group_by(LogEntry.run_id)
-            for run_id, points, entries in connection.execute(query):
-                self._news[run_id] = _News(int(points), entries, monotonic())
+        query = select(LogEntry.run_id, func.sum(LogEntry.points), func.count()).group_by(LogEntry.run_id)
+        try:
+            with reading(self._engine) as connection:
+                for run_id, points, entries in connection.execute(query):
+                    self._news[run_id] = _News(int(points), entries, monotonic())
+        except DatabaseError as error:
+            if not is_damage(error):
+                raise
+            _log.exception("the log is damaged: a run in it is compacted once it has news")
         self._thread.start()
 
     def close(self) -> None:

@@ -115,7 +115,9 @@ class Feeder(threading.Thread):
         self.slowest = max(self.slowest, time.monotonic() - began)
         self.answers[answer.status] += 1
         if answer.status == 200:
-            reply: dict[str, Any] = json.loads(content)
+            reply: dict[str, Any] | None = _whole(content)
+            if reply is None:
+                self.hang_up()
             return reply
         self.reasons[json.loads(content)["detail"]] += 1
         self.retry_after.add(answer.headers.get("Retry-After"))
@@ -130,6 +132,15 @@ class Feeder(threading.Thread):
     def end(self) -> None:
         """Send no new batch."""
         self._ended.set()
+
+
+def _whole(content: bytes) -> dict[str, Any] | None:
+    """An answer, None where the line was cut in the middle of its headers."""
+    try:
+        reply: dict[str, Any] = json.loads(content)
+    except ValueError:
+        return None
+    return reply
 
 
 def value(steps: np.ndarray[Any, Any], metric: int) -> np.ndarray[Any, Any]:

@@ -1,0 +1,138 @@
+"""Lines that are cut in the middle of an answer, and a server that says nothing for a while: all comes once.
+
+`HOLTER_TEST_AWAY=60 pytest tests/faults/test_bad_lines.py` has the server say nothing for so many seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+import holter
+from holter.server.database import connect
+from holter.server.store import Store
+from holter.types import SeriesKey
+from tests.faults.conftest import Nursery
+from tests.faults.cutting import cutting
+from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.waiting import wait_for
+
+AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "3"))
+LOSS = SeriesKey("loss")
+
+
+def check(url: str, feeders: list[Feeder]) -> None:
+    engine = connect(url)
+    store = Store(engine)
+    store.start()
+    assert_all_is_there(store, feeders)
+    store.close()
+    engine.dispose()
+
+
+def test_what_was_stored_and_whose_answer_was_cut_is_stored_once(database_url: str, nursery: Nursery) -> None:
+    nursery.serve(database_url)
+    with cutting(nursery.port, 0.3) as network:
+        feeders = [Feeder(network.port, f"r{n}", rows=200) for n in range(4)]
+        with feeding(feeders):
+            wait_for(lambda: sum(feeder.arrived_before for feeder in feeders) > 10, 60)
+            network.heal()
+    assert network.cuts > 20
+    assert nursery.end(signal.SIGTERM) == 0
+    check(database_url, feeders)
+
+
+def test_the_training_client_sends_once_what_was_cut(
+    sqlite_url: str, nursery: Nursery, tmp_path: Path
+) -> None:
+    nursery.serve(sqlite_url)
+    with cutting(nursery.port, 0.3) as network:
+        url = f"http://127.0.0.1:{network.port}"
+        with holter.init("p", "r", server=url, spool=tmp_path / "spool") as run:
+            for step in range(400):
+                run.log({"loss": step / 7}, step=step)
+                time.sleep(0.002 if network.cuts < 5 else 0.0)
+            wait_for(lambda: network.cuts >= 2, 30)
+            network.heal()
+    wait_for(lambda: not list((tmp_path / "spool").glob("*/*.spool")))
+    assert nursery.end(signal.SIGTERM) == 0
+    assert_curve(sqlite_url, "r", 400)
+
+
+def assert_curve(url: str, run: str, steps: int) -> None:
+    """A run has every step of its loss, each once, in one attempt."""
+    engine = connect(url)
+    store = Store(engine)
+    assert store.check() == []
+    found = store.read(1)[LOSS]
+    assert found.step.tolist() == list(range(steps)), run
+    assert found.value.tolist() == [step / 7 for step in range(steps)]
+    (attempt,) = store.attempts(1)
+    assert attempt.points == steps
+    engine.dispose()
+
+
+@pytest.mark.timeout(120 + 2 * AWAY)
+def test_a_server_that_was_stopped_goes_on_where_it_was(database_url: str, nursery: Nursery) -> None:
+    nursery.serve(database_url)
+    feeders = [Feeder(nursery.port, "small"), Feeder(nursery.port, "wide", metrics=30, rows=500)]
+    with feeding(feeders):
+        wait_for(lambda: all(feeder.acknowledged > 3 for feeder in feeders))
+        os.kill(nursery.child, signal.SIGSTOP)
+        before = [feeder.acknowledged for feeder in feeders]
+        time.sleep(AWAY)
+        assert sum(f.acknowledged - n for f, n in zip(feeders, before, strict=True)) <= len(feeders)
+        os.kill(nursery.child, signal.SIGCONT)
+        wait_for(lambda: all(f.acknowledged > n + 1 for f, n in zip(feeders, before, strict=True)))
+        answer = httpx.get(f"http://127.0.0.1:{nursery.port}/api/v1/incidents", timeout=30)
+        assert answer.json()["incidents"] == []
+    assert nursery.end(signal.SIGTERM) == 0
+    check(database_url, feeders)
+
+
+def test_two_agents_on_one_log_with_a_clock_store_it_once(
+    sqlite_url: str, nursery: Nursery, tmp_path: Path
+) -> None:
+    nursery.serve(sqlite_url)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    log = logs / "log.csv"
+    log.write_text("step,time,loss\n")
+    url = f"http://127.0.0.1:{nursery.port}"
+    command = [sys.executable, "-m", "holter", "agent", logs, "--server", url]
+    agents = [
+        subprocess.Popen([*command, "--state", tmp_path / name, "--poll", poll], stdout=subprocess.DEVNULL)
+        for name, poll in (("one", "0.1"), ("other", "0.13"))
+    ]
+    try:
+        with log.open("a") as file:
+            for step in range(300):
+                file.write(f"{step},{1.7e9 + step},{step / 7!r}\n")
+                file.flush()
+                time.sleep(0.02 if step < 150 else 0.0)
+        wait_for(lambda: [ends(tmp_path / name) for name in ("one", "other")] == [log.stat().st_size] * 2)
+    finally:
+        for agent in agents:
+            agent.terminate()
+            agent.wait(30)
+    assert nursery.end(signal.SIGTERM) == 0
+    engine = connect(sqlite_url)
+    found = Store(engine).read(1)[LOSS]
+    assert found.step.tolist() == list(range(300))
+    assert found.value.tolist() == [step / 7 for step in range(300)]
+    assert not found.attempt.any()
+    assert Store(engine).check() == []
+    engine.dispose()
+
+
+def ends(state: Path) -> int:
+    """How far an agent has come with its one log."""
+    return max((json.loads(path.read_text())["offset"] for path in state.glob("*/*.cursor.json")), default=0)
