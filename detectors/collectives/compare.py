@@ -71,24 +71,8 @@ def _speed(one: Speed) -> dict[str, Any]:
 
 
 def _overlap(one: Overlap) -> dict[str, Any]:
-    return {
-        "rank": one.rank,
-        "communication": one.communication,
-        "compute": one.compute,
-        "exposed": one.exposed,
-        "exposed_share": one.exposed_share,
-        "hidden_share": one.hidden_share,
-    }
+    return {**asdict(one), "exposed_share": one.exposed_share, "hidden_share": one.hidden_share}
 
 
 def _waits(one: Waits) -> dict[str, Any]:
-    return {
-        "communicator": one.communicator,
-        "rank": one.rank,
-        "host": one.host,
-        "last": one.last,
-        "calls": one.calls,
-        "share": one.share,
-        "mean_wait": one.mean_wait,
-        "waited": one.waited,
-    }
+    return {**asdict(one), "share": one.share}

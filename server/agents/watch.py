@@ -134,17 +134,8 @@ class Watch:
 
 
 def _notification(row: OutageRow, channel: str, why: Event, now: float) -> Notification:
-    return Notification(
-        outage_id=row.id,
-        channel=channel,
-        key=f"outage {row.id}.{why.value}.{channel}",
-        reason=why.value,
-        detail={},
-        state="waiting",
-        attempts=0,
-        next_try_at=now,
-        created_at=now,
-    )
+    key = f"outage {row.id}.{why.value}.{channel}"
+    return Notification.waiting(channel, key, why.value, now, outage_id=row.id)
 
 
 def _forget(session: Session, before: float) -> None:

@@ -226,14 +226,5 @@ def _record(session: Session, row: Incident, line: Line, *, at: float, by: str |
 
 
 def _notification(row: Incident, channel: str, why: Event, earlier: int, now: float) -> Notification:
-    return Notification(
-        incident_id=row.id,
-        channel=channel,
-        key=f"{row.id}.{earlier}.{channel}",
-        reason=why.value,
-        detail={},
-        state="waiting",
-        attempts=0,
-        next_try_at=now,
-        created_at=now,
-    )
+    key = f"{row.id}.{earlier}.{channel}"
+    return Notification.waiting(channel, key, why.value, now, incident_id=row.id)

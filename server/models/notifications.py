@@ -37,3 +37,28 @@ class Notification(Base):
     delivered_at: Mapped[float | None]
     thread: Mapped[str | None] = mapped_column(String(500))
     error: Mapped[str | None] = mapped_column(Text)
+
+    @classmethod
+    def waiting(
+        cls,
+        channel: str,
+        key: str,
+        reason: str,
+        now: float,
+        *,
+        incident_id: int | None = None,
+        outage_id: int | None = None,
+    ) -> Notification:
+        """One that is to be sent from now on, about an incident or an outage."""
+        return cls(
+            incident_id=incident_id,
+            outage_id=outage_id,
+            channel=channel,
+            key=key,
+            reason=reason,
+            detail={},
+            state="waiting",
+            attempts=0,
+            next_try_at=now,
+            created_at=now,
+        )

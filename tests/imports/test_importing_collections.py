@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,19 +23,10 @@ from holter.server.store import Store
 from holter.types import Series, SeriesKey
 from tests.api.running import Printed
 from tests.keeping.kept import delivery
+from tests.stores import running
 
 SOURCES = ["mlflow.db", "mlruns", "trackio", "neptune"]
 LOSS = SeriesKey("train/loss")
-
-
-@contextmanager
-def running(engine: Engine) -> Iterator[Store]:
-    store = Store(engine)
-    store.start()
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[Taken]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -27,19 +26,10 @@ from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.api.running import Printed
 from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, number_of, points, said
+from tests.stores import running
 
 WHOLE = ("json", "parquet", "arrow")
 NUMBERS = count()
-
-
-@contextmanager
-def running(engine: Engine) -> Iterator[Store]:
-    store = Store(engine)
-    store.start()
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def odd_run(store: Store, name: str = "a") -> int:

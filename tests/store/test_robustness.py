@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, text
 from holter.server.database import connect, writing
 from holter.server.store import CorruptDataError, Receipt, Store, StoreBusyError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
+from tests.stores import running
 
 LOSS = SeriesKey("loss")
 ROOT = Path(__file__).parents[2]
@@ -33,14 +34,6 @@ def delivery(
         columns=(Column(key=LOSS, values=np.cos(steps)),),
     )
     return Delivery(project="p", run=run, writer="w", batch_id=f"{first}", batch=batch, cursor=cursor)
-
-
-@contextmanager
-def running(engine: Engine) -> Iterator[Store]:
-    store = Store(engine)
-    store.start()
-    yield store
-    store.close()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

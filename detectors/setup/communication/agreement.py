@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from holter.detectors.setup.communication.launch import Launch, launches, on
 from holter.types import ConfigValue, Remark, RunData, Severity
@@ -13,6 +13,7 @@ _OWN = re.compile(
     r"NCCL_(?:HOSTID|COMM_ID|DEBUG_FILE|TOPO_DUMP_FILE|GRAPH_DUMP_FILE|TOPO_FILE)|.*_IFNAME|.*_HCA"
 )
 """Variables that may name what a host alone has."""
+_SHOWN = 16
 
 
 class Agreement:
@@ -31,46 +32,45 @@ class Agreement:
 
 
 def _versions(launch: Launch) -> Iterator[Remark]:
-    versions = [str(value) for value in launch.values("nccl.version")]
+    setting, versions = "nccl.version", _values(launch, "nccl.version")
     # "2.22.3" and "2.22.3+cuda12.6" are one version, told twice
     if len({version.partition("+")[0].partition("-")[0] for version in versions}) > 1:
-        odd = _odd(launch, "nccl.version")
-        yield launch.remark(
-            "nccl-versions-differ",
-            f"Ranks load different versions of NCCL, which may hang: {' and '.join(versions[:4])}{on(odd)}.",
-            "Give all nodes the same container or environment: LD_LIBRARY_PATH decides which libnccl.so.",
-            severity=Severity.CRITICAL,
-            hosts=odd,
-            versions=versions[:16],
-        )
+        what = "Ranks load different versions of NCCL, which may hang"
+        advice = "Give all nodes the same container or environment: LD_LIBRARY_PATH decides which libnccl.so."
+        more = {"severity": Severity.CRITICAL, "versions": versions[:_SHOWN]}
+        yield _differing(launch, setting, "nccl-versions-differ", what, advice, **more)
 
 
 def _networks(launch: Launch) -> Iterator[Remark]:
-    nets = [str(value) for value in launch.values("nccl.net")]
-    if len(nets) > 1:
-        odd = _odd(launch, "nccl.net")
-        yield launch.remark(
-            "nccl-networks-differ",
-            f"Ranks chose different networks and cannot talk: {' and '.join(nets[:4])}{on(odd)}.",
-            "Look there for what the others have: devices, the plugin on LD_LIBRARY_PATH (NCCL_NET_PLUGIN).",
-            severity=Severity.CRITICAL,
-            hosts=odd,
-            networks=nets[:16],
+    setting, networks = "nccl.net", _values(launch, "nccl.net")
+    if len(networks) > 1:
+        what = "Ranks chose different networks and cannot talk"
+        advice = (
+            "Look there for what the others have: devices, the plugin on LD_LIBRARY_PATH (NCCL_NET_PLUGIN)."
         )
+        more = {"severity": Severity.CRITICAL, "networks": networks[:_SHOWN]}
+        yield _differing(launch, setting, "nccl-networks-differ", what, advice, **more)
 
 
 def _variable(launch: Launch, name: str) -> Iterator[Remark]:
-    values = [str(value) for value in launch.values(f"nccl.env.{name}")]
+    setting, values = f"nccl.env.{name}", _values(launch, f"nccl.env.{name}")
     if len(values) > 1:
-        odd = _odd(launch, f"nccl.env.{name}")
-        yield launch.remark(
-            "nccl-settings-differ",
-            f"{name} differs between ranks: {' and '.join(values[:4])}{on(odd)}.",
-            f"Set {name} alike for all ranks: algorithms and connections must be chosen alike everywhere.",
-            hosts=odd,
-            variable=name,
-            values=values[:16],
+        what = f"{name} differs between ranks"
+        advice = (
+            f"Set {name} alike for all ranks: algorithms and connections must be chosen alike everywhere."
         )
+        more = {"variable": name, "values": values[:_SHOWN]}
+        yield _differing(launch, setting, "nccl-settings-differ", what, advice, **more)
+
+
+def _differing(launch: Launch, setting: str, code: str, what: str, advice: str, **more: Any) -> Remark:
+    """The remark, with what is said and the hosts that do not say what most do."""
+    odd, said = _odd(launch, setting), " and ".join(_values(launch, setting)[:4])
+    return launch.remark(code, f"{what}: {said}{on(odd)}.", advice, hosts=odd, **more)
+
+
+def _values(launch: Launch, setting: str) -> list[str]:
+    return [str(value) for value in launch.values(setting)]
 
 
 def _odd(launch: Launch, name: str) -> list[str]:
