@@ -19,11 +19,15 @@ _OVERLAP = 4096
 
 
 class Recognised(NamedTuple):
-    """The format of a file, None where none is found; how far it was looked for; whether that is all."""
+    """The format of a file, None where none is found; how far it was looked for; whether that is all.
+
+    `failed`: it could not be read, which says nothing of what is in it.
+    """
 
     format: Format | None
     looked: int = 0
     settled: bool = False
+    failed: bool = False
 
 
 NOT_YET = Recognised(None)
@@ -32,7 +36,7 @@ NOT_YET = Recognised(None)
 def recognise(path: Path, formats: Mapping[str, Format], *, before: Recognised = NOT_YET) -> Recognised:
     """The format that claims a file by its name and content, looking on from where `before` ended.
 
-    None where none does, or where the file does not open.
+    None where none does, or where the file cannot be read.
     """
     try:
         if before.looked:
@@ -46,8 +50,9 @@ def recognise(path: Path, formats: Mapping[str, Format], *, before: Recognised =
             return Recognised(None)
         return Recognised(None, settled=True) if b"\0" in head else _among_text(path, formats, HEAD)
     except OSError as error:
-        _log.warning("%s: cannot be opened: %s", path, error.strerror or error)
-        return Recognised(None)
+        if not before.failed:  # it is tried again and again, and told once
+            _log.warning("%s: cannot be read: %s", path, error.strerror or error)
+        return Recognised(None, before.looked, failed=True)
 
 
 def goes_by_clock(format_: Format) -> bool:

@@ -137,7 +137,7 @@ class Tree:
         file = Path(path) if before is None else before.path
         if before is not None and before.inode == stat.st_ino:
             unchanged = (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns)
-            if before.found.settled or unchanged:
+            if before.found.settled or (unchanged and not before.found.failed):
                 return before
             found = recognise(file, self._formats, before=before.found)
         else:
