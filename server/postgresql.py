@@ -36,6 +36,13 @@ class _ServerCursor(psycopg.ServerCursor[Any]):
         super().__init__(*arguments, **named)
         self.format = Format.BINARY
 
+    def close(self) -> None:
+        """Close it, here at least: with the connection the server has lost it, too."""
+        try:
+            super().close()
+        except psycopg.OperationalError:
+            psycopg.Cursor.close(self)
+
 
 class Line(psycopg.Connection[Any]):
     """A connection with statements that wait for company. Its transactions begin by a statement of ours."""

@@ -14,7 +14,7 @@ from holter.server.database import UNANSWERED, reading, writing
 from holter.server.models import Chunk, LogEntry, Timeline
 from holter.server.store.block import Block, Points, encode_body, encode_entry, encode_packed
 from holter.server.store.cutter import Cutter
-from holter.server.store.errors import StoreError
+from holter.server.store.errors import ExchangedError
 from holter.server.store.names import NOBODY, Names
 from holter.server.store.numbers import Numbers, combine, of_block
 from holter.server.store.progress import ranges
@@ -196,7 +196,7 @@ def _replace_entries(connection: Connection, change: Change) -> None:
         connection.execute(left, execution_options=UNANSWERED)
     for part in _parts(gone):
         if connection.execute(delete(LogEntry).where(LogEntry.id.in_(part))).rowcount != len(part):
-            raise StoreError("another server has compacted these entries of the log")
+            raise ExchangedError("another server has compacted these entries of the log")
 
 
 def add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, bytes]) -> dict[bytes, int]:
@@ -216,10 +216,10 @@ def add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, by
 
 
 def delete_chunks(connection: Connection, rows: Sequence[ChunkRow]) -> None:
-    """Delete chunks, and timelines that no other needs. Raises StoreError where one is there no more."""
+    """Delete chunks, and timelines that no other needs. Raises ExchangedError where one is there no more."""
     for part in _parts([row.id for row in rows]):
         if connection.execute(delete(Chunk).where(Chunk.id.in_(part))).rowcount != len(part):
-            raise StoreError("these chunks have been replaced meanwhile")
+            raise ExchangedError("these chunks have been replaced meanwhile")
     used = select(Chunk.id).where(Chunk.timeline_id == Timeline.id).exists()
     for part in _parts(sorted({row.timeline_id for row in rows})):
         connection.execute(delete(Timeline).where(Timeline.id.in_(part), ~used))

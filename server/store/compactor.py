@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
@@ -14,6 +15,7 @@ from sqlalchemy.exc import DatabaseError
 from holter.server.database import is_damage, reading
 from holter.server.models import LogEntry
 from holter.server.store.compaction import compact
+from holter.server.store.errors import ExchangedError
 from holter.server.store.space import checkpoint, give_back
 from holter.server.store.values import Commit
 
@@ -24,6 +26,7 @@ _COMMITS = 512
 _QUIET = 15.0
 _LOOK_EVERY = 0.5
 _RETRY = 60.0
+_TRIES = 5
 
 
 @dataclass(slots=True)
@@ -81,6 +84,9 @@ class Compactor:
 
     def _compact(self, run_id: int) -> int:
         with self.turn:
+            for _ in range(_TRIES - 1):
+                with suppress(ExchangedError):  # another server was quicker: what it has left is looked at
+                    return compact(self._engine, run_id)
             return compact(self._engine, run_id)
 
     def _work(self) -> None:

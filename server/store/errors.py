@@ -42,5 +42,9 @@ class StoreLockedError(StoreError):
         self.address = address
 
 
+class ExchangedError(StoreError):
+    """Somebody else has exchanged chunks or log rows since they were looked at: look again."""
+
+
 class CorruptDataError(StoreError):
     """Stored bytes are not what was written: nothing is made up in their place."""

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from holter.server.models import Summary
 from holter.server.store.block import Points
-from holter.server.store.errors import CorruptDataError, StoreError
+from holter.server.store.errors import CorruptDataError, ExchangedError
 from holter.server.store.names import NOBODY, Names, decode_names, encode_names
 from holter.server.store.naming import named
 from holter.server.store.numbers import NOTHING, Numbers, combine, decode, encode, of_block
@@ -65,7 +65,7 @@ def names_of(snapshot: Snapshot, stored: Stored, *more: Numbers) -> Names:
 def claim(connection: Connection, run_id: int, generation: int) -> None:
     """Begin an exchange that was prepared as of a generation: first of all in its transaction.
 
-    Raises StoreError if there was another exchange since.
+    Raises ExchangedError if there was another exchange since.
     """
     if generation:
         same = update(Summary).where(Summary.run_id == run_id, Summary.generation == generation)
@@ -77,7 +77,7 @@ def claim(connection: Connection, run_id: int, generation: int) -> None:
         except IntegrityError:
             done = 0
     if not done:
-        raise StoreError(f"the chunks of run {run_id} were exchanged by somebody else meanwhile")
+        raise ExchangedError(f"the chunks of run {run_id} were exchanged by somebody else meanwhile")
 
 
 def save(connection: Connection, run_id: int, stored: Stored) -> None:

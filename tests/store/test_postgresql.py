@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -24,6 +19,7 @@ from holter.server.postgresql import Line
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.postgres import Postgres
+from tests.relay import Relay, relayed
 
 UNHEARD = insert(Project).inline().execution_options(holter_unanswered=True)
 KEYS = [SeriesKey(f"m{number}") for number in range(5)]
@@ -49,84 +45,47 @@ def cut(server: str, number: int) -> None:
         connection.execute("SELECT pg_terminate_backend(%s, 5000)", (number,))
 
 
-class Turns:
-    """Stands between a client and a server, and counts how often the client waits for an answer."""
-
-    def __init__(self, server: Path) -> None:
-        self.count = 0
-        self._server = server
-        self._asks = False
-        self._folder = tempfile.TemporaryDirectory(prefix="holter-pg-")  # the path of a socket must be short
-        self.host = self._folder.name
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(f"{self.host}/.s.PGSQL.5432")
-        self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        self._listener.close()
-        self._folder.cleanup()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(str(self._server / ".s.PGSQL.5432"))
-                threading.Thread(target=self._hand_on, args=(client, server, True), daemon=True).start()
-                threading.Thread(target=self._hand_on, args=(server, client, False), daemon=True).start()
-
-    def _hand_on(self, source: socket.socket, target: socket.socket, asks: bool) -> None:
-        with suppress(OSError):
-            while data := source.recv(2**20):
-                self.count += self._asks and not asks
-                self._asks = asks
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
+@pytest.fixture
+def relay(postgres_url: str) -> Iterator[Relay]:
+    with relayed(postgres_url) as between:
+        yield between
 
 
 @pytest.fixture
-def turns(postgres_url: str) -> Iterator[Turns]:
-    between = Turns(Path(str(make_url(postgres_url).query["host"])))
-    yield between
-    between.close()
-
-
-@pytest.fixture
-def watched(postgres_url: str, turns: Turns) -> Iterator[Engine]:
-    engine = connect(make_url(postgres_url).update_query_dict({"host": turns.host}))
+def watched(relay: Relay) -> Iterator[Engine]:
+    engine = connect(relay.url)
     yield engine
     engine.dispose()
 
 
-def test_a_flush_waits_three_times_for_the_server(watched: Engine, turns: Turns) -> None:
+def test_a_flush_waits_three_times_for_the_server(watched: Engine, relay: Relay) -> None:
     store = Store(watched)
     store.start()
     for step in range(10):  # so many that their statements are prepared
         store.accept(delivery(step))
-    before = turns.count
+    before = relay.turns
     store.accept(delivery(10))
-    assert turns.count - before == 3
+    assert relay.turns - before == 3
     store.close()
 
 
-def test_a_read_waits_once_for_each_statement_and_once_to_end(watched: Engine, turns: Turns) -> None:
+def test_a_read_waits_once_for_each_statement_and_once_to_end(watched: Engine, relay: Relay) -> None:
     with reading(watched) as connection:
         connection.scalar(select(1))
-    before = turns.count
+    before = relay.turns
     with reading(watched) as connection:
         assert connection.scalar(select(2)) == 2
         assert connection.scalar(select(3)) == 3
-    assert turns.count - before == 3
+    assert relay.turns - before == 3
 
 
-def test_a_transaction_in_which_nothing_is_done_asks_nothing(watched: Engine, turns: Turns) -> None:
+def test_a_transaction_in_which_nothing_is_done_asks_nothing(watched: Engine, relay: Relay) -> None:
     with writing(watched) as connection:
         connection.scalar(select(1))
-    before = turns.count
+    before = relay.turns
     with writing(watched):
         pass
-    assert turns.count == before
+    assert relay.turns == before
 
 
 def test_what_is_not_waited_for_fails_with_the_commit_and_leaves_nothing(engine: Engine) -> None:
