@@ -92,12 +92,13 @@ def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
     With `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
     """
     newest = parts.store.newest(parts.overview.run_id(run_id))
-    names, binary = newest.names, MSGPACK in request.headers.get("accept", "")
+    binary = MSGPACK in request.headers.get("accept", "")
     column = _buffer if binary else _text
+    metrics, labels = newest.names.as_msgpack if binary else newest.names.as_json
     content = {
         "run_id": run_id,
-        "metric": Raw(names.metrics) if binary else names.metric_list(),
-        "labels": Raw(names.labels) if binary and names.labels else names.label_list(),
+        "metric": Raw(metrics),
+        "labels": Raw(labels),
         "attempt": column(newest.attempt),
         "step": column(newest.step),
         "time": column(newest.time),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress as those_of
 from operator import add
 from struct import Struct
@@ -47,7 +48,7 @@ class Rows(NamedTuple):
         return Rows(*(list(those_of(column, some)) for column in self))  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Names:
     """The names of some series of a run. `ids` [c] ascend; `order` [c] is where in them the series stand
     in the order of their keys.
@@ -63,8 +64,9 @@ class Names:
 
     @property
     def size(self) -> int:
-        """Bytes in memory."""
-        return self.ids.nbytes + self.order.nbytes + len(self.metrics) + len(self.labels)
+        """Bytes in memory, with the texts once they were asked for."""
+        texts = 2 * (len(self.metrics) + len(self.labels)) + 3 * len(self.ids)
+        return self.ids.nbytes + self.order.nbytes + texts
 
     def metric_list(self) -> list[str]:
         """The metric of each series."""
@@ -73,6 +75,16 @@ class Names:
     def label_list(self) -> list[dict[str, str]]:
         """The labels of each series."""
         return _maps.decode(self.labels) if self.labels else [_NOTHING] * len(self.ids)
+
+    @property
+    def as_msgpack(self) -> tuple[bytes, bytes]:
+        """Metrics and labels, a map for each series, packed."""
+        return self.metrics, self.labels or _pack(self.label_list())
+
+    @cached_property
+    def as_json(self) -> tuple[bytes, bytes]:
+        """Metrics and labels as JSON texts."""
+        return msgspec.json.encode(self.metric_list()), msgspec.json.encode(self.label_list())
 
     def rows(self) -> Rows:
         """The series in the order of their keys."""

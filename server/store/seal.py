@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import zstandard
+from google_crc32c import extend as crc32c_and
 from google_crc32c import value as crc32c
 from numpy.typing import NDArray
 
@@ -16,7 +17,8 @@ from holter.server.store.errors import CorruptDataError
 
 _VERSION = 1
 _HEADER = Struct("<BBI")  # version, codec, checksum of the codec's byte and the body
-_MANY = 4096
+_OF_CODEC = [crc32c(bytes((codec,))) for codec in range(256)]
+_MANY = 4096  # numbers from which on bytes are moved place by place
 _local = threading.local()  # zstd's contexts are expensive to make and belong to one thread
 
 
@@ -30,7 +32,7 @@ class Codec(IntEnum):
 
 def seal(codec: Codec, body: bytes) -> bytes:
     """The body with its header."""
-    return _HEADER.pack(_VERSION, codec, crc32c(bytes((codec,)) + body)) + body
+    return _HEADER.pack(_VERSION, codec, crc32c_and(_OF_CODEC[codec], body)) + body
 
 
 def unseal(blob: bytes) -> tuple[Codec, bytes]:
@@ -41,7 +43,7 @@ def unseal(blob: bytes) -> tuple[Codec, bytes]:
     body = blob[_HEADER.size :]
     if version != _VERSION:
         raise CorruptDataError(f"version {version} is unknown: damaged, or written by a newer Holter")
-    if crc32c(bytes((codec,)) + body) != checksum:
+    if crc32c_and(_OF_CODEC[codec], body) != checksum:
         raise CorruptDataError("the checksum does not match")
     return Codec(codec), body
 
