@@ -12,6 +12,10 @@ from holter.demo.runs import Event, Recorded
 Incident = Mapping[str, Any]
 
 
+CALM = 5.0
+"""Seconds that a recovery must have lasted: minutes of the run, and a curve may turn round once more."""
+
+
 @dataclass(kw_only=True)
 class Narrator:
     """Remembers how each incident stood when it was last spoken of."""
@@ -23,7 +27,8 @@ class Narrator:
         for incident in sorted(incidents, key=lambda one: one["opened_at"]):
             standing = (incident["kind"], incident["state"])
             before = self.told.get(incident["id"])
-            if standing == before:
+            hasty = incident["state"] == "recovered" and now - incident["recovered_at"] < CALM
+            if standing == before or (before is not None and hasty):
                 continue
             self.told[incident["id"]] = standing
             yield line(incident, before, now)

@@ -67,6 +67,9 @@ class ChannelSettings(BaseModel):
     settle: float = Field(
         5.0, ge=0, description="seconds to wait for more about an incident before it is sent"
     )
+    calm: float = Field(
+        300.0, ge=0, le=900, description="seconds that a recovery must have lasted before it is sent"
+    )
     burst: int = Field(10, ge=1, description="messages within `window`, more are told together in one")
     window: float = Field(3600.0, gt=0, description="seconds over which `burst` counts")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Engine, select
@@ -13,13 +12,13 @@ from sqlalchemy.orm import Session
 
 from holter.server.incidents.changes import Change, Event, Found, Line, State, changes
 from holter.server.incidents.reading import UnknownIncidentError, read_incidents
-from holter.server.incidents.reasons import Route, reason
+from holter.server.incidents.reasons import Route
 from holter.server.incidents.rows import known_of, plain_found, write_finding, write_state
+from holter.server.incidents.telling import tell
 from holter.server.models.incidents import Incident, IncidentEvent
-from holter.server.models.notifications import Notification
 from holter.server.models.points import Run
 from holter.tuning import Expected
-from holter.types import Finding, Severity
+from holter.types import Finding
 
 _logger = logging.getLogger(__name__)
 Listener = Callable[[dict[str, Any]], None]
@@ -76,7 +75,7 @@ class Incidents:
                 changed.append(row)
                 events[row.id] = change.events
             others = [row for row in rows.values() if row.id not in events and row.state == State.OPEN]
-            self._tell(session, [*changed, *others], events, live=live)
+            tell(session, self._routes, [*changed, *others], events, live=live, now=self._clock())
             result = read_incidents(session, changed)
         self._announce(result)
         return result
@@ -113,7 +112,7 @@ class Incidents:
             if _take(row, event, who, now):
                 _record(session, row, Line(type=event, text=text.strip()), at=now, by=who)
                 row.updated_at = now
-                self._tell(session, [row], {row.id: frozenset({event})}, live=False)
+                tell(session, self._routes, [row], {row.id: frozenset({event})}, live=False, now=now)
             [result] = read_incidents(session, [row])
         self._announce([result])
         return result
@@ -134,33 +133,6 @@ class Incidents:
             _record(session, row, line, at=now)
         return row
 
-    def _tell(
-        self,
-        session: Session,
-        rows: Sequence[Incident],
-        events: Mapping[int, frozenset[Event]],
-        *,
-        live: bool,
-    ) -> None:
-        """Write the outbox rows of these incidents' changes."""
-        if not self._routes or not rows:
-            return
-        earlier = _channels_told(session, [row.id for row in rows])
-        for row in rows:
-            for route in self._routes:
-                number = earlier[row.id, route.channel]
-                why = reason(
-                    events.get(row.id, frozenset()),
-                    route,
-                    state=State(row.state),
-                    severity=Severity(row.severity),
-                    live=live,
-                    told=number > 0,
-                    acknowledged=row.acknowledged_at is not None,
-                )
-                if why is not None:
-                    session.add(_notification(row, route.channel, why, number, self._clock()))
-
     def _announce(self, changed: Sequence[dict[str, Any]]) -> None:
         for incident in changed:
             for listener in self._listeners:
@@ -173,13 +145,6 @@ class Incidents:
 def _of_run(session: Session, run_id: int) -> Sequence[Incident]:
     query = select(Incident).where(Incident.run_id == run_id).order_by(Incident.id)
     return session.scalars(query.with_for_update()).all()
-
-
-def _channels_told(session: Session, incident_ids: Sequence[int]) -> Counter[tuple[int, str]]:
-    """How many notifications of each incident went to each channel."""
-    query = select(Notification.incident_id, Notification.channel)
-    told = session.execute(query.where(Notification.incident_id.in_(incident_ids)))
-    return Counter((incident_id, channel) for incident_id, channel in told if incident_id is not None)
 
 
 def _words(session: Session, rows: Iterable[Incident]) -> dict[int, Event]:
@@ -223,8 +188,3 @@ def _record(session: Session, row: Incident, line: Line, *, at: float, by: str |
         incident_id=row.id, at=at, type=line.type.value, by=by, text=line.text, detail=dict(line.detail)
     )
     session.add(event)
-
-
-def _notification(row: Incident, channel: str, why: Event, earlier: int, now: float) -> Notification:
-    key = f"{row.id}.{earlier}.{channel}"
-    return Notification.waiting(channel, key, why.value, now, incident_id=row.id)

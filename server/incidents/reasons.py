@@ -24,12 +24,14 @@ _BEGINS = frozenset({Event.OPENED, Event.REOPENED, Event.ESCALATED, Event.RECLAS
 class Route:
     """Which incidents go to a channel: those at least as severe as `minimum`, and only as they happen.
 
-    `history` also tells of what ended long before Holter saw it, as when an old run is imported.
+    `history` also tells of what ended long before Holter saw it, as when an old run is imported. `calm`:
+    seconds that a recovery waits, for a curve on its way back may turn round once more.
     """
 
     channel: str
     minimum: Severity = Severity.WARNING
     history: bool = False
+    calm: float = 0.0
 
 
 def reason(

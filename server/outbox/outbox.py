@@ -30,8 +30,8 @@ _LONGEST_REST = 60.0
 def routes(channels: Mapping[str, OpenChannel]) -> tuple[Route, ...]:
     """Which incidents go to these channels, as their settings say."""
     return tuple(
-        Route(channel=name, minimum=opened.settings.minimum, history=opened.settings.history)
-        for name, opened in channels.items()
+        Route(channel=name, minimum=it.minimum, history=it.history, calm=it.calm)
+        for name, it in ((name, opened.settings) for name, opened in channels.items())
     )
 
 

@@ -157,13 +157,28 @@ def test_missing_points_and_wrong_attempts_are_no_success(run: Recorded, stored:
 def test_the_narrator_tells_each_change_once() -> None:
     narrator = Narrator()
     told = [
-        list(narrator.news([incident(**changes)], 0.0))
-        for changes in ({}, {}, {"kind": "spike_slow"}, {"kind": "spike_slow", "state": "recovered"})
+        list(narrator.news([incident(**changes)], now))
+        for now, changes in enumerate(
+            (
+                {},
+                {},
+                {"kind": "spike_slow"},
+                {"kind": "spike_slow", "state": "recovered", "recovered_at": -9.0},
+            )
+        )
     ]
     assert [len(lines) for lines in told] == [1, 0, 1, 1]
     assert "warning: spike fast" in told[0][0]
     assert "now spike slow" in told[2][0]
     assert "recovered" in told[3][0]
+
+
+def test_a_recovery_is_told_once_it_has_lasted() -> None:
+    narrator = Narrator()
+    over = {"state": "recovered", "recovered_at": 10.0}
+    turns = [(0.0, {}), (10.5, over), (12.0, {}), (20.5, over | {"recovered_at": 20.0}), (25.5, over)]
+    told = [list(narrator.news([incident(**changes)], now)) for now, changes in turns]
+    assert [len(lines) for lines in told] == [1, 0, 0, 0, 1]
 
 
 def test_the_demos_data_are_small() -> None:

@@ -35,7 +35,7 @@ class NoCharts:
 
 def channels_at(slack: SlackServer, **options: Any) -> dict[str, dict[str, Any]]:
     url = f"{slack.url}/services/T0/B0/secret"
-    return {"team": {"type": "slack", "url": url, "timeout": 5, **options}}
+    return {"team": {"type": "slack", "url": url, "timeout": 5, "calm": 0, **options}}
 
 
 class House:
@@ -248,7 +248,14 @@ def test_two_servers_on_one_database_send_each_message_once(
 def test_threads_are_kept_by_what_the_first_message_gave(
     make_house: Callable[..., House], slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
-    bot = {"type": "slack", "token": "t", "channel": "C1", "api_url": f"{slack.url}/api", "settle": 0}
+    bot = {
+        "type": "slack",
+        "token": "t",
+        "channel": "C1",
+        "api_url": f"{slack.url}/api",
+        "settle": 0,
+        "calm": 0,
+    }
     house = make_house({"team": bot})
     house.incidents.fold(run_id, [found(), found(start_step=9000)])
     assert house.turns() == 2

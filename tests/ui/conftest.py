@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -75,8 +76,15 @@ class Server:
         request = urllib.request.Request(
             f"{self.address}/api/v1{path}", data, {"content-type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return json.load(answer)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code >= 500:
+                time.sleep(0.5)  # its log is on the way
+                said = "".join(self.said)[-4000:]
+                raise AssertionError(f"{path}: {error.code} {error.read()!r}; the server:\n{said}") from error
+            raise
 
     def post(self, run: str, columns: dict[str, list[Any]], **more: object) -> str:
         """Send points; the run's id."""

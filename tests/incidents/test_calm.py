@@ -1,0 +1,98 @@
+"""A curve on its way back turns round more than once: found each time, told when it has lasted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from holter.demo.runs import Launch, recorded
+from holter.detectors import find, fingerprint
+from holter.server.incidents import Found
+from holter.server.models.incidents import IncidentEvent
+from holter.types import Kind, RunData, Series, SeriesKey, Severity
+from tests.channels.receivers import SlackServer
+from tests.incidents.conftest import SPIKE, Clock, found
+from tests.incidents.test_outbox import House, channels_at, headlines
+
+
+@pytest.fixture
+def house(engine: Engine, clock: Clock, slack: SlackServer) -> House:
+    return House(engine, clock, channels_at(slack, calm=300))
+
+
+def seen(launch: Launch, step: int) -> list[Found]:
+    """What is found when the run has come to a step."""
+    rows = slice(0, int(np.searchsorted(launch.steps, step, side="right")))
+    series = {
+        (key := SeriesKey(tag)): Series(
+            key=key,
+            attempt=np.zeros(len(launch.steps[rows]), np.int64),
+            step=np.asarray(launch.steps[rows], np.int64),
+            time=np.asarray(launch.times[rows], float),
+            value=np.asarray(values[rows], float),
+        )
+        for tag, values in launch.columns.items()
+    }
+    return [Found(finding=one, fingerprint=fingerprint(one)) for one in find(RunData(series=series))]
+
+
+def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_told(
+    house: House, slack: SlackServer, run_id: int, clock: Clock, engine: Engine
+) -> None:
+    (run,) = recorded(["slow-spike"])
+    (launch,) = run.launches
+    begin = clock.now
+    for step in (1310, 1315, 1330, 1415, 1600, *range(1755, 1811, 5), 2400, 2851):
+        clock.now = begin + float(launch.times[step])
+        house.incidents.fold(run_id, seen(launch, step))
+        house.turns()
+    with Session(engine) as session:
+        turns = [one.type for one in session.query(IncidentEvent).order_by(IncidentEvent.id)]
+    found_so = [one for one in turns if one in {"recovered", "reopened"}]
+    assert found_so == ["recovered", "reopened", "recovered"], "the history says how it was found"
+    clock.now += 301
+    house.turns()
+    told = [line.partition(" in ")[0] for line in headlines(slack)]
+    assert told == ["Loss spike", "Changed: slow loss spike", "Recovered: slow loss spike"]
+    assert "needed 450 steps" in str(slack.payloads[-1])
+
+
+def test_a_recovery_that_was_told_is_taken_up_again_aloud(
+    house: House, slack: SlackServer, run_id: int, clock: Clock
+) -> None:
+    for end in (None, 1600, None):
+        house.incidents.fold(run_id, [found(end_step=end)])
+        clock.now += 301
+        house.turns()
+    assert [line.partition(":")[0] for line in headlines(slack)] == [
+        "Loss spike in 104b at step 1,514", "Recovered", "Again",
+    ]  # fmt: skip
+
+
+def test_what_gets_worse_on_its_way_back_is_told_at_once(
+    house: House, slack: SlackServer, run_id: int, clock: Clock
+) -> None:
+    house.incidents.fold(run_id, [found()])
+    clock.now += 6
+    house.turns()
+    house.incidents.fold(run_id, [found(end_step=1600)])
+    clock.now += 60
+    house.turns()
+    house.incidents.fold(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    clock.now += 6
+    house.turns()
+    assert [line.partition(":")[0] for line in headlines(slack)][1:] == ["Worse"]
+
+
+def test_a_person_who_reopens_is_heard(house: House, slack: SlackServer, run_id: int, clock: Clock) -> None:
+    house.incidents.fold(run_id, [found()])
+    clock.now += 6
+    house.turns()
+    (one,) = house.incidents.fold(run_id, [found(end_step=1600)])
+    house.incidents.reopen(one["id"], by="ann", text="not over")
+    clock.now += 6
+    house.turns()
+    assert headlines(slack)[1].startswith("Again:")
+    assert SPIKE.summary in str(slack.payloads[1])
