@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holter.agent.listening import Listener
-from holter.server.weight import weight
+from holter.server.analysis.weight import weight
 from holter.types import Unreadable
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from holter.__main__ import main
 from holter.server.database import WAL_BYTES, connect, writing
-from holter.server.place import PlaceError, check_place
+from holter.server.database.sqlite_file import PlaceError, check_place
 from holter.server.store import Store, StoreLockedError
 from holter.server.store.space import checkpoint
 from tests.faults.conftest import Nursery

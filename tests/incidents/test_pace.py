@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from holter.server import pace as paces
-from holter.server.pace import Pace
-from holter.server.weight import weight
+from holter.server.analysis import pace as paces
+from holter.server.analysis.pace import Pace
+from holter.server.analysis.weight import weight
 
 
 def turn(pace: Pace) -> tuple[int | None, float]:

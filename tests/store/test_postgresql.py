@@ -13,9 +13,9 @@ from sqlalchemy import Engine, insert, make_url, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from holter.server.database import connect, reading, why_away, writing
+from holter.server.database.postgresql import Line
 from holter.server.migrate import upgrade
 from holter.server.models import Project
-from holter.server.postgresql import Line
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.postgres import Postgres
@@ -158,7 +158,7 @@ def test_rows_that_are_fetched_bit_by_bit(engine: Engine) -> None:
 def test_a_connection_that_was_cut_while_idle_is_replaced(
     engine: Engine, postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holter.server.postgresql._LATELY", -1.0)  # as after more than a second
+    monkeypatch.setattr("holter.server.database.postgresql._LATELY", -1.0)  # as after more than a second
     for _ in range(2):
         with reading(engine) as connection:
             number = connection.scalar(text("SELECT pg_backend_pid()"))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OPENED = "/proc/self/fd/{}".format  # what Linux knows of an open file, its name among it
+REMOVED = "the file of the database, or its -wal, was removed or renamed: start the server anew"
 
 
 class PlaceError(ValueError):

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors import Memory
+from holter.server.analysis.weight import weight
 from holter.server.keeping.horizon import Horizon
 from holter.server.store.block import Points
 from holter.server.store.news import News, Place
-from holter.server.weight import weight
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
 Columns = tuple[IntArray, IntArray, FloatArray, FloatArray]

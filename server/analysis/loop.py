@@ -7,26 +7,26 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import Any, Protocol
 
-from sqlalchemy import Engine, func, or_, select
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from holter.attempts.config import ByAttempt
 from holter.detectors import Memory, find, fingerprint
 from holter.metrics import Role
+from holter.server.analysis.growing import GrowingRuns
+from holter.server.analysis.pace import Pace
+from holter.server.analysis.standing import Standing, standing_of, unseen
 from holter.server.database import writing
-from holter.server.growing import GrowingRuns
 from holter.server.incidents import Found, Incidents
 from holter.server.incidents.places import replaced_by, time_of
 from holter.server.keeping.horizon import horizon_of
 from holter.server.models.incidents import Analysis
-from holter.server.models.points import Attempt, Project, Run
-from holter.server.pace import Pace
+from holter.server.models.points import Run
 from holter.server.store.news import Chosen, News, Place
 from holter.server.store.rows import upsert
 from holter.tuning import Tuning
@@ -34,10 +34,6 @@ from holter.types import Finding, RunData, SeriesKey
 
 _logger = logging.getLogger(__name__)
 
-LATE = 900.0
-"""Seconds: a run is live if its newest point was logged no longer than this before it arrived."""
-STALE = 86_400.0
-"""Seconds: a run that sent nothing for longer is not watched for stalls, and nobody is told about it."""
 _NOTED = 1.0
 """Seconds between two notes of what was looked at: a server that is killed looks at those again."""
 _ROOM = 512 * 2**20
@@ -61,50 +57,6 @@ class Points(Protocol):
     def on_commit(self, listener: Callable[[Any], None]) -> None:
         """Call `listener` after each durable commit."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What the database says of a run as a whole. Unix seconds; `last_time` is the newest point's."""
-
-    created_at: float
-    updated_at: float
-    last_time: float | None
-    finished_at: float | None
-
-    def live(self, now: float) -> bool:
-        """Whether the run's points arrive as they are logged, so that people want to hear of it.
-
-        A log without a clock counts as live once it has been growing for longer than an import takes.
-        """
-        if now - self.updated_at > STALE:
-            return False
-        if self.last_time is None:
-            return self.updated_at - self.created_at > 60
-        return abs(self.updated_at - self.last_time) <= LATE
-
-    def looked_at(self, now: float) -> float | None:
-        """`now` on the clock of the run's own log, None when the run is over or not live.
-
-        The wait since the newest point arrived is measured here, so that a node whose clock is wrong
-        does not look stalled.
-        """
-        if self.finished_at is not None or self.last_time is None or not self.live(now):
-            return None
-        return self.last_time + max(0.0, now - self.updated_at)
-
-
-def failing(engine: Engine) -> dict[str, str]:
-    """The runs (PROJECT/NAME) whose newest look failed, and why."""
-    query = (
-        select(Project.name, Run.name, Analysis.error)
-        .join(Run, Run.project_id == Project.id)
-        .join(Analysis, Analysis.run_id == Run.id)
-        .where(Analysis.error.is_not(None))
-        .order_by(Run.id)
-    )
-    with Session(engine) as session:
-        return {f"{project}/{run}": str(error) for project, run, error in session.execute(query)}
 
 
 _WATCHED = 64
@@ -144,7 +96,7 @@ class AnalysisLoop:
 
     def start(self) -> None:
         """Begin, with the runs whose news nobody has looked at and those that may have stalled."""
-        for run_id in self._unseen():
+        for run_id in unseen(self._engine, self._clock()):
             self.look_soon(run_id)
         self._thread.start()
 
@@ -172,7 +124,7 @@ class AnalysisLoop:
 
     def analyze(self, run_id: int) -> list[dict[str, Any]]:
         """Look at a run now; returns the incidents that changed, as JSON. Raises what a detector raises."""
-        standing = self._standing(run_id)
+        standing = standing_of(self._engine, run_id)
         return [] if standing is None else self._analyze(run_id, standing)
 
     def _analyze(self, run_id: int, standing: Standing) -> list[dict[str, Any]]:
@@ -240,7 +192,7 @@ class AnalysisLoop:
     def _looked(self, run_id: int) -> bool:
         """Look at a run; whether to come back without news, since it may stall or the look failed."""
         try:
-            standing = self._standing(run_id)
+            standing = standing_of(self._engine, run_id)
             if standing is None or standing.updated_at <= self._told.get(run_id, -inf):
                 return False
             self._told.pop(run_id, None)
@@ -266,34 +218,6 @@ class AnalysisLoop:
         except SQLAlchemyError:
             _logger.exception("what was looked at is not written down; it will be tried again")
             self._looks = looks | self._looks
-
-    def _standing(self, run_id: int) -> Standing | None:
-        query = (
-            select(Run.created_at, Run.updated_at, Run.finished_at, func.max(Attempt.last_time))
-            .outerjoin(Attempt, Attempt.run_id == Run.id)
-            .where(Run.id == run_id, Run.deleted_at.is_(None))
-            .group_by(Run.id)
-        )
-        with Session(self._engine) as session:
-            row = session.execute(query).one_or_none()
-        if row is None:
-            return None
-        created_at, updated_at, finished_at, last_time = row
-        return Standing(
-            created_at=created_at, updated_at=updated_at, finished_at=finished_at, last_time=last_time
-        )
-
-    def _unseen(self) -> list[int]:
-        news = or_(
-            Analysis.run_id.is_(None),
-            Run.updated_at != Analysis.seen_at,
-            Run.finished_at > Analysis.looked_at,
-            Run.finished_at.is_(None) & (Run.updated_at > self._clock() - STALE),
-        )
-        query = select(Run.id).outerjoin(Analysis, Analysis.run_id == Run.id)
-        query = query.where(news, Run.deleted_at.is_(None))
-        with Session(self._engine) as session:
-            return list(session.scalars(query.order_by(Run.updated_at.desc())))
 
 
 def _nothing(_: Finding) -> bool:
