@@ -22,6 +22,7 @@ from databases import fresh
 from sqlalchemy import Engine, text
 
 from holter.server.database import connect
+from holter.server.models import Base
 from holter.server.store import Receipt, Store, StoreBusyError
 from holter.types import Batch, Column, Delivery, FloatArray, SeriesKey
 
@@ -258,7 +259,7 @@ def entropy(steps: int, step_seconds: float) -> float:
 
 
 def _size(engine: Engine) -> int:
-    """Bytes in use, without free pages."""
+    """Bytes in use, without free pages: PostgreSQL's are the log's, which is written anew here."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:
             pages, free, size = (
@@ -266,11 +267,13 @@ def _size(engine: Engine) -> int:
                 for name in ("page_count", "freelist_count", "page_size")
             )
         return (pages - free) * size
-    tables = ("log", "chunk", "timeline", "series", "accepted_batch", "summary", "writer")
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM FULL log"))
         connection.execute(text("VACUUM"))
-        sizes = [connection.scalar(text(f"SELECT pg_total_relation_size('{table}')")) for table in tables]
-    return sum(int(size or 0) for size in sizes)
+        whole = (
+            "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relname = ANY(:t)"
+        )
+        return int(connection.scalar(text(whole), {"t": list(Base.metadata.tables)}) or 0)
 
 
 if __name__ == "__main__":
