@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from holter.counted import counted
+from holter.counted import counted, verb
 from holter.ingest.whole.explain import Explained
 from holter.ingest.whole.suggesting import as_toml
 from holter.metrics import Role, role_of
@@ -92,6 +92,9 @@ def _read(file: Explained, root: Path) -> Iterator[str]:
     steps = "" if file.first_step is None else f", {_reach(file)}"
     run = f", run {file.run}" if file.run else ""
     told = f"{len(file.points):,} series, {counted(points, 'point')}{steps}"
+    if file.again:
+        said = f"{file.again:,} of them {verb(file.again, 'repeats', 'repeat')} the step before"
+        told = f"{told} ({said}: the last one counts)"
     if file.settings:
         said = counted(file.settings, "setting")
         told = f"{told}, {said}" if file.points else said

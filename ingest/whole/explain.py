@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from holter.house_format import HouseFormat
 from holter.ingest import axes, formats
 from holter.ingest.format import Format, states_only
@@ -27,7 +29,8 @@ _KEPT = 20
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explained:
     """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series,
-    `settings` what it says of launches besides.
+    `again` those among them at the step that the series had told right before, as when every rank prints
+    the same line: the last one counts. `settings`: what it says of launches besides.
 
     Of `unreadable_count` places the first are kept. `suggestion` would read lines that no format knows.
     """
@@ -36,6 +39,7 @@ class Explained:
     format: str | None = None
     run: str | None = None
     points: Mapping[SeriesKey, int] = field(default_factory=dict)
+    again: int = 0
     settings: int = 0
     first_step: int | None = None
     last_step: int | None = None
@@ -68,6 +72,8 @@ def _explained(path: Path, source: Source | None, seen: set[Path], known: Mappin
 
 def _read(source: Source) -> Explained:
     points: dict[SeriesKey, int] = defaultdict(int)
+    newest: dict[SeriesKey, int] = {}
+    again = 0
     unreadable: list[Unreadable] = []
     count = 0
     steps: list[int] = []
@@ -80,6 +86,10 @@ def _read(source: Source) -> Explained:
         settings.update(record.config)
         for column in source.place.put(record).columns:
             points[column.key] += len(column.values)
+            told = record.steps if column.rows is None else record.steps[column.rows]
+            if len(told):
+                again += int(np.count_nonzero(told[1:] == told[:-1])) + (newest.get(column.key) == told[0])
+                newest[column.key] = int(told[-1])
         if len(record.steps):
             steps = [min([*steps, int(record.steps.min())]), max([*steps, int(record.steps.max())])]
     return Explained(
@@ -87,6 +97,7 @@ def _read(source: Source) -> Explained:
         format=source.format.name,
         run=source.place.run,
         points=dict(points),
+        again=again,
         settings=len(settings),
         first_step=steps[0] if steps else None,
         last_step=steps[1] if steps else None,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from holter.ingest import formats
 from holter.ingest.whole.explain import Explained, explain
+from holter.ingest.whole.gather import gather
 from holter.report.logs import ADVICE, lines, summary
 from holter.settings import load
 from holter.types import SeriesKey
@@ -105,3 +106,14 @@ def test_series_of_one_metric_are_told_together(tmp_path: Path) -> None:
     keys = {SeriesKey("loss", (("rank", str(rank)),)): 2 for rank in (0, 1)}
     told = list(lines([Explained(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
     assert told[1] == "    loss (loss) 4 in 2 series"
+
+
+def test_what_every_rank_says_again_is_counted_so(tmp_path: Path) -> None:
+    log = tmp_path / "train.jsonl"
+    steps = [1, 2, 2, 2, 3, 2]
+    log.write_text("".join(f'{{"step": {step}, "loss": {1 / step}}}\n' for step in steps))
+    (told,) = explain(log)
+    assert (sum(told.points.values()), told.again) == (6, 2)
+    (line, *_) = lines([told], tmp_path)
+    assert line.endswith("6 points, steps 1 to 3 (2 of them repeat the step before: the last one counts)")
+    assert gather(log).points == 4, "what analyze has"
