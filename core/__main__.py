@@ -46,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = import_module(f"holter.commands.{chosen.command}").run(chosen)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("holter: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     except BrokenPipeError:  # the reader has seen enough, as in `holter export a | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE

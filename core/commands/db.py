@@ -13,6 +13,7 @@ from sqlalchemy import Engine, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from holter.commands.serve import refuse
+from holter.report.progress import progress
 from holter.server.database import connect, is_missing
 from holter.server.keeping.backup import BackupError, back_up, restore
 from holter.server.keeping.deletion import delete_run, purge
@@ -72,13 +73,16 @@ def _upgrade(_: argparse.Namespace, __: Engine, settings: Settings) -> int:
 
 
 def _back_up(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
-    rows = back_up(engine, arguments.file)
+    with progress("backing up", "rows") as told:
+        rows = back_up(engine, arguments.file, told=told)
     print(f"{arguments.file}: {rows} rows, {arguments.file.stat().st_size / 1e6:.1f} MB")
     return 0
 
 
 def _restore(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
-    print(f"{restore(engine, arguments.file)} rows restored from {arguments.file}")
+    with progress("restoring", "rows") as told:
+        rows = restore(engine, arguments.file, told=told)
+    print(f"{rows} rows restored from {arguments.file}")
     return 0
 
 
@@ -90,7 +94,8 @@ def _move(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
     if target.url == engine.url:
         return refuse(f"{_shown(arguments.to)} is where everything is already")
     try:
-        counts = move(engine, target)
+        with progress("copying, then reading back", "rows") as told:
+            counts = move(engine, target, told=told)
     except SQLAlchemyError as error:
         return refuse(f"{_shown(arguments.to)} cannot be used: {_said(error)}")
     finally:
@@ -105,7 +110,8 @@ def _move(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
 
 
 def _check(_: argparse.Namespace, engine: Engine, __: Settings) -> int:
-    problems = Store(engine).check()
+    with progress("checking"):
+        problems = Store(engine).check()
     for problem in problems:
         print(problem)
     print(f"{len(problems)} problems" if problems else "every checksum and count holds")
@@ -133,7 +139,8 @@ def _delete(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
 
 
 def _vacuum(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
-    sizes = vacuum(engine, full=arguments.full)
+    with progress("making room"):
+        sizes = vacuum(engine, full=arguments.full)
     print(f"{sizes.before:,} bytes before, {sizes.after:,} after")
     return 0
 

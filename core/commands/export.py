@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import BinaryIO
 
 from sqlalchemy import Engine
 
 from holter.commands.db import add_database_flags, on_database
 from holter.commands.serve import refuse
+from holter.report.progress import progress
 from holter.server.database import reading
 from holter.server.exchange import FORMATS, MissingPyarrowError, exported
 from holter.server.keeping.which import WhichRunError, named
@@ -42,8 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
             keys = _keys(engine, found.id, arguments.metric)
             if not keys and arguments.metric != "*":
                 return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
-            with exported(engine, found.id, form, only=keys, incidents=not arguments.no_incidents) as one:
-                _write(arguments.output, one.content)
+            with (
+                exported(engine, found.id, form, only=keys, incidents=not arguments.no_incidents) as one,
+                progress(f"{found.project}/{found.name}", "bytes") as written,
+            ):
+                _write(arguments.output, one.content, written)
         except (WhichRunError, MissingPyarrowError) as error:
             return refuse(str(error))
         except BrokenPipeError:
@@ -64,11 +71,28 @@ def _keys(engine: Engine, run_id: int, pattern: str) -> list[SeriesKey]:
     return [key for key in keys if fnmatchcase(key.metric, pattern)]
 
 
-def _write(output: Path | None, content: Iterable[bytes]) -> None:
-    if output is None:
-        for part in content:
-            sys.stdout.buffer.write(part)
-        return
-    with output.open("wb") as out:
+def _write(output: Path | None, content: Iterable[bytes], written: Callable[[float], None]) -> None:
+    with _opened(output) as out:
+        size = 0
         for part in content:
             out.write(part)
+            size += len(part)
+            written(size)
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[BinaryIO]:
+    """Where the file goes. It has its name once it is whole; what had that name before stays until then."""
+    if output is None or (output.exists() and not output.is_file()):  # a pipe, a device
+        with nullcontext(sys.stdout.buffer) if output is None else output.open("wb") as out:
+            yield out
+        return
+    unfinished = output.with_name(output.name + ".unfinished")
+    try:
+        with unfinished.open("wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        unfinished.replace(output)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections import Counter
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
     """One PATH after the other. Exit code 1: one could not be imported; those before it are."""
+    gc.freeze()  # else what is loaded is looked through for garbage with every portion of lines
     found = {path: collection_at(path) for path in arguments.path}
     if problem := _problem(arguments, found):
         return refuse(problem)
@@ -90,7 +92,7 @@ def _problem(arguments: argparse.Namespace, found: Mapping[Path, Collection | No
 def _place(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Here | Sender]:
     """Where the runs go: a server that was named or has the database, else the database itself."""
     token = arguments.token or environ.get("HOLTER_TOKEN")
-    with progress("", "points") as stored:
+    with progress("importing", "points") as stored:
         if arguments.server is not None:
             with _sender(Door(arguments.server, token), stored) as sender:
                 yield sender
@@ -112,8 +114,13 @@ def _place(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Iterato
                 store.close()
 
 
-def _sender(door: Door, stored: Callable[[int], None]) -> Sender:
-    return Sender(door, stored=stored, busy=lambda why: _say(f"{why}; waiting"))
+def _sender(door: Door, stored: Callable[..., None]) -> Sender:
+    return Sender(
+        door,
+        sent=lambda size: stored(0, f"sending, {size / 1e6:,.0f} MB"),
+        stored=stored,
+        busy=lambda why: _say(f"{why}; waiting"),
+    )
 
 
 def _say(what: str) -> None:

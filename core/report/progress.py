@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 
 @contextmanager
-def progress(what: str, unit: str = "", *, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """A line on the terminal while the context lasts; who calls says how much is done in all."""
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f} " + unit),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
+def progress(what: str, unit: str = "") -> Iterator[Callable[..., None]]:
+    """A line on the terminal while the context lasts.
+
+    Call what it yields with how much is done in all, and with other words for `what` where it is that now.
+    """
+    done = [TextColumn("{task.completed:,.0f} " + unit)] if unit else []
+    columns = (TextColumn("{task.description}"), BarColumn(), *done, TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as shown:
-        task = shown.add_task(what, total=total)
-        yield lambda done: shown.update(task, completed=done)
+        task = shown.add_task(what, total=None)
+        yield lambda done, now=what: shown.update(task, completed=done, description=now)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.models import AcceptedBatch, Run
+from holter.server.models import AcceptedBatch, Run, UnreadableRow
 from holter.server.store import RateError, Receipt, Store, StoreBusyError
 from holter.server.store.intake import check_name, digest_of
 from holter.server.store.rows import create, find
@@ -20,6 +20,9 @@ PORTION = 250_000
 """Points that are stored, then compacted, at a time: a log that has grown takes more memory to compact."""
 
 _LONGEST_WRITER = 1000
+_LONGEST_PLACE = 200
+_SOURCE = "holter import"
+_UNFINISHED = "not all of the run has arrived: the same import, given again, goes on"
 _PATIENCE = 20  # tries, each of 30 seconds, while the store has no room
 
 
@@ -59,7 +62,7 @@ class Arriving:
 
     def __init__(self, into: Into, project: str, run: str, source: str, *, id: int, fresh: bool) -> None:
         self._into, self._source = into, source
-        self._waiting = 0
+        self._waiting, self._begun = 0, False
         self.project, self.run, self.id, self.fresh = project, run, id, fresh
         with reading(into.engine) as connection:
             self._public_id = connection.scalar(select(Run.public_id).where(Run.id == id)) or ""
@@ -69,12 +72,16 @@ class Arriving:
         with reading(self._into.engine) as connection:
             return _is_noted(connection, self.id, self._key(part))
 
-    def note(self, connection: Connection, part: str) -> None:
-        """From now on the run has this part of the source."""
-        _note(connection, self.id, self._key(part))
+    def whole(self, connection: Connection, part: str | None = None) -> None:
+        """Everything has arrived; what knows that again is called `part`."""
+        connection.execute(delete(UnreadableRow).where(*self._unfinished))
+        if part is not None:
+            _note(connection, self.id, self._key(part))
 
     def take(self, batch: Batch, part: str) -> Receipt:
         """Store a batch, however long the store asks to wait. Raises ValueError where not all is taken."""
+        if not self._begun:
+            self._begin()
         delivery = Delivery(
             project=self.project, run=self.run, writer=f"import:{self._source}"[:_LONGEST_WRITER],
             batch_id=self._key(part), batch=batch,
@@ -100,6 +107,19 @@ class Arriving:
             project=self.project, run=self.run, run_id=self._public_id, points=points, known=known,
             whole=whole, duplicate=duplicate,
         )  # fmt: skip
+
+    def _begin(self) -> None:
+        """Until everything has arrived, the run says so, whatever becomes of this process."""
+        self._begun = True
+        with writing(self._into.engine) as connection:
+            if connection.scalar(select(UnreadableRow.id).where(*self._unfinished)) is None:
+                row = {"run_id": self.id, "source": _SOURCE, "place": self._source[:_LONGEST_PLACE]}
+                row |= {"reason": _UNFINISHED, "seen_at": self._into.clock()}
+                connection.execute(insert(UnreadableRow).values(row))
+
+    @property
+    def _unfinished(self) -> tuple[ColumnElement[bool], ...]:
+        return UnreadableRow.run_id == self.id, UnreadableRow.source == _SOURCE
 
     def _accepted(self, delivery: Delivery) -> Receipt:
         tries = 0

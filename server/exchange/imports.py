@@ -99,7 +99,7 @@ def _take(
             with writing(into.engine) as connection:
                 if about is not None:
                     restore(connection, home.id, about, into.clock())
-                home.note(connection, "whole")
+                home.whole(connection, "whole")
         except (StatementError, ValueError, LookupError, TypeError, OverflowError) as error:
             if why_away(error) is None:  # it is the file's fault: it will never be whole
                 delete_run(into.engine, home.id, into.clock())

@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from holter.server.database import writing
 from holter.server.exchange.arriving import Arriving, Imported, Into, arrive
@@ -104,8 +104,10 @@ def take_kept(
             yield home.so_far(points, known)
         if points:
             home.compact()
-        if kept.over:
-            _end(into, home.id, kept.ended)
+        with writing(into.engine) as connection:
+            home.whole(connection)
+            if kept.over:
+                _end(connection, home.id, kept.ended)
     yield home.so_far(points, known, whole=True)
 
 
@@ -117,13 +119,12 @@ def _home(into: Into, kept: Kept, project: str) -> Arriving:
     raise ValueError(f"there is another run {project}/{name} already")
 
 
-def _end(into: Into, run_id: int, ended: float | None) -> None:
+def _end(connection: Connection, run_id: int, ended: float | None) -> None:
     """Say when the run ended, where its tracker does."""
     mine = Run.id == run_id
-    with writing(into.engine) as connection:
-        newest = connection.execute(select(Run.updated_at, Run.finished_at).where(mine)).one()
-        moment = ended or newest.finished_at or newest.updated_at
-        connection.execute(update(Run).where(mine).values(finished_at=moment))
+    newest = connection.execute(select(Run.updated_at, Run.finished_at).where(mine)).one()
+    moment = ended or newest.finished_at or newest.updated_at
+    connection.execute(update(Run).where(mine).values(finished_at=moment))
 
 
 def _new(into: Into, run_id: int, rows: Rows, horizon: Horizon | None) -> Rows:

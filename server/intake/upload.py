@@ -32,7 +32,7 @@ class Uploads:
         """`folder`: where they lie meanwhile, None for where temporary files go; `limit`: bytes of each."""
         self._folder = folder
         self._limit = limit
-        self._held = 0
+        self.held = 0
         self._turn = asyncio.Semaphore()
 
     @asynccontextmanager
@@ -42,16 +42,16 @@ class Uploads:
         Raises TooLargeError, CompressionError, SlowError, GoneError, NoRoomError, OSError where the disk is
         full.
         """
-        if self._held == _AT_ONCE:
+        if self.held == _AT_ONCE:
             raise NoRoomError(f"{_AT_ONCE} files are on their way already")
-        self._held += 1
+        self.held += 1
         try:
             with tempfile.TemporaryFile(dir=self._folder, prefix="holter-upload-") as file:
                 await self._take(receive, coding, file)
                 file.seek(0)
                 yield file
         finally:
-            self._held -= 1
+            self.held -= 1
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -21,6 +21,7 @@ from holter.server.database import reading, writing
 from holter.server.keeping.tables import (
     NewerTablesError,
     NotEmptyError,
+    Told,
     continue_numbering,
     insert_rows,
     make_empty,
@@ -45,7 +46,7 @@ class BackupError(ValueError):
     """A backup cannot be written, read, or restored here."""
 
 
-def back_up(engine: Engine, path: Path) -> int:
+def back_up(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
     """Write everything as of one moment; returns the number of rows. A server may run meanwhile.
 
     Raises BackupError where the file exists, or there is nothing to back up.
@@ -58,7 +59,7 @@ def back_up(engine: Engine, path: Path) -> int:
             parameters = zstandard.ZstdCompressionParameters.from_level(3, write_checksum=1)
             packing = zstandard.ZstdCompressor(compression_params=parameters)
             with packing.stream_writer(raw, closefd=False) as out:
-                rows = _write(connection, out)
+                rows = _write(connection, out, told)
             raw.flush()
             os.fsync(raw.fileno())  # a file of this name is whole, also after a power failure
         unfinished.rename(path)
@@ -69,7 +70,7 @@ def back_up(engine: Engine, path: Path) -> int:
     return rows
 
 
-def _write(connection: Connection, out: Any) -> int:
+def _write(connection: Connection, out: Any, told: Told) -> int:
     revision = revision_of(connection)
     if revision is None:
         raise BackupError("this database has no tables of Holter: nothing to back up")
@@ -82,11 +83,12 @@ def _write(connection: Connection, out: Any) -> int:
         for portion in rows_of(connection, table):
             _send(out, {"rows": [list(row) for row in portion]})
             counts[name] += len(portion)
+            told(sum(counts.values()))
     _send(out, {"counts": counts})
     return sum(counts.values())
 
 
-def restore(engine: Engine, path: Path) -> int:
+def restore(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
     """Read a backup into a database without runs, and bring it to this version; returns the number of rows.
 
     All of it or nothing. Raises BackupError where the file is not whole, or the database is not empty.
@@ -94,13 +96,13 @@ def restore(engine: Engine, path: Path) -> int:
     try:
         with path.open("rb") as raw:
             messages = _receive(raw)
-            head = next(messages, {})
+            head = _head(messages)
             if head.get("holter_backup") != FORMAT:
-                raise BackupError(f"{path} is not a backup of this version or an earlier one")
+                raise BackupError(f"{path} is no backup that this version or an earlier one has written")
             with alone(engine):
                 make_empty(engine, head["revision"])
                 with writing(engine) as connection:
-                    rows = _read(connection, messages)
+                    rows = _read(connection, messages, told)
     except StoreLockedError as error:
         raise BackupError(str(error)) from error
     except NotEmptyError as error:
@@ -115,7 +117,15 @@ def restore(engine: Engine, path: Path) -> int:
     return rows
 
 
-def _read(connection: Connection, messages: Iterator[dict[str, Any]]) -> int:
+def _head(messages: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """What a backup begins with; nothing where it is none."""
+    try:
+        return next(messages, {})
+    except _DAMAGE:
+        return {}
+
+
+def _read(connection: Connection, messages: Iterator[dict[str, Any]], told: Told) -> int:
     tables = {str(table.name): table for table in tables_of(connection)}
     counts = dict.fromkeys(tables, 0)
     expected: dict[str, int] | None = None
@@ -127,6 +137,7 @@ def _read(connection: Connection, messages: Iterator[dict[str, Any]]) -> int:
             rows = [dict(zip(columns, row, strict=True)) for row in message["rows"]]
             insert_rows(connection, tables[name], rows)
             counts[name] += len(rows)
+            told(sum(counts.values()))
         else:
             expected = message["counts"]
     if counts != expected:

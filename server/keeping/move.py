@@ -13,6 +13,7 @@ from holter.server.database import reading, writing
 from holter.server.keeping.tables import (
     NewerTablesError,
     NotEmptyError,
+    Told,
     continue_numbering,
     insert_rows,
     make_empty,
@@ -44,7 +45,7 @@ class Sum:
         self.rows += 1
 
 
-def move(source: Engine, target: Engine) -> dict[str, int]:
+def move(source: Engine, target: Engine, *, told: Told = lambda _: None) -> dict[str, int]:
     """Copy every table into an empty database in one transaction; the number of rows by table.
 
     The source is read as of one moment and stays as it is. Rows, checksums of all rows, and everything
@@ -61,8 +62,8 @@ def move(source: Engine, target: Engine) -> dict[str, int]:
                 make_empty(target, revision)
                 before = _progress(origin)
                 with writing(target) as there:
-                    sums = _copy(origin, there)
-                    _compare(sums, there)
+                    sums = _copy(origin, there, told)
+                    _compare(sums, there, told)
                     with reading(source) as now:
                         if _progress(now) != before:
                             raise MoveError(
@@ -80,7 +81,7 @@ def move(source: Engine, target: Engine) -> dict[str, int]:
     return {name: held.rows for name, held in sums.items()}
 
 
-def _copy(origin: Connection, there: Connection) -> dict[str, Sum]:
+def _copy(origin: Connection, there: Connection, told: Told) -> dict[str, Sum]:
     targets = {str(table.name): table for table in tables_of(there)}
     sums = {}
     for table in tables_of(origin):
@@ -90,12 +91,16 @@ def _copy(origin: Connection, there: Connection) -> dict[str, Sum]:
             for row in portion:
                 sums[name].add(tuple(row))
             insert_rows(there, targets[name], (row._asdict() for row in portion))
+            told(sum(one.rows for one in sums.values()))
     continue_numbering(there, targets.values())
     return sums
 
 
-def _compare(sums: dict[str, Sum], there: Connection) -> None:
-    found = {str(table.name): _sum(there, table) for table in tables_of(there)}
+def _compare(sums: dict[str, Sum], there: Connection, told: Told) -> None:
+    found: dict[str, Sum] = {}
+    for table in tables_of(there):
+        found[str(table.name)] = _sum(there, table)
+        told(sum(one.rows for one in (*sums.values(), *found.values())))  # each is seen twice
     wrong = [name for name in found if found[name] != sums.get(name)]
     if wrong:
         raise MoveError(f"what arrived is not what was sent: {', '.join(wrong)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from alembic.script.revision import ResolutionError
@@ -13,6 +13,9 @@ from holter.server.migrate import TablesError, upgrade
 
 PORTION = 200
 """Rows that are held at once: one can have some hundred kilobytes."""
+
+Told = Callable[[int], object]
+"""Hears how many rows are done."""
 
 _VERSIONS = "alembic_version"
 

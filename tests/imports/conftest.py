@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import holter, quiet_surroundings
+from tests.api.conftest import holter, quiet_surroundings, serve
 
-__all__ = ["holter", "quiet_surroundings"]
+__all__ = ["holter", "quiet_surroundings", "serve"]
 
 DATA = Path(__file__).parent / "data"
 

@@ -12,15 +12,19 @@ from sqlalchemy import Engine, select
 
 from holter.ingest.imports import collection_at
 from holter.ingest.whole.collections import assemble
-from holter.server.database import reading
+from holter.server.database import connect, reading
 from holter.server.exchange import Into
 from holter.server.exchange.collections import Taken, take_collection
 from holter.server.exchange.here import Here
+from holter.server.exchange.sending import Door, Sender
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
+from holter.server.migrate import upgrade
 from holter.server.models import ConfigRow, Project, Run
 from holter.server.store import Store
+from holter.settings import Settings
 from holter.types import Series, SeriesKey
+from tests.api.conftest import Serve
 from tests.api.running import Printed
 from tests.keeping.kept import delivery
 from tests.stores import running
@@ -80,6 +84,62 @@ def test_everything_comes_over_once_and_a_second_import_changes_nothing(
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
     assert Store(engine).check() == []
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_everything_comes_through_a_server_as_it_does_without(
+    engine: Engine, database_url: str, serve: Serve, kept: Path, tmp_path: Path, name: str
+) -> None:
+    collection = collection_at(kept / name)
+    assert collection is not None
+    expected = of_source(kept / name)
+    with serve(Settings(database_url=database_url)) as (_, address), Sender(Door(address)) as sender:
+        taken = [one for one in take_collection(collection, kept / name, sender.run) if not one.why_not]
+        again = [one for one in take_collection(collection, kept / name, sender.run) if not one.why_not]
+    for one, series in zip(taken, expected, strict=True):
+        assert same(stored(engine, one.project, one.run), series)
+    assert [(one.run_id, one.points, one.known) for one in again] == [
+        (one.run_id, 0, one.points) for one in taken
+    ]
+    local = connect(f"sqlite:///{tmp_path / 'local.db'}")
+    upgrade(local)
+    assert [one for one in bring(local, kept / name) if not one.why_not] == taken
+    for one in taken:
+        assert config_of(local, one.run_id) == config_of(engine, one.run_id)
+    local.dispose()
+    assert Store(engine).check() == []
+
+
+def config_of(engine: Engine, public_id: str) -> tuple[object, object]:
+    """What a run is set up with, and whether it has ended."""
+    with reading(engine) as connection:
+        run_id, ended = connection.execute(
+            select(Run.id, Run.finished_at).where(Run.public_id == public_id)
+        ).one()
+    return Store(engine).config(run_id), ended is None
+
+
+def test_new_points_are_added_through_a_server(
+    sqlite_engine: Engine, sqlite_url: str, serve: Serve, kept: Path
+) -> None:
+    collection = collection_at(kept / "mlflow.db")
+    assert collection is not None
+    bring(sqlite_engine, kept / "mlflow.db")
+    with sqlite3.connect(kept / "mlflow.db") as writer:
+        (run,) = writer.execute("SELECT run_uuid FROM runs WHERE name = 'running'").fetchone()
+        row = ("loss", 9.5, 1_700_000_000_009, run, 9)
+        writer.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, 0)", row)
+    writer.close()
+    with serve(Settings(database_url=sqlite_url)) as (_, address), Sender(Door(address)) as sender:
+        taken = list(take_collection(collection, kept / "mlflow.db", sender.run))
+    assert counts(taken)[-1] == ("running", 1, 4)
+    assert {points for _, points, _ in counts(taken)[:-1]} == {0}
+
+
+def test_a_server_that_is_away_stops_an_import_at_once(holter: Printed, kept: Path) -> None:
+    code, printed, complaint = holter("import", kept / "trackio", "--server", "http://127.0.0.1:1")
+    assert (code, printed) == (1, "")
+    assert complaint.startswith("holter: http://127.0.0.1:1: ")
 
 
 def test_runs_of_one_name_are_told_apart_and_stay_so(sqlite_engine: Engine, kept: Path) -> None:
@@ -178,6 +238,13 @@ def test_a_dry_run_says_the_same_and_makes_nothing(holter: Printed, kept: Path) 
     code, printed, _ = holter("import", "--dry-run", kept / "trackio", "--data-dir", kept / "here")
     assert code == 0
     assert printed.endswith("(trackio): 2 runs, 67 points would be taken\n")
+    printed = holter("import", "--dry-run", kept / "mlflow.db", "--data-dir", kept / "here")[1]
+    told = [
+        line.strip().partition(":")[0] for line in printed.splitlines() if ": 86" in line or ": 10 " in line
+    ]
+    code, printed, _ = holter("import", kept / "mlflow.db", "--data-dir", kept / "there")
+    assert len(told) == len(set(told)) == 2  # two runs of one name, told apart as the import does
+    assert all(one in printed for one in told)
     assert not (kept / "here").exists()
 
 

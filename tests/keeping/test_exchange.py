@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +19,8 @@ from sqlalchemy import Engine, insert, select, update
 from holter.server.database import connect, writing
 from holter.server.exchange import FORMATS, Imported, ImportRefusedError, Into, exported
 from holter.server.exchange.here import Here
-from holter.server.exchange.pieces import PIECE
+from holter.server.exchange.pieces import PIECE, Piece
+from holter.server.exchange.texts import FIELDS
 from holter.server.keeping.horizon import horizon_of
 from holter.server.keeping.thinning import thin
 from holter.server.models import ExpectedEvent, Run
@@ -289,3 +291,63 @@ def test_the_commands_say_what_they_did(
     assert "was imported before" in holter("import", file, *fresh)[1]
     assert holter("import", tmp_path / "nothing", *fresh)[2].endswith("no such file or folder\n")
     assert "one file at a time" in holter("import", file, file, "--run", "x", *fresh)[2]
+
+
+def test_a_dry_run_says_what_a_file_holds_and_stores_nothing(
+    holter: Printed, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    add_incident(sqlite_engine, run_id, start=100, end=140)
+    file = write(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")
+    code, printed, complaint = holter("import", "--dry-run", file, "--data-dir", tmp_path / "fresh")
+    assert (code, complaint) == (0, "")
+    assert printed == f"{file}: llm/a: 615 points, 3 series, 2 attempts, 1 incident would be taken\n"
+    assert not (tmp_path / "fresh").exists()
+    file.write_bytes(b"metric,step,value\nloss,1,a\n")
+    code, _, complaint = holter("import", "--dry-run", file)
+    assert (code, "line 2: value: expected a number" in complaint) == (1, True)
+
+
+def test_an_export_has_its_name_once_it_is_whole(
+    holter: Printed, sqlite_engine: Engine, sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(sqlite_engine) as store:
+        odd_run(store)
+    file = tmp_path / "a.csv"
+    file.write_text("what was there before")
+
+    def interrupted(*_: object) -> Iterator[list[Piece]]:
+        yield []
+        raise KeyboardInterrupt
+
+    command = ("export", "llm/a", "--output", file, "--database-url", sqlite_url)
+    with monkeypatch.context() as patch:
+        patch.setattr("holter.server.exchange.export.pieces", interrupted)
+        code, _, complaint = holter(*command)
+    assert (code, complaint) == (130, "holter: interrupted\n")
+    assert file.read_text() == "what was there before"
+    assert not list(tmp_path.glob("*.unfinished"))
+    assert holter(*command)[0] == 0
+    assert file.read_text().startswith("metric,labels,attempt,step,time,value,superseded\n")
+    code, _, complaint = holter("export", "llm/a", "--output", "/dev/full", "--database-url", sqlite_url)
+    assert (code, complaint) == (1, "holter: /dev/full: No space left on device\n")
+
+
+def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, tmp_path: Path) -> None:
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    expected = Store(sqlite_engine).read(run_id)[LOSS]
+    frames = {
+        "parquet": pandas.read_parquet(write(sqlite_engine, run_id, "parquet", tmp_path / "a.parquet")),
+        "arrow": pandas.read_feather(write(sqlite_engine, run_id, "arrow", tmp_path / "a.arrow")),
+        "csv": pandas.read_csv(write(sqlite_engine, run_id, "csv", tmp_path / "a.csv")),
+        "jsonl": pandas.read_json(write(sqlite_engine, run_id, "jsonl", tmp_path / "a.jsonl"), lines=True),
+    }
+    for form, frame in frames.items():
+        loss = frame[frame["metric"] == "loss"]
+        assert sorted(frame.columns) == sorted(FIELDS), form
+        assert loss["step"].tolist() == expected.step.tolist()
+        if form != "jsonl":  # pandas itself guesses there
+            assert np.array_equal(loss["value"].astype(float), expected.value, equal_nan=True)
+        assert loss["superseded"].astype(bool).sum() == 600  # attempt 7 went back behind them

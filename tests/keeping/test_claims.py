@@ -1,0 +1,98 @@
+"""What a file says of its run is checked before a database is told: a file may come from anybody."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, func, insert, select
+
+from holter.server.database import reading, writing
+from holter.server.exchange import ImportRefusedError, Into
+from holter.server.exchange.about import describe
+from holter.server.exchange.claims import checked
+from holter.server.exchange.here import Here
+from holter.server.models import ExpectedEvent, Run
+from tests.keeping.kept import add_incident
+from tests.keeping.test_exchange import odd_run, running, write
+
+
+@pytest.fixture
+def about(sqlite_engine: Engine) -> dict[str, Any]:
+    """What an export says of a run that has everything."""
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    add_incident(sqlite_engine, run_id, start=100, end=140)
+    with writing(sqlite_engine) as connection:
+        project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
+        row = {"project_id": project, "run_id": run_id, "said": {"kind": ["stall"], "to_step": 7}}
+        connection.execute(insert(ExpectedEvent).values(row | {"added_at": 1.5, "added_by": "ana"}))
+    with reading(sqlite_engine) as connection:
+        said: dict[str, Any] = json.loads(json.dumps(describe(connection, run_id)))
+    return said
+
+
+def test_what_an_export_says_is_right(about: dict[str, Any]) -> None:
+    assert checked(about) == about | {"partial": False}
+
+
+def place(*names: str | int) -> Callable[[Any, Any], None]:
+    """Puts a value somewhere in what is said."""
+
+    def put(said: Any, value: Any) -> None:
+        for name in names[:-1]:
+            said = said[name]
+        said[names[-1]] = value
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "reason"),
+    [
+        (place("project"), 7, "run.project: expected text, found '7'"),
+        (place("finished_at"), "soon", "run.finished_at: expected a number or null"),
+        (place("attempts"), None, "attempts: expected a list"),
+        (place("attempts", 0, "number"), 2**31, r"attempts\[0\].number: expected a number of 32 bits"),
+        (place("attempts", 0, "number"), "0", r"attempts\[0\].number: expected a int, found '0'"),
+        (place("attempts", 0, "colour"), "red", r"attempts\[0\]: colour is not known here: update Holter"),
+        (place("attempts", 0), {}, r"attempts\[0\].number: expected, and not there"),
+        (place("attempt_state"), 7, "run.attempt_state cannot be read"),
+        (place("config", 0, "value"), "not JSON", "config 'lr': expected labels and value as JSON"),
+        (place("config", 0, "labels"), "[1]", "config 'lr': expected labels and value as JSON"),
+        (place("expected", 0, "said"), {"kind": ["no such"]}, "no such"),
+        (place("thinned_series"), [{"metric": "loss"}], "thinned_series: expected metric, labels"),
+        (place("incidents", 0, "kind"), "bad luck", "incidents.kind: expected one of spike_fast"),
+        (place("incidents", 0, "state"), "asleep", "incidents.state: expected one of open, recovered"),
+        (place("incidents", 0, "summary"), "a\0b", "incidents.summary: expected text"),
+        (place("incidents", 0, "evidence"), [], "incidents.evidence: expected a dict"),
+        (place("incidents", 0, "metric"), "x" * 501, "incidents.metric: expected at most 500 characters"),
+        (place("incidents", 0, "events", 0, "type"), "sung", "incidents.events.type: expected one of opened"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    about: dict[str, Any], where: Callable[[Any, Any], None], value: object, reason: str
+) -> None:
+    where(said := copy.deepcopy(about), value)
+    with pytest.raises(ValueError, match=reason):
+        checked(said)
+
+
+def test_what_the_database_will_not_keep_leaves_nothing(
+    engine: Engine, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store, "twice")
+    file = write(sqlite_engine, run_id, "json", tmp_path / "twice.json")
+    head, _, rest = file.read_text().partition("\n")
+    said = json.loads(head + "]}")
+    said["run"]["attempts"] *= 2  # each is there once
+    file.write_text(json.dumps(said | {"series": []})[:-2] + "\n" + rest)
+    with running(engine) as store, pytest.raises(ImportRefusedError, match="cannot keep what it says"):
+        Here(Into(engine=engine, store=store)).file(file, run="other")
+    with reading(engine) as connection:
+        assert connection.scalar(select(func.count()).where(Run.name == "other")) == 0

@@ -1,0 +1,367 @@
+"""Imports while a server runs: through it, to the last bit, once, whatever ends before its time."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from sqlalchemy import Engine, func, select, update
+
+from holter.server.database import reading, writing
+from holter.server.exchange import FORMATS, Into
+from holter.server.exchange.here import Here
+from holter.server.exchange.sending import Door, Sender, SendError, ServerAwayError
+from holter.server.models import Analysis, Incident, Run, UnreadableRow
+from holter.server.parts import Parts
+from holter.server.store import Store
+from holter.settings import Settings
+from tests.api.conftest import Serve
+from tests.api.running import Printed, started
+from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, number_of, points, said
+from tests.keeping.test_exchange import WHOLE, odd_run, running, runs, write
+from tests.waiting import wait_for
+
+NUMBERS = count()
+Running = tuple[Parts, str]
+
+
+@pytest.fixture
+def source(sqlite_engine: Engine, tmp_path: Path) -> Path:
+    """A folder with an exported run in each form; it has an incident with a history."""
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    add_incident(sqlite_engine, run_id, start=100, end=140)
+    for form in FORMATS:
+        write(sqlite_engine, run_id, form, tmp_path / f"a.{form}")
+    return tmp_path
+
+
+@pytest.fixture
+def live(serve: Serve, database_url: str) -> Iterator[Running]:
+    """A running server on either kind of database; on SQLite the sources come from another file."""
+    with serve(Settings(database_url=database_url)) as running_server:
+        yield running_server
+
+
+@pytest.fixture
+def database_url(request: pytest.FixtureRequest, sqlite_template: Path, tmp_path: Path) -> str:
+    """A database of the server's own beside that of the sources."""
+    if request.param == "postgresql":
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+    (tmp_path / "live").mkdir()
+    (tmp_path / "live" / "holter.db").write_bytes(sqlite_template.read_bytes())
+    return f"sqlite:///{tmp_path / 'live' / 'holter.db'}"
+
+
+both = pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True)
+sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def notes(engine: Engine) -> list[str]:
+    with reading(engine) as connection:
+        return list(connection.scalars(select(UnreadableRow.reason)))
+
+
+@both
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_comes_through_a_server_bit_for_bit_and_once(
+    sqlite_engine: Engine, live: Running, source: Path, form: str
+) -> None:
+    parts, address = live
+    heard: list[int] = []
+    with Sender(Door(address), stored=heard.append) as sender:
+        done = sender.file(source / f"a.{form}", project="llm")
+        again = sender.file(source / f"a.{form}", project="llm")
+    assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
+    assert (again.run_id, again.points, again.duplicate) == (done.run_id, 0, True)
+    assert heard[0] > 0
+    was, now = number_of(sqlite_engine, "a"), number_of(parts.engine, "a")
+    assert points(parts.engine, now) == points(sqlite_engine, was)
+    if form in WHOLE:
+        assert said(parts.engine, now) == said(sqlite_engine, was)
+    assert parts.store.check() == []
+    assert notes(parts.engine) == []
+
+
+@both
+def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: Path) -> None:
+    parts, address = live
+    with Sender(Door(address)) as sender:
+        sender.file(source / "a.parquet")
+        sender.file(source / "a.csv", run="plain")
+    whole, plain = number_of(parts.engine, "a"), number_of(parts.engine, "plain")
+
+    def looked_at() -> set[int]:
+        with reading(parts.engine) as connection:
+            return set(connection.scalars(select(Analysis.run_id)))
+
+    wait_for(lambda: plain in looked_at())  # and the other one came before it
+    with reading(parts.engine) as connection:
+        found = connection.execute(select(Incident.run_id, Incident.start_step, Incident.state)).all()
+    assert [tuple(row[1:]) for row in found if row.run_id == whole] == [(100, "recovered")]
+    new = delivery(np.arange(601, 640), {LOSS: np.full(39, np.nan)}, batch_id="on", attempt="7")
+    parts.store.accept(new)
+
+    def kinds() -> set[str]:
+        with reading(parts.engine) as connection:
+            return set(connection.scalars(select(Incident.kind).where(Incident.run_id == whole)))
+
+    wait_for(lambda: "nonfinite" in kinds())  # what comes later is looked at as ever
+
+
+@both
+def test_whoever_goes_before_the_end_leaves_a_run_that_says_so_and_goes_on(
+    sqlite_engine: Engine, live: Running, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, address = live
+    with monkeypatch.context() as patch:
+        accept, taken = parts.store.accept, count()
+
+        def fails(one: object) -> object:
+            if next(taken):
+                raise MemoryError("the server is out of it")
+            return accept(one)  # type: ignore[arg-type]
+
+        patch.setattr(parts.store, "accept", fails)
+        with Sender(Door(address)) as sender, pytest.raises(ServerAwayError, match="same command goes on"):
+            sender.file(source / "a.parquet")
+    assert notes(parts.engine) == ["not all of the run has arrived: the same import, given again, goes on"]
+    page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]["id"]
+    detail = httpx.get(f"{address}/api/v1/runs/{page}").json()
+    assert detail["unreadable"][0]["source"] == "holter import"
+    with Sender(Door(address)) as sender:
+        done = sender.file(source / "a.parquet")
+    assert (done.duplicate, done.whole) == (False, True)
+    assert notes(parts.engine) == []
+    was, now = number_of(sqlite_engine, "a"), number_of(parts.engine, "a")
+    assert points(parts.engine, now) == points(sqlite_engine, was)
+    assert said(parts.engine, now) == said(sqlite_engine, was)
+
+
+@sqlite
+def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source: Path) -> None:
+    parts, address = live
+
+    def cut() -> Iterator[bytes]:
+        yield (source / "a.csv").read_bytes()[:5000]
+        raise KeyboardInterrupt
+
+    with httpx.Client(base_url=address) as client, pytest.raises(KeyboardInterrupt):
+        client.post("/api/v1/import", content=cut(), params={"run": "cut"})
+    folder = Path(str(parts.engine.url.database)).parent
+    wait_for(lambda: parts.uploads.held == 0)
+    assert {path.name.partition(".db")[0] for path in folder.iterdir()} == {"holter"}
+    with reading(parts.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+
+
+@sqlite
+@pytest.mark.parametrize(
+    ("content", "params", "status", "reason"),
+    [
+        (b"metric,step,value\nloss,1,0.5\nloss,two,0.5\n", {}, 422, "line 3: step: expected a whole number"),
+        (b'{"metric": "loss", "step": 1.5, "value": 1}\n', {}, 422, "line 1: step: expected whole numbers"),
+        (b'{"metric": 7, "step": 1, "value": 1}\n', {}, 422, "line 1: metric: expected text"),
+        (b"", {}, 422, "no column metric, step, value"),
+        (b"PAR1 and no more", {}, 422, "neither a Parquet nor an Arrow file"),
+        (b"metric,step,value\nloss,1,1\n", {"run": "x" * 501}, 422, "at most 500 characters"),
+        (b"metric,step,value\nloss,1,1\n", {"project": "a\0b"}, 422, "no text"),
+        (b"metric,step,value\nloss,1,1\n", {"job": "x"}, 422, "expected project, run, file"),
+        (b'{"holter_export": 1, "run": 7, "series": [\n]}\n', {}, 422, "expected an object 'run'"),
+        (b'{"holter_export": 1, "kept": {}, "series": [\n{"metric":"a","labels":{},"attempt":[0],"step":[0],'
+         b'"time":[null],"value":[1]}\n]}\n', {}, 422, "missing required field `identity`"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_why_and_leaves_nothing(
+    live: Running, content: bytes, params: dict[str, str], status: int, reason: str
+) -> None:
+    parts, address = live
+    answer = httpx.post(f"{address}/api/v1/import", content=content, params={"file": "odd"} | params)
+    assert (answer.status_code, reason in answer.text) == (status, True), answer.text
+    with reading(parts.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+
+
+@sqlite
+def test_of_a_file_that_is_wrong_at_its_end_nothing_stays(live: Running) -> None:
+    parts, address = live
+    lines = [f"loss,{step},1\n" for step in range(40_000)]
+    content = "metric,step,value\n" + "".join(lines) + "loss,end,1\n"
+    answer = httpx.post(f"{address}/api/v1/import", content=content, params={"run": "long"})
+    assert answer.status_code == 200  # it began well
+    first, last = (json.loads(line) for line in answer.text.splitlines())
+    assert first["points"] == 32_768
+    assert "line 40002: step: expected a whole number" in last["detail"]
+    with reading(parts.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+    fixed = content.replace("loss,end,1\n", "")
+    answer = httpx.post(f"{address}/api/v1/import", content=fixed, params={"run": "long"})
+    assert json.loads(answer.text.splitlines()[-1])["whole"]
+
+
+def test_bounds_and_headers(serve: Serve, sqlite_url: str) -> None:
+    with serve(Settings(database_url=sqlite_url, max_import_mb=1)) as (_, address):
+        url = f"{address}/api/v1/import"
+        bomb = zstandard.ZstdCompressor().compress(bytes(4_000_000))
+        assert httpx.post(url, content=bytes(1_100_000)).status_code == 413
+        packed = httpx.post(url, content=bomb, headers={"Content-Encoding": "zstd"})
+        assert (packed.status_code, "max_import_mb" in packed.text) == (413, True)
+        damaged = httpx.post(url, content=bomb[20:], headers={"Content-Encoding": "zstd"})
+        assert (damaged.status_code, "not zstd" in damaged.text) == (400, True)
+        other = httpx.post(url, content=b"", headers={"Content-Encoding": "br"})
+        assert (other.status_code, "expected zstd or none" in other.text) == (415, True)
+        foreign = httpx.post(url, content=b"", headers={"Origin": "https://elsewhere.example"})
+        assert foreign.status_code == 403
+
+
+def test_one_file_at_a_time_and_the_others_wait(live_sqlite: Running, source: Path) -> None:
+    _, address = live_sqlite
+    done: list[str] = []
+
+    def send(name: str) -> None:
+        with Sender(Door(address)) as sender:
+            done.append(sender.file(source / "a.csv", run=name).run)
+
+    threads = [threading.Thread(target=send, args=(f"copy {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == [f"copy {number}" for number in range(4)]
+
+
+@pytest.fixture
+def live_sqlite(serve: Serve, sqlite_template: Path, tmp_path: Path) -> Iterator[Running]:
+    """A running server on SQLite, with a small quota for the projects named for it."""
+    path = tmp_path / "quota.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    projects = {
+        "few": {"quota": {"max_series_per_run": 2}},
+        "slow": {"quota": {"max_points_per_second": 200, "burst_seconds": 1}},
+    }
+    with serve(Settings(database_url=f"sqlite:///{path}", projects=projects)) as running_server:  # type: ignore[arg-type]
+        yield running_server
+
+
+def test_a_quota_slows_an_import_or_refuses_it_whole(live_sqlite: Running, source: Path) -> None:
+    parts, address = live_sqlite
+    with Sender(Door(address)) as sender:
+        with pytest.raises(SendError, match="max_series_per_run"):
+            sender.file(source / "a.csv", project="few")
+        with reading(parts.engine) as connection:
+            assert connection.scalar(select(func.count()).select_from(Run)) == 0
+        assert sender.file(source / "a.csv", project="slow").points == 615
+
+
+def test_the_command_finds_the_server_that_has_the_file(
+    holter: Printed, sqlite_engine: Engine, source: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "held"
+    with started("serve", "--data-dir", folder) as (_, address, _):
+        code, printed, complaint = holter("import", source / "a.parquet", "--data-dir", folder)
+        assert (code, "615 points" in printed) == (0, True), complaint
+        assert complaint == f"holter: a server has the database: importing through it, at {address}\n"
+        assert "was imported before" in holter("import", source / "a.parquet", "--data-dir", folder)[1]
+        code, _, complaint = holter("import", source / "a.json", "--data-dir", folder)
+        assert (code, "give it another name with --run" in complaint) == (1, True)
+        page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]
+        assert (page["name"], page["points"]) == ("a", 615)
+    code, printed, complaint = holter("import", source / "a.json", "--run", "b", "--data-dir", folder)
+    assert (code, complaint) == (0, "")  # and without one it goes on by itself
+
+
+def test_who_has_the_file_and_does_not_listen_is_named(
+    holter: Printed, source: Path, sqlite_url: str, sqlite_engine: Engine
+) -> None:
+    with running(sqlite_engine):
+        code, _, complaint = holter("import", source / "a.csv", "--database-url", sqlite_url)
+    assert (code, "in use by another Holter server (process" in complaint) == (1, True)
+
+
+def test_a_login_needs_a_token_and_says_so(
+    holter: Printed, serve: Serve, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = ("--data-dir", tmp_path / "guarded")
+    assert holter("db", "upgrade", *where)[0] == 0
+    token = holter("token", "create", "me", *where)[1].split()[-1]
+    url = f"sqlite:///{tmp_path / 'guarded' / 'holter.db'}"
+    with serve(Settings(database_url=url, password="correct horse")) as (_, address):  # type: ignore[arg-type]
+        code, _, complaint = holter("import", source / "a.csv", "--server", address)
+        assert (code, "send a token (HOLTER_TOKEN" in complaint) == (1, True)
+        code, _, complaint = holter("import", source / "a.csv", "--server", address, "--token", "wrong")
+        assert (code, "not known, or has been revoked" in complaint) == (1, True)
+        monkeypatch.setenv("HOLTER_TOKEN", token)
+        assert holter("import", source / "a.csv", "--server", address)[0] == 0
+
+
+def test_what_is_no_server_is_named(holter: Printed, source: Path) -> None:
+    for server, reason in (
+        ("http://127.0.0.1:1", "http://127.0.0.1:1: [Errno"),
+        ("127.0.0.1:8765", "expected http://HOST or https://HOST"),
+    ):
+        code, _, complaint = holter("import", source / "a.csv", "--server", server)
+        assert (code, reason in complaint) == (1, True), complaint
+    code, _, complaint = holter("import", source / "a.csv", "--server", "http://h", "--data-dir", "x")
+    assert (code, "do not go with it" in complaint) == (1, True)
+
+
+@examples(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(runs(), st.sampled_from(FORMATS), st.booleans())
+@both
+def test_any_run_goes_round_through_a_server_and_back(
+    live: Running, sqlite_engine: Engine, tmp_path: Path, batches: list, form: str, ended: bool
+) -> None:
+    parts, address = live
+    name = f"run-{next(NUMBERS)}"
+    with running(sqlite_engine) as store:
+        for at, (attempt, steps, values, times) in enumerate(batches):
+            one = delivery(steps, values, batch_id=str(at), times=times, run=name, attempt=attempt)
+            run_id = store.accept(one).run_id
+        store.accept(
+            delivery(np.arange(3), {RANKED: np.array([-0.0, 5e-324, np.inf])}, batch_id="r", run=name)
+        )
+        store.compact(run_id)
+    if ended:
+        with writing(sqlite_engine) as connection:
+            connection.execute(update(Run).where(Run.id == run_id).values(finished_at=1.8e9))
+    file = write(sqlite_engine, run_id, form, tmp_path / f"{name}.{form}")
+    with Sender(Door(address)) as sender:
+        done = sender.file(file, project="llm")
+    there = number_of(parts.engine, name)
+    assert points(parts.engine, there) == points(sqlite_engine, run_id)
+    back = httpx.get(f"{address}/api/v1/runs/{done.run_id}/export", params={"format": form}, timeout=60)
+    (tmp_path / f"back.{form}").write_bytes(back.content)
+    with running(sqlite_engine) as store:
+        here = Here(Into(engine=sqlite_engine, store=store))
+        again = here.file(tmp_path / f"back.{form}", project=f"back {uuid4().hex}", run=f"{name} again")
+    assert points(sqlite_engine, number_of(sqlite_engine, again.run)) == points(sqlite_engine, run_id)
+    if form in WHOLE:
+        ours = {"project": again.project}
+        assert said(sqlite_engine, number_of(sqlite_engine, again.run)) == said(sqlite_engine, run_id) | ours
+
+
+def test_the_clock_of_a_run_that_was_imported_is_when_it_came(live_sqlite: Running, source: Path) -> None:
+    parts, address = live_sqlite
+    before = time.time()
+    with Sender(Door(address)) as sender:
+        sender.file(source / "a.json")
+    with reading(parts.engine) as connection:
+        assert connection.execute(select(Run.updated_at)).scalar_one() >= before
+    assert Store(parts.engine).check() == []
