@@ -195,9 +195,15 @@ def _reading(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, fl
     yield "chart again, ms", _ms(lambda: store.chart(ids["R20"], keys))
     for run, what in (("W2", "10k series"), ("R20", "20 x 1M")):
         yield f"series of a run with {what}, ms", _ms(lambda run=run: Store(engine).series(ids[run]))
-    yield "latest of a run with 10k series, ms", _ms(lambda: Store(engine).newest(ids["W2"]))
+    yield "newest points of 10k series, with names, ms", _ms(lambda: _newest(Store(engine), ids["W2"]))
     yield "series of a run with 10k series again, ms", _ms(lambda: store.series(ids["W2"]))
-    yield "latest of a run with 10k series again, ms", _ms(lambda: store.newest(ids["W2"]))
+    yield "newest points of 10k series again, with names, ms", _ms(lambda: _newest(store, ids["W2"]))
+
+
+def _newest(store: Store, run_id: int) -> tuple[list[str], FloatArray]:
+    """Columns of the newest points, and the names they belong to."""
+    found = store.newest(run_id)
+    return found.names.metric_list(), found.value
 
 
 def _submit(store: Store, one: Delivery) -> Future[Receipt]:

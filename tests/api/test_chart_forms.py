@@ -88,3 +88,26 @@ def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, parts
     assert np.frombuffer(packed["value"])[[0, 2]].tolist() == [math.inf, 5.0]
     assert packed["metric"] == said["metric"]
     assert client.get("/api/v1/runs/nothere/latest").status_code == 404
+
+
+def test_newest_points_of_a_run_without_labels_go_on_with_it(client: httpx.Client, parts: Parts) -> None:
+    for step in range(3):
+        values = np.array([step / 3])
+        columns = tuple(
+            Column(key=SeriesKey(name), values=values) for name in ("lr", 'l"oß\n', "a/b")[: 2 + step]
+        )
+        batch = Batch(steps=np.array([step]), times=np.array([1.7e9 + step]), columns=columns)
+        one = Delivery(project="p", run="plain", writer="w", batch_id=str(step), batch=batch)
+        address = f"/api/v1/runs/{parts.store.accept(one).public_id}/latest"
+        if step == 1:
+            parts.store.compact()
+        names = sorted(column.key.metric for column in columns)
+        for _ in range(2):
+            said = client.get(address).json()
+            assert (said["metric"], said["labels"]) == (names, [{}] * len(names))
+            assert said["step"] == [step] * len(names)
+            assert said["time"] == [1.7e9 + step] * len(names)
+            assert said["value"] == [step / 3] * len(names)
+            packed = msgspec.msgpack.decode(client.get(address, headers={"Accept": MSGPACK}).content)
+            assert (packed["metric"], packed["labels"]) == (names, [{}] * len(names))
+            assert np.frombuffer(packed["value"]).tolist() == said["value"]
