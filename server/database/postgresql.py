@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 import psycopg
-from psycopg.pq import Format
+from psycopg.pq import Format, TransactionStatus
 from sqlalchemy import URL
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
@@ -139,7 +139,7 @@ class Dialect(PGDialect_psycopg):
     def do_commit(self, dbapi_connection: Any) -> None:
         """Commit, together with what waits."""
         line: Line = dbapi_connection.driver_connection
-        if len(line.waiting) == 1 and line.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+        if len(line.waiting) == 1 and line.info.transaction_status == TransactionStatus.IDLE:
             line.waiting.clear()  # begun, and nothing done
         elif line.waiting:
             line.send(line.cursor(), "COMMIT", None)
@@ -150,7 +150,10 @@ class Dialect(PGDialect_psycopg):
         """Forget what waits, and roll back."""
         line: Line = dbapi_connection.driver_connection
         line.waiting.clear()
-        line.rollback()
+        if line.only_reads and line.info.transaction_status == TransactionStatus.INTRANS:
+            line.commit()  # nothing to take back; after ROLLBACK psycopg has all statements prepared anew
+        else:
+            line.rollback()
 
     def do_ping(self, dbapi_connection: Any) -> bool:
         """Ask the server whether it is there, unless it has answered lately."""
