@@ -136,7 +136,7 @@ def _list(column: NDArray[Any]) -> Any:
 
 def _buffer(column: NDArray[Any]) -> Any:
     """64 bits each, little-endian: whole numbers for steps, floats for the rest."""
-    return column.astype("<i8" if column.dtype.kind == "i" else "<f8", copy=False).tobytes()
+    return np.ascontiguousarray(column, dtype="<i8" if column.dtype.kind == "i" else "<f8").data
 
 
 def _labels(text: str | None) -> Labels | str | None:

@@ -27,52 +27,55 @@ _SINCE = text(
 class _Held(NamedTuple):
     """The newest points of a run as of a version of it, and the last row of its log that is in them."""
 
-    version: tuple[int, int] = (-1, -1)
-    entry: int = 0
-    ends: Ends = NO_ENDS
-    names: Names = NOBODY
+    version: tuple[int, int]
+    entry: int
+    newest: Newest
 
 
 def newest(snapshot: Snapshot, memory: Memory) -> Newest:
     """The newest point of each series of the run, in the order of their keys. Raises CorruptDataError."""
-    before, found = memory.get(("newest", snapshot.run_id)) or (_Held(), None)
-    if before.version != snapshot.version:
-        held = _brought_up(snapshot, before)
-        found = _in_order(held)
-        size = held.ends.size + held.names.size + 32 * len(found.step)
-        memory.put(("newest", snapshot.run_id), (held, found), size)
-    assert isinstance(found, Newest)
+    held: _Held | None = memory.get(("newest", snapshot.run_id))
+    if held is not None and held.version == snapshot.version:
+        return held.newest
+    if held is not None and held.version[0] == snapshot.version[0]:
+        entry, ends, names = held.entry, _ends(held.newest), held.newest.names
+    else:
+        entry, ends, names = _summarised(snapshot, NOBODY if held is None else held.newest.names)
+    entry, newer = _since(snapshot, entry)
+    ends = later(ends, newer)
+    names = named(snapshot.connection, snapshot.run_id, names, ends.ids).only(ends.ids)
+    found = _in_order(names, ends)
+    size = names.size + 32 * len(names.ids)
+    memory.put(("newest", snapshot.run_id), _Held(snapshot.version, entry, found), size)
     return found
 
 
-def _brought_up(snapshot: Snapshot, held: _Held) -> _Held:
-    if held.version[0] != snapshot.version[0]:
-        held = _summarised(snapshot, held.names)
-    entry, ends = _since(snapshot, held.entry)
-    ends = later(held.ends, ends)
-    names = named(snapshot.connection, snapshot.run_id, held.names, ends.ids).only(ends.ids)
-    return _Held(snapshot.version, entry, ends, names)
-
-
-def _in_order(held: _Held) -> Newest:
-    names, ends = held.names, held.ends
+def _in_order(names: Names, ends: Ends) -> Newest:
     if len(names.ids) < len(ends.ids):  # rows of series are gone
-        named = np.isin(ends.ids, names.ids)
-        ends = Ends._make(column[named] for column in ends)
+        there = np.isin(ends.ids, names.ids)
+        ends = Ends._make(column[there] for column in ends)
     order = names.order
     return Newest(names, ends.attempt[order], ends.step[order], ends.time[order], ends.value[order])
 
 
-def _summarised(snapshot: Snapshot, names: Names) -> _Held:
-    """As the summary has it; names that are known already serve where it has none."""
+def _ends(found: Newest) -> Ends:
+    """The same by the ids of the series: kept in one order, since memory costs more than this."""
+    names, *columns = found
+    back = np.empty_like(names.order)
+    back[names.order] = np.arange(len(back))
+    return Ends._make([names.ids, *(column[back] for column in columns)])
+
+
+def _summarised(snapshot: Snapshot, names: Names) -> tuple[int, Ends, Names]:
+    """What the summary says, and up to which entry; names that are known serve where it has none."""
     row = snapshot.connection.execute(_STORED, {"run": snapshot.run_id}).one_or_none()
     if row is None:
-        return _Held(snapshot.version, names=names)
+        return 0, NO_ENDS, names
     place = "series in numbers".format
     chunks, log = (snapshot.decoded(decode_ends, blob, place) for blob in (row.chunks, row.log))
     if row.names is not None:
         names = snapshot.decoded(decode_names, row.names, "names of series".format)
-    return _Held(snapshot.version, row.entry, later(chunks, log), names)
+    return row.entry, later(chunks, log), names
 
 
 def _since(snapshot: Snapshot, entry: int) -> tuple[int, Ends]:
