@@ -7,17 +7,14 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 from zlib import crc32
 
-from holter.attempts.values import dotted
-from holter.ingest.names import as_text
 from holter.ingest.problems import Problems
 from holter.ingest.rows import batch_of
-from holter.ingest.secrets import without_private
+from holter.ingest.settings_files.bounded import MOST, kept_of
 from holter.ingest.settings_files.documents import mapping_of
 from holter.ingest.settings_files.known import is_settings
-from holter.types import Batch, Config, ConfigKey, ConfigValue, Unreadable
+from holter.types import Batch, Config, Unreadable
 
 LARGEST = 1024 * 1024
-_MOST, _LONGEST_NAME, _LONGEST = 2000, 200, 2000
 _OF_WANDB = "_wandb"
 
 
@@ -92,11 +89,10 @@ class SettingsReader:
             return {}
         if found is None:
             return None
-        stated = [one for one in dotted(_unwrapped(found)).items() if _says(found, one[1])]
-        if len(stated) > _MOST:
-            self._problems.add("file", f"expected at most {_MOST:,} settings, found {len(stated):,}")
-        kept, _ = without_private({ConfigKey(name): value for name, value in stated[:_MOST]})
-        return {_bounded_key(key): _bounded(value) for key, value in kept.items() if key.name}
+        kept, count = kept_of(_unwrapped(found))
+        if count > MOST:
+            self._problems.add("file", f"expected at most {MOST:,} settings, found {count:,}")
+        return kept
 
 
 def _unwrapped(found: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -105,19 +101,3 @@ def _unwrapped(found: Mapping[Any, Any]) -> Mapping[Any, Any]:
         return found
     pairs = ((key, one) for key, one in found.items() if key != _OF_WANDB)
     return {key: one["value"] if isinstance(one, Mapping) and "value" in one else one for key, one in pairs}
-
-
-def _says(found: Mapping[Any, Any], value: ConfigValue) -> bool:
-    """Whether a value says anything: nothing does not, nor does DeepSpeed's `auto`."""
-    return value not in ("null", "", "{}", "[]") and not (value == "auto" and "zero_optimization" in found)
-
-
-def _bounded_key(key: ConfigKey) -> ConfigKey:
-    return ConfigKey(as_text(key.name)[:_LONGEST_NAME])
-
-
-def _bounded(value: ConfigValue) -> ConfigValue:
-    if not isinstance(value, str):
-        return value
-    text = as_text(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

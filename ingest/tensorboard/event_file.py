@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from holter.counted import counted
 from holter.ingest.problems import Problems
+from holter.ingest.rows import batch_of
 from holter.ingest.tensorboard import wire
 from holter.ingest.tensorboard.kernels import Kernels, in_background
 from holter.ingest.tensorboard.records import (
@@ -24,7 +26,8 @@ from holter.ingest.tensorboard.records import (
     read_header,
 )
 from holter.ingest.tensorboard.scalars import Decoder, Scalars
-from holter.types import Batch, Column, IntArray, SeriesKey, Unreadable
+from holter.ingest.tensorboard.stated import Statements
+from holter.types import NO_CONFIG, Batch, Column, Config, IntArray, SeriesKey, Unreadable
 
 BLOCK = 2 * 1024 * 1024
 LARGEST_RECORD = 16 * 1024 * 1024
@@ -61,13 +64,18 @@ class EventFileReader:
         self._walker = Walker()
         self._decoder = Decoder(state.get("ignored", ()))
         self._restarts: bool = state.get("restarts", False)
+        # what is said after the first point cannot be told from what a new launch would say
+        self._statements = None if state.get("rows") else Statements(state.get("statements", {}))
         self._problems = Problems(state)
 
     def state(self) -> Mapping[str, Any]:
-        """Tags to ignore, and whether a new launch was marked after the last point."""
+        """Tags to ignore, whether a new launch was marked after the last point, whether there was one."""
+        waiting = {} if self._statements is None else self._statements.state()
         return {
             **({"ignored": sorted(self._decoder.ignored)} if self._decoder.ignored else {}),
             **({"restarts": True} if self._restarts else {}),
+            **({"rows": True} if self._statements is None else {}),
+            **({"statements": waiting} if waiting else {}),
             **self._problems.state(),
         }
 
@@ -107,6 +115,7 @@ class EventFileReader:
             return
         scalars = self._decoder.decode(block, records.start, records.end, kernels)
         ends = records.end + (base + TRAILER)
+        config = self._stated(block, records, scalars)
         for first, last in _cuts(scalars):
             if first in scalars.starts:
                 self._restarts = True
@@ -118,8 +127,22 @@ class EventFileReader:
                 continue
             stream.seek(int(ends[last - 1]))
             restarts, self._restarts = self._restarts, False
-            yield _batch(scalars, int(low), int(high), restarts=restarts)
+            batch = _batch(scalars, int(low), int(high), restarts=restarts)
+            yield replace(batch, config=config) if config else batch
+            config = NO_CONFIG
         stream.seek(base + records.stop)
+        if config:
+            yield batch_of([], config=config)
+
+    def _stated(self, block: bytes, records: Records, scalars: Scalars) -> Config:
+        """What the file says of its launch before its first point."""
+        if self._statements is None:
+            return NO_CONFIG
+        before = int(scalars.event[0]) if len(scalars.event) else len(records.start)
+        config = self._statements.read(block, records, before)
+        if len(scalars.event):
+            self._statements = None
+        return config
 
     def _recover(self, stream: BinaryIO, position: int, length: int | None) -> bool:
         """Go to the next good record after damage; False to wait, where the end may still be written."""
