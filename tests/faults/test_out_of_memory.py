@@ -1,0 +1,81 @@
+"""A server that gets no more memory in the middle of a look: that fails, and nothing acknowledged is lost.
+
+Python says so, and the server goes on; the library that decodes values ends the process, as the system does
+where memory is really gone. What was acknowledged is there all the same.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import psutil
+
+from holter.server.database import connect
+from holter.server.store import Store
+from holter.types import SeriesKey
+from tests.faults.conftest import Nursery
+from tests.faults.feeding import Feeder, assert_all_is_there, feeding
+from tests.keeping.kept import delivery
+from tests.waiting import wait_for
+
+SIZE = 300_000
+ROOM = 48 * 2**20
+"""Bytes of addresses that a server gets beside those that it has: less than the look needs."""
+FREE = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+
+
+def test_a_look_without_memory_costs_no_point(database_url: str, nursery: Nursery) -> None:
+    engine = connect(database_url)
+    store = Store(engine)
+    store.start()
+    keys = [SeriesKey(f"m{n}") for n in range(8)]
+    steps = np.arange(SIZE)
+    large = store.accept(delivery(steps, {key: np.sin(steps) for key in keys}, batch_id="x"))
+    store.compact()
+    store.close()
+    nursery.serve(database_url)
+    server = psutil.Process(nursery.child)
+    url = f"http://127.0.0.1:{nursery.port}/api/v1"
+    question = {"metric": [str(key) for key in keys], "points": str(100_000)}
+    feeders = [Feeder(nursery.port, "small")]
+    with feeding(feeders), httpx.Client(base_url=url, timeout=60) as client:
+
+        def look(_: int = 0) -> int:
+            try:
+                return client.get(f"/runs/{large.public_id}/data", params=question).status_code
+            except httpx.TransportError:
+                return 0
+
+        wait_for(lambda: feeders[0].acknowledged > 3)
+        server.rlimit(resource.RLIMIT_AS, (server.memory_info().vms + ROOM, resource.RLIM_INFINITY))
+        with ThreadPoolExecutor(4) as people:
+            seen = set(people.map(look, range(8)))
+        assert seen & {0, 500, 503}, seen
+        if has_ended(server):
+            assert nursery.ended() == -signal.SIGABRT
+            nursery.serve(database_url)
+        else:
+            server.rlimit(resource.RLIMIT_AS, FREE)
+        acknowledged = feeders[0].acknowledged
+        wait_for(lambda: feeders[0].acknowledged > acknowledged + 3)
+        assert look() == 200
+    assert set(feeders[0].answers) <= {200, 500, 503}
+    assert nursery.end(signal.SIGTERM) == 0
+    store = Store(engine)
+    store.start()
+    assert_all_is_there(store, feeders)
+    store.close()
+    engine.dispose()
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Whether a process is gone, or about to go."""
+    try:
+        process.wait(2)
+    except psutil.TimeoutExpired:
+        return False
+    return True
