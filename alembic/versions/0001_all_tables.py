@@ -208,8 +208,6 @@ def upgrade() -> None:
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("whole_from", sa.BigInteger(), nullable=False),
         sa.Column("last_step", sa.BigInteger(), nullable=False),
-        sa.Column("seen_attempt", sa.Integer(), nullable=True),
-        sa.Column("seen_step", sa.BigInteger(), nullable=True),
         sa.Column("begun_at", sa.Float(precision=53), nullable=False),
         sa.Column("done_at", sa.Float(precision=53), nullable=True),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_thinning_run_id_run")),

@@ -1,6 +1,8 @@
-"""Names of a run's series beside their numbers."""
+"""Names of a run's series beside their numbers.
 
-from __future__ import annotations
+Revision ID: 0003
+Revises: 0002
+"""
 
 import sqlalchemy as sa
 from alembic import op
