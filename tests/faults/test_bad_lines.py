@@ -25,7 +25,7 @@ from tests.faults.cutting import cutting
 from tests.faults.feeding import Feeder, assert_all_is_there, feeding
 from tests.waiting import wait_for
 
-AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "3"))
+AWAY = float(os.environ.get("HOLTER_TEST_AWAY", "1"))
 LOSS = SeriesKey("loss")
 
 

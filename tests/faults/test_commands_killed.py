@@ -173,7 +173,7 @@ def test_a_server_that_is_killed_disturbs_no_backup_and_no_vacuum(
     nursery.serve(database_url)
     feeders = [Feeder(nursery.port, "small"), Feeder(nursery.port, "wide", metrics=40, rows=1000)]
     with feeding(feeders):
-        for turn in range(3):
+        for turn in range(2):
             wait_for(lambda: feeders[1].acknowledged > 4 * (turn + 1), 60)  # noqa: B023
             file = tmp_path / f"{turn}.backup"
             work = threading.Thread(target=lambda: (back_up(engine, file), vacuum(engine)))  # noqa: B023
