@@ -20,10 +20,12 @@ from holter.server.store import check_rows, pyramid
 from holter.server.store.block import Points, decode_entry
 from holter.server.store.chunk import decode_timeline, decode_values
 from holter.server.store.errors import CorruptDataError
-from holter.server.store.numbers import combine, of_block
-from holter.server.store.snapshot import Snapshot
+from holter.server.store.numbers import Numbers, combine, of_block
+from holter.server.store.snapshot import ChunkRow, Snapshot, by_series
 from holter.server.store.state import key_of
-from holter.server.store.summary import Stored, load, recount
+from holter.server.store.summary import Stored, load, of_chunks, recount
+
+_AT_ONCE = 50  # series whose newest chunks are read together
 
 
 def problems(connection: Connection) -> Iterator[str]:
@@ -118,6 +120,10 @@ def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> It
     chunks = stored.chunks
     if held != set(chunks.ids.tolist()) or _differ(recount(chunks, rows)[5:], chunks[5:]):
         yield "series in numbers: those of the chunks are not what the chunks say"
+    else:
+        with suppress(CorruptDataError):  # said of the chunk itself
+            if not all(_newest_stand(snapshot, by_series(rows), chunks)):
+                yield "series in numbers: newest points are not the last ones of the chunks"
     keys = stored.names.by_id()  # none of a run that was compacted by a Holter before there were names
     if keys and (
         {number: str(key) for number, key in keys.items()}
@@ -135,6 +141,15 @@ def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> It
 
 def _ids(stored: Stored) -> set[int]:
     return {*stored.chunks.ids.tolist(), *stored.log.ids.tolist()}
+
+
+def _newest_stand(snapshot: Snapshot, rows: dict[int, list[ChunkRow]], chunks: Numbers) -> Iterator[bool]:
+    """Whether the newest points of the series are those of their chunks; few chunks are held at once."""
+    for start in range(0, len(chunks.ids), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        some = [row for number in chunks.ids[part].tolist() for row in rows[number]]
+        found = of_chunks(Snapshot(snapshot.connection, snapshot.run_id), some)
+        yield not _differ(found[:5], (column[part] for column in chunks[:5]))
 
 
 def _differ(some: Iterable[NDArray[Any]], others: Iterable[NDArray[Any]]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from sqlalchemy import Engine, text
 from holter.server.database import connect, writing
 from holter.server.keeping.thinning import thin
 from holter.server.store import Store
+from holter.server.store.snapshot import Snapshot
+from holter.server.store.summary import load, save
 from holter.types import SeriesKey
 from tests.keeping.kept import LOSS, delivery
 
@@ -114,3 +117,17 @@ def test_a_damaged_page_of_a_file_is_found(sqlite_url: str) -> None:
     path.write_bytes(content)
     assert Store(engine).check()
     engine.dispose()
+
+
+@pytest.mark.parametrize("column", ["attempt", "step", "time", "value"])
+def test_a_newest_point_that_is_another_one_is_found(damaged: Engine, column: str) -> None:
+    with writing(damaged) as connection:
+        run_id = connection.scalar(text("SELECT min(run_id) FROM summary"))
+        assert run_id is not None
+        stored = load(Snapshot(connection, run_id))
+        wrong = getattr(stored.chunks, column).copy()
+        wrong[0] -= 1
+        save(connection, run_id, replace(stored, chunks=stored.chunks._replace(**{column: wrong})))
+    assert Store(damaged).check() == [
+        "run 'a': series in numbers: newest points are not the last ones of the chunks"
+    ]
