@@ -63,13 +63,27 @@ def _piece_at(what: str, number: int, piece: bytes | Mapping[str, Any]) -> Rows:
         return _rows([key], np.zeros(len(columns["step"]), dtype=np.int64), **columns)
 
 
+class _Point(msgspec.Struct, gc=False):
+    """A line of JSON lines."""
+
+    metric: str
+    step: int
+    value: float | str | None
+    labels: dict[str, str | int | float] = {}
+    attempt: int = 0
+    time: float | None = None
+
+
+_POINT = msgspec.json.Decoder(_Point)
+
+
 def _of_lines(file: BinaryIO) -> Iterator[Rows]:
     """A line a point."""
     held, first = lines(file), 1
     while portion := list(islice(held, AT_ONCE)):
         try:
             yield _of_points(portion)
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except ValueError:
             for number, line in enumerate(portion, start=first):  # which one it was
                 with at("line", number):
                     _of_points([line])
@@ -78,21 +92,21 @@ def _of_lines(file: BinaryIO) -> Iterator[Rows]:
 
 
 def _of_points(portion: Sequence[bytes]) -> Rows:
-    said = [msgspec.json.decode(line, type=dict[str, Any]) for line in portion]
-    keys = [SeriesKey(_name(one["metric"]), labels_of(one.get("labels", {}))) for one in said]
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    said = [_POINT.decode(line) for line in portion]
+    keys = [SeriesKey(one.metric, labels_of(one.labels) if one.labels else ()) for one in said]
+    places: dict[SeriesKey, int] = {}
     return _rows(
-        list(places),
-        np.array([places[key] for key in keys], dtype=np.int64),
-        attempt=[one.get("attempt", 0) for one in said],
-        step=[one["step"] for one in said],
-        time=[one.get("time") for one in said],
-        value=[one["value"] for one in said],
+        places,
+        np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64),
+        attempt=[one.attempt for one in said],
+        step=[one.step for one in said],
+        time=[one.time for one in said],
+        value=[one.value for one in said],
     )
 
 
 def _rows(
-    keys: list[SeriesKey],
+    keys: Iterable[SeriesKey],
     which: IntArray,
     attempt: Sequence[int],
     step: Sequence[int],
@@ -101,7 +115,7 @@ def _rows(
 ) -> Rows:
     """Columns as JSON has them. Raises ValueError."""
     return Rows(
-        keys=keys,
+        keys=list(keys),
         which=which,
         attempt=_integers("attempt", attempt),
         step=_integers("step", step),

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import BinaryIO
 
 import msgspec
+from sqlalchemy import Connection
 from sqlalchemy.exc import StatementError
 
 from holter.server.database import why_away, writing
@@ -19,6 +20,7 @@ from holter.server.exchange.reading import Head, read_file
 from holter.server.exchange.rows import Rows, batches
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.store import StoreError
+from holter.server.store.check_rows import of_attempts
 
 _PROJECT = "default"
 
@@ -99,6 +101,7 @@ def _take(
             with writing(into.engine) as connection:
                 if about is not None:
                     restore(connection, home.id, about, into.clock())
+                    _check_attempts(connection, home.id)
                 home.whole(connection, "whole")
         except (StatementError, ValueError, LookupError, TypeError, OverflowError) as error:
             if why_away(error) is None:  # it is the file's fault: it will never be whole
@@ -106,6 +109,15 @@ def _take(
                 purge(into.engine)
             raise
     yield home.so_far(points, whole=True)
+
+
+def _check_attempts(connection: Connection, run_id: int) -> None:
+    """Other programs keep what a file says of its run when they take points out of it."""
+    if (problem := next(of_attempts(connection, run_id), None)) is not None:
+        raise ImportRefusedError(
+            f"what it says of its attempts does not fit its points ({problem}): if another program has made "
+            "it of an export, take `holter` out of its schema's metadata"
+        )
 
 
 def _store(home: Arriving, rows: Iterator[Rows]) -> Generator[Imported, None, int]:

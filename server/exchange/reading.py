@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
@@ -15,6 +16,7 @@ from holter.server.exchange.documents import read_json
 from holter.server.exchange.export import FORMAT, need_pyarrow
 from holter.server.exchange.lines import AT_ONCE, at, lines
 from holter.server.exchange.rows import Rows, key_from
+from holter.types import SeriesKey
 
 _MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
 Head = Mapping[str, Any]
@@ -64,50 +66,75 @@ def _read_csv(file: BinaryIO) -> Iterator[Rows]:
         lacking = ", ".join(sorted(missing))
         raise ValueError(f"line 1: no column {lacking} (logs are not imported: holter watch reads them)")
     first = 2
-    while portion := _some(cells, first):
+    while (table := _table(names, cells, first)).size:
+        yield table.rows()
+        first += table.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Some lines as columns of text; `first` is the number of the first of them."""
+
+    columns: Mapping[str, list[str]]
+    first: int
+
+    @property
+    def size(self) -> int:
+        return len(self.columns["step"])
+
+    def rows(self) -> Rows:
+        """The points. Raises ValueError naming the line."""
+        names = zip(self.columns["metric"], self._text("labels"), strict=True)
+        places: dict[tuple[str, str], int] = {}
+        which = np.fromiter(
+            (places.setdefault(one, len(places)) for one in names), dtype=np.int64, count=self.size
+        )
+        return Rows(
+            keys=[self._key(which, place, *pair) for pair, place in places.items()],
+            which=which,
+            attempt=self._numbers("attempt", int, "0"),
+            step=self._numbers("step", int),
+            time=self._numbers("time", float, "nan"),
+            value=self._numbers("value", float),
+        )
+
+    def _text(self, name: str) -> list[str]:
+        return self.columns[name] if name in self.columns else [""] * self.size
+
+    def _key(self, which: NDArray[np.int64], place: int, metric: str, labels: str) -> SeriesKey:
+        with at("line", self.first + int(np.argmax(which == place))):
+            return key_from(metric, labels)
+
+    def _numbers(self, name: str, kind: type[int] | type[float], absent: str = "") -> NDArray[Any]:
+        cells = [cell or absent for cell in self._text(name)] if absent else self._text(name)
         try:
-            yield _of_lines(names, portion)
-        except ValueError:
-            for number, line in enumerate(portion, start=first):  # which one it was
-                with at("line", number):
-                    _of_lines(names, [line])
-            raise
-        first += len(portion)
+            return np.fromiter(map(kind, cells), dtype=np.dtype(kind), count=self.size)
+        except (ValueError, OverflowError):
+            number = next(place for place, cell in enumerate(cells) if not _is(kind, cell))
+            expected = "a whole number of 64 bits" if kind is int else "a number"
+            line = f"line {self.first + number}"
+            raise ValueError(f"{line}: {name}: expected {expected}, found {cells[number]!r}") from None
 
 
-def _some(cells: Iterator[list[str]], first: int) -> list[list[str]]:
+def _table(names: Sequence[str], cells: Iterator[list[str]], first: int) -> _Table:
+    """The next lines. What is made for each of them is gone with it: else it would be looked through for
+    garbage again and again."""
+    columns: list[list[str]] = [[] for _ in names]
     try:
-        return list(islice(cells, AT_ONCE))
+        for line in islice(cells, AT_ONCE):
+            if len(line) != len(columns):
+                number = first + len(columns[0])
+                raise ValueError(f"line {number}: expected {len(columns)} cells, found {len(line)}")
+            for column, cell in zip(columns, line, strict=True):
+                column.append(cell)
     except csv.Error as error:
-        raise ValueError(f"after line {first - 1}: {error}") from error
+        raise ValueError(f"line {first + len(columns[0])}: {error}") from error
+    return _Table(dict(zip(names, columns, strict=True)), first)
 
 
-def _of_lines(names: Sequence[str], portion: Sequence[list[str]]) -> Rows:
-    size = len(portion)
-    if any(len(line) != len(names) for line in portion):
-        raise ValueError(f"expected {len(names)} cells")
-    given = dict(zip(names, zip(*portion, strict=True), strict=True))
-    series = list(zip(given["metric"], given.get("labels", [""] * size), strict=True))
-    places = {pair: place for place, pair in enumerate(dict.fromkeys(series))}
-    return Rows(
-        keys=[key_from(*pair) for pair in places],
-        which=np.fromiter((places[pair] for pair in series), dtype=np.int64, count=size),
-        attempt=_integers("attempt", given.get("attempt", "0" * size)),
-        step=_integers("step", given["step"]),
-        time=_floats("time", [one or "nan" for one in given.get("time", [""] * size)]),
-        value=_floats("value", given["value"]),
-    )
-
-
-def _integers(name: str, cells: Sequence[str]) -> NDArray[np.int64]:
+def _is(kind: type[int] | type[float], cell: str) -> bool:
     try:
-        return np.fromiter(map(int, cells), dtype=np.int64, count=len(cells))
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{name}: expected a whole number of 64 bits ({error})") from error
-
-
-def _floats(name: str, cells: Sequence[str]) -> NDArray[np.float64]:
-    try:
-        return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
-    except ValueError as error:
-        raise ValueError(f"{name}: expected a number ({error})") from error
+        np.fromiter([kind(cell)], dtype=np.dtype(kind))
+    except (ValueError, OverflowError):
+        return False
+    return True

@@ -208,6 +208,7 @@ def _numbers(name: str, given: Mapping[str, Any], kind: Any, absent: float) -> N
         held: NDArray[Any] = column.cast(kind).to_numpy(zero_copy_only=False)
     except pa.ArrowException as error:
         expected = "numbers" if pa.types.is_floating(kind) else "whole numbers"
+        expected += " (Unix seconds)" if name == "time" else ""
         raise ValueError(f"column {name}: expected {expected}, found {column.type} ({error})") from error
     return held
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -231,12 +232,15 @@ def test_a_table_that_others_wrote_is_imported_by_its_columns(sqlite_engine: Eng
         (b"metric,step,value\nloss,1,0.5\nloss,two,0.5\n", "line 3: step: expected a whole number"),
         (b"metric,step,value\nloss,1\n", "line 2"),
         (b"metric,step,value\n", "no points"),
-        (b'{"metric": "loss", "step": 1}\n', "line 1: there is no 'value'"),
+        (b'{"metric": "loss", "step": 1}\n', "line 1: Object missing required field `value`"),
         (b'{"metric": "loss", "step": 1, "value": 1, "labels": 3}\n', "line 1"),
         (b"PAR1 and no more", "neither a Parquet nor an Arrow file"),
         (b"ARROW1 and no more", "neither a Parquet nor an Arrow file"),
         (b'{"holter_export": 9, "run": {}, "series": [\n]}\n', "not of this version"),
-        (b"metric,step,value\nloss,99999999999999999999,1\n", "too (large|big)"),
+        (
+            b"metric,step,value\nloss,99999999999999999999,1\n",
+            "line 2: step: expected a whole number of 64 bits",
+        ),
         (b"\xff\xfe\x00", "no file of holter export"),
     ],
 )
@@ -351,3 +355,37 @@ def test_exports_are_read_by_other_programs_as_they_are(sqlite_engine: Engine, t
         if form != "jsonl":  # pandas itself guesses there
             assert np.array_equal(loss["value"].astype(float), expected.value, equal_nan=True)
         assert loss["superseded"].astype(bool).sum() == 600  # attempt 7 went back behind them
+
+
+def test_a_part_of_an_export_that_says_it_is_whole_is_refused(
+    sqlite_engine: Engine, other: Engine, tmp_path: Path
+) -> None:
+    with running(sqlite_engine) as store:
+        run_id = odd_run(store)
+    whole = parquet.read_table(write(sqlite_engine, run_id, "parquet", tmp_path / "whole.parquet"))
+    some = whole.filter(pc.less(whole["step"], 100))
+    parquet.write_table(some, tmp_path / "some.parquet")
+    with pytest.raises(ImportRefusedError, match=r"does not fit its points .* take `holter` out"):
+        bring(other, tmp_path / "some.parquet")
+    parquet.write_table(some.replace_schema_metadata(), tmp_path / "some.parquet")
+    assert bring(other, tmp_path / "some.parquet").points == some.num_rows
+    assert Store(other).check() == []
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        ({"step": [1.5]}, "column step: expected whole numbers, found double"),
+        ({"step": pa.array([None], pa.int64())}, "column step: 1 values are missing"),
+        ({"metric": [7]}, "column metric: expected text, found int64"),
+        ({"time": pa.array([1], pa.timestamp("s"))}, r"column time: .* \(Unix seconds\), found"),
+        ({"labels": ["rank 3"]}, "labels 'rank 3': expected a JSON object"),
+    ],
+)
+def test_a_column_that_is_not_what_it_should_be_is_named(
+    sqlite_engine: Engine, tmp_path: Path, column: dict[str, object], reason: str
+) -> None:
+    file = tmp_path / "theirs.parquet"
+    parquet.write_table(pa.table({"step": [1], "metric": ["loss"], "value": [1.0]} | column), file)
+    with pytest.raises(ImportRefusedError, match=reason):
+        bring(sqlite_engine, file)

@@ -173,8 +173,8 @@ def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source:
     ("content", "params", "status", "reason"),
     [
         (b"metric,step,value\nloss,1,0.5\nloss,two,0.5\n", {}, 422, "line 3: step: expected a whole number"),
-        (b'{"metric": "loss", "step": 1.5, "value": 1}\n', {}, 422, "line 1: step: expected whole numbers"),
-        (b'{"metric": 7, "step": 1, "value": 1}\n', {}, 422, "line 1: metric: expected text"),
+        (b'{"metric": "loss", "step": 1.5, "value": 1}\n', {}, 422, "line 1: Expected `int`, got `float`"),
+        (b'{"metric": 7, "step": 1, "value": 1}\n', {}, 422, "line 1: Expected `str`, got `int`"),
         (b"", {}, 422, "no column metric, step, value"),
         (b"PAR1 and no more", {}, 422, "neither a Parquet nor an Arrow file"),
         (b"metric,step,value\nloss,1,1\n", {"run": "x" * 501}, 422, "at most 500 characters"),
