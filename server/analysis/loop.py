@@ -36,6 +36,7 @@ _logger = logging.getLogger(__name__)
 
 _NOTED = 1.0
 """Seconds between two notes of what was looked at: a server that is killed looks at those again."""
+_MOST_TOLD = 10_000  # runs
 _ROOM = 512 * 2**20
 """Bytes of points, and of what detectors remember of them, kept to go on from; the run that is looked at may
 have more."""
@@ -120,6 +121,8 @@ class AnalysisLoop:
             with Session(self._engine) as session:
                 seen = session.scalar(select(Analysis.seen_at).where(Analysis.run_id == run_id))
             self._told[run_id] = -inf if seen is None else seen
+            while len(self._told) > _MOST_TOLD:
+                del self._told[next(iter(self._told))]
             self.look_soon(run_id)
 
     def analyze(self, run_id: int) -> list[dict[str, Any]]:

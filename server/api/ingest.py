@@ -23,7 +23,7 @@ from holter.server.api.schemas import INGEST_BODY
 from holter.server.api.shapes.points import Accepted, AcceptedSeveral
 from holter.server.intake.compression import CODINGS, CompressionError, TooLargeError
 from holter.server.intake.forms import BodyError
-from holter.server.intake.reception import FORMS, GoneError, SlowError, Taken
+from holter.server.intake.reception import DURABLE_SECONDS, FORMS, GoneError, SlowError, Taken
 from holter.server.intake.room import NoRoomError
 from holter.server.live.news import run_news
 from holter.server.parts import OfServer, Parts
@@ -105,9 +105,9 @@ async def _outcome(parts: Parts, headers: Mapping[str, str], receive: Receive) -
         return refused(429, str(error), {"Retry-After": str(math.ceil(error.seconds))})
     except (SlowError, GoneError) as error:
         return refused(408, str(error), {"Connection": "close"})
-    except _BUSY:
-        reason = "the store is busy or closing: send the same batch_id again"
-        return refused(503, reason, {"Retry-After": RETRY_SECONDS})
+    except _BUSY as error:
+        why = str(error) or f"the points were not durable within {DURABLE_SECONDS:g} s"
+        return refused(503, f"{why}: send the same batch_id again", {"Retry-After": RETRY_SECONDS})
     if reasons := [
         one for _, receipt in taken if receipt.refused and not receipt.accepted for one in receipt.refused
     ]:

@@ -87,7 +87,7 @@ class Writer:
             if not self._has_room():
                 self._wait_for_room(timeout)
             if not self._open:
-                raise StoreClosedError("the store is closed")
+                raise StoreClosedError("the server is stopping")
             self._deliveries += 1
             self._bytes += parcel.size
             self._queue.put((parcel, reply))
@@ -96,7 +96,7 @@ class Writer:
         end = monotonic() + timeout
         while self._open and not self._has_room():
             if not self._room.wait(max(0.0, end - monotonic())) and not self._has_room():
-                raise StoreBusyError("points come in faster than they can be stored; try again in a second")
+                raise StoreBusyError("points come in faster than they can be stored")
 
     def _has_room(self) -> bool:
         return self._deliveries < _WAITING and self._bytes < _WAITING_BYTES

@@ -139,9 +139,27 @@ def test_bodies_on_their_way_are_bounded_together(parts: Parts, server: tuple[Pa
         answer = third.recv(4096)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after" in answer.lower()
+        assert b"bytes of points are on their way already: send the same batch_id again" in answer
     while parts.reception.room.held and time.monotonic() < end:
         time.sleep(0.01)
     assert parts.reception.room.held == 0
+
+
+def test_a_full_queue_and_a_server_that_stops_say_so_and_when_to_come_back(
+    parts: Parts, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked() -> httpx.Response:
+        return client.post(INGEST, json=body(1, "loss"))
+
+    with monkeypatch.context() as full:
+        full.setattr("holter.server.store.writer._WAITING", 0)
+        busy = asked()
+    parts.store.close()
+    fast = "points come in faster than they can be stored"
+    for answer, why in ((busy, fast), (asked(), "the server is stopping")):
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        assert answer.json()["detail"] == f"{why}: send the same batch_id again"
 
 
 def send_without_reading(line: socket.socket, request: bytes) -> None:

@@ -1,0 +1,89 @@
+"""Runs, projects and clients come and go for months: what a server holds of them does not grow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from holter.server.access.failures import FailedLogins
+from holter.server.analysis import loop, pace
+from holter.server.analysis.weight import weight
+from holter.server.database import reading
+from holter.server.migrate import upgrade
+from holter.server.models import Run
+from holter.server.parts import Parts
+from holter.server.store import ledger, store
+from holter.settings import Settings
+from tests.incidents.test_growing import deliver
+
+OURS = (
+    "analysis._pace._due", "analysis._pace._order", "analysis._pace._rested", "analysis._pace._delay",
+    "analysis._pace._cost", "analysis._runs", "analysis._looks", "analysis._told",
+    "store._writer._ledger._runs", "store._writer._ledger._sizes", "store._memory", "store._rates._buckets",
+    "store._usage._known", "store._compactor._news", "overview._facts", "overview._costs",
+    "reception._shapes", "access._failures._at", "live._gathered", "setup._memory", "collectives._memory",
+)  # fmt: skip
+"""What belongs to objects that live as long as the server, and has an entry for each of something."""
+
+
+@pytest.fixture
+def parts(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+    """A server with little room."""
+    monkeypatch.setattr(loop, "_ROOM", 100_000)
+    monkeypatch.setattr(store, "_REMEMBERED", 100_000)
+    monkeypatch.setattr(ledger.Ledger.__init__, "__kwdefaults__", {"most": 400_000})
+    monkeypatch.setattr("holter.server.overview.runs.REMEMBERED_RUNS", 20)
+    monkeypatch.setattr("holter.server.store.usage._REMEMBERED", 20)
+    monkeypatch.setattr("holter.server.store.compactor._QUIET", 0.5)
+    for name, seconds in (("_BUSY", 0.5), ("_GATHER", 0.0), ("_COMING", 0.0)):
+        monkeypatch.setattr(pace, name, seconds)
+    projects = {"*": {"quota": {"max_bytes": 10**9}}}
+    parts = Parts(Settings(database_url=sqlite_url, projects=projects))  # type: ignore[arg-type]
+    parts.access._failures = FailedLogins(parts.access._clock, clients=100)
+    upgrade(parts.engine)
+    parts.store.start()
+    yield parts
+    parts.store.close()
+    parts.engine.dispose()
+
+
+def held(parts: Parts) -> dict[str, int]:
+    found = {}
+    for name in OURS:
+        one: Any = parts
+        for part in name.split("."):
+            one = getattr(one, part)
+        found[name] = weight(one) if isinstance(one, dict | list) else weight(vars(one))
+    return found
+
+
+def come_and_go(parts: Parts, numbers: range) -> None:
+    """Runs that log and are looked at by detectors, some by people, too; some of these are deleted."""
+    for number in numbers:
+        run_id = deliver(parts.store, number, np.arange(20), run=f"run-{number}")
+        while (due := parts.analysis._pace.next(0.0)) is not None:
+            parts.analysis._looked(due)
+            parts.analysis._pace.looked(due, 0.001, again=False)
+        parts.analysis._note()
+        parts.access.login_failed(f"client {number}")
+        if number % 5:
+            continue
+        with reading(parts.engine) as connection:
+            public = connection.scalars(select(Run.public_id).where(Run.id == run_id)).one()
+        parts.overview.run(public)
+        parts.store.chart(run_id, [one.key for one in parts.store.series(run_id)])
+        if number % 10:
+            parts.keeper.delete(run_id)
+
+
+def test_what_a_server_holds_of_those_that_are_gone_does_not_grow(parts: Parts) -> None:
+    come_and_go(parts, range(200))
+    before = held(parts)
+    come_and_go(parts, range(200, 1000))
+    after = held(parts)
+    grown = {name: (before[name], after[name]) for name in OURS if after[name] > 1.3 * before[name] + 20_000}
+    assert not grown
