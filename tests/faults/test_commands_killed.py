@@ -23,7 +23,7 @@ from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.faults.conftest import Nursery
 from tests.faults.feeding import Feeder, assert_all_is_there, feeding
-from tests.keeping.kept import delivery, everything
+from tests.keeping.kept import delivery, everything, number_of, points
 from tests.postgres import Postgres
 from tests.waiting import wait_for
 
@@ -206,3 +206,28 @@ def whole(backup: Path, file: Path) -> None:
     ]
     assert sum(stored) == batches
     engine.dispose()
+
+
+def test_an_import_that_was_killed_is_brought_to_its_end_by_the_next(
+    filled: Engine, database_url: str, empty: Callable[[], str], nursery: Nursery, tmp_path: Path
+) -> None:
+    file, target = tmp_path / "a.parquet", empty()
+    nursery.begin("export", "a", "--output", file, "--database-url", database_url)
+    assert nursery.ended() == 0, nursery.log.read_text()[-2000:]
+    before = points(filled, number_of(filled, "a"))
+    into = ["import", file, "--database-url", target]
+
+    def go_on() -> None:
+        there = connect(target)
+        assert Store(there).check() == []
+        for _ in range(2):  # the second changes nothing
+            nursery.begin(*into)
+            assert nursery.ended() == 0, nursery.log.read_text()[-2000:]
+            run_id = number_of(there, "a")
+            assert points(there, run_id) == before
+            assert sum(attempt.points for attempt in Store(there).attempts(run_id)) == 10 * 10_000
+        assert Store(there).check() == []
+        there.dispose()
+        assert empty() == target
+
+    assert killed(nursery, go_on, *into)
