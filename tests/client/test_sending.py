@@ -277,7 +277,7 @@ def test_when_the_spool_is_full_what_is_dropped_is_counted_said_and_shown_in_the
     assert len(stored["loss"]) + len(stored["lr"]) + dropped == 300_001
     messages = [record.message for record in caplog.records]
     assert sum("is full" in message for message in messages) >= 1
-    assert any(f"{dropped:.0f} points were dropped" in message for message in messages)
+    assert any(f"{dropped:,.0f} points dropped" in message for message in messages)
 
 
 def test_a_body_that_is_refused_is_kept_aside_and_the_rest_is_sent(
