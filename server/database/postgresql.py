@@ -58,7 +58,8 @@ class Line(psycopg.Connection[Any]):
 
     def send(self, cursor: Any, statement: str, parameters: Any, *, many: bool = False) -> None:
         """Run what waits, and this statement, in one go."""
-        waiting, self.waiting = [(self.cursor(), *one) for one in self.waiting], []
+        unread = self.cursor() if self.waiting else None  # one for all of them: nobody looks at it
+        waiting, self.waiting = [(unread, *one) for one in self.waiting], []
         if isinstance(cursor, psycopg.ServerCursor):  # which goes with no others
             self._run(waiting)
             self._run([(cursor, statement, parameters, many)])
