@@ -19,7 +19,7 @@ from holter.report.progress import progress
 from holter.server.database import reading
 from holter.server.exchange import FORMATS, MissingPyarrowError, exported
 from holter.server.keeping.which import WhichRunError, named
-from holter.server.store.snapshot import Snapshot
+from holter.server.store.reading.snapshot import Snapshot
 from holter.types import SeriesKey
 
 _BINARY = {"parquet", "arrow"}

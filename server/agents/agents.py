@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from holter.counted import counted, verb
 from holter.server.database import writing
 from holter.server.models.agents import AgentRow
-from holter.server.store.rows import upsert
+from holter.server.store.writing.rows import upsert
 
 MOST = 10_000
 FORGET_SECONDS = 7 * 86_400.0  # a silent one; an ended one after an hour

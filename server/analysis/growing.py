@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from holter.detectors import Memory
 from holter.server.analysis.weight import weight
 from holter.server.keeping.horizon import Horizon
-from holter.server.store.block import Points
-from holter.server.store.news import News, Place
+from holter.server.store.format.block import Points
+from holter.server.store.reading.news import News, Place
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
 Columns = tuple[IntArray, IntArray, FloatArray, FloatArray]

@@ -27,8 +27,8 @@ from holter.server.incidents.places import replaced_by, time_of
 from holter.server.keeping.horizon import horizon_of
 from holter.server.models.incidents import Analysis
 from holter.server.models.points import Run
-from holter.server.store.news import Chosen, News, Place
-from holter.server.store.rows import upsert
+from holter.server.store.reading.news import Chosen, News, Place
+from holter.server.store.writing.rows import upsert
 from holter.tuning import Tuning
 from holter.types import Finding, RunData, SeriesKey
 

@@ -24,10 +24,10 @@ from holter.server.models import (
     SeriesRow,
     Thinning,
 )
+from holter.server.store.compaction.summary import renew
 from holter.server.store.config import read_config
-from holter.server.store.intake import labels_text
+from holter.server.store.keys import labels_text
 from holter.server.store.memory import Memory
-from holter.server.store.summary import renew
 
 _RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "attempt_state")
 

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select
 from holter.server.database import reading, writing
 from holter.server.models import AcceptedBatch, Run, UnreadableRow
 from holter.server.store import RateError, Receipt, Store, StoreBusyError
-from holter.server.store.intake import check_name, digest_of
-from holter.server.store.rows import create, find
+from holter.server.store.keys import check_name, digest_of
+from holter.server.store.writing.rows import create, find
 from holter.types import Batch, Delivery
 
 PORTION = 250_000

@@ -11,7 +11,7 @@ from sqlalchemy import JSON, Column, String, Table
 from holter.attempts import Attempts
 from holter.server.incidents.changes import Event, State
 from holter.server.models import Attempt, Base, ConfigRow, ExpectedEvent, Incident, IncidentEvent, Thinning
-from holter.server.store.intake import as_text
+from holter.server.store.keys import as_text
 from holter.tuning import Expected
 from holter.types import Kind, Severity
 

@@ -16,7 +16,7 @@ from holter.server.database import reading
 from holter.server.exchange import texts
 from holter.server.exchange.about import describe
 from holter.server.exchange.pieces import pieces
-from holter.server.store.snapshot import Snapshot
+from holter.server.store.reading.snapshot import Snapshot
 from holter.types import SeriesKey
 
 FORMAT = 1

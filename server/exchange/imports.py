@@ -20,7 +20,7 @@ from holter.server.exchange.reading import Head, read_file
 from holter.server.exchange.rows import Rows, batches
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.store import StoreError
-from holter.server.store.check_rows import of_attempts
+from holter.server.store.check.check_rows import of_attempts
 
 _PROJECT = "default"
 

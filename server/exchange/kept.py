@@ -17,7 +17,7 @@ from holter.server.exchange.arriving import Arriving, Imported, Into, arrive
 from holter.server.exchange.rows import Rows, batches
 from holter.server.keeping.horizon import Horizon, horizon_of
 from holter.server.models import Run
-from holter.server.store.intake import digest_of
+from holter.server.store.keys import digest_of
 from holter.types import NO_CONFIG, Config, ConfigKey, Series, labels_of
 
 LONGEST_RUN = 500

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from holter.attempts.timeline import superseded
-from holter.server.store.reading import read
-from holter.server.store.snapshot import Snapshot, Steps, by_series, log_points
+from holter.server.store.reading.snapshot import Snapshot, Steps, by_series, log_points
+from holter.server.store.reading.whole import read
 from holter.types import IntArray, Series, SeriesKey
 
 PIECE = 262_144

@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from holter.server.store.chunk import digest
+from holter.server.store.format.chunk import digest
 from holter.types import Batch, Column, FloatArray, IntArray, SeriesKey, labels_of
 
 

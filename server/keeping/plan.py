@@ -15,8 +15,8 @@ from holter.server.incidents.changes import State
 from holter.server.keeping.horizon import horizon_in
 from holter.server.keeping.sieve import Event
 from holter.server.models import Analysis, Attempt, Incident, Run
-from holter.server.store.block import Points
-from holter.server.store.snapshot import ChunkRow, Snapshot
+from holter.server.store.format.block import Points
+from holter.server.store.reading.snapshot import ChunkRow, Snapshot
 
 TAIL = 4096
 """Points before what stays to be judged, and at the end of a quiet run, that stay: it is judged by them."""

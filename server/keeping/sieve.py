@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.server.store.block import Points
+from holter.server.store.format.block import Points
 from holter.types import IntArray
 
 NEAR = 500

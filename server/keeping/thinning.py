@@ -16,11 +16,11 @@ from holter.server.keeping.plan import Plan, plan_for
 from holter.server.keeping.sieve import NEAR, near, sieve
 from holter.server.models import Chunk, Run, Thinning
 from holter.server.store import StoreError
-from holter.server.store.block import Points
-from holter.server.store.compaction import add_timelines, compact, delete_chunks
-from holter.server.store.cutter import Cutter
-from holter.server.store.snapshot import ChunkRow, Snapshot
-from holter.server.store.summary import Stored, claim, load, recount, save
+from holter.server.store.compaction.compaction import add_timelines, compact, delete_chunks
+from holter.server.store.compaction.summary import Stored, claim, load, recount, save
+from holter.server.store.format.block import Points
+from holter.server.store.format.cutter import Cutter
+from holter.server.store.reading.snapshot import ChunkRow, Snapshot
 from holter.types import IntArray
 
 AT_ONCE = 1_000_000

@@ -8,7 +8,7 @@ import numpy as np
 
 from holter.report.excerpt import Stretch, between
 from holter.server.keeping.sieve import sieve
-from holter.server.store.block import Points
+from holter.server.store.format.block import Points
 from holter.types import Series
 
 _STAY = 4  # of each bucket: the first, the last, the lowest, the highest

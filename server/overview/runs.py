@@ -22,9 +22,8 @@ from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Su
 from holter.server.overview.facts import Facts, damaged, facts_of, spans_of, spent
 from holter.server.overview.strip import charts
 from holter.server.store import CorruptDataError, SeriesGlance, SeriesSummary, Store
-from holter.server.store.intake import labels_text
+from holter.server.store.keys import key_of, labels_text
 from holter.server.store.memory import Memory
-from holter.server.store.state import key_of
 from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey
 

@@ -13,9 +13,8 @@ from holter.attempts.config import ByAttempt, by_attempt
 from holter.attempts.values import as_value
 from holter.attempts.writers import Writer
 from holter.server.models import ConfigRow, Run, WriterRow
-from holter.server.store.intake import as_text, labels_text
+from holter.server.store.keys import as_text, key_of, labels_text
 from holter.server.store.memory import Memory
-from holter.server.store.state import key_of
 from holter.types import Config, ConfigKey, ConfigValue, Labels
 
 LONGEST_NAME = 200

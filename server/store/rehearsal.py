@@ -6,11 +6,11 @@ import numpy as np
 from sqlalchemy import Engine
 
 from holter.server.database import writing
-from holter.server.store.intake import parcel
-from holter.server.store.ledger import Ledger
 from holter.server.store.memory import Memory
-from holter.server.store.newest import newest
-from holter.server.store.snapshot import Snapshot
+from holter.server.store.reading.newest import newest
+from holter.server.store.reading.snapshot import Snapshot
+from holter.server.store.writing.intake import parcel
+from holter.server.store.writing.ledger import Ledger
 from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
 
 

@@ -12,22 +12,19 @@ from sqlalchemy import Connection, Engine, func, insert, select, update
 from holter.attempts.config import ByAttempt
 from holter.server.database import reading, writing
 from holter.server.models import Project, Run, SourceCursor, UnreadableRow
-from holter.server.store import reading as full
-from holter.server.store import summaries
-from holter.server.store.chart import chart
-from holter.server.store.check import problems
-from holter.server.store.compactor import Compactor
+from holter.server.store.check.check import problems
+from holter.server.store.compaction.compactor import Compactor
 from holter.server.store.config import read_config
-from holter.server.store.intake import as_text, check_name, parcel
-from holter.server.store.known import know
-from holter.server.store.ledger import Ledger
+from holter.server.store.keys import as_text, check_name
 from holter.server.store.lock import FileLock
 from holter.server.store.memory import Memory
-from holter.server.store.newest import newest
-from holter.server.store.news import Chosen, News, Place, news
 from holter.server.store.rates import Rates
-from holter.server.store.rows import save_cursors
-from holter.server.store.snapshot import Snapshot, Steps
+from holter.server.store.reading import summaries, whole
+from holter.server.store.reading.chart import chart
+from holter.server.store.reading.known import know
+from holter.server.store.reading.newest import newest
+from holter.server.store.reading.news import Chosen, News, Place, news
+from holter.server.store.reading.snapshot import Snapshot, Steps
 from holter.server.store.usage import Usage
 from holter.server.store.values import (
     AttemptSummary,
@@ -39,6 +36,9 @@ from holter.server.store.values import (
     SeriesSummary,
 )
 from holter.server.store.writer import Reply, Writer
+from holter.server.store.writing.intake import parcel
+from holter.server.store.writing.ledger import Ledger
+from holter.server.store.writing.rows import save_cursors
 from holter.settings.projects import QuotaSettings
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
@@ -199,7 +199,7 @@ class Store:
         are read-only; in an attempt a step stands once, with its newest write.
         """
         with reading(self._engine) as connection:
-            return full.read(self._snapshot(connection, run_id), keys, Steps(from_step, to_step))
+            return whole.read(self._snapshot(connection, run_id), keys, Steps(from_step, to_step))
 
     def news(
         self, run_id: int, since: Place | None, chosen: Chosen, *, begin: tuple[int, int] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holter.server.store.names import Names
+from holter.server.store.format.names import Names
 from holter.types import FloatArray, IntArray, SeriesKey
 
 

@@ -14,10 +14,10 @@ from sqlalchemy import Engine
 
 from holter.server.database import was_in_the_way, why_away, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
-from holter.server.store.intake import Parcel
-from holter.server.store.ledger import Ledger
 from holter.server.store.rehearsal import rehearse
 from holter.server.store.values import Commit, Receipt
+from holter.server.store.writing.intake import Parcel
+from holter.server.store.writing.ledger import Ledger
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from holter.server.models.incidents import Analysis, Incident
 from holter.server.models.notifications import Notification
 from holter.server.models.points import LogEntry, Run
 from holter.server.store import Store
-from holter.server.store.news import Chosen, News, Place
+from holter.server.store.reading.news import Chosen, News, Place
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.incidents.conftest import Clock
 

@@ -16,7 +16,8 @@ from holter.server.database import reading
 from holter.server.migrate import upgrade
 from holter.server.models import Run
 from holter.server.parts import Parts
-from holter.server.store import ledger, store
+from holter.server.store import store
+from holter.server.store.writing import ledger
 from holter.settings import Settings
 from tests.incidents.test_growing import deliver
 
@@ -38,7 +39,7 @@ def parts(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     monkeypatch.setattr(ledger.Ledger.__init__, "__kwdefaults__", {"most": 400_000})
     monkeypatch.setattr("holter.server.overview.runs.REMEMBERED_RUNS", 20)
     monkeypatch.setattr("holter.server.store.usage._REMEMBERED", 20)
-    monkeypatch.setattr("holter.server.store.compactor._QUIET", 0.5)
+    monkeypatch.setattr("holter.server.store.compaction.compactor._QUIET", 0.5)
     for name, seconds in (("_BUSY", 0.5), ("_GATHER", 0.0), ("_COMING", 0.0)):
         monkeypatch.setattr(pace, name, seconds)
     projects = {"*": {"quota": {"max_bytes": 10**9}}}

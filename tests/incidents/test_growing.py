@@ -14,8 +14,8 @@ from holter.detectors import find
 from holter.server.analysis.growing import GrowingRun, GrowingRuns
 from holter.server.analysis.weight import weight
 from holter.server.store import Store
-from holter.server.store.block import Points
-from holter.server.store.news import News, Place
+from holter.server.store.format.block import Points
+from holter.server.store.reading.news import News, Place
 from holter.types import Batch, Column, Delivery, RunData, Series, SeriesKey
 
 LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")

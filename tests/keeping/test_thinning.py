@@ -21,7 +21,7 @@ from holter.server.keeping.sieve import LONG, NEAR, Event, near, sieve
 from holter.server.keeping.thinning import WentOnError, thin
 from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
-from holter.server.store.block import Points
+from holter.server.store.format.block import Points
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
 from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, points

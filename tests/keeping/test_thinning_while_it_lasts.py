@@ -21,7 +21,7 @@ from holter.server.keeping.sieve import NEAR
 from holter.server.keeping.thinning import thin
 from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
-from holter.server.store.compaction import compact
+from holter.server.store.compaction.compaction import compact
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
 from tests.keeping.kept import LOSS, add_incident, delivery, look
@@ -39,9 +39,9 @@ OLD = SIZE - int(30 * DAY / EVERY)
 
 @pytest.fixture(autouse=True)
 def small_chunks_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holter.server.store.cutter.CHUNK", 4096)
-    monkeypatch.setattr("holter.server.store.compactor._QUIET", 1e9)
-    monkeypatch.setattr("holter.server.store.compactor._POINTS", 1e9)
+    monkeypatch.setattr("holter.server.store.format.cutter.CHUNK", 4096)
+    monkeypatch.setattr("holter.server.store.compaction.compactor._QUIET", 1e9)
+    monkeypatch.setattr("holter.server.store.compaction.compactor._POINTS", 1e9)
 
 
 def wall(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -13,9 +13,9 @@ from holter.server.database import writing
 from holter.server.intake.room import NoRoomError, Room
 from holter.server.intake.shapes import Shapes
 from holter.server.store import usage as usages
-from holter.server.store.intake import parcel
-from holter.server.store.ledger import Ledger
 from holter.server.store.usage import Usage
+from holter.server.store.writing.intake import parcel
+from holter.server.store.writing.ledger import Ledger
 from holter.settings.projects import QuotaSettings
 from holter.types import Batch, Delivery, DenseColumns, Labels, Shape
 

@@ -1,0 +1,1 @@
+"""Whether every checksum and count of what is stored holds."""

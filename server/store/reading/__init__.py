@@ -1,0 +1,1 @@
+"""Points out of log and chunks: series, charts, numbers, newest points."""
