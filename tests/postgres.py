@@ -38,11 +38,11 @@ class Postgres:
         self.address = f"host={room} user=postgres dbname=postgres"
         room.chmod(0o755)
         self._programs = _programs(room)
-        self._data = room / "data"
-        self._data.mkdir()
+        self.data = room / "data"
+        self.data.mkdir()
         os.chown(room, user.pw_uid, user.pw_gid)
-        os.chown(self._data, user.pw_uid, user.pw_gid)
-        self._run("initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        os.chown(self.data, user.pw_uid, user.pw_gid)
+        self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
 
     def start(self) -> None:
         """Start, and wait until it answers."""
@@ -50,7 +50,7 @@ class Postgres:
         options = [part for setting in settings for part in ("-c", setting)]
         with (self._room / "log").open("ab") as log:
             self._server = subprocess.Popen(
-                [self._programs / "postgres", "-D", self._data, *options],
+                [self._programs / "postgres", "-D", self.data, *options],
                 stdout=log, stderr=log, cwd=self._room, **self._owner,
             )  # fmt: skip
         self._await(self._server)
