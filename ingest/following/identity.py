@@ -43,8 +43,11 @@ class Snapshot(NamedTuple):
     tail: bytes
 
     def still_holds(self, stream: BinaryIO) -> bool:
-        """Whether the file holds them yet; it may have grown. The stream is left elsewhere."""
-        return self == _snapshot(stream, self.offset, len(self.head))
+        """Whether the file holds them yet; it may have grown behind them. The stream is left elsewhere.
+
+        One that was shorter than what is looked at must not have grown: just emptied, it could become anything.
+        """
+        return self == _snapshot(stream, self.offset, _HEAD)
 
 
 def take_snapshot(stream: BinaryIO, offset: int) -> Snapshot:
