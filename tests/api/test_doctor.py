@@ -69,7 +69,8 @@ def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
     holter: Printed, engine: Engine, tmp_path: Path
 ) -> None:
     some_run(engine)
-    where = ("--port", 0, "--data-dir", tmp_path, "--database-url", engine.url.render_as_string(False))
+    address = engine.url.set(drivername=engine.url.drivername.replace("holter", "psycopg"))
+    where = ("--port", 0, "--data-dir", tmp_path, "--database-url", address.render_as_string(False))
     assert "ok     analysis" in holter("doctor", *where)[1]
     with Session(engine) as session, session.begin():
         run_id = session.scalars(select(Run.id)).one()
