@@ -19,7 +19,7 @@ from holter.client.notices import Notices
 from holter.client.pipe import RESTING, Ends, Pipe, connect, end_all
 from holter.client.recorder import Recorder
 from holter.client.sender import Access
-from holter.client.values import MAX_NAME, MAX_STEP, clean, flatten, plain, to_float, to_step
+from holter.client.values import MAX_NAME, MAX_STEP, are_names, clean, flatten, plain, to_float, to_step
 from holter.counted import counted
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
@@ -115,6 +115,20 @@ class Run:
 
     def _look_closely(self, metrics: Mapping[str, Any]) -> tuple[Layout, bytes]:
         """Layout and values of a call whose names are new, or that is odd."""
+        names = tuple(metrics)
+        if are_names(names):
+            laid = layout(names)
+            try:
+                values = laid.pack(*metrics.values())
+            except Exception:  # something among them is no number
+                pass
+            else:
+                self._keep(laid)
+                return laid, values
+        return self._look_at_each(metrics)
+
+    def _look_at_each(self, metrics: Mapping[str, Any]) -> tuple[Layout, bytes]:
+        """Layout and values of what is good of a call, with a note of what is not."""
         found: dict[str, float] = {}
         for name, value in flatten(metrics):
             number = to_float(value)
@@ -122,19 +136,21 @@ class Run:
                 self._notices.note(
                     "value", f"{name!r} is ignored, as others may be: {type(value).__name__} is no number"
                 )
-            elif not 0 < len(name) <= MAX_NAME or not name.isprintable():
+            elif not are_names((name,)):
                 self._notices.note(
                     "name", f"{name[:40]!r} is no name for a metric (1 to {MAX_NAME} printable characters)"
                 )
             else:
                 found[name] = number
-        names = tuple(metrics)
-        laid = layout(names if names == tuple(found) else tuple(found))  # the same texts compare at once
-        if laid.names is names:
-            if len(self._layouts) >= KNOWN_LAYOUTS:
-                self._layouts = {}
-            self._layouts[laid.names] = laid
+        laid = layout(tuple(found))
+        if laid.names == tuple(metrics):
+            self._keep(laid)
         return laid, laid.pack(*found.values())
+
+    def _keep(self, laid: Layout) -> None:
+        if len(self._layouts) >= KNOWN_LAYOUTS:
+            self._layouts = {}
+        self._layouts[laid.names] = laid
 
     def finish(self, timeout: float = FINISH_SECONDS) -> None:
         """Say that the run has ended, and wait at most `timeout` seconds until everything is sent.

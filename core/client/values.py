@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 MAX_STEP = 2**53  # beyond it JSON readers lose integers, and no training gets there
@@ -30,6 +30,14 @@ def flatten(metrics: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from flatten(value, f"{prefix}{name}/")
         else:
             yield f"{prefix}{name}", value
+
+
+def are_names(names: Sequence[object]) -> bool:
+    """Whether all of these can name metrics: thousands are looked at as one text."""
+    if set(map(type, names)) - {str}:
+        return False
+    texts = cast(Sequence[str], names)
+    return all(texts) and max(map(len, texts), default=0) <= MAX_NAME and "".join(texts).isprintable()
 
 
 def to_step(step: object) -> int | None:
