@@ -45,7 +45,7 @@ class Snapshot(NamedTuple):
     def still_holds(self, stream: BinaryIO) -> bool:
         """Whether the file holds them yet; it may have grown behind them. The stream is left elsewhere.
 
-        One that was shorter than what is looked at must not have grown: just emptied, it could become anything.
+        One that was shorter than what is looked at must not have grown: just emptied, it may become anything.
         """
         return self == _snapshot(stream, self.offset, _HEAD)
 
