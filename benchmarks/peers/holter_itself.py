@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -81,15 +82,20 @@ class Peer:
     def loaders(self, path: Path) -> dict[str, Any]:
         """Event files to durable points in a store, by numpy alone and compiled; checksums verified."""
         wanted = int((path / "points").read_text())
+        empty = self._folder / "empty.sqlite"  # a server's tables are there long before it reads a file
+        engine = connect(f"sqlite:///{empty}")
+        upgrade(engine)
+        engine.dispose()
         return {
-            "durable, numpy": lambda: self._followed(path, EventFile(no_kernels), wanted),
-            "durable, compiled": lambda: self._followed(path, EventFile(lambda size: compiled), wanted),
+            "durable, numpy": lambda: self._followed(path, EventFile(no_kernels), wanted, empty),
+            "durable, compiled": lambda: self._followed(
+                path, EventFile(lambda size: compiled), wanted, empty
+            ),
         }
 
-    def _followed(self, path: Path, events: EventFile, wanted: int) -> int:
+    def _followed(self, path: Path, events: EventFile, wanted: int, empty: Path) -> int:
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            engine = connect(f"sqlite:///{folder}/holter.db")
-            upgrade(engine)
+            engine = connect(f"sqlite:///{shutil.copy(empty, Path(folder) / 'holter.db')}")
             store = Store(engine)
             store.start()
             stored = 0
