@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"holter: {error}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server must not outlive the demo
+    for which in (signal.SIGINT, signal.SIGTERM):  # the server must not outlive the demo
+        signal.signal(which, signal.default_int_handler)
     with contextlib.ExitStack() as stack:
         folder = fresh_folder(arguments.data_dir, stack)
         logs = folder / "runs"
