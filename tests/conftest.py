@@ -15,6 +15,7 @@ from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store
 from tests.postgres import Postgres, postgres
+from tests.relay import Relay, relayed
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +69,13 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     """The address of a migrated, empty SQLite database."""
     shutil.copy(sqlite_template, tmp_path / "holter.db")
     return f"sqlite:///{tmp_path / 'holter.db'}"
+
+
+@pytest.fixture
+def relay(postgres_url: str) -> Iterator[Relay]:
+    """Something between client and database that counts, delays and cuts."""
+    with relayed(postgres_url) as between:
+        yield between
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

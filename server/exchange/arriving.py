@@ -12,14 +12,13 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select
 from holter.server.database import reading, writing
 from holter.server.models import AcceptedBatch, Run, UnreadableRow
 from holter.server.store import RateError, Receipt, Store, StoreBusyError
-from holter.server.store.keys import check_name, digest_of
+from holter.server.store.keys import LIMITS, check_name, digest_of
 from holter.server.store.writing.rows import create, find
 from holter.types import Batch, Delivery
 
 PORTION = 250_000
 """Points that are stored, then compacted, at a time: a log that has grown takes more memory to compact."""
 
-_LONGEST_WRITER = 1000
 _LONGEST_PLACE = 200
 _SOURCE = "holter import"
 _UNFINISHED = "not all of the run has arrived: the same import, given again, goes on"
@@ -83,7 +82,7 @@ class Arriving:
         if not self._begun:
             self._begin()
         delivery = Delivery(
-            project=self.project, run=self.run, writer=f"import:{self._source}"[:_LONGEST_WRITER],
+            project=self.project, run=self.run, writer=f"import:{self._source}"[: LIMITS["writer"]],
             batch_id=self._key(part), batch=batch,
         )  # fmt: skip
         receipt = self._accepted(delivery)

@@ -9,7 +9,7 @@ import zstandard
 
 CODINGS = frozenset({"identity", "gzip", "zstd"})
 _PIECE = 2**20
-_ZSTD_WINDOW = 2**27
+ZSTD_WINDOW = 2**27
 
 
 class TooLargeError(ValueError):
@@ -56,7 +56,7 @@ def _gunzip(body: bytes) -> Iterator[bytes]:
 
 
 def _unzstd(body: bytes) -> Iterator[bytes]:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
     with decompressor.stream_reader(body) as reader:
         while piece := reader.read(_PIECE):
             yield piece

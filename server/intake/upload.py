@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO
 import zstandard
 from starlette.concurrency import run_in_threadpool
 
-from holter.server.intake.compression import CompressionError, TooLargeError
+from holter.server.intake.compression import ZSTD_WINDOW, CompressionError, TooLargeError
 from holter.server.intake.reception import GoneError, SlowError
 from holter.server.intake.room import NoRoomError
 
@@ -21,7 +21,6 @@ _AT_ONCE = 4
 _TURN = 30.0  # seconds that one waits for those before it: proxies are no more patient
 _PIECE = 2**20  # bytes that go to the disk at once
 _PATIENCE = 60.0  # seconds without a byte
-_ZSTD_WINDOW = 2**27
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
@@ -69,7 +68,7 @@ class Uploads:
         sink = _Limited(file, self._limit)
         write = sink.write
         if coding == "zstd":
-            unzip = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+            unzip = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
             write = unzip.stream_writer(sink, closefd=False).write  # type: ignore[arg-type]
         try:
             async for piece in _pieces(receive):

@@ -16,16 +16,10 @@ from holter.server.keeping.backup import back_up
 from holter.server.keeping.deletion import delete_run, purge
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
-from tests.relay import Lost, Relay, relayed
+from tests.relay import Lost, Relay
 
 KEYS = [SeriesKey("loss"), SeriesKey("lr")]
 ROWS = 300
-
-
-@pytest.fixture
-def relay(postgres_url: str) -> Iterator[Relay]:
-    with relayed(postgres_url) as between:
-        yield between
 
 
 @pytest.fixture

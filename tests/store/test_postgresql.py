@@ -19,7 +19,7 @@ from holter.server.models import Project
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.postgres import Postgres
-from tests.relay import Relay, relayed
+from tests.relay import Relay
 
 UNHEARD = insert(Project).inline().execution_options(holter_unanswered=True)
 KEYS = [SeriesKey(f"m{number}") for number in range(5)]
@@ -43,12 +43,6 @@ def cut(server: str, number: int) -> None:
     """End a connection from the other side."""
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("SELECT pg_terminate_backend(%s, 5000)", (number,))
-
-
-@pytest.fixture
-def relay(postgres_url: str) -> Iterator[Relay]:
-    with relayed(postgres_url) as between:
-        yield between
 
 
 @pytest.fixture
