@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# the files of core/ are linked one by one (setup.py): a new one there needs installing again
+# the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
 .PHONY: always demo test dev lint types check-imports format build clean serve bench bench-peers

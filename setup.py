@@ -18,6 +18,7 @@ from setuptools import setup
 ROOT = Path(__file__).resolve().parent
 FOLDERS = {
     "holter": "core",
+    "holter.cli": "cli",
     "holter.server": "server",
     "holter.ingest": "ingest",
     "holter.detectors": "detectors",

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from published import RULES, Rule
 
+from holter.cli.report import json as jsonable
 from holter.detectors import find, registry
-from holter.ingest.whole.gather import gather
-from holter.metrics import Role, role_of
-from holter.report import jsonable
+from holter.ingest.offline.read_run import gather
+from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
 MILLION = 1_000_000

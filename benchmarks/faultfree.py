@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 from curves import LEVELS, NOISES, Level, Noise, one_series, power, run_of, size_of
 
-from holter.detectors.evaluation.evaluation import EvaluationDetector
+from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, Kind, Severity
 

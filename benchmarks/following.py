@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 
 from holter.ingest import formats
-from holter.ingest.following.follow import Follower
-from holter.ingest.tensorboard import compiled
+from holter.ingest.tailing.follower import Follower
+from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.tensorboard.kernels import no_kernels
+from holter.ingest.tensorboard.jit import no_kernels
 from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store
@@ -36,7 +36,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         many(Path(folder), arguments.files)
-    for how, kernels in (("numpy", no_kernels), ("compiled", lambda size: compiled)):
+    for how, kernels in (("numpy", no_kernels), ("compiled", lambda size: numba_kernels)):
         with tempfile.TemporaryDirectory() as folder:
             large(Path(folder), arguments.megabytes, how, EventFile(kernels))
 

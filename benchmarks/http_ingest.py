@@ -31,9 +31,9 @@ from databases import fresh
 from sqlalchemy import event
 
 import holter
+from holter.server.context import Parts
 from holter.server.database import connect
-from holter.server.listen import bind, listen, share_the_interpreter
-from holter.server.parts import Parts
+from holter.server.serve import bind, listen, share_the_interpreter
 from holter.server.store import Store
 from holter.settings import Settings
 from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape

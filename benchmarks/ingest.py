@@ -20,9 +20,9 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from holter.ingest import formats
 from holter.ingest.format import Format
-from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.tensorboard.kernels import no_kernels
+from holter.ingest.tensorboard.jit import no_kernels
 from holter.ingest.tensorboard.records import masked_crc
 from holter.types import Batch
 
@@ -117,7 +117,10 @@ def main() -> int:
             theirs = median_seconds(
                 lambda path=path: tensorboards(path), rounds=max(1, rounds // 2), points=points
             )
-        for how, chosen in (("", EventFile(no_kernels)), (", compiled", EventFile(lambda size: compiled))):
+        for how, chosen in (
+            ("", EventFile(no_kernels)),
+            (", compiled", EventFile(lambda size: numba_kernels)),
+        ):
             mine = median_seconds(
                 lambda content=content, chosen=chosen: ours(name, content, chosen),
                 rounds=rounds,

@@ -30,12 +30,12 @@ import http_ingest
 import numpy as np
 from sqlalchemy import select
 
+from holter.server.context import Parts
 from holter.server.database import connect, reading
-from holter.server.keeping.thinning import thin
-from holter.server.listen import bind, listen
+from holter.server.maintenance.downsampling import thin
 from holter.server.migrate import upgrade
 from holter.server.models import LogEntry, Run
-from holter.server.parts import Parts
+from holter.server.serve import bind, listen
 from holter.server.store import Store, compactor
 from holter.settings import Settings
 from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape

@@ -15,7 +15,7 @@ __version__ = version("holter")
 __all__ = ["__version__", "analyze", "findings_frame", "init"]
 
 # imported when first used: a training process must not pay for numpy, a notebook not for the client
-_LAZY = {"init": "holter.client", "analyze": "holter.notebook", "findings_frame": "holter.notebook"}
+_LAZY = {"init": "holter.client", "analyze": "holter.cli.notebook", "findings_frame": "holter.cli.notebook"}
 
 
 def __getattr__(name: str) -> Any:

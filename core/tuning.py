@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase as fits
 from glob import escape
 from typing import ClassVar, TypeVar
 
-from holter.metrics import Role, WithRole, role_of
+from holter.roles import Role, WithRole, role_of
 from holter.types import Finding, Kind, SeriesKey
 
 _OF_THE_LOSS = frozenset(

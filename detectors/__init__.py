@@ -6,28 +6,28 @@ from dataclasses import is_dataclass, replace
 
 import numpy as np
 
-from holter.detectors.consequences import without_consequences
+from holter.detectors.apply_tuning import unexpected, wanted, with_roles, without_roles
 from holter.detectors.detector import Detector, look
-from holter.detectors.evaluation.evaluation import EvaluationDetector
-from holter.detectors.health.gpu import GpuFault
-from holter.detectors.health.leak import MemoryLeak
-from holter.detectors.loss.drop import SuddenDrop
+from holter.detectors.evaluation.eval_loss import EvaluationDetector
+from holter.detectors.health.gpu_fault import GpuFault
+from holter.detectors.health.memory_leak import MemoryLeak
+from holter.detectors.incremental import Memory
+from holter.detectors.inhibition import without_consequences
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
-from holter.detectors.memory import Memory
+from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.detectors.mixture.shift import MixtureShift
-from holter.detectors.numerics.hidden import HiddenNonfinite
-from holter.detectors.numerics.scale import LossScaleCollapse
-from holter.detectors.preferences import unexpected, wanted, with_roles, without_roles
-from holter.detectors.ranks.calls import DifferentCalls
-from holter.detectors.ranks.comm import CommSlowdown
+from holter.detectors.numerics.loss_scale import LossScaleCollapse
+from holter.detectors.numerics.masked_nan import HiddenNonfinite
+from holter.detectors.ranks.call_mismatch import DifferentCalls
+from holter.detectors.ranks.comm_slowdown import CommSlowdown
 from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.hang import Hang
 from holter.detectors.ranks.ras import RasReports
 from holter.detectors.ranks.straggler import Straggler
-from holter.detectors.repeated.repeated import RepeatedData
+from holter.detectors.repeated_data.repeated_data import RepeatedData
+from holter.detectors.throughput.regression import Throughput
 from holter.detectors.throughput.stall import Stall
-from holter.detectors.throughput.throughput import Throughput
 from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData

@@ -7,7 +7,7 @@ from functools import lru_cache
 from inspect import signature
 from typing import ClassVar, Protocol, cast
 
-from holter.detectors.memory import Memory
+from holter.detectors.incremental import Memory
 from holter.types import Finding, Kind, RunData
 
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holter.house_format import HouseFormat
-from holter.ingest.collectives.all_reduce_bench import AllReduceBench
-from holter.ingest.collectives.flight_recorder import FlightRecorder
-from holter.ingest.collectives.inspector import NcclInspector
-from holter.ingest.collectives.kineto import KinetoTrace
-from holter.ingest.collectives.ras import RasText
-from holter.ingest.collectives.ras_json import RasJson
+from holter.custom_format import HouseFormat
+from holter.ingest.communication.all_reduce_bench import AllReduceBench
+from holter.ingest.communication.flight_recorder import FlightRecorder
+from holter.ingest.communication.kineto import KinetoTrace
+from holter.ingest.communication.nccl_inspector import NcclInspector
+from holter.ingest.communication.ras_json import RasJson
+from holter.ingest.communication.ras_text import RasText
+from holter.ingest.config_files.config_file import SettingsFile
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format
-from holter.ingest.jsonl_log import JsonLines
-from holter.ingest.settings_files.settings_file import SettingsFile
+from holter.ingest.jsonl import JsonLines
 from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
+from holter.ingest.stdout import texts
+from holter.ingest.stdout.nccl_text import NcclTests
+from holter.ingest.telemetry.amd_csv import AmdTables
 from holter.ingest.telemetry.amd_json import AmdJson
-from holter.ingest.telemetry.amd_tables import AmdTables
-from holter.ingest.telemetry.consoles import NvidiaDmon, RocmSmi
-from holter.ingest.telemetry.exposition import Exposition
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
+from holter.ingest.telemetry.prometheus import Exposition
+from holter.ingest.telemetry.smi_tables import NvidiaDmon, RocmSmi
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.texts import texts
-from holter.ingest.texts.nccl_text import NcclTests
 from holter.ingest.trainers.llama_factory import LlamaFactoryLog
 from holter.ingest.trainers.torchtitan_trace import TorchtitanTrace
 from holter.ingest.trainers.trainer_state import TrainerState

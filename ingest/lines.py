@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from holter.ingest.problems import Problems
+from holter.ingest.errors import Problems
 
 BLOCK = 128 * 1024
 LONGEST_LINE = 1024 * 1024

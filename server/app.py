@@ -15,32 +15,30 @@ from starlette.exceptions import HTTPException
 
 import holter
 from holter.server.agents import UnknownAgentError
+from holter.server.alerting import UnknownIncidentError
 from holter.server.api import (
     agents,
-    answers,
+    charts,
     collectives,
-    data,
-    expected,
     health,
     imports,
     incidents,
     ingest,
-    keeping,
     pages,
+    planned_events,
     runs,
     session,
     setup,
     stream,
     throughput,
 )
-from holter.server.api.answers import FieldProblems, Problem
-from holter.server.api.door import Door
-from holter.server.api.parameters import only_known
+from holter.server.api import responses as answers
+from holter.server.api.middleware import Door, only_known
+from holter.server.api.responses import FieldProblems, Problem
 from holter.server.clock import Clock
-from holter.server.expected import UnknownExpectedError
-from holter.server.incidents import UnknownIncidentError
-from holter.server.overview.runs import UnknownRunError
-from holter.server.parts import Parts
+from holter.server.context import Parts
+from holter.server.planned_events import UnknownExpectedError
+from holter.server.read_models.runs import UnknownRunError
 from holter.server.store import CorruptDataError
 from holter.settings import Settings
 
@@ -53,7 +51,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     422: {"model": FieldProblems, "description": "The request does not fit, with a reason for each field"},
 }
 _NOUNS = (
-    *(ingest, runs, data, keeping, imports, incidents, expected, agents),
+    *(ingest, runs, charts, imports, incidents, planned_events, agents),
     *(setup, throughput, collectives, stream),
 )
 _NOT_THERE = (UnknownRunError, UnknownIncidentError, UnknownExpectedError, UnknownAgentError)

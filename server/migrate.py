@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from holter.server.database import why_away, writing
-from holter.server.store.lock import alone
+from holter.server.store.file_lock import alone
 
 _LOCK = 0x486F6C746572  # "Holter": one server migrates at a time
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from holter import init
 from holter.ingest import formats
-from holter.ingest.following.follow import Follower
-from holter.ingest.tensorboard import compiled
+from holter.ingest.tailing.follower import Follower
+from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.tensorboard.kernels import no_kernels
+from holter.ingest.tensorboard.jit import no_kernels
 from holter.server.database import connect
 from holter.server.migrate import upgrade
 from holter.server.store import Store
@@ -89,7 +89,7 @@ class Peer:
         return {
             "durable, numpy": lambda: self._followed(path, EventFile(no_kernels), wanted, empty),
             "durable, compiled": lambda: self._followed(
-                path, EventFile(lambda size: compiled), wanted, empty
+                path, EventFile(lambda size: numba_kernels), wanted, empty
             ),
         }
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from holter.attempts.config import Waiting, spread
-from holter.attempts.rows import Row, Rows
+from holter.attempts.step_regressions import Row, Rows
 from holter.attempts.writers import Track, Writer
 from holter.types import Batch, SeriesKey
 

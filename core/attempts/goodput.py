@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from holter.attempts.timeline import Span, superseded
+from holter.attempts.superseded import Span, superseded
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
 STANDSTILL = 20.0

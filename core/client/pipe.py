@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holter.client import spool as spools
-from holter.client.body import Envelope
+from holter.client.encode import Envelope
 from holter.client.identity import Identity
 from holter.client.notices import Notices
 from holter.client.recorder import Recorder
-from holter.client.sender import Access, Courier, Sender
+from holter.client.uploader import Access, Courier, Sender
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from array import array
 from collections import deque
 from queue import Empty, SimpleQueue
 
-from holter.client.body import Envelope, Fields, Row, contents
+from holter.client.encode import Envelope, Fields, Row, contents
 from holter.client.notices import Notices
 from holter.client.spool import Spool
 

@@ -12,15 +12,15 @@ from struct import Struct
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from holter.client.body import MAX_VALUES, Envelope
-from holter.client.ending import Ending
+from holter.client.encode import MAX_VALUES, Envelope
+from holter.client.exit_status import Ending
 from holter.client.identity import default_name, detect
 from holter.client.notices import Notices
 from holter.client.pipe import RESTING, Ends, Pipe, connect, end_all
 from holter.client.recorder import Recorder
-from holter.client.sender import Access
+from holter.client.uploader import Access
 from holter.client.values import MAX_NAME, MAX_STEP, are_names, clean, flatten, plain, to_float, to_step
-from holter.counted import counted
+from holter.plurals import counted
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
 SPOOL_BYTES = 2**30

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.attempts.timeline import Span, superseded
+from holter.attempts.superseded import Span, superseded
 from holter.types import FloatArray, Series
 
 WINDOW = 50

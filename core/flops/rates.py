@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from holter.metrics import Role, role_of
+from holter.roles import Role, role_of
 from holter.types import FloatArray, Series, SeriesKey
 
 

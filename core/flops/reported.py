@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.flops.frameworks import Framework, Quantity, reports_of
+from holter.flops.launch_settings import newest_attempt, told_of
 from holter.flops.levels import Level, level_of, spans_of
-from holter.flops.told import newest_attempt, told_of
 from holter.types import FloatArray, RunData, Series
 
 _BOTH = {Quantity.MFU: 0, Quantity.TFLOPS: 1}

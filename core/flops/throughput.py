@@ -10,9 +10,9 @@ import numpy as np
 from holter.flops.formulas import FORMULAS
 from holter.flops.frameworks import Quantity
 from holter.flops.levels import Level
+from holter.flops.mfu import Own, own_of
 from holter.flops.peaks import Peaks
 from holter.flops.reported import Reported, reported_of
-from holter.flops.utilisation import Own, own_of
 from holter.types import RunData
 
 ALIKE = 0.02

@@ -1,4 +1,7 @@
-"""Settings of the server and its commands: flags, then HOLTER_* variables, then holter.toml."""
+"""Settings of the server and its commands: flags, then HOLTER_* variables, then holter.toml.
+
+What is set about scraping exporters: `[scrape]` in holter.toml.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -17,10 +20,34 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from holter.house_format import HouseFormat
+from holter.custom_format import HouseFormat
+from holter.settings.network import reachable, url
 from holter.settings.projects import ProjectSettings, settings_of
-from holter.settings.reachable import reachable, url
-from holter.settings.scrape import ScrapeSettings
+
+
+class ScrapeSettings(BaseModel):
+    """Addresses of Prometheus exporters, how often, for which run, and which metrics more.
+
+    Without a `run` what they say goes to every run that is under way, of `project` if that is given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    endpoints: tuple[str, ...] = Field(default=(), max_length=1024)
+    every: float = Field(default=15.0, ge=1, le=3600)
+    project: str = ""
+    run: str = ""
+    also: tuple[str, ...] = Field(default=(), max_length=100)
+
+    @field_validator("endpoints")
+    @classmethod
+    def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for address in value:
+            parts = urlsplit(address)
+            if parts.scheme not in {"http", "https"} or not parts.hostname:
+                raise ValueError("expected addresses such as http://node1:9400/metrics")
+        return value
+
 
 FILE = Path("holter.toml")
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})

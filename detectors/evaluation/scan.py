@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from holter.detectors.evaluation.course import DRIFT, Rise, return_of
-from holter.detectors.evaluation.evidence import REACH, looks
 from holter.detectors.evaluation.noise import noise_of
+from holter.detectors.evaluation.outcome import DRIFT, Rise, return_of
+from holter.detectors.evaluation.statistics import REACH, looks
 from holter.types import FloatArray, IntArray
 
 _FIRST, _LONGEST = 64, 4096

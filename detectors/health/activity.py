@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.places import spans_of
-from holter.metrics import Role, role_of
+from holter.detectors.positions import spans_of
+from holter.roles import Role, role_of
 from holter.types import Finding, RunData, Series
 
 _SETTLED = 30.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from holter.detectors.clock import RunClock, clock_of, in_words
 from holter.detectors.health.events import Event, device_of, events_of, known_devices, named
-from holter.detectors.memory import Memory
-from holter.detectors.places import Place
-from holter.metrics import Role, role_of
+from holter.detectors.incremental import Memory
+from holter.detectors.positions import Place
+from holter.detectors.wall_clock import RunClock, clock_of, in_words
+from holter.roles import Role, role_of
 from holter.types import Finding, Kind, Labels, RunData, Severity
 
 _APART = 3600.0

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.clock import YEAR_9999
 from holter.detectors.health.xid import LINK, MEMORY, REBOOT, RESET, WATCH, about
-from holter.detectors.memory import Mark, Trail
+from holter.detectors.incremental import Mark, Trail
+from holter.detectors.wall_clock import YEAR_9999
 from holter.types import Labels, RunData, Series, Severity
 
 _OF_DEVICES = frozenset({"host", "gpu", "pci", "mig", "partition", "file", "folder", "nvswitch"})

@@ -12,11 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.loss.absent import LASTING, Absences, absences
-from holter.detectors.loss.group import Group
-from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import span_of, spans_of
-from holter.metrics import Role, role_of
+from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.loss.missing import LASTING, Absences, Group, absences
+from holter.detectors.positions import span_of, spans_of
+from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, IntArray, Kind, RunData, Series, SeriesKey, Severity
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from holter.detectors.loss.excursions.stretch import Stretch
-from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import span_of
-from holter.metrics import Role, role_of
+from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.loss.excursions.segment import Stretch
+from holter.detectors.positions import span_of
+from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
 _CENTRE, _SPREAD = 49, 129

@@ -10,20 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from holter.detectors.loss.circumstances import circumstances
+from holter.detectors.incremental import Memory
+from holter.detectors.loss.affected_datasets import dataset_labels, scope_of
+from holter.detectors.loss.classify import KINDS, verdict_on
+from holter.detectors.loss.detections import Sighting, is_same, with_other_rates, with_seams
 from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.going_on import resumed
-from holter.detectors.loss.excursions.stretch import Stretch, stretches_of
+from holter.detectors.loss.excursions.resume_scan import resumed
+from holter.detectors.loss.excursions.segment import Stretch, stretches_of
+from holter.detectors.loss.lr_mismatch import OtherRates, other_rates
+from holter.detectors.loss.messages import Story, advice_on, rollback_for, summary_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
-from holter.detectors.loss.rollback import rollback_for
-from holter.detectors.loss.schedule import OtherRates, other_rates
-from holter.detectors.loss.scope import dataset_labels, scope_of
-from holter.detectors.loss.seams import seams_of
-from holter.detectors.loss.sighting import Sighting, is_same, with_other_rates, with_seams
-from holter.detectors.loss.verdict import KINDS, verdict_on
-from holter.detectors.loss.wording import Story, advice_on, summary_of
-from holter.detectors.memory import Memory
-from holter.metrics import Role, role_of
+from holter.detectors.loss.related_changes import circumstances
+from holter.detectors.loss.unmarked_restarts import seams_of
+from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 

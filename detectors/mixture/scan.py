@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.mixture.shares import Parts, Sources, fitted
-from holter.detectors.places import At
+from holter.detectors.positions import At
 from holter.types import FloatArray
 
 KNOWN = 64

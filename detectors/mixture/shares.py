@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from holter.detectors.places import Place
-from holter.metrics import Role, role_of
+from holter.detectors.positions import Place
+from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
 _TRUST = 1e-3

@@ -13,11 +13,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.figures import figure
-from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.formatting import figure
+from holter.detectors.incremental import Mark, Memory, Trail
 from holter.detectors.mixture.scan import Scan, Shift, Standing
 from holter.detectors.mixture.shares import Parts, Sources, fitted, parts_of, sources_of
-from holter.detectors.places import rows_upto, settled
+from holter.detectors.positions import rows_upto, settled
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 

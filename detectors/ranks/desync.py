@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import rows_upto, settled
-from holter.detectors.ranks.ranks import Ranks, rank_of, series_by_rank, table_of
+from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.positions import rows_upto, settled
+from holter.detectors.ranks.rank_matrix import Ranks, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.ras import REPORTS
-from holter.metrics import Role
+from holter.roles import Role
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.figures import duration
-from holter.detectors.places import span_of
-from holter.detectors.ranks.ranks import hosts_among
-from holter.detectors.ranks.who import called, names, plain
+from holter.detectors.formatting import duration
+from holter.detectors.positions import span_of
+from holter.detectors.ranks.naming import called, names, plain
+from holter.detectors.ranks.rank_matrix import hosts_among
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity, labels_of
 
 _TOLD = {

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.counted import verb
-from holter.detectors.places import span_of
-from holter.detectors.ranks.ranks import hosts_among
-from holter.detectors.ranks.who import names, plain, whose
+from holter.detectors.positions import span_of
+from holter.detectors.ranks.naming import names, plain, whose
+from holter.detectors.ranks.rank_matrix import hosts_among
+from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, Labels, RunData, Series, Severity, labels_of
 
 REPORTS = "RAS reports"

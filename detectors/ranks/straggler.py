@@ -8,12 +8,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.memory import Mark, Memory, Trail
-from holter.detectors.places import rows_upto
-from holter.detectors.ranks.lag import CHUNK, Cost, Lag, Lags
-from holter.detectors.ranks.ranks import Ranks, common_key, hosts_among, rank_of, series_by_rank, table_of
-from holter.detectors.ranks.rows import rows_of
-from holter.metrics import Role, role_of
+from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.positions import rows_upto
+from holter.detectors.ranks.lag_detector import CHUNK, Cost, Lag, Lags
+from holter.detectors.ranks.rank_matrix import (
+    Ranks,
+    common_key,
+    hosts_among,
+    rank_of,
+    series_by_rank,
+    table_of,
+)
+from holter.detectors.ranks.timing_rows import rows_of
+from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 

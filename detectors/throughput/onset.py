@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.places import At
-from holter.detectors.throughput.blocks import Block
+from holter.detectors.positions import At
+from holter.detectors.throughput.block_medians import Block
 from holter.types import FloatArray
 
 

@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from holter.detectors.figures import duration
+from holter.detectors.formatting import duration
 from holter.detectors.health.activity import with_activity
-from holter.detectors.memory import Mark, Memory, Trail
+from holter.detectors.incremental import Mark, Memory, Trail
 from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 

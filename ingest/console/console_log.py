@@ -9,13 +9,13 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.attempts.values import from_json, to_json
-from holter.ingest.axes import LARGEST_STEP
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.console.marks import marks_of
+from holter.ingest.console.pattern_search import marks_of
 from holter.ingest.console.prefixes import Clean, clean
+from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import Row, batch_of
-from holter.ingest.secrets import without_secrets
+from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
 _OTHERS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"})

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest import axes
+from holter.ingest import step_columns
 from holter.ingest.csv.csv_table import Layout, Table, parse
 from holter.ingest.csv.rewritten import Trail
+from holter.ingest.errors import Problems
 from holter.ingest.lines import LineBlock, Lines
-from holter.ingest.opening import HEAD
-from holter.ingest.problems import Problems
-from holter.ingest.wandb.curves import is_export
+from holter.ingest.open_log import HEAD
+from holter.ingest.wandb.chart_csv import is_export
 from holter.types import Batch, Unreadable
 
 _ATTEMPT = re.compile(r"attempt-(\d+)\.csv")
@@ -36,9 +36,9 @@ class CsvLog:
         line, end, _ = head.partition(b"\n")
         names, _ = _split_header(line)
         whole = bool(end) or len(head) >= HEAD
-        if axes.is_long(names) or is_export(names):  # for holter import
+        if step_columns.is_long(names) or is_export(names):  # for holter import
             return False
-        return whole and axes.find_step(names) is not None
+        return whole and step_columns.find_step(names) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
         """A reader that goes on from `state`, or that follows up on a file written anew."""
@@ -101,7 +101,7 @@ class CsvReader:
         """Learn the header from the first line; 0 when that line is a row under the header of before."""
         names, delimiter = _split_header(line)
         known = self._old_header
-        if known and axes.find_step(names) is None and len(names) == len(known):
+        if known and step_columns.find_step(names) is None and len(names) == len(known):
             names, skip = known, 0
         else:
             self._delimiter, skip = delimiter, 1

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holter.ingest import axes
+from holter.ingest import step_columns
 from holter.ingest.names import as_label
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
@@ -28,12 +28,14 @@ class Layout:
     def __init__(self, header: Sequence[str]) -> None:
         self.header = list(header)
         self._first = {name: len(header) - 1 - back for back, name in enumerate(reversed(self.header))}
-        self.step = _place(self.header, axes.find_step(self.header))
-        self.clock = _place(self.header, axes.find_clock(self.header))
-        self.attempt = _place(self.header, axes.ATTEMPT_NAME)
+        self.step = _place(self.header, step_columns.find_step(self.header))
+        self.clock = _place(self.header, step_columns.find_clock(self.header))
+        self.attempt = _place(self.header, step_columns.ATTEMPT_NAME)
         # `time` is a clock or a duration: the first value that stands there decides
-        self.clock_is = "?" if self.clock is not None and axes.is_maybe_clock(self.header[self.clock]) else ""
-        self.labels = [header.index(name) for name in axes.LABEL_NAMES if name in header]
+        self.clock_is = (
+            "?" if self.clock is not None and step_columns.is_maybe_clock(self.header[self.clock]) else ""
+        )
+        self.labels = [header.index(name) for name in step_columns.LABEL_NAMES if name in header]
         self.numeric: set[int] = set()
         self.text: set[int] = set()
 
@@ -175,7 +177,7 @@ def _steps(
     steps, kept = [], []
     for at, row in enumerate(rows):
         try:
-            steps.append(axes.read_step(row[place]))
+            steps.append(step_columns.read_step(row[place]))
             kept.append(at)
         except ValueError as error:
             problems.append((numbers[at], f"column {layout.header[place]}: {error}"))
@@ -190,19 +192,19 @@ def _times(
         return unknown
     name, column = layout.header[layout.clock], cells[layout.clock]
     if layout.clock_is == "?":
-        first = next((cell for cell in column if not axes.is_absent(cell)), "")
-        layout.settle_clock(axes.clock_or_metric(first, name=name))
+        first = next((cell for cell in column if not step_columns.is_absent(cell)), "")
+        layout.settle_clock(step_columns.clock_or_metric(first, name=name))
         if layout.clock is None:
             return unknown
     try:
         times = np.array(list(map(float, column)), dtype=np.float64)
-        if np.all((times >= axes.FIRST_CLOCK) & (times < axes.FIRST_MILLISECONDS)):
+        if np.all((times >= step_columns.FIRST_CLOCK) & (times < step_columns.FIRST_MILLISECONDS)):
             return times
     except ValueError:
         pass
     for row, cell in enumerate(column):
         try:
-            time = None if axes.is_absent(cell) else axes.read_clock(cell, name=name)
+            time = None if step_columns.is_absent(cell) else step_columns.read_clock(cell, name=name)
             unknown[row] = np.nan if time is None else time
         except ValueError as error:
             problems.append((int(numbers[row]), f"column {name}: {error}"))
@@ -229,7 +231,7 @@ def _column(
             found.append(float(cell))
             rows.append(row)
         except ValueError:
-            if not axes.is_absent(cell):
+            if not step_columns.is_absent(cell):
                 wrong.append(row)
     _tell_wrong(cells, wrong, place, layout, numbers, problems, any_number=bool(found))
     return Cells(name, np.array(found, dtype=np.float64), np.array(rows, dtype=np.int64))

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from holter.ingest.rows import Row
 from holter.ingest.slurm.settings import ENDED, settings_of, state_of
-from holter.ingest.telemetry.clocked import row_at
-from holter.ingest.telemetry.documents import DocumentReader
-from holter.ingest.telemetry.reading import LineReader
+from holter.ingest.telemetry.json_stream import DocumentReader
+from holter.ingest.telemetry.line_reader import LineReader
+from holter.ingest.telemetry.timestamped import row_at
 from holter.types import ConfigKey
 
 _SQUEUE = re.compile(r"\s*JOBID PARTITION\s+NAME\s+USER\s+ST\s+TIME\s+NODES NODELIST\(REASON\)\s*")

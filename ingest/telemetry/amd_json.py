@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.objects import number
+from holter.ingest.json_objects import number
 from holter.ingest.rows import Row
-from holter.ingest.telemetry import quantities as q
+from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.amd_names import gpu_of, measured
-from holter.ingest.telemetry.clocked import row_at
-from holter.ingest.telemetry.documents import DocumentReader
+from holter.ingest.telemetry.json_stream import DocumentReader
+from holter.ingest.telemetry.timestamped import row_at
 
 _DEEPEST = 6
 _TELL = re.compile(rb'"card\d+"\s*:\s*\{|"(?:gfx_activity|socket_power|power_usage|hotspot|used_vram)"\s*:')

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from holter.ingest.telemetry import quantities as q
+from holter.ingest.telemetry import gpu_metrics as q
 
 _NAMES = (
     (r"gpu use \(%\)|(usage/)?gfx_activity|gfx|gfx_util", q.UTIL),

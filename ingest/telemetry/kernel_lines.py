@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 
-from holter.ingest.axes import LARGEST_STEP
-from holter.ingest.collectives.naming import labels_beside
+from holter.ingest.communication.labels import labels_beside
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Words
-from holter.ingest.telemetry import quantities as q
-from holter.ingest.telemetry.clocked import LocalClock, step_of
+from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.telemetry import gpu_metrics as q
+from holter.ingest.telemetry.timestamped import LocalClock, step_of
 from holter.types import BY_CLOCK
 
 BOOT = "milliseconds since boot"

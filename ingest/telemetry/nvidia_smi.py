@@ -10,9 +10,9 @@ from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
 from holter.ingest.rows import Row
-from holter.ingest.telemetry import quantities as q
-from holter.ingest.telemetry.clocked import row_at
-from holter.ingest.telemetry.reading import LineReader
+from holter.ingest.telemetry import gpu_metrics as q
+from holter.ingest.telemetry.line_reader import LineReader
+from holter.ingest.telemetry.timestamped import row_at
 
 _FIELDS = {
     "utilization.gpu": q.UTIL,

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from holter.counted import counted, verb
 from holter.ingest.rows import Row, batch_of
-from holter.ingest.telemetry.chosen import choice
-from holter.ingest.telemetry.clocked import row_at
-from holter.ingest.telemetry.exposition import metric_of, sample_of
+from holter.ingest.telemetry.metric_allowlist import choice
+from holter.ingest.telemetry.prometheus import metric_of, sample_of
+from holter.ingest.telemetry.timestamped import row_at
+from holter.plurals import counted, verb
 from holter.types import Batch, ConfigKey, ConfigValue, Delivery
 
 _log = logging.getLogger(__name__)

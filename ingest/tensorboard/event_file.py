@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.counted import counted
-from holter.ingest.problems import Problems
+from holter.ingest.errors import Problems
 from holter.ingest.rows import batch_of
-from holter.ingest.tensorboard import wire
-from holter.ingest.tensorboard.kernels import Kernels, in_background
+from holter.ingest.tensorboard import protobuf
+from holter.ingest.tensorboard.hparams import Statements
+from holter.ingest.tensorboard.jit import Kernels, in_background
 from holter.ingest.tensorboard.records import (
     HEADER,
     TRAILER,
@@ -26,7 +26,7 @@ from holter.ingest.tensorboard.records import (
     read_header,
 )
 from holter.ingest.tensorboard.scalars import Decoder, Scalars
-from holter.ingest.tensorboard.stated import Statements
+from holter.plurals import counted
 from holter.types import NO_CONFIG, Batch, Column, Config, IntArray, SeriesKey, Unreadable
 
 BLOCK = 2 * 1024 * 1024
@@ -166,7 +166,7 @@ class EventFileReader:
         stream.seek(position)
         if end < position + size:
             return False
-        fields = wire.fields(head[HEADER:], 0, size)
+        fields = protobuf.fields(head[HEADER:], 0, size)
         kind = next((field.number for field in fields if field.number not in (_WALL_TIME, _STEP)), None)
         if kind == _SUMMARY:
             reason = f"expected a record of at most {LARGEST_RECORD} bytes, found {size}"

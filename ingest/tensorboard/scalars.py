@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.ingest.tensorboard import wire
-from holter.ingest.tensorboard.kernels import Kernels, Plain
-from holter.ingest.tensorboard.wire import FIXED32, FIXED64, LENGTH, VARINT, Bytes, Fields, Rounds
+from holter.ingest.tensorboard import protobuf
+from holter.ingest.tensorboard.jit import Kernels, Plain
+from holter.ingest.tensorboard.protobuf import FIXED32, FIXED64, LENGTH, VARINT, Bytes, Fields, Rounds
 from holter.types import FloatArray, IntArray
 
 # field numbers of event.proto, summary.proto and tensor.proto
@@ -94,8 +94,8 @@ class Decoder:
         )
 
     def _decode(self, block: bytes, start: IntArray, end: IntArray) -> Scalars:
-        data = np.frombuffer(block + bytes(wire.PADDING), dtype=np.uint8)
-        fields, broken = wire.split(data, start, end)
+        data = np.frombuffer(block + bytes(protobuf.PADDING), dtype=np.uint8)
+        fields, broken = protobuf.split(data, start, end)
         steps = np.zeros(len(start), dtype=np.int64)
         found = fields.of(_STEP, VARINT)
         steps[found.owner] = found.value.view(np.int64)
@@ -120,7 +120,7 @@ class Decoder:
     ) -> tuple[IntArray, list[str], FloatArray, IntArray]:
         """Of every Summary.Value its tag's code and its number, and which of them are scalars."""
         size = len(spans.start)
-        fields, bad = wire.split(data, spans.start, spans.end)
+        fields, bad = protobuf.split(data, spans.start, spans.end)
         broken[event[bad]] = True
         numbers, scalar = np.zeros(size), np.zeros(size, dtype=bool)
         tensors = fields.of(_TENSOR, LENGTH)
@@ -182,7 +182,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 def _within(data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]) -> tuple[IntArray, Fields]:
     """The messages of a repeated field inside other messages, by those others' owners, in order."""
-    fields, bad = wire.split(data, outer.start, outer.end)
+    fields, bad = protobuf.split(data, outer.start, outer.end)
     broken[outer.owner[bad]] = True
     inner = fields.of(number, LENGTH)
     owner = outer.owner[inner.owner]
@@ -193,7 +193,7 @@ def _within(data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]) 
 
 
 def _starts(data: Bytes, logs: Fields, broken: NDArray[np.bool_]) -> IntArray:
-    fields, bad = wire.split(data, logs.start, logs.end)
+    fields, bad = protobuf.split(data, logs.start, logs.end)
     broken[logs.owner[bad]] = True
     status = fields.of(1, VARINT)
     return np.unique(logs.owner[status.owner[status.value == _START]])
@@ -218,7 +218,7 @@ def _equal(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntAr
     parts, hashed = [length.astype(np.uint64)], length.astype(np.uint64)
     for after in range(0, int(length.max()), 8):
         surplus = (8 * np.clip(8 + after - length, 0, 7)).astype(np.uint64)
-        word = wire.numbers(data, "<u8")[start + np.minimum(after, length)] << surplus
+        word = protobuf.numbers(data, "<u8")[start + np.minimum(after, length)] << surplus
         parts.append(np.where(length > after, word, np.uint64(0)))
         hashed = (hashed ^ parts[-1]) * np.uint64(0x9E3779B97F4A7C15)
         hashed ^= hashed >> np.uint64(32)
@@ -240,9 +240,9 @@ def _equal_by_bytes(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArr
 
 
 def _plugin(metadata: bytes) -> str:
-    for field in wire.fields(metadata, 0, len(metadata)):
+    for field in protobuf.fields(metadata, 0, len(metadata)):
         if (field.number, field.kind) == (1, LENGTH):
-            for inner in wire.fields(metadata, field.start, field.end):
+            for inner in protobuf.fields(metadata, field.start, field.end):
                 if (inner.number, inner.kind) == (1, LENGTH):
                     return metadata[inner.start : inner.end].decode("utf-8", "replace")
     return ""
@@ -251,7 +251,7 @@ def _plugin(metadata: bytes) -> str:
 def _tensors(data: Bytes, spans: Fields) -> tuple[FloatArray, NDArray[np.bool_], NDArray[np.bool_]]:
     """The number in each TensorProto, whether it is a single number, and whether it is malformed."""
     size = len(spans.start)
-    fields, malformed = wire.split(data, spans.start, spans.end)
+    fields, malformed = protobuf.split(data, spans.start, spans.end)
     dtype, content = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
     found = fields.of(_DTYPE, VARINT)
     dtype[found.owner] = np.minimum(found.value, np.uint64(255)).astype(np.int64)
@@ -308,7 +308,7 @@ def _take_listed(
         numbers[owner[fits]] = _gather(data, start[fits], form)
         return
     packed, single = fields.of(number, LENGTH), fields.of(number, VARINT)
-    value, after = wire.varints(data, packed.start)
+    value, after = protobuf.varints(data, packed.start)
     owner = np.concatenate((packed.owner, single.owner))
     fits = np.concatenate((after == packed.end, np.ones(len(single.owner), dtype=bool)))
     chosen = wanted[owner] & np.concatenate((packed.end > packed.start, fits[len(packed.owner) :]))
@@ -318,7 +318,7 @@ def _take_listed(
     numbers[owner[chosen]] = _numbers(words, dtype, form)
 
 
-def _numbers(words: wire.Words, dtype: int, form: str) -> NDArray[Any]:
+def _numbers(words: protobuf.Words, dtype: int, form: str) -> NDArray[Any]:
     if dtype == _BFLOAT16:
         return _bfloat16(words)
     if _LISTED[dtype][0] == _HALF_VALUES:
@@ -332,5 +332,5 @@ def _bfloat16(words: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _gather(data: Bytes, start: IntArray, dtype: str) -> NDArray[Any]:
-    taken: NDArray[Any] = wire.numbers(data, dtype)[start]
+    taken: NDArray[Any] = protobuf.numbers(data, dtype)[start]
     return taken

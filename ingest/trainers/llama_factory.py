@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.axes import read_step
-from holter.ingest.jsonl_log import JsonLinesReader
-from holter.ingest.objects import number, read_object, slashed
+from holter.ingest.json_objects import number, read_object, slashed
+from holter.ingest.jsonl import JsonLinesReader
 from holter.ingest.rows import Row
+from holter.ingest.step_columns import read_step
 
 _STEP, _LAST = "current_steps", "total_steps"
 _PASSED = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)")

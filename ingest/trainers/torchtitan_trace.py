@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.axes import read_step
-from holter.ingest.jsonl_log import JsonLinesReader
+from holter.ingest.json_objects import number, read_object
+from holter.ingest.jsonl import JsonLinesReader
 from holter.ingest.names import as_label
-from holter.ingest.objects import number, read_object
 from holter.ingest.rows import Row
+from holter.ingest.step_columns import read_step
 from holter.types import Batch, Unreadable, labels_of
 
 _WORDS = frozenset({"log_type", "log_type_name", "rank", "time_us"})

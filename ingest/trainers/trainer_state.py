@@ -13,11 +13,11 @@ from zlib import crc32
 import msgspec
 
 from holter.attempts.values import as_value
-from holter.ingest.axes import read_step
 from holter.ingest.console.dialects.hf_trainer import metric_name
-from holter.ingest.objects import number, slashed
-from holter.ingest.problems import Problems
+from holter.ingest.errors import Problems
+from holter.ingest.json_objects import number, slashed
 from holter.ingest.rows import Row, batch_of
+from holter.ingest.step_columns import read_step
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
 
 FILE = "trainer_state.json"

@@ -1,20 +1,58 @@
-"""`run-ID.wandb`: what the wandb client keeps of a run, offline or online, while it runs and afterwards."""
+"""`run-ID.wandb`: what the wandb client keeps of a run, offline or online, while it runs and afterwards.
+
+What wandb's records say of a run's settings, without what is private.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from google.protobuf.message import DecodeError
 
-from holter.ingest.axes import LARGEST_STEP
-from holter.ingest.problems import Problems
+from holter.attempts.values import dotted
+from holter.ingest.errors import Problems
+from holter.ingest.redaction import without_private
 from holter.ingest.rows import Row, batch_of
-from holter.ingest.wandb.config import settings_of
-from holter.ingest.wandb.frames import BLOCK, MAGIC, Walked, walk
-from holter.ingest.wandb.schema import Record
+from holter.ingest.step_columns import LARGEST_STEP
+from holter.ingest.wandb.leveldb import BLOCK, MAGIC, Walked, walk
+from holter.ingest.wandb.protobuf import Record
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
+
+_PATH = re.compile(r"^\s*[\[\"']*(?:~?/|[A-Za-z]:\\|file:)")
+_OWN = "_wandb"
+
+
+def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
+    """The settings in a record: of a run as it begins, and as they are added.
+
+    Left out: what names people, machines and commands, paths, and what looks like a key or a password.
+    """
+    items = [*record.run.config.update, *record.config.update]
+    if not items:
+        return {}
+    plain = {
+        name: value
+        for name, value in dotted(dict(_values(items))).items()
+        if not (isinstance(value, str) and _PATH.search(value))
+    }
+    kept, _ = without_private({ConfigKey(name): value for name, value in plain.items()})
+    return kept
+
+
+def _values(items: Any) -> Iterator[tuple[str, Any]]:
+    for item in items:
+        name = ".".join(item.nested_key) or item.key
+        try:
+            value = json.loads(item.value_json)
+        except (ValueError, RecursionError):
+            continue
+        if name.partition(".")[0] != _OWN:
+            yield name, value
+
 
 _READ = 8 * BLOCK
 _LARGEST_RECORD = 64 * 1024 * 1024

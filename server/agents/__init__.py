@@ -1,6 +1,5 @@
-"""Agents elsewhere: how each one is by its own reports, and who is told when some fall silent."""
+"""Agents on other machines: the state of each one by its own reports."""
 
-from holter.server.agents.agents import Agents, Report, UnknownAgentError, in_words
-from holter.server.agents.watch import Watch
+from holter.server.agents.registry import Agents, Report, UnknownAgentError, in_words
 
-__all__ = ["Agents", "Report", "UnknownAgentError", "Watch", "in_words"]
+__all__ = ["Agents", "Report", "UnknownAgentError", "in_words"]

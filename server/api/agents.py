@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from holter.server.agents import Report
-from holter.server.api.answers import Answer, Problem, refused
-from holter.server.api.shapes.server import Agent, Agents
-from holter.server.parts import OfServer
+from holter.server.api.responses import Answer, Problem, refused
+from holter.server.api.schemas.base import Agent, Agents
+from holter.server.context import OfServer
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such agent"}}
 FULL: dict[int | str, dict[str, Any]] = {429: {"model": Problem, "description": "There are too many agents"}}

@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes.shape import Shape
-from holter.server.parts import OfServer
+from holter.server.api.responses import Answer, Problem
+from holter.server.api.schemas.base import Shape
+from holter.server.context import OfServer
 
 router = APIRouter(tags=["runs"])
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}

@@ -7,10 +7,10 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from holter.server.api.answers import Answer, Problem, refused
-from holter.server.api.shapes.server import Health
+from holter.server.api.responses import Answer, Problem, refused
+from holter.server.api.schemas.base import Health
+from holter.server.context import OfServer
 from holter.server.database import why_away
-from holter.server.parts import OfServer
 
 _PATIENCE = 5.0
 _ONE = anyio.CapacityLimiter(1)  # a database that says nothing keeps one thread waiting, not all

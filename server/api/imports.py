@@ -13,15 +13,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from holter.server.api.answers import Problem, refused, refused_fields
+from holter.server.api.responses import Problem, refused, refused_fields
+from holter.server.context import OfServer, Parts
 from holter.server.database import why_away
-from holter.server.exchange import Imported, ImportRefusedError, Into, import_file
-from holter.server.intake.compression import CompressionError, TooLargeError
-from holter.server.intake.reception import GoneError, SlowError
-from holter.server.intake.room import NoRoomError
-from holter.server.intake.upload import CODINGS
-from holter.server.live.news import run_news
-from holter.server.parts import OfServer, Parts
+from holter.server.import_export import Imported, ImportRefusedError, Into, import_file
+from holter.server.ingest_http.compression import CompressionError, TooLargeError
+from holter.server.ingest_http.memory_budget import NoRoomError
+from holter.server.ingest_http.receiver import GoneError, SlowError
+from holter.server.ingest_http.upload import CODINGS
+from holter.server.live import run_news
 
 _RETRY_SECONDS = "10"
 _BODY: dict[str, Any] = {

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes.incidents import Incident as IncidentShape
-from holter.server.api.shapes.incidents import Incidents, IncidentState
-from holter.server.api.shapes.shape import Severity
-from holter.server.incidents.present import finding_of
-from holter.server.incidents.reading import incident_row, read_incident, read_incidents
+from holter.server.alerting.incident_row import finding_of
+from holter.server.alerting.queries import incident_row, read_incident, read_incidents
+from holter.server.api.responses import Answer, Problem
+from holter.server.api.schemas.base import Severity
+from holter.server.api.schemas.incidents import Incident as IncidentShape
+from holter.server.api.schemas.incidents import Incidents, IncidentState
+from holter.server.context import OfServer, Parts
 from holter.server.models import Incident
-from holter.server.parts import OfServer, Parts
 from holter.tuning import planned
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]

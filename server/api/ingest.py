@@ -10,7 +10,8 @@ from fastapi import APIRouter, Request
 from sqlalchemy.exc import DatabaseError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holter.server.api.answers import (
+from holter.server.api.ingest_openapi import INGEST_BODY
+from holter.server.api.responses import (
     AWAY,
     Answer,
     Problem,
@@ -19,14 +20,13 @@ from holter.server.api.answers import (
     refused,
     refused_fields,
 )
-from holter.server.api.schemas import INGEST_BODY
-from holter.server.api.shapes.points import Accepted, AcceptedSeveral
-from holter.server.intake.compression import CODINGS, CompressionError, TooLargeError
-from holter.server.intake.forms import BodyError
-from holter.server.intake.reception import DURABLE_SECONDS, FORMS, GoneError, SlowError, Taken
-from holter.server.intake.room import NoRoomError
-from holter.server.live.news import run_news
-from holter.server.parts import OfServer, Parts
+from holter.server.api.schemas.points import Accepted, AcceptedSeveral
+from holter.server.context import OfServer, Parts
+from holter.server.ingest_http.compression import CODINGS, CompressionError, TooLargeError
+from holter.server.ingest_http.json_body import BodyError
+from holter.server.ingest_http.memory_budget import NoRoomError
+from holter.server.ingest_http.receiver import DURABLE_SECONDS, FORMS, GoneError, SlowError, Taken
+from holter.server.live import run_news
 from holter.server.store import RateError, StoreBusyError, StoreClosedError
 
 PATH = "/api/v1/ingest"

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request, Response
 from jinja2 import Environment, select_autoescape
 from starlette.exceptions import HTTPException
 
-from holter.server.api import answers
-from holter.server.api.answers import refused
-from holter.server.api.page_files import PLOTLY_PATH, PageFile, Pages, plotly
+from holter.server.api import responses
+from holter.server.api.responses import refused
+from holter.server.api.static_files import PLOTLY_PATH, PageFile, Pages, plotly
 
 ALWAYS = "public, max-age=31536000, immutable"
 
@@ -51,7 +51,7 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     if error.status_code == 404 and wants_page and not request.url.path.startswith("/api/"):
         return Response(_pages.index(), 404, {"Cache-Control": "no-cache"}, "text/html")
-    return await answers.on_http_error(request, error)
+    return await responses.on_http_error(request, error)
 
 
 @router.get("/docs")

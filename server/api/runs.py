@@ -1,17 +1,23 @@
-"""Runs: the overview, one run, its series, its end."""
+"""What becomes of a run as a whole: taken out as a file, or deleted.
+
+Runs: the overview, one run, its series, its end.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from starlette.responses import Response, StreamingResponse
 
-from holter.server.api.answers import Answer, Problem
-from holter.server.api.shapes.points import SeriesList
-from holter.server.api.shapes.runs import RunDetail, Runs, RunState
-from holter.server.live.news import run_news
-from holter.server.parts import OfServer
-from holter.strict_json import number, time_or_none
+from holter.json_values import number, time_or_none
+from holter.server.api.responses import Answer, Problem, refused_fields
+from holter.server.api.schemas.points import SeriesList
+from holter.server.api.schemas.runs import RunDetail, Runs, RunState
+from holter.server.context import OfServer, Parts
+from holter.server.import_export.export import MEDIA, MissingPyarrowError, exported, need_pyarrow
+from holter.server.live import run_news
 
 router = APIRouter(tags=["runs"])
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
@@ -76,3 +82,37 @@ def _with_numbers(run: dict[str, Any]) -> dict[str, Any]:
         role: point and {**point, "value": number(point["value"])} for role, point in run["latest"].items()
     }
     return {**run, "latest": latest}
+
+
+_NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {media: {} for media in MEDIA.values()}, "description": "The file, as it is made"}
+}
+Form = Literal["csv", "jsonl", "json", "parquet", "arrow"]
+
+
+@router.get("/runs/{run_id}/export", responses={**_FILE, **_NOT_FOUND}, response_class=StreamingResponse)
+def export_run(run_id: str, parts: OfServer, format: Form = "csv") -> Response:
+    """A run exactly as it is stored, as a file (docs/keeping.md)."""
+    number = parts.overview.run_id(run_id)
+    try:
+        need_pyarrow(format)
+    except MissingPyarrowError as error:
+        return refused_fields([(("query", "format"), str(error))])
+    name = f'attachment; filename="{run_id}.{format}"'
+    return StreamingResponse(
+        _content(parts, number, format), media_type=MEDIA[format], headers={"Content-Disposition": name}
+    )
+
+
+def _content(parts: Parts, number: int, form: str) -> Iterator[bytes]:
+    with exported(parts.engine, number, form) as one:
+        yield from one.content
+
+
+@router.delete("/runs/{run_id}", status_code=204, responses=_NOT_FOUND, response_class=Response)
+def delete_run(run_id: str, parts: OfServer) -> Response:
+    """Delete a run with everything that belongs to it, for good. What is sent later is another run."""
+    parts.keeper.delete(parts.overview.run_id(run_id))
+    parts.live.tell(run_news(run_id))
+    return Response(status_code=204)

@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import Field, SecretStr, model_validator
 
 from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
+from holter.server.channels.http import Answer, NoAnswerError, post
 from holter.server.channels.message import Message
-from holter.server.channels.post import Answer, NoAnswerError, post
 from holter.types import Severity
 
 _logger = logging.getLogger(__name__)

@@ -1,11 +1,15 @@
 """The tables. Importing this package fills the metadata that migrations compare with."""
 
-from holter.server.models.access import Token
-from holter.server.models.agents import AgentRow, OutageRow
+from holter.server.models.alerting import (
+    AgentRow,
+    Analysis,
+    ExpectedEvent,
+    Incident,
+    IncidentEvent,
+    Notification,
+    OutageRow,
+)
 from holter.server.models.base import Base
-from holter.server.models.expected import ExpectedEvent
-from holter.server.models.incidents import Analysis, Incident, IncidentEvent
-from holter.server.models.notifications import Notification
 from holter.server.models.points import (
     AcceptedBatch,
     Attempt,
@@ -22,6 +26,7 @@ from holter.server.models.points import (
     UnreadableRow,
     WriterRow,
 )
+from holter.server.models.tokens import Token
 
 __all__ = [
     "AcceptedBatch",

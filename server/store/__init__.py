@@ -9,7 +9,7 @@ from holter.server.store.errors import (
     StoreLockedError,
 )
 from holter.server.store.store import Store
-from holter.server.store.values import (
+from holter.server.store.types import (
     AttemptSummary,
     Band,
     ChartSeries,

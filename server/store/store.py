@@ -12,21 +12,21 @@ from sqlalchemy import Connection, Engine, func, insert, select, update
 from holter.attempts.config import ByAttempt
 from holter.server.database import reading, writing
 from holter.server.models import Project, Run, SourceCursor, UnreadableRow
-from holter.server.store.check.check import problems
-from holter.server.store.compaction.compactor import Compactor
-from holter.server.store.config import read_config
+from holter.server.store.cache import Memory
+from holter.server.store.check import problems
+from holter.server.store.compaction.worker import Compactor
+from holter.server.store.file_lock import FileLock
 from holter.server.store.keys import as_text, check_name
-from holter.server.store.lock import FileLock
-from holter.server.store.memory import Memory
-from holter.server.store.rates import Rates
-from holter.server.store.reading import summaries, whole
-from holter.server.store.reading.chart import chart
-from holter.server.store.reading.known import know
-from holter.server.store.reading.newest import newest
-from holter.server.store.reading.news import Chosen, News, Place, news
-from holter.server.store.reading.snapshot import Snapshot, Steps
-from holter.server.store.usage import Usage
-from holter.server.store.values import (
+from holter.server.store.rate_limit import Rates
+from holter.server.store.read import series as whole
+from holter.server.store.read import summaries
+from holter.server.store.read.changes_since import Chosen, News, Place, news
+from holter.server.store.read.chart import chart
+from holter.server.store.read.latest import newest
+from holter.server.store.read.snapshot import Snapshot, Steps
+from holter.server.store.read.stats_cache import know
+from holter.server.store.run_config import read_config
+from holter.server.store.types import (
     AttemptSummary,
     ChartSeries,
     Commit,
@@ -35,10 +35,11 @@ from holter.server.store.values import (
     Receipt,
     SeriesSummary,
 )
+from holter.server.store.usage import Usage
+from holter.server.store.write.batch_writer import Ledger
+from holter.server.store.write.encode import parcel
+from holter.server.store.write.sql import save_cursors
 from holter.server.store.writer import Reply, Writer
-from holter.server.store.writing.intake import parcel
-from holter.server.store.writing.ledger import Ledger
-from holter.server.store.writing.rows import save_cursors
 from holter.settings.projects import QuotaSettings
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 

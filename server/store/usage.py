@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from holter.server.database import reading
 from holter.server.models import Chunk, LogEntry, Project, Run, SeriesRow, Timeline
-from holter.server.store.values import Refusal
+from holter.server.store.types import Refusal
 
 MEASURED_EVERY = 30.0
 _REMEMBERED = 10_000  # projects; one that is forgotten is measured anew

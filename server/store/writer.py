@@ -14,10 +14,10 @@ from sqlalchemy import Engine
 
 from holter.server.database import was_in_the_way, why_away, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
-from holter.server.store.rehearsal import rehearse
-from holter.server.store.values import Commit, Receipt
-from holter.server.store.writing.intake import Parcel
-from holter.server.store.writing.ledger import Ledger
+from holter.server.store.types import Commit, Receipt
+from holter.server.store.warmup import rehearse
+from holter.server.store.write.batch_writer import Ledger
+from holter.server.store.write.encode import Parcel
 
 _log = logging.getLogger(__name__)
 

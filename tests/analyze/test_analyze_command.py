@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.__main__ import main
+from holter.cli.main import main
 from tests.detectors.curves import loss_curve, speed_curve
 
 DATA = Path(__file__).parents[1] / "data"

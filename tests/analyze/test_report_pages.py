@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from holter.cli.report import Report, html, text
 from holter.detectors import find
-from holter.report import Report, html, text
-from holter.report.evidence import told
+from holter.detectors.findings.evidence import told
 from holter.types import Finding, Kind, RunData, Severity
 from tests.detectors.curves import loss_curve, run, series
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holter.__main__ import main
-from holter.attempts.side_by_side import attempts_of, changes, settings
+from holter.attempts.config_diff import attempts_of, changes, settings
+from holter.cli.main import main
 from holter.types import ConfigKey, ConfigValue
 
 LOG = Path(__file__).parents[1] / "data/console/megatron-restarted.out"

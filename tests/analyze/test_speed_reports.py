@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.__main__ import main
+from holter.cli.main import main
 
 LINES = 600
 

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from holter.__main__ import main
+from holter.cli.main import main
 from holter.server.clock import Clock
-from holter.server.listen import Server, bind
-from holter.server.parts import Parts
+from holter.server.context import Parts
+from holter.server.serve import Server, bind
 from holter.settings import Settings
 from tests.api.running import Printed
 

@@ -10,11 +10,18 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server.access import tokens
-from holter.server.access.checks import COOKIE, SESSION_SECONDS, Access, refusal_to_start
-from holter.server.access.failures import ALLOWED, WINDOW, FailedLogins
+from holter.server import tokens
+from holter.server.auth import (
+    ALLOWED,
+    COOKIE,
+    SESSION_SECONDS,
+    WINDOW,
+    Access,
+    FailedLogins,
+    refusal_to_start,
+)
+from holter.server.context import OpenDoorError, Parts
 from holter.server.models import Token
-from holter.server.parts import OpenDoorError, Parts
 from holter.settings import Settings
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from holter.server.agents import Agents, Report, UnknownAgentError, in_words
-from holter.server.agents import agents as module
+from holter.server.agents import registry as module
 
 
 class Hands:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from holter.server.parts import Parts
+from holter.server.context import Parts
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 MSGPACK = "application/msgpack"

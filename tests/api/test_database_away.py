@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from holter.server.access import checks
-from holter.server.parts import Parts
+from holter.server import auth
+from holter.server.context import Parts
 from holter.settings import Settings
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
@@ -52,7 +52,7 @@ def test_who_is_known_is_not_guessed_while_tokens_cannot_be_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.CRITICAL)
-    monkeypatch.setattr(checks, "TOKENS_TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(auth, "TOKENS_TRUSTED_SECONDS", 0.0)
     name = make_url(postgres_url).database
     settings = Settings(database_url=postgres_url, password="correct horse")  # type: ignore[arg-type]
     with (

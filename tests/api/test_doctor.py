@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from holter.server.models import Run
-from holter.server.models.incidents import Analysis
+from holter.server.models.alerting import Analysis
 from tests.api.running import Printed, some_run, started
 
 

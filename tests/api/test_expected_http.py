@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api.answers import Answer
-from holter.server.api.shapes import incidents as shapes
-from holter.server.parts import Parts
+from holter.server.api.ingest_openapi import incidents as shapes
+from holter.server.api.responses import Answer
+from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.detectors.curves import loss_curve

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holter.server.intake import deliveries
-from holter.server.intake.forms import BodyError
-from holter.server.intake.shapes import Shapes
+from holter.server.ingest_http import validate
+from holter.server.ingest_http.json_body import BodyError, Shapes
 from holter.types import Batch, Delivery, SeriesKey
 
 VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "-Infinity"]))
@@ -29,11 +28,11 @@ SHAPES = Shapes()
 
 
 def from_json(content: bytes) -> Delivery:
-    return deliveries.from_json(content, SHAPES)
+    return validate.from_json(content, SHAPES)
 
 
 def from_msgpack(content: bytes) -> Delivery:
-    return deliveries.from_msgpack(content, SHAPES)
+    return validate.from_msgpack(content, SHAPES)
 
 
 def word(value: float | str | None) -> float | str | None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from holter.attempts.goodput import Goodput, Spent, goodput, lost_from
-from holter.attempts.timeline import Span, superseded
-from holter.metrics import Role
-from holter.server.overview.strip import BINS, CHART_SERIES, charts, relative_throughput, speakers
+from holter.attempts.superseded import Span, superseded
+from holter.roles import Role
+from holter.server.read_models.chart_layout import BINS, CHART_SERIES, charts, relative_throughput, speakers
 from holter.types import Series, SeriesKey
 
 

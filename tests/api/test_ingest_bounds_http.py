@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import zstandard
 
-from holter.server.intake.reception import Reception
-from holter.server.parts import Parts
+from holter.server.context import Parts
+from holter.server.ingest_http.receiver import Reception
 from holter.settings import Settings
 from holter.settings.projects import ProjectSettings
 

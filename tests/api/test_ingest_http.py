@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import zstandard
 
-from holter.server.parts import Parts
+from holter.server.context import Parts
 from holter.settings import Settings
 
 Post = Callable[..., dict[str, Any]]

@@ -14,8 +14,8 @@ import httpx
 import numpy as np
 import pytest
 
-from holter.server.live.listeners import WAITING_ALLOWED, Live, News
-from holter.server.parts import Parts
+from holter.server.context import Parts
+from holter.server.live import WAITING_ALLOWED, Live, News
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 

@@ -15,8 +15,8 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from sqlalchemy.orm import Session
 
-from holter.server.access import tokens
-from holter.server.parts import Parts
+from holter.server import tokens
+from holter.server.context import Parts
 from holter.settings import Settings
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]

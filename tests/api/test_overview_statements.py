@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from sqlalchemy import Engine, event
 
-from holter.server.overview.runs import Overview
+from holter.server.read_models.runs import Overview
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 

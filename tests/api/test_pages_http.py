@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holter.server.api.page_files import FOLDER, PLOTLY_PATH, Pages
-from holter.server.parts import Parts
+from holter.server.api.static_files import FOLDER, PLOTLY_PATH, Pages
+from holter.server.context import Parts
 from holter.settings import Settings
 
 Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-import holter.commands
+import holter.cli.commands
 from holter.server.app import create_app
 from holter.settings import Settings
 
@@ -125,7 +125,7 @@ def test_the_flags_are_these_and_every_command_is_documented() -> None:
     found: dict[str, set[str]] = {}
     for name in ("serve", "watch", "doctor", "export", "import", "db", "token"):
         parser = argparse.ArgumentParser()
-        import_module(f"holter.commands.{name}").add_arguments(parser)
+        import_module(f"holter.cli.commands.{name}").add_arguments(parser)
         found |= flags(parser, name)
         assert f"holter {name}" in headings("team.md")
     assert found == FLAGS
@@ -134,9 +134,9 @@ def test_the_flags_are_these_and_every_command_is_documented() -> None:
 def test_every_flag_of_every_command_is_in_the_documentation() -> None:
     missing: list[str] = []
     told = "\n".join(page.read_text() for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
-    for module in iter_modules(holter.commands.__path__):
+    for module in iter_modules(holter.cli.commands.__path__):
         parser = argparse.ArgumentParser()
-        import_module(f"holter.commands.{module.name}").add_arguments(parser)
+        import_module(f"holter.cli.commands.{module.name}").add_arguments(parser)
         for command, known in flags(parser, module.name).items():
             missing += [f"{command} {flag}" for flag in known if flag.startswith("--") and flag not in told]
     assert missing == []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holter.settings import Settings
-from holter.settings import reachable as module
-from holter.settings.reachable import reachable, url
+from holter.settings import network as module
+from holter.settings.network import reachable, url
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api.shapes.incidents import Incident
-from holter.server.api.shapes.points import ChartData, SeriesList
-from holter.server.api.shapes.runs import Run, RunDetail
-from holter.server.incidents import Found
-from holter.server.parts import Parts
+from holter.server.alerting import Found
+from holter.server.api.schemas.incidents import Incident
+from holter.server.api.schemas.points import ChartData, SeriesList
+from holter.server.api.schemas.runs import Run, RunDetail
+from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, Finding, Kind, SeriesKey, Severity
 

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from holter.server.clock import Clock
+from holter.server.context import Parts
 from holter.server.models import Attempt, Project, Run
-from holter.server.parts import Parts
 from holter.server.scraping import runs_of
 from holter.settings import ScrapeSettings, SettingsError, load
 from holter.types import BY_CLOCK, Batch, Column, Delivery, SeriesKey, labels_of

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import holter
-from holter.agent.sink import body_of
-from holter.server.parts import Parts
+from holter.cli.agent.http_sink import body_of
+from holter.server.context import Parts
 from holter.types import Batch, ConfigKey, Delivery
 from tests.api.conftest import Post
 

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import numpy as np
 
-from holter.server.parts import Parts
+from holter.server.context import Parts
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 SERIES = 20

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from holter.server.channels import ChannelError, Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
 from holter.server.channels.email import EmailSettings, letter
-from holter.server.channels.message import compose
-from holter.server.channels.summary import summarise
+from holter.server.channels.message import compose, summarise
 from tests.channels.receivers import PASSWORD, USER, MailServer, incident_json
 
 MailServers = Callable[..., MailServer]

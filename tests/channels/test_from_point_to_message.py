@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.server.parts import Parts
+from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.channels.receivers import MailServer, SlackServer

@@ -7,9 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from holter.server.channels.message import NEWS, TITLES, compose, local_time
-from holter.server.channels.summary import summarise
-from holter.server.incidents.reasons import REASONS
+from holter.server.alerting.routing import REASONS
+from holter.server.channels.message import NEWS, TITLES, compose, local_time, summarise
 from holter.types import Kind
 from tests.channels.receivers import incident_json
 

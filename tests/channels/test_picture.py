@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.server.pictures.picture import Pictures, draw, sketch, surroundings
+from holter.server.rendering.incident_chart import Pictures, draw, sketch, surroundings
 from tests.channels.receivers import incident_json
 
 
@@ -117,6 +117,6 @@ def test_a_drawing_that_fails_or_hangs_costs_the_picture_and_no_more(
 
 
 def test_the_server_does_not_load_the_drawing_library() -> None:
-    modules = "holter.server.outbox, holter.server.pictures.picture"
+    modules = "holter.server.alerting, holter.server.rendering.incident_chart"
     program = f"import sys, {modules}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

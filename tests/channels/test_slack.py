@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from holter.server.channels import Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
-from holter.server.channels.message import compose
+from holter.server.channels.message import compose, summarise
 from holter.server.channels.slack import payload
-from holter.server.channels.summary import summarise
 from tests.channels.receivers import SlackServer, checked, incident_json
 
 TOKEN = "xoxb-very-secret"

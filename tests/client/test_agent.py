@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from holter.agent.sink import body_of
-from holter.ingest.following.follow import Follower
-from holter.server.intake.deliveries import from_msgpack
-from holter.server.intake.shapes import Shapes
+from holter.cli.agent.http_sink import body_of
+from holter.ingest.tailing.follower import Follower
+from holter.server.ingest_http.json_body import Shapes
+from holter.server.ingest_http.validate import from_msgpack
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from holter.agent.listening import Listener
-from holter.server.analysis.weight import weight
+from holter.cli.agent.stdin_reader import Listener
+from holter.server.analysis.run_cache import weight
 from holter.types import Unreadable
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from msgspec import msgpack
 import holter
 from holter.client import Run
 from holter.client.spool import body_at, framed
-from holter.server.intake.deliveries import from_msgpack
-from holter.server.intake.shapes import Shapes
+from holter.server.ingest_http.json_body import Shapes
+from holter.server.ingest_http.validate import from_msgpack
 
 NOWHERE = "http://127.0.0.1:9"  # nobody listens on the discard port
 

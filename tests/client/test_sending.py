@@ -305,7 +305,7 @@ def test_of_several_bodies_in_one_request_only_the_one_that_is_refused_is_kept_a
 ) -> None:
     url, server = moody
     server.answers = [(503, {"Retry-After": "1"}), (200, {}), (422, {}), (200, {}), (422, {})]
-    monkeypatch.setattr("holter.client.body.MAX_VALUES", 2)
+    monkeypatch.setattr("holter.client.encode.MAX_VALUES", 2)
     monkeypatch.setattr("holter.client.run.MAX_VALUES", 2)
     run = holter.init("tests", "several", server=url, spool=tmp_path)
     run.log({"loss": 0.0}, step=0)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.client.body import MAX_VALUES, contents
+from holter.client.encode import MAX_VALUES, contents
 from holter.client.msgpack import encode
 
 VALUES = st.recursive(

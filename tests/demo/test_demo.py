@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.demo.replay import Replay, write_at_once
-from holter.demo.runs import DATA, Event, Recorded, recorded
-from holter.demo.story import Narrator, judge, table
-from holter.ingest.whole.gather import gather
+from holter.cli.demo.narrator import Narrator, judge, table
+from holter.cli.demo.replay import Replay, write_at_once
+from holter.cli.demo.runs import DATA, Event, Recorded, recorded
+from holter.ingest.offline.read_run import gather
 
 
 def demo(*arguments: str) -> subprocess.Popen[str]:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from holter.bus_bandwidth import bus_bandwidth, bus_factor
-from holter.detectors.collectives import Comparison, compare
-from holter.ingest.whole.gather import gather
-from holter.report.collectives import told
+from holter.cli.report.collectives import told
+from holter.detectors.communication import Comparison, compare
+from holter.ingest.offline.read_run import gather
 from holter.types import ConfigKey, RunData, SeriesKey
 from tests.detectors.curves import run, series
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.ranks.comm import CommSlowdown
+from holter.detectors.ranks.comm_slowdown import CommSlowdown
 from holter.types import RunData, Series
 from tests.detectors.curves import run, series
 

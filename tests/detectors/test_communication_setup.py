@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.setup import remarks
-from holter.ingest.whole.gather import gather
+from holter.detectors.launch_checks import remarks
+from holter.ingest.offline.read_run import gather
 from holter.types import ConfigKey, Remark, RunData, labels_of
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from holter.detectors.memory import Memory
-from holter.detectors.ranks.calls import DifferentCalls
+from holter.detectors.incremental import Memory
+from holter.detectors.ranks.call_mismatch import DifferentCalls
 from holter.detectors.ranks.hang import Hang
 from holter.detectors.ranks.ras import RasReports
-from holter.ingest.whole.gather import gather
+from holter.ingest.offline.read_run import gather
 from holter.types import Finding, RunData
 from tests.detectors.curves import until
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holter import detectors
+from holter.cli.report import json as jsonable
 from holter.detectors import Detector, find, registry
-from holter.report import jsonable
 from holter.types import RunData
 from tests.detectors.curves import (
     healthy_run,

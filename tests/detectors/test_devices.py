@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from holter.detectors import Memory, find, fingerprint
-from holter.detectors.health.gpu import GpuFault
+from holter.detectors.health.gpu_fault import GpuFault
 from holter.detectors.health.xid import CATALOGUE
-from holter.detectors.setup import remarks
-from holter.ingest.whole.gather import gather
+from holter.detectors.launch_checks import remarks
+from holter.ingest.offline.read_run import gather
 from holter.types import BY_CLOCK, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
 from tests.detectors.curves import run, series
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from holter.detectors import find
-from holter.detectors.evaluation.evaluation import EvaluationDetector
+from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.types import Finding, FloatArray, Kind, Severity
 from tests.detectors.curves import loss_curve, run, series
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import Resuming
-from holter.detectors.health.leak import MemoryLeak
-from holter.detectors.loss.drop import SuddenDrop
+from holter.detectors.health.memory_leak import MemoryLeak
+from holter.detectors.incremental import Memory
 from holter.detectors.loss.spike import SpikeDetector
-from holter.detectors.memory import Memory
+from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.detectors.mixture.shift import MixtureShift
-from holter.detectors.numerics.hidden import HiddenNonfinite
-from holter.detectors.numerics.scale import LossScaleCollapse
+from holter.detectors.numerics.loss_scale import LossScaleCollapse
+from holter.detectors.numerics.masked_nan import HiddenNonfinite
 from holter.types import RunData
 from tests.detectors.curves import run, series, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.numerics.hidden import HiddenNonfinite
+from holter.detectors.numerics.masked_nan import HiddenNonfinite
 from holter.types import Finding, Series
 from tests.detectors.curves import loss_curve, run, series
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from holter.detectors import Detector
 from holter.detectors.ranks.straggler import Straggler
-from holter.detectors.repeated.repeated import RepeatedData
+from holter.detectors.repeated_data.repeated_data import RepeatedData
+from holter.detectors.throughput.regression import Throughput
 from holter.detectors.throughput.stall import Stall
-from holter.detectors.throughput.throughput import Throughput
 from holter.types import RunData
 from tests.detectors.curves import identity, rank_times, run, series, until
 

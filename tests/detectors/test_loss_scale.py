@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.numerics.scale import LossScaleCollapse
+from holter.detectors.numerics.loss_scale import LossScaleCollapse
 from holter.types import Finding
 from tests.detectors.curves import run, series
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.health.gpu import GpuFault
+from holter.detectors.health.gpu_fault import GpuFault
 from holter.detectors.ranks.desync import Desync
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.memory import Mark, Memory
+from holter.detectors.incremental import Mark, Memory
 from holter.types import Series
 from tests.detectors.curves import series
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from holter.detectors.health.leak import MemoryLeak
+from holter.detectors.health.memory_leak import MemoryLeak
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
 

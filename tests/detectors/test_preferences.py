@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.detectors import Memory, find
-from holter.metrics import Role, WithRole, role_of
+from holter.roles import Role, WithRole, role_of
 from holter.tuning import Expected, MetricTuning, Tuning, What
 from holter.types import Kind, RunData, SeriesKey
 from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve, until

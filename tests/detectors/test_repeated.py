@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.repeated.repeated import RepeatedData
+from holter.detectors.repeated_data.repeated_data import RepeatedData
 from holter.types import Finding, FloatArray, IntArray, RunData
 from tests.detectors.curves import run, series
 

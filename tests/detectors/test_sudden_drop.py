@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from holter.detectors.loss.drop import SuddenDrop
+from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
 

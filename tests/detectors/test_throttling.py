@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holter.detectors.setup.throttling import Throttling
+from holter.detectors.launch_checks.throttling import Throttling
 from tests.detectors.curves import run
 from tests.detectors.test_devices import BEGIN, clocked, training
 

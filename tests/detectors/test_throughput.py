@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.detectors.throughput.throughput import Throughput
+from holter.detectors.throughput.regression import Throughput
 from holter.types import Finding, RunData
 from tests.detectors.curves import run, series, speed_curve
 

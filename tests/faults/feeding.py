@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from holter.agent.sink import body_of
+from holter.cli.agent.http_sink import body_of
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 

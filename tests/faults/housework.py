@@ -20,8 +20,8 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from holter.server.database import connect, reading
-from holter.server.keeping import thinning
-from holter.server.keeping.deletion import delete_run, purge
+from holter.server.maintenance import downsampling
+from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.models import Run
 from holter.server.store import Store, StoreError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
@@ -58,7 +58,7 @@ def make_old(store: Store, engine: Engine, number: int) -> int:
     run_id = store.accept(delivery(f"old {number}", 0, OLD_ROWS)).run_id
     while True:
         try:
-            thinning.thin(engine, run_id, BUCKET, NOW)
+            downsampling.thin(engine, run_id, BUCKET, NOW)
             return run_id
         except StoreError:  # it was just being compacted
             time.sleep(0.001)
@@ -92,7 +92,7 @@ def compact(store: Store) -> None:
 
 
 def child(url: str, notes: int) -> None:
-    thinning.AT_ONCE = AT_ONCE
+    downsampling.AT_ONCE = AT_ONCE
     engine = connect(url)
     store = Store(engine)
     store.start()

@@ -12,8 +12,8 @@ import json
 import os
 import sys
 
-from holter.__main__ import main
-from holter.commands import db, serve
+from holter.cli.commands import db, serve
+from holter.cli.main import main
 
 READY = (serve, db)  # what commands need is imported before anything is begun
 

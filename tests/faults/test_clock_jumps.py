@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
+from holter.server.alerting import Incidents
 from holter.server.analysis import LATE, AnalysisLoop, Standing
 from holter.server.clock import HOLD, JUMP, Clock, uptime
 from holter.server.database import reading
-from holter.server.incidents import Incidents
-from holter.server.keeping.keeper import SURE, Keeper
+from holter.server.maintenance.worker import SURE, Keeper
 from holter.server.models import Analysis, Run
 from holter.server.store import Store
-from holter.server.store.rates import Rates
+from holter.server.store.rate_limit import Rates
 from holter.settings.projects import QuotaSettings, RetentionSettings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.waiting import wait_for

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from holter.server.database import connect, reading
-from holter.server.keeping.backup import back_up, restore
-from holter.server.keeping.vacuum import vacuum
+from holter.server.maintenance.backup import back_up, restore
+from holter.server.maintenance.vacuum import vacuum
 from holter.server.migrate import upgrade
 from holter.server.models import AcceptedBatch, Run
 from holter.server.store import Store

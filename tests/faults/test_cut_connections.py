@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from holter.server.database import connect, why_away
-from holter.server.keeping.backup import back_up
-from holter.server.keeping.deletion import delete_run, purge
+from holter.server.maintenance.backup import back_up
+from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.relay import Lost, Relay

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from holter.server.database import connect
-from holter.server.keeping import thinning
-from holter.server.keeping.deletion import purge
+from holter.server.maintenance import downsampling
+from holter.server.maintenance.deletion import purge
 from holter.server.migrate import upgrade
 from holter.server.store import Store
 from holter.types import SeriesKey
@@ -91,7 +91,7 @@ def thinned(tmp_path_factory: pytest.TempPathFactory) -> dict[SeriesKey, tuple[b
     store = Store(engine)
     store.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thinning, "AT_ONCE", housework.AT_ONCE)
+        patch.setattr(downsampling, "AT_ONCE", housework.AT_ONCE)
         kept = points(engine, housework.make_old(store, engine, 0))
     store.close()
     engine.dispose()
@@ -129,7 +129,7 @@ def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
         assert_in_numbers(store, growing.run_id, key, values)
     (attempt,) = store.attempts(growing.run_id)
     assert attempt.points == stored * housework.ROWS * len(housework.KEYS)
-    monkeypatch.setattr(thinning, "AT_ONCE", housework.AT_ONCE)
+    monkeypatch.setattr(downsampling, "AT_ONCE", housework.AT_ONCE)
     purge(engine)
     old = housework.old_runs(engine)
     for number, run_id in sorted(old.items()):

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, inspect, text
 
-from holter.__main__ import main
+from holter.cli.main import main
 from holter.server.database import connect, writing
 from holter.server.migrate import TablesError, check, upgrade
 from tests.faults import migrating

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from holter.__main__ import main
+from holter.cli.main import main
 from holter.server.database import WAL_BYTES, connect, writing
-from holter.server.database.sqlite_file import PlaceError, check_place
+from holter.server.database.free_space import checkpoint
+from holter.server.database.sqlite import PlaceError, check_place
 from holter.server.store import Store, StoreLockedError
-from holter.server.store.space import checkpoint
 from tests.faults.conftest import Nursery
 
 

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from holter.server.database import connect
-from holter.server.overview.runs import Overview
+from holter.server.read_models.runs import Overview
 from holter.server.store import Receipt, Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.api.running import started

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from holter.__main__ import main
+from holter.cli.main import main
 from holter.server.database import connect, writing
 from holter.server.store import CorruptDataError, Store
 from holter.settings import Settings

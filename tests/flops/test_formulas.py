@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.flops import FORMULAS, Experts, LatentAttention, ModelShape, Recomputed
-from holter.flops.formulas.own import again, forward
+from holter.flops.formulas import again, forward
 
 GPT3 = ModelShape(
     layers=96, hidden=12288, heads=96, kv_heads=96, head_width=128, ffn=49152, vocabulary=51200,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holter.flops import Peaks, throughput_of
-from holter.flops.utilisation import Own
-from holter.ingest.whole.gather import gather
+from holter.flops.mfu import Own
+from holter.ingest.offline.read_run import gather
 
 CONFIG = Path(__file__).parents[1] / "data" / "settings" / "hf" / "config.json"
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.flops import Experts, LatentAttention, ModelShape, Precision, Recomputed
-from holter.flops.launch import batch_of, devices_of, precision_of, recomputed_of
-from holter.flops.reading import shape_of
-from holter.flops.told import Told, told_of
+from holter.flops.hardware import batch_of, devices_of, precision_of, recomputed_of
+from holter.flops.launch_settings import Told, told_of
+from holter.flops.model_shape import shape_of
 from holter.types import ConfigKey, ConfigValue
 from tests.flops import runs as made
 

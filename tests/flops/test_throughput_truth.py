@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holter.detectors.setup import remarks
+from holter.detectors.launch_checks import remarks
 from holter.flops import FORMULAS, Peaks, Precision, Throughput, throughput_of
+from holter.flops.launch_settings import Told
 from holter.flops.levels import Level
-from holter.flops.reading import shape_of
+from holter.flops.model_shape import shape_of
 from holter.flops.throughput import as_json, fits, formula_of
-from holter.flops.told import Told
 from holter.types import ConfigValue, FloatArray, Remark, RunData, Severity
 from tests.flops.runs import LLAMA3_8B, MEGATRON_8B, NANOGPT, run, series
 

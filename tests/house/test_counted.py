@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.counted import counted, verb
+from holter.plurals import counted, verb
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_PLURAL = re.compile(r"""\w\(s\)[ ,:."]|\{\s*['"]s?['"] if [^}]*== 1 else|['"]s['"] \* \(""")
@@ -29,4 +29,4 @@ def test_nobody_spells_plurals_alone(folder: str) -> None:
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if path.name != "counted.py" and OWN_PLURAL.search(line)
     ]
-    assert not found, "use holter.counted"
+    assert not found, "use holter.plurals"

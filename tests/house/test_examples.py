@@ -37,7 +37,7 @@ def test_the_examples_call_holter_as_it_can_be_called() -> None:
     for _, (holter, command, *arguments) in seen:
         assert holter == "holter"
         parser = argparse.ArgumentParser(exit_on_error=False)
-        import_module(f"holter.commands.{command}").add_arguments(parser)
+        import_module(f"holter.cli.commands.{command}").add_arguments(parser)
         parser.parse_args(arguments)
 
 

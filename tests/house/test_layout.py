@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("core", "detectors", "ingest", "server", "ui", "alembic")
+FOLDERS = ("core", "cli", "detectors", "ingest", "server", "ui", "alembic")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 LONGEST = 400
 

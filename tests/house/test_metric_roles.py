@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holter.metrics import Role, role_of
+from holter.roles import Role, role_of
 from holter.types import SeriesKey, labels_of
 
 NAMES = {

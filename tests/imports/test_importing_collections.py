@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from holter.ingest.imports import collection_at
-from holter.ingest.whole.collections import assemble
+from holter.ingest.offline.tracker_runs import assemble
+from holter.ingest.trackers import collection_at
 from holter.server.database import connect, reading
-from holter.server.exchange import Into
-from holter.server.exchange.collections import Taken, take_collection
-from holter.server.exchange.here import Here
-from holter.server.exchange.sending import Door, Sender
-from holter.server.keeping.horizon import horizon_of
-from holter.server.keeping.thinning import thin
+from holter.server.import_export import Into
+from holter.server.import_export.http_target import Door, Sender
+from holter.server.import_export.local_target import Here
+from holter.server.import_export.trackers import Taken, take_collection
+from holter.server.maintenance.downsampling import thin
+from holter.server.maintenance.horizon import horizon_of
 from holter.server.migrate import upgrade
 from holter.server.models import ConfigRow, Project, Run
 from holter.server.store import Store

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.imports import COLLECTIONS, collection_at
-from holter.ingest.imports.collection import CollectionError, Contents, KeptRun, Logged
-from holter.ingest.imports.order import LARGEST_BATCH, batches
-from holter.ingest.imports.settings import config_of, read_text
-from holter.ingest.secrets import without_private
-from holter.ingest.whole.collections import assemble, explain_runs, gather_runs
+from holter.ingest.offline.tracker_runs import assemble, explain_runs, gather_runs
+from holter.ingest.redaction import without_private
+from holter.ingest.trackers import COLLECTIONS, collection_at
+from holter.ingest.trackers.base import CollectionError, Contents, KeptRun, Logged
+from holter.ingest.trackers.row_order import LARGEST_BATCH, batches
+from holter.ingest.trackers.run_config import config_of, read_text
 from holter.types import ConfigKey, Series, SeriesKey
 
 START = 1_700_000_000.0

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.detectors.setup import remarks
+from holter.detectors.launch_checks import remarks
 from holter.ingest import formats
 from holter.ingest.csv.csv_log import CsvLog
-from holter.ingest.imports import collection_at
-from holter.ingest.imports.collection import CollectionError, Contents
-from holter.ingest.imports.order import batches
-from holter.ingest.wandb.curves import curves_of
-from holter.ingest.whole.collections import gather_runs
+from holter.ingest.offline.tracker_runs import gather_runs
+from holter.ingest.trackers import collection_at
+from holter.ingest.trackers.base import CollectionError, Contents
+from holter.ingest.trackers.row_order import batches
+from holter.ingest.wandb.chart_csv import curves_of
 from holter.types import ConfigKey, SeriesKey
 
 ONE = '"Step","eager-sun-1 - loss","eager-sun-1 - loss__MIN","eager-sun-1 - loss__MAX"\n'

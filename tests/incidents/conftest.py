@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server.incidents import Found
+from holter.server.alerting import Found
 from holter.server.models.points import Project, Run
 from holter.types import Finding, Kind, Severity
 from tests.channels.receivers import certificate, mail_server, slack

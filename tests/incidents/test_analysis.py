@@ -12,13 +12,12 @@ import pytest
 from sqlalchemy import Engine, delete, select, update
 from sqlalchemy.orm import Session
 
+from holter.server.alerting import Incidents, Route
 from holter.server.analysis import LATE, STALE, AnalysisLoop, Standing, failing
-from holter.server.incidents import Incidents, Route
-from holter.server.models.incidents import Analysis, Incident
-from holter.server.models.notifications import Notification
+from holter.server.models.alerting import Analysis, Incident, Notification
 from holter.server.models.points import LogEntry, Run
 from holter.server.store import Store
-from holter.server.store.reading.news import Chosen, News, Place
+from holter.server.store.read.changes_since import Chosen, News, Place
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.incidents.conftest import Clock
 

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.demo.runs import Launch, recorded
+from holter.cli.demo.runs import Launch, recorded
 from holter.detectors import find, fingerprint
-from holter.server.incidents import Found
-from holter.server.models.incidents import IncidentEvent
+from holter.server.alerting import Found
+from holter.server.models.alerting import IncidentEvent
 from holter.types import Kind, RunData, Series, SeriesKey, Severity
 from tests.channels.receivers import SlackServer
 from tests.incidents.conftest import SPIKE, Clock, found

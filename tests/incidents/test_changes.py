@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.server.incidents.changes import Event, Found, Known, State, changes
+from holter.server.alerting.lifecycle import Event, Found, Known, State, changes
 from holter.types import Finding, Kind, Severity
 
 SPIKE = Finding(

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from holter.server.access.failures import FailedLogins
-from holter.server.analysis import loop, pace
-from holter.server.analysis.weight import weight
+from holter.server.analysis import scheduler, worker
+from holter.server.analysis.run_cache import weight
+from holter.server.auth import FailedLogins
+from holter.server.context import Parts
 from holter.server.database import reading
 from holter.server.migrate import upgrade
 from holter.server.models import Run
-from holter.server.parts import Parts
 from holter.server.store import store
-from holter.server.store.writing import ledger
+from holter.server.store.write import batch_writer
 from holter.settings import Settings
 from tests.incidents.test_growing import deliver
 
@@ -34,14 +34,14 @@ OURS = (
 @pytest.fixture
 def parts(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     """A server with little room."""
-    monkeypatch.setattr(loop, "_ROOM", 100_000)
+    monkeypatch.setattr(worker, "_ROOM", 100_000)
     monkeypatch.setattr(store, "_REMEMBERED", 100_000)
-    monkeypatch.setattr(ledger.Ledger.__init__, "__kwdefaults__", {"most": 400_000})
-    monkeypatch.setattr("holter.server.overview.runs.REMEMBERED_RUNS", 20)
+    monkeypatch.setattr(batch_writer.Ledger.__init__, "__kwdefaults__", {"most": 400_000})
+    monkeypatch.setattr("holter.server.read_models.runs.REMEMBERED_RUNS", 20)
     monkeypatch.setattr("holter.server.store.usage._REMEMBERED", 20)
-    monkeypatch.setattr("holter.server.store.compaction.compactor._QUIET", 0.5)
+    monkeypatch.setattr("holter.server.store.compaction.worker._QUIET", 0.5)
     for name, seconds in (("_BUSY", 0.5), ("_GATHER", 0.0), ("_COMING", 0.0)):
-        monkeypatch.setattr(pace, name, seconds)
+        monkeypatch.setattr(scheduler, name, seconds)
     projects = {"*": {"quota": {"max_bytes": 10**9}}}
     parts = Parts(Settings(database_url=sqlite_url, projects=projects))  # type: ignore[arg-type]
     parts.access._failures = FailedLogins(parts.access._clock, clients=100)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.server.incidents.changes import Event
-from holter.server.outbox.decide import Pace, Send, Sent, Summary, Wait, Waiting, decide, pause
+from holter.server.alerting.lifecycle import Event
+from holter.server.alerting.rate_limit import Pace, Send, Sent, Summary, Wait, Waiting, decide, pause
 from holter.types import Severity
 
 PACE = Pace(settle=5, burst=3, window=3600)

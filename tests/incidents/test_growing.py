@@ -11,11 +11,10 @@ import pytest
 from sqlalchemy import Engine
 
 from holter.detectors import find
-from holter.server.analysis.growing import GrowingRun, GrowingRuns
-from holter.server.analysis.weight import weight
+from holter.server.analysis.run_cache import GrowingRun, GrowingRuns, weight
 from holter.server.store import Store
-from holter.server.store.format.block import Points
-from holter.server.store.reading.news import News, Place
+from holter.server.store.encoding.block import Points
+from holter.server.store.read.changes_since import News, Place
 from holter.types import Batch, Column, Delivery, RunData, Series, SeriesKey
 
 LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")

@@ -11,9 +11,8 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.incidents import Incidents, Route, UnknownIncidentError, read_incident
-from holter.server.models.incidents import Incident
-from holter.server.models.notifications import Notification
+from holter.server.alerting import Incidents, Route, UnknownIncidentError, read_incident
+from holter.server.models.alerting import Incident, Notification
 from holter.types import Kind, Severity, labels_of
 from tests.incidents.conftest import SPIKE, Clock, add_run, found
 

@@ -10,12 +10,11 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.agents import Agents, Report, Watch
+from holter.server.agents import Agents, Report
+from holter.server.alerting import Incidents, Outbox, routes
+from holter.server.alerting.agent_monitor import Watch
 from holter.server.channels import open_channels
-from holter.server.incidents import Incidents
-from holter.server.models.agents import OutageRow
-from holter.server.models.notifications import Notification
-from holter.server.outbox import Outbox, routes
+from holter.server.models.alerting import Notification, OutageRow
 from tests.channels.receivers import MailServer, SlackServer
 from tests.incidents.conftest import Clock, found
 from tests.incidents.test_outbox import NoCharts, channels_at, headlines

@@ -17,10 +17,9 @@ import pytest
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
+from holter.server.alerting import Incidents, Outbox, routes
 from holter.server.channels import open_channels
-from holter.server.incidents import Incidents
-from holter.server.models.notifications import Notification
-from holter.server.outbox import Outbox, routes
+from holter.server.models.alerting import Notification
 from holter.types import Kind, Severity
 from tests.channels.receivers import SlackServer
 from tests.incidents.conftest import SPIKE, Clock, add_run, found
@@ -328,8 +327,8 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
         import sys, time
         from holter.server.channels import open_channels
         from holter.server.database import connect
-        from holter.server.incidents import Incidents
-        from holter.server.outbox import Outbox, routes
+        from holter.server.alerting import Incidents
+        from holter.server.alerting import Outbox, routes
         from tests.incidents.conftest import found
         from tests.incidents.test_outbox import NoCharts
         engine = connect(sys.argv[1])

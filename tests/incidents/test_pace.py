@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from holter.server.analysis import pace as paces
-from holter.server.analysis.pace import Pace
-from holter.server.analysis.weight import weight
+from holter.server.analysis import scheduler as paces
+from holter.server.analysis.run_cache import weight
+from holter.server.analysis.scheduler import Pace
 
 
 def turn(pace: Pace) -> tuple[int | None, float]:

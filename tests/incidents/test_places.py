@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holter.server.incidents.places import replaced_by, time_of
+from holter.server.alerting.finding_time import replaced_by, time_of
 from holter.types import Kind, Series, SeriesKey
 from tests.incidents.conftest import SPIKE
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holter.server.incidents.changes import Event, State
-from holter.server.incidents.reasons import Route, reason
+from holter.server.alerting.lifecycle import Event, State
+from holter.server.alerting.routing import Route, reason
 from holter.types import Severity
 
 ALL = Route(channel="slack")

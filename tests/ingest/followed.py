@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from holter.ingest.following.follow import Follower
+from holter.ingest.tailing.follower import Follower
 from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import Cursor, Delivery, Unreadable

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.collectives.naming import size_class, size_of
-from holter.ingest.collectives.plain_pickle import NotPlain, loads
+from holter.ingest.communication.labels import size_class, size_of
+from holter.ingest.communication.safe_pickle import NotPlain, loads
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 

@@ -13,12 +13,12 @@ import pytest
 
 from holter.attempts import Attempts
 from holter.detectors import find
-from holter.detectors.ranks.comm import CommSlowdown
+from holter.detectors.ranks.comm_slowdown import CommSlowdown
 from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.straggler import Straggler
-from holter.ingest.following.follow import Follower
-from holter.ingest.sources.placing import place_tree
-from holter.ingest.whole.gather import gather
+from holter.ingest.discovery.run_layout import place_tree
+from holter.ingest.offline.read_run import gather
+from holter.ingest.tailing.follower import Follower
 from holter.types import Kind, SeriesKey
 
 DATA = Path(__file__).parents[1] / "data"

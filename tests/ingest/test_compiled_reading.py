@@ -18,9 +18,9 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
-from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.tensorboard.kernels import Kernels, Preparation, no_kernels
+from holter.ingest.tensorboard.jit import Kernels, Preparation, no_kernels
 from holter.ingest.tensorboard.records import Walker, crc32c_of, masked_crc
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
@@ -28,7 +28,7 @@ DATA = Path(__file__).parents[1] / "data" / "tensorboard"
 FILES = sorted(DATA.rglob("events*"))
 SMALL = [path for path in FILES if path.stat().st_size < 5000]
 
-IN_NUMPY, IN_COMPILED = EventFile(no_kernels), EventFile(lambda size: compiled)
+IN_NUMPY, IN_COMPILED = EventFile(no_kernels), EventFile(lambda size: numba_kernels)
 
 
 def framed(data: bytes) -> bytes:
@@ -189,8 +189,8 @@ def test_what_writers_usually_write_is_plain() -> None:
         value.metadata.plugin_data.plugin_name = "scalars"
         value.tensor.tensor_shape.SetInParent()
     content = b"".join(record(Event(wall_time=1.5, step=9, summary=Summary(value=[value]))) for value in held)
-    records = compiled.walk(content)
-    plain = compiled.scan(content, records.start, records.end)
+    records = numba_kernels.walk(content)
+    plain = numba_kernels.scan(content, records.start, records.end)
     assert plain.odd.tolist() == [0, 0, 0, 0]
     assert plain.values.tolist() == [0.5] * 4
     assert plain.tags == [value.tag.encode() for value in held]
@@ -240,7 +240,7 @@ def test_reading_may_go_over_to_compiled_code_between_any_two_blocks(reading: An
     chance = random.Random(1)
     whole = both_tell(content, reading)
     assert len(whole.values("loss")) == 60_000
-    by_chance = EventFile(lambda size: chance.choice([compiled, None]))
+    by_chance = EventFile(lambda size: chance.choice([numba_kernels, None]))
     assert reading.whole(NAME, content, chosen=by_chance) == whole
 
 
@@ -255,7 +255,7 @@ def test_compiled_code_is_made_ready_while_reading_goes_on() -> None:
     while found is None and time.monotonic() - began < 120:
         time.sleep(0.05)
         found = ready(1)
-    assert found is compiled
+    assert found is numba_kernels
 
 
 def test_without_a_compiler_reading_stays_with_numpy() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.console.numbers import number
 from holter.ingest.console.prefixes import clean
-from holter.ingest.whole.gather import gather
+from holter.ingest.console.values import number
+from holter.ingest.offline.read_run import gather
 from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "console"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from holter.cli.report.logs import ADVICE, lines, summary
 from holter.ingest import formats
-from holter.ingest.whole.explain import Explained, explain
-from holter.ingest.whole.gather import gather
-from holter.report.logs import ADVICE, lines, summary
+from holter.ingest.offline.explain import Explained, explain
+from holter.ingest.offline.read_run import gather
 from holter.settings import load
 from holter.types import SeriesKey
 

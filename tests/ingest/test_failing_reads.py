@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.following.follow import Follower
+from holter.ingest.tailing.follower import Follower
 from tests.ingest.conftest import SAMPLES
 
 MOST = sorted(key for key, (_, content) in SAMPLES.items() if len(content) <= 300_000)

@@ -19,7 +19,7 @@ from tensorboardX import SummaryWriter
 
 from holter.ingest import formats
 from holter.ingest.csv.csv_log import CsvLog
-from holter.ingest.following.follow import Follower
+from holter.ingest.tailing.follower import Follower
 from holter.types import Cursor
 
 
@@ -372,7 +372,7 @@ import resource, sys
 from pathlib import Path
 from holter.ingest.tensorboard import compiled
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.tensorboard.kernels import no_kernels
+from holter.ingest.tensorboard.jit import no_kernels
 kernels = no_kernels if sys.argv[1] == "numpy" else lambda size: compiled
 for path in sys.argv[2:]:
     with Path(path).open("rb") as stream:

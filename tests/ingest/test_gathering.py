@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.ingest.whole.gather import gather
+from holter.ingest.offline.read_run import gather
 from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data"

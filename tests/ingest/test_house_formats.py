@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from holter.house_format import HouseFormat
+from holter.custom_format import HouseFormat
 from holter.ingest import formats
-from holter.ingest.whole.gather import gather
-from holter.ingest.whole.suggesting import as_toml, suggest
+from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.suggest_pattern import as_toml, suggest
 from holter.settings import SettingsError, load
 from holter.types import Batch, SeriesKey
 

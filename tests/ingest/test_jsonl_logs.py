@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.jsonl_log import JsonLines
+from holter.ingest.jsonl import JsonLines
 from holter.ingest.lines import LONGEST_LINE
 from holter.types import SeriesKey
 

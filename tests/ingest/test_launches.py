@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensorboardX import SummaryWriter
 
-from holter.ingest.following.follow import Follower
-from holter.ingest.sources.hf_launches import Launch, continued
+from holter.ingest.discovery.hf_launches import Launch, continued
+from holter.ingest.tailing.follower import Follower
 
 ARGUMENTS = {"output_dir": "out/llama", "overwrite_output_dir": False, "logging_steps": 10}
 

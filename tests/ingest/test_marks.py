@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from holter.ingest.console.dialect import LineKind
 from holter.ingest.console.dialects import DIALECTS
-from holter.ingest.console.marks import Marks
-from holter.ingest.texts.nccl_text import SPEECH
+from holter.ingest.console.pattern_search import Marks
+from holter.ingest.stdout.nccl_text import SPEECH
 
 KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.beside(SPEECH).kinds)
 TEXTS = sorted(

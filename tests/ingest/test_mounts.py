@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.following.mounts import file_system, is_remote
+from holter.ingest.tailing.watcher import file_system, is_remote
 
 TABLE = r"""22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw
 30 22 0:26 / /home rw,nosuid shared:5 - nfs4 server:/home rw,vers=4.2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.sources.placing import Place, place_file, place_tree, reading_order
+from holter.ingest.discovery.run_layout import Place, place_file, place_tree, reading_order
 from holter.types import labels_of
 
 ROOT = Path("/logs/project")

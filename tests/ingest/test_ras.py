@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.whole.gather import gather
+from holter.ingest.offline.read_run import gather
 from holter.types import ConfigKey
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.following.follow import Follower
-from holter.ingest.following.rotation import predecessors
+from holter.ingest.tailing.follower import Follower
+from holter.ingest.tailing.rotation import predecessors
 
 Look = Callable[[], None]
 Rotation = Callable[[Path, Look], None]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from holter.ingest.telemetry import scrape
-from holter.ingest.telemetry.chosen import choice
+from holter.ingest.telemetry.metric_allowlist import choice
 from holter.ingest.telemetry.scrape import Scraper, page_of, shown
 from holter.types import Delivery, SeriesKey
 from tests.waiting import wait_for

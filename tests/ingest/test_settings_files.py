@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from holter.attempts import Attempts
 from holter.attempts.config import by_attempt
+from holter.cli.report.logs import lines
 from holter.ingest import formats
-from holter.ingest.following.follow import Follower
-from holter.ingest.whole.explain import explain
-from holter.ingest.whole.gather import gather
-from holter.report.logs import lines
+from holter.ingest.offline.explain import explain
+from holter.ingest.offline.read_run import gather
+from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
 DATA = Path(__file__).parents[1] / "data" / "settings"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.setup import remarks
+from holter.detectors.launch_checks import remarks
+from holter.ingest.offline.read_run import gather
 from holter.ingest.slurm.hostlist import MOST, expand
-from holter.ingest.whole.gather import gather
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
 CLOCK = {"steps": "milliseconds"}

@@ -13,9 +13,9 @@ import pytest
 from holter.attempts import Attempts
 from holter.ingest.console.console_log import ConsoleReader
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.following.follow import Follower
-from holter.ingest.sources.placing import Place
-from holter.ingest.whole.gather import gather
+from holter.ingest.discovery.run_layout import Place
+from holter.ingest.offline.read_run import gather
+from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, ConfigKey, ConfigValue
 
 DATA = Path(__file__).parents[1] / "data" / "console"

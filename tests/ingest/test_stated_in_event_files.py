@@ -16,9 +16,9 @@ from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboardX import SummaryWriter
 
+from holter.ingest.offline.read_run import gather
 from holter.ingest.tensorboard.event_file import EventFile
-from holter.ingest.tensorboard.stated import settings_in
-from holter.ingest.whole.gather import gather
+from holter.ingest.tensorboard.hparams import settings_in
 from holter.types import Batch
 
 TRAINER = {"learning_rate": 3e-4, "per_device_train_batch_size": 8, "bf16": True}

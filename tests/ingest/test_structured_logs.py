@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.following.follow import Follower
+from holter.ingest.offline.explain import explain
+from holter.ingest.offline.read_run import gather
+from holter.ingest.tailing.follower import Follower
 from holter.ingest.trainers.trainer_state import TrainerState
-from holter.ingest.whole.explain import explain
-from holter.ingest.whole.gather import gather
 from holter.types import ConfigKey, SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "structured"

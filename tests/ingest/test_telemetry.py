@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.following.follow import Follower
-from holter.ingest.telemetry import clocked
-from holter.ingest.telemetry.clocked import LocalClock
+from holter.ingest.offline.read_run import gather
+from holter.ingest.tailing.follower import Follower
+from holter.ingest.telemetry import timestamped
+from holter.ingest.telemetry.gpu_metrics import bus_id, host_of, quantity
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi
-from holter.ingest.telemetry.quantities import bus_id, host_of, quantity
-from holter.ingest.whole.gather import gather
+from holter.ingest.telemetry.timestamped import LocalClock
 from holter.types import ConfigKey, SeriesKey, labels_of
 
 DATA = Path(__file__).parents[1] / "data" / "telemetry"
@@ -30,14 +30,14 @@ def helsinki() -> Iterator[None]:
     before = os.environ.get("TZ")
     os.environ["TZ"] = "Europe/Helsinki"
     time.tzset()
-    clocked._minute.cache_clear()  # a process that reads logs has one zone
+    timestamped._minute.cache_clear()  # a process that reads logs has one zone
     yield
     if before is None:
         del os.environ["TZ"]
     else:
         os.environ["TZ"] = before
     time.tzset()
-    clocked._minute.cache_clear()
+    timestamped._minute.cache_clear()
 
 
 def read(reading: Any, name: str) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.wandb.frames import BLOCK, MAGIC, walk
-from holter.ingest.wandb.schema import Record
-from holter.ingest.whole.gather import gather
+from holter.ingest.offline.read_run import gather
+from holter.ingest.wandb.leveldb import BLOCK, MAGIC, walk
+from holter.ingest.wandb.protobuf import Record
 from holter.types import Batch, ConfigKey
 
 DATA = Path(__file__).parents[1] / "data" / "wandb"

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Engine, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.exchange.about import describe
+from holter.server.import_export.run_metadata import describe
 from holter.server.models import Analysis, Base, Incident, IncidentEvent, Run
 from holter.server.store import Store
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey

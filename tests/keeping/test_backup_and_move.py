@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 
 from holter.server.database import connect, reading, writing
-from holter.server.keeping.backup import back_up, restore
-from holter.server.keeping.move import MoveError, move
+from holter.server.maintenance.backup import back_up, restore
+from holter.server.maintenance.copy_database import MoveError, move
 from holter.server.models import AcceptedBatch, Notification, Run, Token
 from holter.server.store import Store
 from holter.types import Cursor

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Engine, text
 
 from holter.server.database import connect, writing
-from holter.server.keeping.thinning import thin
+from holter.server.maintenance.downsampling import thin
 from holter.server.store import Store
 from holter.server.store.compaction.summary import load, save
-from holter.server.store.reading.snapshot import Snapshot
+from holter.server.store.read.snapshot import Snapshot
 from holter.types import SeriesKey
 from tests.keeping.kept import LOSS, delivery
 

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.exchange import ImportRefusedError, Into
-from holter.server.exchange.about import describe
-from holter.server.exchange.claims import checked
-from holter.server.exchange.here import Here
+from holter.server.import_export import ImportRefusedError, Into
+from holter.server.import_export.local_target import Here
+from holter.server.import_export.run_metadata import describe
+from holter.server.import_export.validation import checked
 from holter.server.models import ExpectedEvent, Run
 from tests.keeping.kept import add_incident
 from tests.keeping.test_exchange import odd_run, running, write

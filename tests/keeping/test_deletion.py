@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from holter.server.database import connect, reading
-from holter.server.keeping import deletion
-from holter.server.keeping.deletion import belongings, delete_run, purge
+from holter.server.maintenance import deletion
+from holter.server.maintenance.deletion import belongings, delete_run, purge
 from holter.server.models import Base, Run
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
@@ -103,7 +103,7 @@ def test_others_write_while_a_large_run_goes(store: Store, engine: Engine) -> No
 PROGRAM = """
 import os, sys, threading, time
 from holter.server.database import connect
-from holter.server.keeping import deletion
+from holter.server.maintenance import deletion
 deletion.PORTION = 3
 threading.Timer(float(sys.argv[2]), os._exit, (9,)).start()
 deletion.purge(connect(sys.argv[1]), pause=lambda seconds: time.sleep(0.001))

@@ -18,12 +18,12 @@ from pyarrow import parquet
 from sqlalchemy import Engine, insert, select, update
 
 from holter.server.database import connect, writing
-from holter.server.exchange import FORMATS, Imported, ImportRefusedError, Into, exported
-from holter.server.exchange.here import Here
-from holter.server.exchange.pieces import PIECE, Piece
-from holter.server.exchange.texts import FIELDS
-from holter.server.keeping.horizon import horizon_of
-from holter.server.keeping.thinning import thin
+from holter.server.import_export import FORMATS, Imported, ImportRefusedError, Into, exported
+from holter.server.import_export.local_target import Here
+from holter.server.import_export.long_table import PIECE, Piece
+from holter.server.import_export.text_writer import FIELDS
+from holter.server.maintenance.downsampling import thin
+from holter.server.maintenance.horizon import horizon_of
 from holter.server.models import ExpectedEvent, Run
 from holter.server.store import Store
 from holter.types import SeriesKey
@@ -327,7 +327,7 @@ def test_an_export_has_its_name_once_it_is_whole(
 
     command = ("export", "llm/a", "--output", file, "--database-url", sqlite_url)
     with monkeypatch.context() as patch:
-        patch.setattr("holter.server.exchange.export.pieces", interrupted)
+        patch.setattr("holter.server.import_export.export.pieces", interrupted)
         code, _, complaint = holter(*command)
     assert (code, complaint) == (130, "holter: interrupted\n")
     assert file.read_text() == "what was there before"

@@ -19,12 +19,12 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
+from holter.server.context import Parts
 from holter.server.database import reading, writing
-from holter.server.exchange import FORMATS, Into
-from holter.server.exchange.here import Here
-from holter.server.exchange.sending import Door, Sender, SendError, ServerAwayError
+from holter.server.import_export import FORMATS, Into
+from holter.server.import_export.http_target import Door, Sender, SendError, ServerAwayError
+from holter.server.import_export.local_target import Here
 from holter.server.models import Analysis, Incident, Run, UnreadableRow
-from holter.server.parts import Parts
 from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import Serve

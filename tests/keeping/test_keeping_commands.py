@@ -14,8 +14,8 @@ from sqlalchemy import Engine, select, text, update
 
 from holter.server.clock import Clock, uptime
 from holter.server.database import reading, writing
-from holter.server.keeping.keeper import SURE
-from holter.server.keeping.vacuum import vacuum
+from holter.server.maintenance.vacuum import vacuum
+from holter.server.maintenance.worker import SURE
 from holter.server.models import Analysis, Chunk, Run
 from holter.server.store import Store
 from holter.settings import Settings

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
+from holter.server.alerting import Incidents
 from holter.server.analysis import AnalysisLoop
 from holter.server.database import reading, writing
-from holter.server.incidents import Incidents
-from holter.server.keeping import thinning
-from holter.server.keeping.plan import TAIL
-from holter.server.keeping.retention import DAY, due, keep
-from holter.server.keeping.sieve import LONG, NEAR, Event, near, sieve
-from holter.server.keeping.thinning import WentOnError, thin
+from holter.server.maintenance import downsampling
+from holter.server.maintenance.downsampling import WentOnError, thin
+from holter.server.maintenance.downsampling_plan import TAIL
+from holter.server.maintenance.retention import DAY, due, keep
+from holter.server.maintenance.select_points import LONG, NEAR, Event, near, sieve
 from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
-from holter.server.store.format.block import Points
+from holter.server.store.encoding.block import Points
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
 from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, points
@@ -129,14 +129,14 @@ def test_a_second_time_changes_nothing_and_a_count_changes_nothing_at_all(
 
 def test_a_run_with_news_is_left_alone(store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = fill(store, engine)
-    monkeypatch.setattr(thinning, "AT_ONCE", 20_000)
-    begin = thinning._begin
+    monkeypatch.setattr(downsampling, "AT_ONCE", 20_000)
+    begin = downsampling._begin
 
     def then_news(*arguments: object) -> None:
         begin(*arguments)
         store.accept(delivery(np.array([SIZE]), {LOSS: np.array([1.0])}, batch_id="news", attempt="1"))
 
-    monkeypatch.setattr(thinning, "_begin", then_news)
+    monkeypatch.setattr(downsampling, "_begin", then_news)
     with pytest.raises(WentOnError):
         thin(engine, run_id, BUCKET, NOW)
     assert len(store.read(run_id)[RANKED]) == SIZE
@@ -165,7 +165,7 @@ def test_kill_9_leaves_each_stretch_old_or_new(store: Store, engine: Engine, dat
     program = (
         "import os, sys, threading\n"
         "from holter.server.database import connect\n"
-        "from holter.server.keeping import thinning\n"
+        "from holter.server.maintenance import thinning\n"
         "thinning.AT_ONCE = 16_384\n"
         "threading.Timer(float(sys.argv[3]), os._exit, (9,)).start()\n"
         "thinning.thin(connect(sys.argv[1]), int(sys.argv[2]), 100, 2e9)\n"

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select, update
 
-from holter.attempts.timeline import Span, superseded
+from holter.attempts.superseded import Span, superseded
+from holter.server.alerting import Incidents
 from holter.server.analysis import AnalysisLoop
 from holter.server.database import reading, writing
-from holter.server.exchange.about import describe
-from holter.server.incidents import Incidents
-from holter.server.keeping import thinning
-from holter.server.keeping.horizon import horizon_of
-from holter.server.keeping.plan import TAIL
-from holter.server.keeping.retention import DAY, due, keep
-from holter.server.keeping.sieve import NEAR
-from holter.server.keeping.thinning import thin
+from holter.server.import_export.run_metadata import describe
+from holter.server.maintenance import downsampling
+from holter.server.maintenance.downsampling import thin
+from holter.server.maintenance.downsampling_plan import TAIL
+from holter.server.maintenance.horizon import horizon_of
+from holter.server.maintenance.retention import DAY, due, keep
+from holter.server.maintenance.select_points import NEAR
 from holter.server.models import Analysis, Incident, IncidentEvent, Run
 from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
@@ -39,9 +39,9 @@ OLD = SIZE - int(30 * DAY / EVERY)
 
 @pytest.fixture(autouse=True)
 def small_chunks_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holter.server.store.format.cutter.CHUNK", 4096)
-    monkeypatch.setattr("holter.server.store.compaction.compactor._QUIET", 1e9)
-    monkeypatch.setattr("holter.server.store.compaction.compactor._POINTS", 1e9)
+    monkeypatch.setattr("holter.server.store.encoding.chunk_builder.CHUNK", 4096)
+    monkeypatch.setattr("holter.server.store.compaction.worker._QUIET", 1e9)
+    monkeypatch.setattr("holter.server.store.compaction.worker._POINTS", 1e9)
 
 
 def wall(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -286,8 +286,8 @@ def test_points_that_come_meanwhile_stop_nothing(
 ) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
-    monkeypatch.setattr(thinning, "AT_ONCE", 20_000)
-    exchange, count = thinning._exchange, iter(range(1000))
+    monkeypatch.setattr(downsampling, "AT_ONCE", 20_000)
+    exchange, count = downsampling._exchange, iter(range(1000))
 
     def then_news(*arguments: Any) -> None:
         number = next(count)
@@ -298,7 +298,7 @@ def test_points_that_come_meanwhile_stop_nothing(
             compact(engine, run_id)
         exchange(*arguments)
 
-    monkeypatch.setattr(thinning, "_exchange", then_news)
+    monkeypatch.setattr(downsampling, "_exchange", then_news)
     done = thin(engine, run_id, 100, NOW, old=NOW - 30 * DAY)
     assert done.after < done.before
     assert next(count) > 3

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import holter
+from holter.cli.notebook import Findings
 from holter.detectors.arrays import as_run
-from holter.notebook import Findings
 from holter.types import RunData, Series, SeriesKey
 from tests.detectors.curves import loss_curve
 

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import Engine
 
 from holter.server.database import writing
-from holter.server.intake.room import NoRoomError, Room
-from holter.server.intake.shapes import Shapes
+from holter.server.ingest_http.json_body import Shapes
+from holter.server.ingest_http.memory_budget import NoRoomError, Room
 from holter.server.store import usage as usages
 from holter.server.store.usage import Usage
-from holter.server.store.writing.intake import parcel
-from holter.server.store.writing.ledger import Ledger
+from holter.server.store.write.batch_writer import Ledger
+from holter.server.store.write.encode import parcel
 from holter.settings.projects import QuotaSettings
 from holter.types import Batch, Delivery, DenseColumns, Labels, Shape
 

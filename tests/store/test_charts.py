@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from holter.attempts.timeline import Span, superseded
+from holter.attempts.superseded import Span, superseded
 from holter.server.store import ChartSeries, Store
 from holter.types import Batch, Column, Delivery, Series, SeriesKey
 

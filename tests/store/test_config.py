@@ -11,10 +11,10 @@ from sqlalchemy import Engine, func, select, update
 
 from holter.attempts.values import as_value, dotted
 from holter.server.database import reading, writing
-from holter.server.keeping.deletion import delete_run, purge
+from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.models import ConfigRow, UnreadableRow
 from holter.server.store import Store
-from holter.server.store import config as stored
+from holter.server.store import run_config as stored
 from holter.types import Batch, Column, ConfigKey, ConfigValue, Delivery, SeriesKey
 
 NET = ConfigKey("nccl.net", (("rank", "3"),))

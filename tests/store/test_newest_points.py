@@ -14,8 +14,8 @@ from sqlalchemy import Engine, text
 from holter.server.database import writing
 from holter.server.store import Store
 from holter.server.store.compaction.summary import renew
-from holter.server.store.format.names import NOBODY, Rows, decode_names, encode_names
-from holter.server.store.reading import newest as newest_points
+from holter.server.store.encoding.series_names import NOBODY, Rows, decode_names, encode_names
+from holter.server.store.read import latest as newest_points
 from holter.types import Batch, Column, Delivery, Labels, SeriesKey
 from tests.store.newest import newest
 

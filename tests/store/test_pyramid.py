@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from holter.server.store.format.block import Points
-from holter.server.store.format.pyramid import BUCKET, WORTHWHILE, decode, encode, open_pyramid
+from holter.server.store.encoding.block import Points
+from holter.server.store.encoding.pyramid import BUCKET, WORTHWHILE, decode, encode, open_pyramid
 
 
 @given(

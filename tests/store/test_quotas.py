@@ -12,9 +12,9 @@ from sqlalchemy import Engine, select
 
 from holter.server.models import UnreadableRow
 from holter.server.store import RateError, Receipt, Store
-from holter.server.store.rates import Rates
+from holter.server.store.rate_limit import Rates
 from holter.server.store.usage import Usage, stored
-from holter.server.store.writing.explosion import pattern_of
+from holter.server.store.write.cardinality import pattern_of
 from holter.settings.projects import QuotaSettings
 from holter.types import Batch, Column, Cursor, Delivery, DenseColumns, SeriesKey, Shape
 

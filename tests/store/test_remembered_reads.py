@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 
 from holter.server.database import reading, writing
 from holter.server.store import Store
+from holter.server.store.cache import Memory
 from holter.server.store.compaction.summary import load, renew
-from holter.server.store.memory import Memory
-from holter.server.store.reading.snapshot import Snapshot
+from holter.server.store.read.snapshot import Snapshot
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.store.newest import newest
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.attempts.timeline import Span, superseded
+from holter.attempts.superseded import Span, superseded
 
 steps = st.integers(-5, 30)
 spans = st.lists(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import median_filter
 
-from holter.detectors.loss.excursions.tails import NOWHERE, Reach, reach_of
+from holter.detectors.loss.excursions.noise_tails import NOWHERE, Reach, reach_of
 from holter.types import FloatArray, IntArray
 
 MEMORY = 1024

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from holter.detectors.loss.excursions.baseline import Fall, Noise
 from holter.detectors.loss.excursions.recovery import Course, Return, follow, unfollowed
-from holter.detectors.loss.excursions.stretch import Stretch
+from holter.detectors.loss.excursions.segment import Stretch
 
 _CALM_STEPS, _CALM_POINTS = 100, 64
 """Steps for which a loss must have been calm for the next rise to be another event, however short the last

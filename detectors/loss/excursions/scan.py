@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.detectors.loss.excursions.baseline import History, Noise
-from holter.detectors.loss.excursions.entry import FIRST_POINTS, LR_POINTS, Entry
-from holter.detectors.loss.excursions.evidence import OUTLIER, lone, means, sums
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.recovery import DRIFT, half_of, rose_slowly, unfollowed
-from holter.detectors.loss.excursions.stretch import Stretch
+from holter.detectors.loss.excursions.restart_level import FIRST_POINTS, LR_POINTS, Entry
+from holter.detectors.loss.excursions.segment import Stretch
+from holter.detectors.loss.excursions.statistics import OUTLIER, lone, means, sums
 from holter.types import FloatArray
 
 _SLOW = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.numbers import numbers
+from holter.ingest.console.values import numbers
 
 _BAR = re.compile(
     r"(?:\bepoch:?\s*(?P<epoch>\d+)(?P<of>\s*/\s*\d+)?.{0,80}?)?\|\s*(?P<at>\d+)/(?P<total>\d+) "

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number, numbers
+from holter.ingest.console.values import moment, number, numbers
 
 _SPEED = re.compile(
     r"global_step=(\d+), RunningAvgSamplesPerSec=([\d.]+), CurrSamplesPerSec=([\d.]+)"

@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.dialects.key_value import named_numbers
-from holter.ingest.console.moments import moment
+from holter.ingest.console.values import moment
 
 _EPOCH = re.compile(r"\bepoch\s*[=:#]?\s*\[?\s*(\d+)(?:\s*/\s*\d+)?\]?", re.I)
 _BATCH = re.compile(r"\bbatch\s*[=:#]?\s*\[?\s*(\d+)\s*/\s*(\d+)", re.I)

@@ -8,8 +8,7 @@ from math import isfinite, log
 import msgspec
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import numbers
+from holter.ingest.console.values import moment, numbers
 
 _LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.*\})")
 # until 2020 without the words `train_inner`, `train`, `valid`

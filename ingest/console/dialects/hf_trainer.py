@@ -6,7 +6,7 @@ import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.dialects import hf_setup
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import number
 
 _DICT = re.compile(r"\{('[\w/() ]+': .*)\}")
 _PAIR = re.compile(r"'([^']+)': ('?)([^,'}]+)\2")

@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import moment, number
 
 _NUMBER = (
     r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?:[kKMGTP](?![A-Za-z]))?"

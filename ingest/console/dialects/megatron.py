@@ -7,8 +7,7 @@ from functools import lru_cache
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.dialects import arguments, megatron_times
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import moment, number
 
 _ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
 _VALIDATION = re.compile(

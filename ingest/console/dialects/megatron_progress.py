@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import moment, number
 
 _UNITS = re.compile(r"\s*TFLOP/s/GPU$")
 _NAMES = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import LineKind, Memory, Said
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import moment, number
 
 _TIMER = re.compile(r"([\w/][\w/ -]*?) ?\.{2,}: (?:\(([\d.]+), ([\d.]+)\)|([\d.]+))\s*$")
 _OF_RANK = re.compile(r"^\s*rank +(\d+): ([\d.]+)\s*$")

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, TypeGuard
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.objects import read_object
+from holter.ingest.json_objects import read_object
 
 _RECORD = re.compile(r":::MLLOG (\{.*\})")
 _TFLOPS = "tflops_per_sec_per_gpu"

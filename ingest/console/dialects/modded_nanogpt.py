@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import number
 
 _STEP = re.compile(r"step:(\d+)/\d+ ((?:\w+:\S+\s*)+)")
 

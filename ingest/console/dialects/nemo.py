@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number, numbers
+from holter.ingest.console.values import moment, number, numbers
 
 _V2 = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| (.*)")
 _BAR = re.compile(r"Epoch (\d+):.*?\| (\d+)/(\d+) \[[^,\]]*(?:,\s*[\d.?]+\s*(?:it/s|s/it))?(?:,\s*)?(.*)\]")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import moment, number
 
 _HEADER = re.compile(r"\[step=(\d+)/")
 _METRIC = re.compile(r"^\s{4,}([\w/ .()%-]+)=(\S+)\s*$")

@@ -6,8 +6,7 @@ import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
 from holter.ingest.console.dialects import torchtitan_setup
-from holter.ingest.console.moments import moment
-from holter.ingest.console.numbers import number
+from holter.ingest.console.values import moment, number
 
 _STEP = re.compile(r"\b(?P<validate>validate )?step:\s*(?P<step>\d+)\s{2}")
 _PAIR = re.compile(r"\b([a-z_]+):\s*([-+\w.,%]+)(?:\(([\d.]+)%\))?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.numbers import numbers
+from holter.ingest.console.values import numbers
 
 _STEP = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMPY = re.compile(r"np\.\w+\(([^()]*)\)")

@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 from holter.server.database import UNANSWERED, reading, writing
 from holter.server.models import Chunk, LogEntry, Timeline
 from holter.server.store.compaction.summary import Stored, claim, load, names_of, recount, save
+from holter.server.store.encoding.attempt_progress import ranges
+from holter.server.store.encoding.block import Block, Points, encode_body, encode_entry, encode_packed
+from holter.server.store.encoding.chunk_builder import Cutter
+from holter.server.store.encoding.series_names import NOBODY, Names
+from holter.server.store.encoding.series_stats import Numbers, combine, of_block
 from holter.server.store.errors import ExchangedError
-from holter.server.store.format.block import Block, Points, encode_body, encode_entry, encode_packed
-from holter.server.store.format.cutter import Cutter
-from holter.server.store.format.names import NOBODY, Names
-from holter.server.store.format.numbers import Numbers, combine, of_block
-from holter.server.store.format.progress import ranges
-from holter.server.store.reading.snapshot import ChunkRow, Snapshot
+from holter.server.store.read.snapshot import ChunkRow, Snapshot
 
 _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
 _LEFT = 1_000_000  # points that may stay in the log because their series are short

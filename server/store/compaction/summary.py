@@ -13,12 +13,12 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from holter.server.models import Summary
+from holter.server.store.encoding.block import Points
+from holter.server.store.encoding.series_names import NOBODY, Names, decode_names, encode_names
+from holter.server.store.encoding.series_stats import NOTHING, Numbers, combine, decode, encode, of_block
 from holter.server.store.errors import CorruptDataError, ExchangedError
-from holter.server.store.format.block import Points
-from holter.server.store.format.names import NOBODY, Names, decode_names, encode_names
-from holter.server.store.format.numbers import NOTHING, Numbers, combine, decode, encode, of_block
-from holter.server.store.reading.naming import named
-from holter.server.store.reading.snapshot import ChunkRow, Snapshot
+from holter.server.store.read.snapshot import ChunkRow, Snapshot
+from holter.server.store.read.stats_cache import named
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

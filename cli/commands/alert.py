@@ -1,0 +1,87 @@
+"""`holter alert`: which channels are set up, and whether a message arrives."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from uuid import uuid4
+
+import numpy as np
+
+from holter.server.channels import ChannelError, Delivered, OpenChannel, open_channels
+from holter.server.channels.message import example
+from holter.server.rendering.incident_chart import draw
+from holter.settings import Settings, SettingsError, load
+
+_NONE = "No channels are set up. docs/alerts.md says how, in three steps each."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """`alert list` and `alert test CHANNEL`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions.add_parser("list", help="the channels that are set up, and where they lead")
+    test = actions.add_parser("test", help="send a test message, and say whether it arrived")
+    test.add_argument("channel", metavar="CHANNEL", help="its name, as `holter alert list` shows it")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 1: the message did not arrive; 2: the settings or the channel's name are wrong."""
+    try:
+        settings = load()
+        channels = open_channels(settings.all_channels())
+    except (SettingsError, ChannelError) as error:
+        return _refuse(str(error))
+    if arguments.action == "list":
+        print("\n".join(_line(opened) for opened in channels.values()) or _NONE)
+        return 0
+    opened = channels.get(arguments.channel)
+    if opened is None:
+        known = f"expected one of {', '.join(sorted(channels))}" if channels else _NONE
+        return _refuse(f"there is no channel {arguments.channel!r}: {known}")
+    return _test(opened, settings)
+
+
+def _line(opened: OpenChannel) -> str:
+    return f"{opened.name}: {opened.channel.destination}, from {opened.settings.minimum.value} upwards"
+
+
+def _test(opened: OpenChannel, settings: Settings) -> int:
+    message = example(
+        opened.name,
+        key=f"test.{uuid4().hex}",
+        sent_at=time.time(),
+        address=settings.address,
+        picture=_picture() if opened.channel.wants_picture else None,
+    )
+    outcome = opened.channel.send(message, None)
+    if isinstance(outcome, Delivered):
+        print(f"{opened.name}: the test message arrived ({opened.channel.destination})")
+        return 0
+    return _refuse(f"{opened.name}: not delivered. {outcome.reason}", code=1)
+
+
+def _picture() -> bytes | None:
+    """A made-up spike, drawn as a real one would be."""
+    step = np.arange(1300, 1800)
+    value = 2.2 - 2e-4 * (step - 1300) + np.where(step < 1514, 0.0, 1.8 * np.exp(-(step - 1514) / 15))
+    asked = {
+        "name": "train/loss (an example)",
+        "severity": "info",
+        "onset": 1514,
+        "end": 1580,
+        "baseline": 2.16,
+        "stretches": [{"attempt": 0, "ghost": False, "step": step.tolist(), "value": value.tolist()}],
+        "nonfinite": [],
+    }
+    try:
+        return draw(asked)
+    except (subprocess.SubprocessError, OSError) as error:
+        print(f"holter: the picture could not be drawn: {error}", file=sys.stderr)
+        return None
+
+
+def _refuse(reason: str, *, code: int = 2) -> int:
+    print(f"holter: {reason}", file=sys.stderr)
+    return code

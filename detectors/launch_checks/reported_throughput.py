@@ -1,0 +1,45 @@
+"""Whether the TFLOPS and MFU that a run reports can be: each is looked at, none is believed unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from holter.detectors.launch_checks.mfu_disagreement import disagreements
+from holter.detectors.launch_checks.mfu_peak import wrong_peaks
+from holter.detectors.launch_checks.mfu_plausibility import impossible, untimed_steps
+from holter.flops.peaks import Peaks
+from holter.flops.throughput import throughput_of
+from holter.types import Remark, RunData
+
+__all__ = ["ReportedThroughput"]
+
+
+@dataclass(frozen=True)
+class ReportedThroughput:
+    """Remarks on figures of throughput. `peaks`: those of the accelerators, with what a user says of them.
+
+    One event has one remark: what a wrong peak explains is not called a disagreement besides.
+    """
+
+    name: ClassVar[str] = "throughput"
+    peaks: Peaks = field(default_factory=Peaks)
+
+    def look(self, run: RunData) -> Iterator[Remark]:
+        """Every remark on what the run reports, and on what Holter makes of it."""
+        # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            found = throughput_of(run, self.peaks)
+            if not found.speaks:
+                return
+            peaks = list(wrong_peaks(found))
+            yield from peaks
+            explained = {str(one.evidence["metric"]) for one in peaks}
+            wrong = list(impossible(found, explained))
+            yield from wrong
+            explained |= {str(one.evidence["metric"]) for one in wrong}
+            yield from disagreements(found, explained)
+            yield from untimed_steps(found)

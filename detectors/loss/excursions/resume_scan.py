@@ -1,0 +1,77 @@
+"""Going on with the scan of a loss where an earlier look ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from holter.detectors.incremental import Mark, Trail
+from holter.detectors.loss.excursions.excursion import Excursion
+from holter.detectors.loss.excursions.scan import Belief, Standing, excursions_of
+from holter.detectors.loss.excursions.segment import Stretch
+from holter.detectors.positions import place_of, rows_upto, settled
+from holter.types import Series
+
+_APART = (0, 4096, 32_768, 262_144)
+"""Rows from the newest at which what is known is kept: an attempt may roll back behind the newest mark."""
+
+
+def resumed(
+    stretches: list[Stretch],
+    series: list[Series],
+    trail: Trail[Standing],
+    *,
+    doubtful: Collection[int],
+    belief: Belief,
+) -> list[Excursion]:
+    """Every excursion of the first of these series, which is cut into stretches; what is believed of it
+    rests on the others."""
+    known = trail.answer(series)
+    if isinstance(known, _Answer) and known.doubtful == frozenset(doubtful):
+        return list(known.found)
+    mark = trail.newest(series)
+    while mark is not None and not mark.state.holds(stretches, doubtful):
+        mark = trail.before(mark)
+    keeper = _Keeper(stretches, series, trail)
+    since = None if mark is None else mark.state
+    found = excursions_of(stretches, doubtful=doubtful, belief=belief, since=since, keep=keeper.hear)
+    keeper.end()
+    trail.answered(series, _Answer(frozenset(doubtful), tuple(found)))
+    return found
+
+
+class _Answer(NamedTuple):
+    """What was found, where these attempts were thought to have begun with another setting."""
+
+    doubtful: frozenset[int]
+    found: tuple[Excursion, ...]
+
+
+class _Keeper:
+    """Keeps a few of the places from which a scan might go on: those that are the last before some rows."""
+
+    def __init__(self, stretches: list[Stretch], series: list[Series], trail: Trail[Standing]) -> None:
+        self._stretches = stretches
+        self._series = series
+        self._trail = trail
+        self._last: tuple[int, Standing] | None = None
+        known = [one for one in series if len(one)]
+        rows = {len(series[0]) - apart for apart in _APART}
+        # what a series that is behind will say still counts
+        self._before = sorted(rows | {rows_upto(series[0], settled(known))}) if known else []
+
+    def hear(self, standing: Standing) -> None:
+        stretch = self._stretches[standing.number]
+        # where an excursion is left, the point after it has had its say
+        row = stretch.row(min(standing.at, len(stretch.step) - 1)) + 1
+        if self._last is not None and any(self._last[0] <= one < row for one in self._before):
+            self._keep(*self._last)
+        self._last = row, standing
+
+    def end(self) -> None:
+        if self._last is not None:
+            self._keep(*self._last)
+
+    def _keep(self, row: int, standing: Standing) -> None:
+        place = place_of(self._series[0], row - 1)
+        self._trail.keep(Mark(standing, tuple(rows_upto(one, place) for one in self._series), upto=place))

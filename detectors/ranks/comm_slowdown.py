@@ -1,0 +1,133 @@
+"""Communication slow-down: collectives take longer for all ranks, the last to arrive included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from math import exp, log
+from typing import ClassVar
+
+import numpy as np
+
+from holter.detectors.formatting import figure
+from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.positions import At, rows_upto, settled
+from holter.detectors.ranks.rank_matrix import Ranks, common_key, peer_median, series_by_rank, table_of
+from holter.detectors.throughput.block_medians import Block, Cut, Points, cut_into_blocks
+from holter.detectors.throughput.level_shift import Departure, Watch
+from holter.roles import Role
+from holter.tuning import Tuning
+from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
+
+_SMALLEST = log(1.2)
+"""Collectives take a part of the step: what they lose is small before that."""
+
+
+@dataclass(frozen=True)
+class CommSlowdown:
+    """Watches the shortest times in collectives, row by row.
+
+    Who arrives last waits for nobody: its time is that of the transfer. A straggler lengthens the waits
+    of all others and leaves that one alone; a slow fabric lengthens it too.
+    """
+
+    name: ClassVar[str] = "comm_slowdown"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.COMM_SLOWDOWN})
+    tuning: Tuning = Tuning()
+
+    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+        """One finding per rise of the time that the transfers take."""
+        memory = memory or Memory()
+        for series in series_by_rank(run, Role.COLLECTIVE_TIME):
+            key = common_key(series[0].key)
+            for departure in self._scanned(series, memory).watch.departures:
+                yield _finding(key, departure)
+
+    def _scanned(self, series: list[Series], memory: Memory) -> _Scan:
+        metric = series[0].key.metric
+        trail: Trail[_Scan] = memory.trail((self.name, common_key(series[0].key)), series)
+        mark = trail.newest(series)
+        first = mark.rows if mark else (0,) * len(series)
+        sensitivity = self.tuning.of(metric).sensitivity
+        scan = mark.state if mark else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
+        table = table_of(series, first)
+        begin = scan.cut.row
+        # a rank that is behind comes yet, unless it has ended for good
+        for upto in sorted({table.rows_upto(settled(series)), len(table.step)}):
+            if begin + upto > scan.cut.row:
+                scan = scan.and_then(series, table, begin, upto)
+                place = table.place_before(scan.cut.row - begin)
+                if place is not None:
+                    trail.keep(Mark(scan, tuple(rows_upto(one, place) for one in series), upto=place))
+        return scan
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """What the rows up to `cut.row` have shown."""
+
+    watch: Watch
+    cut: Cut = field(default_factory=Cut)
+
+    def and_then(self, series: list[Series], table: Ranks, begin: int, upto: int) -> _Scan:
+        """What is known after so many rows of a table whose first row has the number `begin`."""
+        part = table.part(self.cut.row - begin, upto)
+        shortest = _shortest(part)
+        known = np.flatnonzero(np.isfinite(shortest))
+        points = Points(
+            row=self.cut.row + known,
+            attempt=part.attempt[known],
+            step=part.step[known],
+            value=np.log(shortest[known]),
+            stretch=part.attempt[known],
+            group=np.zeros(len(known), dtype=np.int64),
+        )
+        blocks, cut = cut_into_blocks(self.cut, points, after=begin + upto)
+        watch = self.watch
+        if blocks:
+            watch = watch.copy()
+            watch.look_at(blocks, partial(_points, series))
+        return _Scan(watch, cut)
+
+
+def _points(series: list[Series], block: Block) -> tuple[list[At], FloatArray]:
+    before, last = (block.attempt, block.first_step - 1), (block.attempt, block.last_step)
+    first = [rows_upto(one, before) for one in series]
+    table = table_of(series, first, [rows_upto(one, last) for one in series])
+    shortest = _shortest(table)
+    known = np.flatnonzero(np.isfinite(shortest)).tolist()
+    places = [At(block.first + row, block.attempt, int(table.step[row])) for row in known]
+    return places, np.log(shortest[known])
+
+
+def _shortest(ranks: Ranks) -> FloatArray:
+    """The shortest time of each row [rows]; NaN where too few ranks logged."""
+    good = np.where(np.isfinite(ranks.value) & (ranks.value > 0), ranks.value, np.inf)
+    return np.where(np.isfinite(peer_median(ranks)), good.min(axis=1), np.nan)
+
+
+def _finding(key: SeriesKey, departure: Departure) -> Finding:
+    usual, slow = exp(departure.reference), exp(min(departure.reference + departure.rise, 700.0))
+    end = None if departure.end is None else departure.end.step
+    step = key.own_steps or "step"
+    until = "" if end is None else f" until {step} {end:,}"
+    return Finding(
+        kind=Kind.COMM_SLOWDOWN,
+        metric=key.metric,
+        labels=key.labels,
+        attempt=departure.start.attempt,
+        start_step=departure.start.step,
+        peak_step=departure.worst.step,
+        end_step=end,
+        detected_step=departure.detected.step,
+        classified_step=departure.detected.step,
+        severity=Severity.WARNING,
+        confidence=min(0.99, 0.6 + 0.03 * departure.rise / max(departure.noise, 1e-3)),
+        summary=(
+            f"Collectives take all ranks longer since {step} {departure.start.step:,}{until}: "
+            f"from {figure(usual)} to {figure(slow)} even where nobody is waited for."
+        ),
+        advice="It is the fabric, not a rank: look at links, switches, routing, other jobs on the network.",
+        evidence={"baseline": usual, "worst": slow, "noise": departure.noise, "gradual": departure.gradual},
+    )

@@ -1,0 +1,121 @@
+"""NCCL Inspector: a JSON object for each collective that a rank has finished, as NCCL's profiler saw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+import msgspec
+
+from holter.ingest.communication.labels import SEQUENCE, is_step, labels_beside, size_class
+from holter.ingest.errors import Problems
+from holter.ingest.lines import Lines
+from holter.ingest.rows import Row, batch_of
+from holter.types import Batch, Unreadable
+
+_decode = msgspec.json.Decoder().decode
+_KINDS = (("coll_perf", "coll"), ("p2p_perf", "p2p"))
+_METRICS = (
+    ("exec_time_us", "collective_time (us)"),
+    ("busbw_gbs", "busbw_gbs"),
+    ("algbw_gbs", "algbw_gbs"),
+    ("algobw_gbs", "algbw_gbs"),
+    ("msg_size_bytes", "message_bytes"),
+)
+
+
+class NcclInspector:
+    """Series by rank, collective, communicator and class of size; the steps are NCCL's sequence numbers.
+
+    A rank is that within the communicator. Times are those of the dump, not of the collective. Gaps in
+    the sequence are normal: the profiler's ring drops what it has no room for.
+    """
+
+    name: ClassVar[str] = "nccl-inspector"
+    beside: ClassVar[bool] = True
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A first line that is an object with the Inspector's header."""
+        first = head[:65536].lstrip()
+        return first.startswith(b"{") and b"inspector_output_format_version" in first.partition(b"\n")[0]
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclInspectorReader:
+        """A reader that goes on from `state`."""
+        return NcclInspectorReader({} if "rewritten" in state else state)
+
+
+class NcclInspectorReader:
+    """Reads one process's file as it grows."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._lines = Lines(state, expected="an object")
+        self._problems = Problems(state)
+
+    def state(self) -> Mapping[str, Any]:
+        """The line number, and what has still to be told."""
+        return {**self._lines.state(), **self._problems.state()}
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield what the complete lines say; see `Reader`."""
+        yield from self._problems.tell()
+        while (block := self._lines.next(stream, self._problems)) is not None:
+            before = self._lines.number
+            rows: list[Row] = []
+            for at, line in enumerate(block.lines):
+                self._lines.number = before + at + 1
+                rows += self._rows(line)
+            stream.seek(block.offsets[-1])
+            if rows:
+                yield batch_of(rows)
+            yield from self._problems.tell()
+
+    def _rows(self, line: bytes) -> Iterator[Row]:
+        if not line or line.isspace():
+            return
+        try:
+            yield from _rows(_decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+            found = f"{type(error).__name__}: {error}"[:200]
+            place = f"line {self._lines.number}"
+            self._problems.add(place, f"expected one of the Inspector's objects; {found}")
+
+
+def _rows(found: Any) -> Iterator[Row]:
+    """A row for each collective or message that an object tells of. Raises KeyError, TypeError ..."""
+    header, metadata = found["header"], found.get("metadata", {})
+    stamp = metadata.get("dump_timestamp_us")
+    for kind, word in _KINDS:
+        if kind not in found:
+            continue
+        said = found[kind]
+        step = said[f"{word}_sn"]
+        values = {}
+        for name, metric in _METRICS:
+            value = _number(said.get(f"{word}_{name}"))
+            if value is not None:
+                values[metric if word == "coll" else metric.replace("collective", word)] = value
+        if not is_step(step):
+            raise TypeError(f"{word}_sn is no sequence number")
+        labels = labels_beside(
+            SEQUENCE,
+            rank=header["rank"],
+            comm=header["id"],
+            comm_name=header.get("comm_name"),
+            collective=said[word],
+            size=size_class(values.get("message_bytes", -1)),
+            host=metadata.get("hostname"),
+        )
+        yield Row(step, _seconds(stamp), values, labels)
+
+
+def _number(value: object) -> float | None:
+    """A number, also one written as text: "nan"."""
+    try:
+        return None if value is None or isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _seconds(stamp: object) -> float:
+    return stamp / 1e6 if isinstance(stamp, int) and abs(stamp) < 2**62 else float("nan")

@@ -1,0 +1,196 @@
+"""NCCL's RAS as text: what `ncclras` reports of a running job's communicators, and its monitor's events.
+
+Sources: NCCL 2.24 to 2.30, src/ras/client_support.cc. The text is declared unstable: a line counts where its
+words are known, wherever it stands, and nothing is told by its place in a table.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from holter.ingest.communication.labels import labels_beside
+from holter.ingest.console.console_log import ConsoleLog
+from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.console.values import moment
+
+REPORTS, EVENTS = "RAS reports", "RAS events"
+MISSING, DEAD = 1.0, 2.0
+"""What `nccl_missing` says of a rank or process: it gave no answer, or RAS took it for dead."""
+
+_VERSION = re.compile(r"NCCL version (\S{1,60}) compiled")
+_GROUP = re.compile(
+    r"\s*\d{1,9}\s+(\d{1,9})\s+[\d-]{1,20}\s+[\d-]{1,20}\s+[\d-]{1,20}\s+\d{1,9}\s+"
+    r"(NOCOMM|INIT|RUNNING|FINALIZE|ABORT)\s+([A-Z,]{2,60})"
+)
+_COMM = re.compile(r"#\d{1,9}-\d{1,9} \(([0-9a-f]{1,16})\) ([A-Z,]{2,60})")
+_DIFFERENT = re.compile(r"ranks have different (?:(\w{1,40}) )?operation counts")
+_COUNT = r"(?:launched up to operation (\d{1,15})|(not) launched any operations)"
+_MOST = re.compile(rf"\s*(\d{{1,9}}) ranks have {_COUNT}")
+_RANK = re.compile(rf"\s*Rank (\d{{1,7}})(?: has {_COUNT})?(?: has status \w+)? -- (.*)")
+_WHERE = re.compile(r"GPU (\d{1,4})\b.*? managed by process (\d{1,10}) on node (\S{1,100})")
+_LOST = re.compile(r"\s*The missing ranks?: ([\d, -]{1,4000})")
+_PROCESS = re.compile(r"\s*Process (\d{1,10}) on node (\S{1,100}) managing GPUs? ([\d,]{1,100})")
+_TIMEOUTS = re.compile(r"Encountered (\d{1,9}) communication timeouts?")
+_EVENT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] ([A-Z]{2,20}(?:_[A-Z]{2,20}){1,4}):")
+_MOST_KNOWN = 4096
+_MOST_LISTED = 1024
+
+
+def _report(line: str, memory: Memory) -> Stated | None:
+    """A report begins: its number is the step of all it says."""
+    version = _VERSION.search(line)
+    number = memory.get("report", 0) + 1
+    kept = {name: value for name, value in memory.items() if name.startswith("event ")}
+    memory.clear()
+    memory.update(kept, report=number)
+    return Stated({"nccl.version": version[1]}) if version and number == 1 else None
+
+
+def _group(line: str, memory: Memory) -> Said | None:
+    """A row of the summary: communicators by status and errors, summed over the groups."""
+    found = _GROUP.match(line)
+    if found is None:
+        return None
+    name = f"group {found[2]} {found[3]}"
+    memory[name] = memory.get(name, 0) + int(found[1])
+    labels = labels_beside(REPORTS, status=found[2], errors=found[3])
+    return Said(_step(memory), {"nccl_communicators": float(memory[name])}, labels=labels)
+
+
+def _comm(line: str, memory: Memory) -> None:
+    """A communicator of which details follow."""
+    found = _COMM.search(line)
+    if found is not None:
+        memory.update(comm=comm_of(found[1]), what=found[2], most=0, collective="", count=None)
+
+
+def _section(line: str, memory: Memory) -> None:
+    """Processes follow that gave no answer, or that are dead."""
+    memory.update(comm="", what=line.strip())
+
+
+def _different(line: str, memory: Memory) -> None:
+    """Counts of one collective follow; before NCCL 2.26 of all of them ("collective")."""
+    found = _DIFFERENT.search(line)
+    if found is not None:
+        memory.update(most=0, collective="" if found[1] in (None, "collective") else found[1], count=None)
+
+
+def _most(line: str, memory: Memory) -> Said | None:
+    """How far so many ranks have come; the number that most have is the communicator's."""
+    found = _MOST.match(line)
+    if found is None or not memory.get("comm"):
+        return None
+    memory["count"] = int(found[2] or 0)
+    if int(found[1]) <= memory.get("most", 0):
+        return None
+    memory["most"] = int(found[1])
+    return Said(_step(memory), {"nccl_most_op_count": float(memory["count"])}, labels=_labels(memory))
+
+
+def _rank(line: str, memory: Memory) -> Said | None:
+    """A rank that is not where most are, or that gave no answer."""
+    found = _RANK.match(line)
+    if found is None or not memory.get("comm"):
+        return None
+    rank, launched, nothing, rest = found.groups()
+    where = _WHERE.match(rest)
+    labels = _labels(memory, rank=rank, host=where[3] if where else None)
+    if memory.get("what") == "INCOMPLETE":
+        return Said(_step(memory), {"nccl_missing": MISSING}, labels=labels)
+    alone = launched is not None or nothing is not None
+    count = (int(launched) if launched else 0) if alone else memory.get("count")
+    return None if count is None else Said(_step(memory), {"nccl_op_count": float(count)}, labels=labels)
+
+
+def _lost(line: str, memory: Memory) -> list[Said]:
+    """Ranks without an answer, as NCCL up to 2.25 lists them: "1-3,7"."""
+    found = _LOST.match(line)
+    if found is None or not memory.get("comm"):
+        return []
+    said: list[Said] = []
+    for part in found[1].split(","):
+        first, _, last = (one.strip() for one in part.partition("-"))
+        if first.isdecimal() and (not last or last.isdecimal()) and len(first + last) < 15:
+            ranks = range(int(first), int(last or first) + 1)[: _MOST_LISTED - len(said)]
+            labels = [_labels(memory, rank=str(rank)) for rank in ranks]
+            said += [Said(_step(memory), {"nccl_missing": MISSING}, labels=one) for one in labels]
+    return said
+
+
+def _process(line: str, memory: Memory) -> Said | None:
+    """A process without an answer, or one that is dead."""
+    found = _PROCESS.match(line)
+    if found is None or memory.get("comm") or memory.get("what") not in ("INCOMPLETE", "DEAD"):
+        return None
+    labels = labels_beside(REPORTS, process=f"{found[2]}:{found[1]}", host=found[2], gpu=found[3])
+    value = DEAD if memory["what"] == "DEAD" else MISSING
+    return Said(_step(memory), {"nccl_missing": value}, labels=labels)
+
+
+def _timeouts(line: str, memory: Memory) -> Said | None:
+    found = _TIMEOUTS.search(line)
+    if found is None:
+        return None
+    return Said(_step(memory), {"nccl_ras_timeouts": float(found[1])}, labels=labels_beside(REPORTS))
+
+
+def _event(line: str, memory: Memory) -> Said | None:
+    """What the monitor saw happen to a process, counted by event."""
+    found = _EVENT.search(line)
+    if found is None:
+        return None
+    peer = _PROCESS.match(line[found.end() :])
+    process = f"{peer[2]}:{peer[1]}" if peer else None
+    name = f"event {found[1]} {process}"
+    if name not in memory and len(memory) >= _MOST_KNOWN:
+        return None
+    memory[name] = memory.get(name, 0) + 1
+    labels = labels_beside(EVENTS, event=found[1], process=process, host=peer[2] if peer else None)
+    return Said(memory[name], {"nccl_peer_events": float(memory[name])}, moment(line), labels)
+
+
+def comm_of(digits: str) -> str:
+    """A communicator's hash as NCCL's INIT lines print it as commId."""
+    return f"0x{digits.lstrip('0') or '0'}"
+
+
+def _step(memory: Memory) -> int:
+    return int(memory.get("report", 0)) or 1
+
+
+def _labels(memory: Memory, **more: str | None) -> tuple[tuple[str, str], ...]:
+    return labels_beside(REPORTS, comm=memory.get("comm"), collective=memory.get("collective"), **more)
+
+
+DIALECT = Dialect(
+    name="nccl-ras",
+    tell=re.compile(
+        rb"NCCL version \S+ compiled with CUDA|Group     Comms     Nodes     Ranks"
+        rb"|(?m:^\[[\d :-]{19}\] PEER_[A-Z_]+: )"
+    ),
+    kinds=(
+        LineKind(mark=re.compile(rb"NCCL version \S+ compiled with"), read=_report, states=True),
+        LineKind(mark=re.compile(rb" (?:NOCOMM|INIT|RUNNING|FINALIZE|ABORT) +[A-Z,]{2}"), read=_group),
+        LineKind(mark=re.compile(rb"(?m)^#\d+-\d+ \([0-9a-f]+\) [A-Z]"), read=_comm),
+        LineKind(mark=re.compile(rb"(?m)^(?:INCOMPLETE|DEAD|TIMEOUT) *\r?$"), read=_section),
+        LineKind(mark=re.compile(rb"ranks have different "), read=_different),
+        LineKind(mark=re.compile(rb" ranks have (?:not )?launched "), read=_most),
+        LineKind(mark=re.compile(rb"Rank \d+(?: has [^\n]{5,60})? -- "), read=_rank),
+        LineKind(mark=re.compile(rb"The missing ranks?: "), read=_lost),
+        LineKind(mark=re.compile(rb"(?m)^ +Process \d+ on node "), read=_process),
+        LineKind(mark=re.compile(rb"Encountered \d+ communication timeout"), read=_timeouts),
+        LineKind(mark=re.compile(rb"\] PEER_[A-Z_]+:"), read=_event),
+    ),
+)
+
+
+class RasText(ConsoleLog):
+    """Reports of `ncclras`, one after another in a file, and what `ncclras -m` prints. The step is a report's
+    number; without a report's head, 1. Texts have no clock, events have that of the machine."""
+
+    beside: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__(DIALECT)

@@ -1,0 +1,78 @@
+"""Telling what kind of log a file is, by its name and what it holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from holter.ingest.format import Format, is_among_text, stands_beside
+from holter.ingest.open_log import HEAD, open_log, plain_name, read_head
+from holter.ingest.telemetry import kernel_lines
+
+_log = logging.getLogger(__name__)
+
+_FURTHEST = 64 * 1024 * 1024
+"""Bytes of a text that are searched for a first record: programs print their source before, or warnings."""
+_OVERLAP = 4096
+
+
+class Recognised(NamedTuple):
+    """The format of a file, None where none is found; how far it was looked for; whether that is all.
+
+    `failed`: it could not be read, which says nothing of what is in it.
+    """
+
+    format: Format | None
+    looked: int = 0
+    settled: bool = False
+    failed: bool = False
+
+
+NOT_YET = Recognised(None)
+
+
+def recognise(path: Path, formats: Mapping[str, Format], *, before: Recognised = NOT_YET) -> Recognised:
+    """The format that claims a file by its name and content, looking on from where `before` ended.
+
+    None where none does, or where the file cannot be read.
+    """
+    try:
+        if before.looked:
+            return _among_text(path, formats, before.looked)
+        head = read_head(path)
+        name = plain_name(path)
+        found = next((format_ for format_ in formats.values() if format_.sniff(name, head)), None)
+        if found is not None:
+            return Recognised(found, settled=True)
+        if len(head) < HEAD:  # what it is may still be written
+            return Recognised(None)
+        return Recognised(None, settled=True) if b"\0" in head else _among_text(path, formats, HEAD)
+    except OSError as error:
+        if not before.failed:  # it is tried again and again, and told once
+            _log.warning("%s: cannot be read: %s", path, error.strerror or error)
+        return Recognised(None, before.looked, failed=True)
+
+
+def goes_by_clock(format_: Format) -> bool:
+    """Whether a format's points belong to the launch that is under way at their time: they are read last."""
+    return stands_beside(format_) and (not is_among_text(format_) or format_.name == kernel_lines.SPEECH.name)
+
+
+def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> Recognised:
+    """Look through a text from byte `looked` on for a first record."""
+    name = plain_name(path)
+    candidates = [format_ for format_ in formats.values() if is_among_text(format_)]
+    with open_log(path).stream as stream:
+        stream.seek(looked - _OVERLAP)
+        while candidates and looked < _FURTHEST:
+            piece = stream.read(HEAD)
+            if len(piece) <= _OVERLAP:
+                return Recognised(None, looked)
+            for format_ in candidates:
+                if format_.sniff(name, piece):
+                    return Recognised(format_, settled=True)
+            looked = stream.tell()
+            stream.seek(looked - _OVERLAP)
+    return Recognised(None, settled=True)

@@ -1,0 +1,110 @@
+"""JSON Lines: an object per line with a step; every number in it is a metric, nested keys joined by "/"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from holter.ingest import step_columns
+from holter.ingest.errors import Problems
+from holter.ingest.json_objects import read_object, row_of, slashed
+from holter.ingest.lines import Lines
+from holter.ingest.rows import Row, batch_of
+from holter.types import Batch, Unreadable
+
+# last values and settings, not a history
+_SUMMARIES = frozenset({"wandb-summary.json", "wandb-metadata.json", "trainer_state.json"})
+_OTHERS = frozenset({"current_steps", "log_type_name"})
+"""Keys of objects that formats of their own read: LLaMA-Factory's, torchtitan's."""
+
+
+class JsonLines:
+    """`{"step": 7, "loss": 2.31, "train": {"lr": 3e-4}}`; the strings "NaN" and "Infinity" are numbers.
+
+    Keys `attempt`, `rank`, `host`, `node` and `dataset` name the launch and label the series.
+    """
+
+    name: ClassVar[str] = "jsonl"
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A name that ends in .jsonl or .ndjson, or a first line that is an object with a step."""
+        if path.name in _SUMMARIES:
+            return False
+        suffix = path.suffix.lower()
+        named = suffix in {".jsonl", ".ndjson"}
+        if not (named or (suffix in {".json", ".log", ".txt", ""} and head.startswith(b"{"))):
+            return False
+        line, end, _ = head.partition(b"\n")
+        try:
+            names = [name for name, _ in slashed(read_object(line))] if end else []
+        except ValueError:
+            names = []
+        if _OTHERS.intersection(names):
+            return False
+        if named:
+            return head.lstrip()[:1] in {b"{", b""} and not step_columns.is_long(names)
+        return step_columns.find_step(names) is not None and not step_columns.is_long(names)
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
+        """A reader that goes on from `state`."""
+        return JsonLinesReader({} if "rewritten" in state else state, _any_row)
+
+
+class JsonLinesReader:
+    """Reads one file of JSON Lines as it grows; `row` makes a row of an object, None without a step."""
+
+    def __init__(self, state: Mapping[str, Any], row: Callable[[Mapping[str, Any]], Row | None]) -> None:
+        self._row_of = row
+        self._lines = Lines(state, expected="an object")
+        self._stepless: bool = state.get("stepless", False)
+        self._problems = Problems(state)
+
+    def state(self) -> Mapping[str, Any]:
+        """The line number, and what has been told."""
+        return {
+            **self._lines.state(),
+            **({"stepless": True} if self._stepless else {}),
+            **self._problems.state(),
+        }
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield the objects of every complete line; see `Reader`."""
+        yield from self._problems.tell()
+        while (block := self._lines.next(stream, self._problems)) is not None:
+            rows: list[Row] = []
+            before = self._lines.number
+            for at, line in enumerate(block.lines):
+                row = self._row(line, before + at + 1)
+                if row is None or not row.values:
+                    continue
+                if rows and row.attempt != rows[-1].attempt:
+                    self._lines.number = before + at
+                    stream.seek(block.offsets[at])
+                    yield batch_of(rows)
+                    rows = []
+                rows.append(row)
+            self._lines.number = before + len(block.lines)
+            stream.seek(block.offsets[-1])
+            if rows:
+                yield batch_of(rows)
+            yield from self._problems.tell()
+
+    def _row(self, line: bytes, number: int) -> Row | None:
+        if not line or line.isspace():
+            return None
+        try:
+            row = self._row_of(read_object(line))
+        except (ValueError, OverflowError) as error:
+            self._problems.add(f"line {number}", str(error))
+            return None
+        if row is None and not self._stepless:
+            self._problems.add(f"line {number}", "expected a key named step; more such lines are not told")
+            self._stepless = True
+        return row
+
+
+def _any_row(found: Mapping[str, Any]) -> Row | None:
+    fields = dict(slashed(found))
+    name = step_columns.find_step(list(fields))
+    return None if name is None else row_of(fields, name)

@@ -1,0 +1,173 @@
+"""Texts that NCCL writes into: files of NCCL_DEBUG_FILE, and outputs in which training speaks later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any, BinaryIO, ClassVar
+
+from holter.ingest.communication import nccl_log, nccl_setup, pytorch_watchdog
+from holter.ingest.communication.nccl_tests import HEADER, Tables, collective_of
+from holter.ingest.console.blocks import read_text
+from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, Heard
+from holter.ingest.console.dialect import Dialect
+from holter.ingest.console.pattern_search import tells_of
+from holter.ingest.format import Format
+from holter.ingest.slurm import log_lines as slurm_lines
+from holter.ingest.telemetry import kernel_lines
+from holter.ingest.telemetry.gpu_metrics import host_of
+from holter.types import Batch, Unreadable
+
+_FURTHEST = 64 * 1024 * 1024
+"""Bytes in which training must have spoken."""
+_KEPT = 4096
+_LINE = re.compile(rb"[^\r\n]*[\r\n]|[^\r\n]+")
+
+SPEECH = Dialect(
+    name="nccl",
+    tell=re.compile(
+        rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
+        rb"|NCCL INFO (?:Bootstrap|NET/|Using network|Channel )"
+    ),
+    kinds=tuple(
+        replace(kind, aside=True) for kind in (*nccl_log.KINDS, *pytorch_watchdog.KINDS, *nccl_setup.KINDS)
+    ),
+)
+"""NCCL's lines and PyTorch's about it."""
+
+OTHERS = (SPEECH, kernel_lines.SPEECH, slurm_lines.SPEECH)
+"""What stands in texts beside training: also the kernel's lines, and those of schedulers and launchers."""
+_ALL = SPEECH.beside(*OTHERS[1:])
+
+
+class NcclText:
+    """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those.
+
+    So it is with a text of the kernel's lines, or of SLURM's: with `place`, one of `OTHERS`, that is what
+    it is called by.
+    """
+
+    among_text: ClassVar[bool] = True
+    beside: ClassVar[bool] = True
+
+    def __init__(self, dialects: tuple[Dialect, ...], place: int = 0) -> None:
+        self._dialects, self.place = dialects, place
+        self._log = ConsoleLog(OTHERS[place], (*dialects, *OTHERS[:place]))
+
+    @property
+    def name(self) -> str:
+        """Whose lines it has."""
+        return self._log.name
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A line of NCCL's, and none of training; not at the head of a table of nccl-tests."""
+        return self._log.sniff(path, head) and HEADER.search(head) is None
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
+        """A reader that goes on from `state`."""
+        known = {} if "rewritten" in state else state
+        if not known and OTHERS[self.place] is kernel_lines.SPEECH:  # dmesg does not say whose it is
+            known = {"console": {"memories": {"": host_of(path)}}}
+        return NcclReader(self._dialects, known)
+
+
+_DEAF = tuple(NcclText((), place) for place in range(len(OTHERS)))
+ASIDE = _DEAF[0]
+"""Deaf to training: for the texts of runs that have other logs for that."""
+
+
+def deaf(format_: Format) -> NcclText:
+    """What reads a text of some format but for what it says of training."""
+    return _DEAF[format_.place] if isinstance(format_, NcclText) else ASIDE
+
+
+class NcclTests:
+    """Tables of nccl-tests, and what NCCL says between them."""
+
+    name: ClassVar[str] = "nccl-tests"
+    among_text: ClassVar[bool] = True
+    beside: ClassVar[bool] = True
+
+    def sniff(self, path: PurePath, head: bytes) -> bool:
+        """A table's header."""
+        return b"busbw" in head and b"\0" not in head and HEADER.search(head) is not None
+
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
+        """A reader that goes on from `state`."""
+        return NcclReader((), {} if "rewritten" in state else state, collective_of(path))
+
+
+class NcclReader:
+    """Reads one growing text, from where a dialect of training first speaks with the ears for that."""
+
+    def __init__(self, dialects: Sequence[Dialect], state: Mapping[str, Any], collective: str = "") -> None:
+        self._dialects = dialects
+        self._heard: dict[str, int] = dict(state.get("heard", {}))
+        self._before: bytes = state.get("before", "").encode("latin-1")
+        self._spoken: str | None = state.get("spoken")
+        self._tables = Tables(state.get("tables", {}), collective)
+        chosen = next((one for one in dialects if one.name == self._spoken), None)
+        if chosen is not None:  # those before it in the order may speak yet, as those beside it do
+            self._dialects = dialects[: dialects.index(chosen)]
+        self._console = ConsoleReader(chosen.beside(_ALL) if chosen else _ALL, state.get("console", {}))
+
+    def state(self) -> Mapping[str, Any]:
+        """The dialect of training once it spoke, what was heard of each other, and the last line."""
+        return {
+            "console": self._console.state(),
+            "tables": self._tables.state(),
+            "spoken": self._spoken,
+            "heard": dict(self._heard),
+            "before": self._before.decode("latin-1"),
+        }
+
+    def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
+        """Yield what the complete lines say; see `Reader`."""
+        while (block := read_text(stream)) is not None:
+            begin, known = stream.tell() - len(block), (dict(self._heard), self._before)
+            turn = self._turn(block, begin)
+            block, dialect = (block, None) if turn is None else (block[: turn[0]], turn[1])
+            heard = Heard()
+            taken = self._console.hear(block, heard)
+            if taken < len(block):  # what follows is of another launch: nothing of it has been heard
+                block, dialect = block[:taken], None
+                self._heard, self._before = known
+                self._turn(block, begin)
+            if self._tables.concerns(block):
+                heard.rows[:0] = self._tables.rows(block)
+            if dialect is not None:
+                self._take_turn(dialect)
+            stream.seek(begin + len(block))
+            yield from heard.batches()
+        yield from self._console.last().batches()
+
+    def _take_turn(self, dialect: Dialect) -> None:
+        self._spoken = dialect.name
+        self._dialects = self._dialects[: self._dialects.index(dialect)]
+        self._console = ConsoleReader(dialect.beside(_ALL), self._console.state())
+
+    def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
+        """Where the line begins in which a dialect has been heard often enough, and that dialect."""
+        if offset > _FURTHEST or not self._dialects:
+            return None
+        text = self._before + block
+        may = (self._dialects[place] for place in tells_of(tuple(self._dialects)).within(text))
+        heard = [one for one in may if one.tell.search(text) is not None]
+        for line in _LINE.finditer(block) if heard else ():
+            for dialect in heard:
+                if self._hears(dialect, self._before + line[0]):
+                    return line.start(), dialect
+            self._before = (self._before[-1:] + line[0])[-_KEPT:]
+        if not heard:
+            begin = max(text.rfind(b"\n", 0, -1), text.rfind(b"\r", 0, -1), 0)
+            self._before = text[begin:][-_KEPT:]
+        return None
+
+    def _hears(self, dialect: Dialect, text: bytes) -> bool:
+        """Whether a line, behind the one before it, is that in which a dialect is heard often enough."""
+        for found in dialect.tell.finditer(text):
+            if found.end() > len(self._before):
+                self._heard[dialect.name] = self._heard.get(dialect.name, 0) + 1
+        return self._heard.get(dialect.name, 0) >= dialect.times

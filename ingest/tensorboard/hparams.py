@@ -1,0 +1,182 @@
+"""How a launch is set up, as event files say it: the plugin "hparams", and texts that hold settings."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from holter.ingest.config_files.config_file import are_telling
+from holter.ingest.config_files.parse import MOST, kept_of, mapping_of
+from holter.ingest.tensorboard import protobuf
+from holter.ingest.tensorboard.protobuf import FIXED64, LENGTH, VARINT, Field
+from holter.ingest.tensorboard.records import Records
+from holter.types import ConfigKey, ConfigValue
+
+# field numbers of event.proto, summary.proto, tensor.proto, hparams' plugin_data.proto and struct.proto
+_SUMMARY, _VALUE, _TAG, _TENSOR, _METADATA = 5, 1, 1, 8, 9
+_PLUGIN, _NAME, _CONTENT, _STRINGS = 1, 1, 2, 8
+_SESSION_START, _HPARAMS = 3, 1
+_NUMBER, _TEXT, _TRUTH = 2, 3, 4
+
+_MARKS = re.compile(rb"\x07hparams|\x04text")
+LARGEST_TEXT = 1024 * 1024
+_LONGEST_LINE = 200
+_PENDING = 100
+"""Texts of one line that are kept until enough of their tags are names of settings."""
+_SUFFIX = "/text_summary"  # of torch and tensorboardX
+_FENCES = (("```", "```"), ("<pre><code>", "</code></pre>"), ("<pre>", "</pre>"))
+_RULE = re.compile(r"\|?\s*:?-+:?\s*\|[\s:|-]*")
+_TAG_NAME = re.compile(r"[A-Za-z_]\w{1,60}")
+
+
+class Statements:
+    """Collects what an event file says before its first point. `state` is JSON-able, and bounded.
+
+    Known are the sessions of hparams, and texts: JSON, YAML or a table of two columns, where at least two
+    names are such that settings of training have (Trainer's `args` and `model_config`), and a text of one
+    line each, by their tags (Megatron's arguments), once two of the tags are.
+    """
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._lines: dict[str, str] = dict(state.get("lines", {}))
+        self._telling: bool = state.get("telling", False)
+
+    def state(self) -> dict[str, Any]:
+        """What waits for more."""
+        return {
+            **({"lines": dict(self._lines)} if self._lines else {}),
+            **({"telling": True} if self._telling else {}),
+        }
+
+    def read(self, block: bytes, records: Records, before: int) -> dict[ConfigKey, ConfigValue]:
+        """What the records of a block say, up to number `before`; later words win."""
+        said: dict[ConfigKey, ConfigValue] = {}
+        stop = int(records.end[before - 1]) if before else 0
+        places = [found.start() for found in _MARKS.finditer(block, 0, stop)]
+        for at in np.unique(np.searchsorted(records.start[:before], places, side="right") - 1).tolist():
+            if at >= 0:
+                for found in self._of_event(block, int(records.start[at]), int(records.end[at])):
+                    said |= kept_of(found)[0]
+        return dict(list(said.items())[:MOST])
+
+    def _of_event(self, block: bytes, start: int, end: int) -> Iterator[Mapping[str, Any]]:
+        for summary in _fields(block, start, end, _SUMMARY):
+            for value in _fields(block, summary.start, summary.end, _VALUE):
+                yield from self._of_value(block, value)
+
+    def _of_value(self, block: bytes, value: Field) -> Iterator[Mapping[str, Any]]:
+        for metadata in _fields(block, value.start, value.end, _METADATA):
+            for plugin in _fields(block, metadata.start, metadata.end, _PLUGIN):
+                name = _bytes(block, plugin, _NAME)
+                if name == b"hparams":
+                    yield dict(_hparams(_bytes(block, plugin, _CONTENT)))
+                elif name == b"text":
+                    yield from self._of_text(_string(block, value, _TAG), _tensor_text(block, value))
+
+    def _of_text(self, tag: str, text: str) -> Iterator[Mapping[str, Any]]:
+        if not text or len(text) > LARGEST_TEXT:
+            return
+        found = settings_in(text)
+        if found is not None:
+            yield found
+            return
+        name = tag.removesuffix(_SUFFIX)
+        if "\n" in text or len(text) > _LONGEST_LINE or not _TAG_NAME.fullmatch(name):
+            return
+        if self._telling:
+            yield {name: _plain(text)}
+        elif len(self._lines) < _PENDING:
+            self._lines[name] = text
+            if are_telling(set(self._lines)):
+                yield {one: _plain(line) for one, line in self._lines.items()}
+                self._telling, self._lines = True, {}
+
+
+def settings_in(text: str) -> Mapping[str, Any] | None:
+    """The settings that a text holds, None where it is something else, or settings of something else."""
+    inner = _unfenced(text.strip())
+    found = _table(inner)
+    if found is None and (inner.startswith("{") or "\n" in inner):
+        suffix = ".json" if inner.startswith("{") else ".yaml"
+        try:
+            mapping = mapping_of(suffix, inner.encode("utf-8", "replace"))
+        except ValueError:  # larger than settings can be
+            return None
+        found = None if mapping is None else {str(name): value for name, value in mapping.items()}
+    return found if found and are_telling(set(found)) else None
+
+
+def _unfenced(text: str) -> str:
+    """Without the marks of Markdown and HTML around what is to stand as it is."""
+    for begin, end in _FENCES:
+        if text.startswith(begin) and text.endswith(end) and len(text) >= len(begin) + len(end):
+            inner = text[len(begin) : len(text) - len(end)]
+            if begin == "```":
+                language, _, below = inner.partition("\n")
+                inner = below if language.strip().isalnum() or not language.strip() else inner
+            return inner.strip()
+    return text
+
+
+def _table(text: str) -> dict[str, Any] | None:
+    """A table of two columns in Markdown: a head, a rule, rows of name and value."""
+    lines = text.splitlines()
+    if len(lines) < 3 or not _RULE.fullmatch(lines[1][:_LONGEST_LINE].strip()):
+        return None
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|", 1)] for line in lines[2:]]
+    return {row[0]: _plain(row[1]) for row in rows if len(row) == 2 and row[0]}
+
+
+def _plain(text: str) -> ConfigValue:
+    """A value as Python prints it: a number or a truth where it reads as one."""
+    if text in {"True", "False"}:
+        return text == "True"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return "" if text == "None" else text
+
+
+def _hparams(content: bytes) -> Iterator[tuple[str, Any]]:
+    """The settings of a session's start: a map of names to google.protobuf.Value."""
+    for session in _fields(content, 0, len(content), _SESSION_START):
+        for entry in _fields(content, session.start, session.end, _HPARAMS):
+            for value in _fields(content, entry.start, entry.end, 2):
+                yield _string(content, entry, 1), _of_struct(content, value)
+
+
+def _of_struct(content: bytes, value: Field) -> Any:
+    for field in protobuf.fields(content, value.start, value.end):
+        if (field.number, field.kind) == (_NUMBER, FIXED64):
+            (number,) = struct.unpack("<d", content[field.start : field.end])
+            return int(number) if number.is_integer() and abs(number) < 2**53 else number
+        if (field.number, field.kind) == (_TEXT, LENGTH):
+            return content[field.start : field.end].decode("utf-8", "replace")
+        if (field.number, field.kind) == (_TRUTH, VARINT):
+            return bool(field.value)
+    return None
+
+
+def _tensor_text(block: bytes, value: Field) -> str:
+    """The first text of a tensor of texts."""
+    for tensor in _fields(block, value.start, value.end, _TENSOR):
+        return _string(block, tensor, _STRINGS)
+    return ""
+
+
+def _fields(data: bytes, start: int, end: int, number: int) -> Iterator[Field]:
+    return (one for one in protobuf.fields(data, start, end) if (one.number, one.kind) == (number, LENGTH))
+
+
+def _bytes(data: bytes, within: Field, number: int) -> bytes:
+    return next((data[one.start : one.end] for one in _fields(data, within.start, within.end, number)), b"")
+
+
+def _string(data: bytes, within: Field, number: int) -> str:
+    return _bytes(data, within, number).decode("utf-8", "replace")

@@ -1,0 +1,327 @@
+"""What numba compiles of reading event files: the walk over records with their checksums, and plain events.
+
+Importing this compiles it, or loads what an earlier process compiled. What is not entirely plain is left
+to the decoder in numpy, so that one place alone knows what odd messages mean. Arrays are not passed
+between compiled functions in the inner loops: numba would count references at each call, which takes
+longer than the work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from holter.ingest.tensorboard.jit import Plain
+from holter.ingest.tensorboard.protobuf import PADDING, Bytes
+from holter.ingest.tensorboard.records import HEADER, MASK_DELTA, TRAILER, Records
+from holter.types import IntArray
+
+_TAGS = 32_768  # more different tags in one block are left to numpy
+_SLOTS = 2 * _TAGS
+_LEAST = 7  # bytes of the shortest value that is a scalar
+_LONGEST = 2**40
+_NONE, _SIMPLE, _TENSOR, _FLOAT, _DOUBLE = 0, 1, 2, 3, 4  # how a number stands in its event
+
+_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+_WORDS = types.Array(types.uint64, 1, "A", readonly=True, aligned=False)
+_INTS, _BITS, _FLAGS = types.int64[::1], types.uint64[::1], types.uint8[::1]
+
+
+def walk(block: bytes) -> Records:
+    """As `holter.ingest.tensorboard.records.Walker.walk`."""
+    capacity = len(block) // (HEADER + TRAILER) + 1
+    start, end = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
+    data = np.frombuffer(block + bytes(PADDING), dtype=np.uint8)
+    count, stop, length, damaged = _walk(data, _words(data), len(block), _TABLES, start, end)
+    return Records(start[:count], end[:count], stop, None if length < 0 else length, bool(damaged))
+
+
+def scan(block: bytes, start: IntArray, end: IntArray) -> Plain:
+    """The scalars of the plain events at bytes [start, end) of a block.
+
+    Plain is an event of a wall time, a step and a summary of scalars, each at most once: simple values,
+    or tensors of one float or double of the plugin "scalars".
+    """
+    data = np.frombuffer(block + bytes(PADDING), dtype=np.uint8)
+    words, events = _words(data), len(start)
+    steps, times = np.zeros(events, dtype=np.int64), np.full(events, np.nan)
+    odd, spans = np.zeros(events, dtype=np.uint8), np.zeros((2, events), dtype=np.int64)
+    _events(words, start, end, steps, times.view(np.uint64), odd, spans)
+    places = np.empty((3, len(data) // _LEAST + 1), dtype=np.int64)
+    places = places[:, : _values(words, spans, odd, places)]
+    event, size = places[0], places.shape[1]
+    tags, bits = np.empty((2, size), dtype=np.int64), np.zeros(size, dtype=np.uint64)
+    kinds, tensors = np.zeros(size, dtype=np.uint8), np.zeros((2, size), dtype=np.int64)
+    _numbers(data, words, places, odd, tags, kinds, bits, tensors)
+    tensor = kinds == _TENSOR
+    if tensor.any():
+        _tensors(words, tensors, event, odd, kinds, bits)
+    code, first = np.empty(size, dtype=np.int64), np.empty(_TAGS, dtype=np.int64)
+    named = _codes(data, words, tags, event, odd, code, np.full(_SLOTS, -1, dtype=np.int64), first)
+    spelt = [block[tags[0, at] : tags[1, at]] for at in first[:named].tolist()]
+    values = bits.astype(np.uint32).view(np.float32).astype(np.float64)
+    values = np.where(kinds == _DOUBLE, bits.view(np.float64), values) if tensor.any() else values
+    good = (odd[event] == 0) & (kinds != _NONE)
+    if good.all():
+        return Plain(steps, times, odd, event, values, tensor, code, spelt)
+    return Plain(steps, times, odd, event[good], values[good], tensor[good], code[good], spelt)
+
+
+def _words(data: Bytes) -> NDArray[np.uint64]:
+    """The eight bytes from each byte on, as one number."""
+    return np.ndarray(len(data) - 7, "<u8", data, 0, 1)
+
+
+def _crc_tables() -> NDArray[np.uint32]:
+    """Table [n] takes a byte over n more bytes: eight of them take eight bytes at a time."""
+    tables = np.zeros((8, 256), dtype=np.uint32)
+    values = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        values = (values >> np.uint32(1)) ^ np.where(values & 1, np.uint32(0x82F63B78), np.uint32(0))
+    tables[0] = values
+    for number in range(1, 8):
+        before = tables[number - 1]
+        tables[number] = (before >> np.uint32(8)) ^ tables[0][before & np.uint32(255)]
+    return tables
+
+
+_TABLES = _crc_tables()
+_LOW = np.uint64(0xFFFFFFFF)
+_SCALARS = np.frombuffer(b"\x0a\x09\x0a\x07scalars\x20\x01", dtype=np.uint8)  # the end says the data's class
+
+
+@njit(inline="always")
+def _masked_crc(data: Any, words: Any, tables: Any, at: Any, end: Any) -> Any:
+    """CRC32C of bytes [at, end) as TFRecord stores it."""
+    crc, low = _LOW, np.uint64(255)
+    while at + 8 <= end:
+        word = words[at] ^ crc
+        crc = np.uint64(
+            tables[7, word & low]
+            ^ tables[6, word >> np.uint64(8) & low]
+            ^ tables[5, word >> np.uint64(16) & low]
+            ^ tables[4, word >> np.uint64(24) & low]
+            ^ tables[3, word >> np.uint64(32) & low]
+            ^ tables[2, word >> np.uint64(40) & low]
+            ^ tables[1, word >> np.uint64(48) & low]
+            ^ tables[0, word >> np.uint64(56)]
+        )
+        at += 8
+    while at < end:
+        crc = np.uint64(tables[0, (crc ^ np.uint64(data[at])) & low]) ^ crc >> np.uint64(8)
+        at += 1
+    crc ^= _LOW
+    rotated = crc >> np.uint64(15) | crc << np.uint64(17) & _LOW
+    return (rotated + np.uint64(MASK_DELTA)) & _LOW
+
+
+@njit(
+    types.UniTuple(types.int64, 4)(_BYTES, _WORDS, types.int64, types.uint32[:, ::1], _INTS, _INTS),  # type: ignore[no-untyped-call]
+    cache=True,
+    nogil=True,
+)
+def _walk(data: Any, words: Any, size: Any, tables: Any, start: Any, end: Any) -> Any:
+    """How many records there are, where the walk stops, the length of the record there (-1: no header),
+    and whether what stands there is damaged."""
+    count, at = 0, np.int64(0)
+    while at + HEADER <= size:
+        announced = words[at]
+        if _masked_crc(data, words, tables, at, at + 8) != words[at + 8] & _LOW or announced >= _LONGEST:
+            return count, at, -1, 1
+        length = np.int64(announced)
+        begin = at + HEADER
+        stop = begin + length
+        if stop + TRAILER > size:
+            return count, at, length, 0
+        if _masked_crc(data, words, tables, begin, stop) != words[stop] & _LOW:
+            return count, at, length, 1
+        start[count] = begin
+        end[count] = stop
+        count += 1
+        at = stop + TRAILER
+    return count, at, -1, 0
+
+
+@njit(inline="always")
+def _field(word: Any, at: Any, end: Any) -> Any:
+    """The key of the field at byte `at`, whose first eight bytes are `word`, where its payload begins and
+    ends, and a varint's value; key 0 for what is malformed or not to be found in plain events."""
+    key, begin = np.int64(word & np.uint64(255)), at + 1
+    kind, stop, value = key & 7, at - 1, np.uint64(0)
+    if kind == 0 or kind == 2:
+        rest, shift = word >> np.uint64(8), np.uint64(0)
+        while rest & np.uint64(128) and shift < np.uint64(42):
+            value |= (rest & np.uint64(127)) << shift
+            rest, shift, begin = rest >> np.uint64(8), shift + np.uint64(7), begin + 1
+        value |= (rest & np.uint64(127)) << shift
+        begin += 1
+        if not rest & np.uint64(128):
+            stop = begin + np.int64(value) if kind == 2 else begin
+    elif kind == 5:
+        stop = at + 5
+    elif kind == 1:
+        stop = at + 9
+    if stop <= at or stop > end or key >= 128:
+        key, stop = np.int64(0), end
+    return key, begin, stop, value
+
+
+@njit(types.void(_WORDS, _INTS, _INTS, _INTS, _BITS, _FLAGS, types.int64[:, ::1]), cache=True, nogil=True)
+def _events(words: Any, start: Any, end: Any, steps: Any, times: Any, odd: Any, spans: Any) -> Any:
+    """Of each event the step, the wall time's bits, and where its summary stands; or that it is odd."""
+    for number in range(len(start)):
+        at, stop, seen = start[number], end[number], 0
+        while at < stop:
+            key, begin, at, value = _field(words[at], at, stop)
+            bit = 1 << (key >> 3)
+            if key == 9 and not seen & bit:
+                times[number] = words[begin]
+            elif key == 16 and not seen & bit:
+                steps[number] = np.int64(value)
+            elif key == 42 and not seen & bit:
+                spans[0, number], spans[1, number] = begin, at
+            else:
+                odd[number] = 1
+                break
+            seen |= bit
+
+
+@njit(types.int64(_WORDS, types.int64[:, ::1], _FLAGS, types.int64[:, ::1]), cache=True, nogil=True)
+def _values(words: Any, spans: Any, odd: Any, places: Any) -> Any:
+    """Of each Summary.Value its event's number and where it stands; how many there are."""
+    count, room = 0, places.shape[1]
+    for number in range(len(odd)):
+        at, stop = spans[0, number], spans[1, number]
+        while at < stop and not odd[number]:
+            key, begin, at, _ = _field(words[at], at, stop)
+            if key == 10 and count < room:
+                places[0, count], places[1, count], places[2, count] = number, begin, at
+                count += 1
+            else:
+                odd[number] = 1
+    return count
+
+
+@njit(
+    types.void(
+        _BYTES,
+        _WORDS,
+        types.Array(types.int64, 2, "A"),
+        _FLAGS,
+        types.int64[:, ::1],
+        _FLAGS,
+        _BITS,
+        types.int64[:, ::1],
+    ),
+    cache=True,
+    nogil=True,
+)
+def _numbers(
+    data: Any, words: Any, places: Any, odd: Any, tags: Any, kinds: Any, bits: Any, tensors: Any
+) -> Any:
+    """Of each value where its tag stands, and its bits, or where its tensor stands."""
+    for number in range(len(kinds)):
+        event, at, stop, seen = places[0, number], places[1, number], places[2, number], 0
+        tags[0, number], tags[1, number] = at, at
+        while at < stop:
+            key, begin, at, _ = _field(words[at], at, stop)
+            bit = 1 << (key >> 3)
+            if key == 0 or seen & bit:
+                odd[event] = 1
+                break
+            seen |= bit
+            if key == 10:
+                tags[0, number], tags[1, number] = begin, at
+            elif key == 21 and not kinds[number]:
+                kinds[number], bits[number] = _SIMPLE, words[begin] & _LOW
+            elif key == 66 and not kinds[number]:
+                kinds[number], tensors[0, number], tensors[1, number] = _TENSOR, begin, at
+            elif key == 74 and (at - begin == len(_SCALARS) or at - begin == len(_SCALARS) - 2):
+                for place in range(at - begin):
+                    if data[begin + place] != _SCALARS[place]:
+                        odd[event] = 1
+            else:
+                odd[event] = 1
+                break
+
+
+@njit(
+    types.void(_WORDS, types.int64[:, ::1], types.Array(types.int64, 1, "A"), _FLAGS, _FLAGS, _BITS),
+    cache=True,
+    nogil=True,
+)
+def _tensors(words: Any, spans: Any, event: Any, odd: Any, kinds: Any, bits: Any) -> Any:
+    """The bits of the one number in each TensorProto, and whether it is a float or a double."""
+    for number in range(len(kinds)):
+        if kinds[number] != _TENSOR:
+            continue
+        at, stop, seen, place, width, dtype = spans[0, number], spans[1, number], 0, 0, 0, np.int64(0)
+        while at < stop:
+            key, begin, at, value = _field(words[at], at, stop)
+            bit = 1 << (key >> 3)
+            if key == 0 or seen & bit:
+                width = -1
+            elif key == 8:
+                dtype = np.int64(value)
+            elif (
+                key == 34
+                or (dtype == 1 and (key == 42 or key == 45))
+                or (dtype == 2 and (key == 49 or key == 50))
+            ) and width == 0:  # tensor_content; float_val or double_val, packed or not
+                place, width = begin, at - begin
+            elif not (key == 18 and begin == at):  # a shape without dimensions
+                width = -1
+            seen |= bit
+        if dtype == 1 and width == 4:
+            kinds[number], bits[number] = _FLOAT, words[place] & _LOW
+        elif dtype == 2 and width == 8:
+            kinds[number], bits[number] = _DOUBLE, words[place]
+        else:
+            odd[event[number]] = 1
+
+
+@njit(
+    types.int64(
+        _BYTES, _WORDS, types.int64[:, ::1], types.Array(types.int64, 1, "A"), _FLAGS, _INTS, _INTS, _INTS
+    ),
+    cache=True,
+    nogil=True,
+)
+def _codes(data: Any, words: Any, tags: Any, event: Any, odd: Any, code: Any, slots: Any, first: Any) -> Any:
+    """The code of each value's tag, and which value has it `first`; how many tags there are."""
+    named, mask = 0, np.uint64(len(slots) - 1)
+    for number in range(len(code)):
+        begin, end = tags[0, number], tags[1, number]
+        length = end - begin
+        hashed, at = np.uint64(length), begin
+        while at < end:
+            word = words[at]
+            if end - at < 8:
+                word &= (np.uint64(1) << np.uint64(8 * (end - at))) - np.uint64(1)
+            hashed = (hashed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+            hashed ^= hashed >> np.uint64(32)
+            at += 8
+        slot = hashed & mask
+        while slots[slot] >= 0:
+            known = tags[0, first[slots[slot]]]
+            same, place = tags[1, first[slots[slot]]] - known == length, 0
+            while same and place + 8 <= length:
+                same = words[known + place] == words[begin + place]
+                place += 8
+            while same and place < length:
+                same = data[known + place] == data[begin + place]
+                place += 1
+            if same:
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] < 0 and named < len(first):
+            first[named] = number
+            slots[slot] = named
+            named += 1
+        code[number] = max(slots[slot], 0)
+        if slots[slot] < 0:
+            odd[event[number]] = 1
+    return named

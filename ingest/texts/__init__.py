@@ -1,5 +1,0 @@
-"""Texts in which several speak: training in its dialect, a house's own, NCCL, kernels, schedulers."""
-
-from holter.ingest.texts.texts import dialects, texts
-
-__all__ = ["dialects", "texts"]

@@ -1,0 +1,19 @@
+"""Runs that other trackers keep: collections, read once and never written to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holter.ingest.trackers.base import Collection
+from holter.ingest.trackers.mlflow_db import MlflowDatabase
+from holter.ingest.trackers.mlflow_files import MlflowFiles
+from holter.ingest.trackers.neptune import Neptune
+from holter.ingest.trackers.trackio import Trackio
+from holter.ingest.trackers.wandb_csv import WandbCsv
+
+COLLECTIONS: tuple[Collection, ...] = (MlflowDatabase(), MlflowFiles(), Trackio(), Neptune(), WandbCsv())
+
+
+def collection_at(path: Path) -> Collection | None:
+    """The collection that is at a path, None where there is none."""
+    return next((collection for collection in COLLECTIONS if collection.holds(path)), None)

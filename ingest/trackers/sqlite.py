@@ -1,0 +1,91 @@
+"""SQLite databases of other programs: read while they may be in use, and never written to."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from holter.ingest.trackers.base import CollectionError
+
+_MAGIC = b"SQLite format 3\0"
+_PORTION = 50_000
+"""Rows that are read at a time: who writes to the database waits no longer than for these."""
+_PATIENCE = 30.0
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is an SQLite database."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def tables(path: Path) -> dict[str, set[str]]:
+    """The columns of each table of a database, none where it cannot be read."""
+    try:
+        with opened(path) as database:
+            names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            return {name: columns(database, name) for (name,) in names}
+    except (CollectionError, sqlite3.Error):
+        return {}
+
+
+def columns(database: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns."""
+    return {row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+def as_word(value: object) -> str:
+    """A name or an id as text, "" for none: SQLite keeps what it is given, whatever a column is meant for."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that only reads. Raises CollectionError for what SQLite says of the file.
+
+    A database with a write-ahead log that nobody has open is read as it lies there: SQLite would otherwise
+    put files beside it. Should somebody write to it meanwhile, that is told as an error.
+    """
+    try:
+        before = _state(path) if _lies_still(path) else None
+        mode = "mode=ro" if before is None else "immutable=1"
+        address = f"{path.absolute().as_uri()}?{mode}"
+        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as one:
+            one.execute("PRAGMA query_only = ON")
+            yield one
+        if before is not None and _state(path) != before:
+            raise CollectionError(f"{path}: was written to while it was read; import it again")
+    except sqlite3.Error as error:
+        raise CollectionError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise CollectionError(f"{path}: cannot be opened: {error.strerror or error}") from error
+
+
+def portions(path: Path, columns: str, table: str, where: str, value: str) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows of a table in the order in which they were written, as lists that begin with the rowid."""
+    last = -(2**63)
+    query = f"SELECT rowid, {columns} FROM {table} WHERE {where} = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+    with opened(path) as database:
+        while rows := database.execute(query, (value, last, _PORTION)).fetchall():
+            yield rows
+            last = rows[-1][0]
+
+
+def _lies_still(path: Path) -> bool:
+    """Whether a database keeps a write-ahead log that is not there: it was closed in good order."""
+    with path.open("rb") as file:
+        in_wal_mode = file.read(20)[18:20] == b"\2\2"
+    return in_wal_mode and not path.with_name(f"{path.name}-wal").exists()
+
+
+def _state(path: Path) -> tuple[int, int, bool]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns, path.with_name(f"{path.name}-wal").exists()

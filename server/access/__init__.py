@@ -1,1 +1,0 @@
-"""Who may come in: the door that every request passes, tokens, sessions."""

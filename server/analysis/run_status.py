@@ -1,0 +1,92 @@
+"""How a run stands for its analysis: whether it is live, what time it is there, whether it was looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, func, or_, select
+from sqlalchemy.orm import Session
+
+from holter.server.models.alerting import Analysis
+from holter.server.models.points import Attempt, Project, Run
+
+LATE = 900.0
+"""Seconds: a run is live if its newest point was logged no longer than this before it arrived."""
+STALE = 86_400.0
+"""Seconds: a run that sent nothing for longer is not watched for stalls, and nobody is told about it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """What the database says of a run as a whole. Unix seconds; `last_time` is the newest point's."""
+
+    created_at: float
+    updated_at: float
+    last_time: float | None
+    finished_at: float | None
+
+    def live(self, now: float) -> bool:
+        """Whether the run's points arrive as they are logged, so that people want to hear of it.
+
+        A log without a clock counts as live once it has been growing for longer than an import takes.
+        """
+        if now - self.updated_at > STALE:
+            return False
+        if self.last_time is None:
+            return self.updated_at - self.created_at > 60
+        return abs(self.updated_at - self.last_time) <= LATE
+
+    def looked_at(self, now: float) -> float | None:
+        """`now` on the clock of the run's own log, None when the run is over or not live.
+
+        The wait since the newest point arrived is measured here, so that a node whose clock is wrong
+        does not look stalled.
+        """
+        if self.finished_at is not None or self.last_time is None or not self.live(now):
+            return None
+        return self.last_time + max(0.0, now - self.updated_at)
+
+
+def failing(engine: Engine) -> dict[str, str]:
+    """The runs (PROJECT/NAME) whose newest look failed, and why."""
+    query = (
+        select(Project.name, Run.name, Analysis.error)
+        .join(Run, Run.project_id == Project.id)
+        .join(Analysis, Analysis.run_id == Run.id)
+        .where(Analysis.error.is_not(None))
+        .order_by(Run.id)
+    )
+    with Session(engine) as session:
+        return {f"{project}/{run}": str(error) for project, run, error in session.execute(query)}
+
+
+def standing_of(engine: Engine, run_id: int) -> Standing | None:
+    """How a run stands now; None where it is gone."""
+    query = (
+        select(Run.created_at, Run.updated_at, Run.finished_at, func.max(Attempt.last_time))
+        .outerjoin(Attempt, Attempt.run_id == Run.id)
+        .where(Run.id == run_id, Run.deleted_at.is_(None))
+        .group_by(Run.id)
+    )
+    with Session(engine) as session:
+        row = session.execute(query).one_or_none()
+    if row is None:
+        return None
+    created_at, updated_at, finished_at, last_time = row
+    return Standing(
+        created_at=created_at, updated_at=updated_at, finished_at=finished_at, last_time=last_time
+    )
+
+
+def unseen(engine: Engine, now: float) -> list[int]:
+    """The runs whose news nobody has looked at, and those that may have stalled; the newest first."""
+    news = or_(
+        Analysis.run_id.is_(None),
+        Run.updated_at != Analysis.seen_at,
+        Run.finished_at > Analysis.looked_at,
+        Run.finished_at.is_(None) & (Run.updated_at > now - STALE),
+    )
+    query = select(Run.id).outerjoin(Analysis, Analysis.run_id == Run.id)
+    query = query.where(news, Run.deleted_at.is_(None))
+    with Session(engine) as session:
+        return list(session.scalars(query.order_by(Run.updated_at.desc())))

@@ -1,0 +1,90 @@
+"""Parameters that a route does not have are refused: a mistyped filter must not answer with everything.
+
+The door: every request passes it, and every answer gets its protective headers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holter.server.api.responses import on_database_away, refused
+from holter.server.auth import Access
+
+# the pages' files hold nothing secret: they must load before anyone can log in
+OPEN_TO_ALL = re.compile(
+    r"/|/runs/[^/]+|/incidents(/[^/]+)?|/login|/static/.*|/vendor/.*|/healthz|/readyz|/api/v1/session"
+)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+
+
+class Door:
+    """An ASGI middleware that lets in whom `Access` lets in. Streams pass through it untouched."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        open_to_all = OPEN_TO_ALL.fullmatch(scope["path"]) is not None
+        api = scope["path"].startswith("/api/")
+        guarded = _guarded(send, api=api)
+        if api or not open_to_all or "authorization" in headers:
+            try:
+                await self._refresh(headers)
+            except SQLAlchemyError as error:
+                return await (await on_database_away(Request(scope), error))(scope, receive, guarded)
+        refusal = self._access.refuse(scope["method"], headers, open_to_all=open_to_all)
+        if refusal is None:
+            return await self._app(scope, receive, guarded)
+        challenge = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
+        await refused(refusal.status, refusal.reason, challenge)(scope, receive, guarded)
+
+    async def _refresh(self, headers: Mapping[str, str]) -> None:
+        if (self._access.login_required or "authorization" in headers) and self._access.stale:
+            await run_in_threadpool(self._access.refresh)
+
+
+def _guarded(send: Send, *, api: bool) -> Send:
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message["headers"]}
+            extra = (*_HEADERS, (b"cache-control", b"no-store")) if api else _HEADERS
+            message["headers"] = [*message["headers"], *(pair for pair in extra if pair[0] not in present)]
+        await send(message)
+
+    return guarded
+
+
+async def only_known(request: Request) -> None:
+    """A dependency. Raises RequestValidationError naming the parameter and those that there are."""
+    route = request.scope["route"]
+    assert isinstance(route, APIRoute)
+    known = [parameter.alias for parameter in route.dependant.query_params]
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        expected = f"expected {', '.join(known)}" if known else "this address takes none"
+        raise RequestValidationError(
+            [{"loc": ("query", name), "msg": f"there is no such parameter; {expected}"} for name in unknown]
+        )

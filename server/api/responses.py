@@ -1,0 +1,121 @@
+"""How answers are written: JSON with NaN and infinities as strings, errors as sentences."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.exceptions import HTTPException
+
+from holter.server.database import is_damage, why_away
+from holter.server.ingest_http.json_body import Where
+
+AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
+AWAY_SECONDS = "5"
+MSGPACK = "application/msgpack"
+_logger = logging.getLogger(__name__)
+
+
+class Answer(Response):
+    """A JSON answer. A bare NaN becomes null (a log without a clock); values pass through `number` before."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Encode; numbers and strings only, no numpy."""
+        return msgspec.json.encode(content)
+
+
+class Packed(Answer):
+    """The same as msgpack."""
+
+    media_type = MSGPACK
+
+    def render(self, content: Any) -> bytes:
+        """Encode; bytes are buffers of numbers."""
+        return msgspec.msgpack.encode(content)
+
+
+class Problem(BaseModel):
+    """What went wrong, as a sentence."""
+
+    detail: str
+
+
+class FieldProblem(BaseModel):
+    """What was expected at one place of a request."""
+
+    loc: list[str | int]
+    msg: str
+
+
+class FieldProblems(BaseModel):
+    """Everything that is wrong with a request, field by field."""
+
+    detail: list[FieldProblem]
+
+
+def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> Answer:
+    """An error answer of one sentence."""
+    return Answer({"detail": reason}, status_code=status, headers=headers)
+
+
+def refused_fields(problems: Iterable[tuple[Where, str]]) -> Answer:
+    """422 with a reason for each field."""
+    detail = [{"loc": list(place), "msg": reason} for place, reason in problems]
+    return Answer({"detail": detail}, status_code=422)
+
+
+async def on_http_error(_: Request, error: Exception) -> Answer:
+    """Errors raised with a status keep their sentence."""
+    assert isinstance(error, HTTPException)
+    return refused(error.status_code, error.detail, dict(error.headers or {}))
+
+
+async def on_invalid_request(_: Request, error: Exception) -> Answer:
+    """Parameters and bodies that do not fit their description."""
+    assert isinstance(error, RequestValidationError)
+    return refused_fields(
+        (tuple(problem["loc"]), problem["msg"].removeprefix("Value error, ")) for problem in error.errors()
+    )
+
+
+async def on_unknown(_: Request, error: Exception) -> Answer:
+    """Something that was asked for by id and is not there."""
+    return refused(404, str(error))
+
+
+async def on_database_away(_: Request, error: Exception) -> Answer:
+    """The database does not answer: nothing is lost, it is to be tried again."""
+    why = why_away(error) or "the database does not answer"
+    _logger.error("%s: %s", why, error)
+    return refused(503, f"{why}: try again later", {"Retry-After": AWAY_SECONDS})
+
+
+async def on_database_error(request: Request, error: Exception) -> Answer:
+    """What the database says of itself or of its files; what is the statement's own fault is ours."""
+    assert isinstance(error, DatabaseError)
+    if why_away(error):
+        return await on_database_away(request, error)
+    if is_damage(error):
+        return await on_damage(request, error)
+    raise error
+
+
+async def on_damage(_: Request, error: Exception) -> Answer:
+    """Stored bytes are not what was written: which, and what to do."""
+    said = getattr(error, "orig", error)
+    _logger.error("damaged: %s", said)
+    return refused(500, f"damaged data: {said}; `holter db check` lists everything that is damaged")
+
+
+async def on_failure(_: Request, error: Exception) -> Answer:
+    """A fault of ours; the server's log has all of it."""
+    return refused(500, f"the server failed ({type(error).__name__}): its log says more")

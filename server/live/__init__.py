@@ -1,1 +1,0 @@
-"""News for open pages, as it happens."""

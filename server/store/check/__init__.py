@@ -1,1 +1,0 @@
-"""Whether every checksum and count of what is stored holds."""
