@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api.ingest_openapi import incidents as shapes
 from holter.server.api.responses import Answer
+from holter.server.api.schemas import incidents as shapes
 from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
