@@ -199,7 +199,7 @@ def modules(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def call(modules: Page) -> Callable[..., Any]:
-    """Calls a function of a module: `call("format.js", "number", 2.5)`."""
+    """Calls a function of a module: `call("lib/format.js", "number", 2.5)`."""
 
     def run(module: str, name: str, *arguments: Any) -> Any:
         return modules.evaluate(

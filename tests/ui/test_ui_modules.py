@@ -31,14 +31,14 @@ THIN = "\u202f"
     ],
 )
 def test_numbers_show_four_digits_and_say_what_is_not_finite(call: Call, value: object, text: str) -> None:
-    assert call("format.js", "number", value) == text
+    assert call("lib/format.js", "number", value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(999, "999"), (1000, "1.00k"), (28881, "28.9k"), (999_950, "1.00M"), (1.5e9, "1.50G")]
 )
 def test_large_numbers_take_si_suffixes(call: Call, value: float, text: str) -> None:
-    assert call("format.js", "si", value) == text
+    assert call("lib/format.js", "si", value) == text
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_large_numbers_take_si_suffixes(call: Call, value: float, text: str) -> 
     ],
 )
 def test_durations_show_their_two_largest_units(call: Call, seconds: float | None, text: str) -> None:
-    assert call("format.js", "duration", seconds) == text.replace("_", THIN)
+    assert call("lib/format.js", "duration", seconds) == text.replace("_", THIN)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_durations_show_their_two_largest_units(call: Call, seconds: float | Non
     ],
 )
 def test_a_value_is_read_as_its_role_wants(call: Call, role: str, value: float, text: str) -> None:
-    assert call("format.js", "reading", role, value) == text
+    assert call("lib/format.js", "reading", role, value) == text
 
 
 def test_smoothing_is_not_pulled_to_zero_at_its_beginning_and_keeps_a_constant(call: Call) -> None:
@@ -213,7 +213,7 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 def drawn(call: Call, given: dict[str, Any]) -> dict[str, Any]:
     """The traces of a chart by their names."""
-    return {one["name"]: one for one in call("charts/chart.js", "traces", given)}
+    return {one["name"]: one for one in call("charts/plotly.js", "traces", given)}
 
 
 def test_attempts_are_broken_apart_and_the_superseded_branch_is_thin_and_dashed(call: Call) -> None:
@@ -228,7 +228,7 @@ def test_attempts_are_broken_apart_and_the_superseded_branch_is_thin_and_dashed(
 def test_hundreds_of_attempts_cost_as_many_traces_as_one(call: Call) -> None:
     many = rolled_back()
     many["segments"] = [segment(i, [10 * i, 10 * i + 5], [2.0, 1.0]) for i in range(300)]
-    assert len(call("charts/chart.js", "traces", picture([many], attempts=[]))) == 1
+    assert len(call("charts/plotly.js", "traces", picture([many], attempts=[]))) == 1
 
 
 def test_an_attempt_of_a_single_point_is_seen(call: Call) -> None:
@@ -330,7 +330,7 @@ def test_a_resume_is_a_small_tick_with_the_number_of_its_attempt(call: Call) -> 
 def test_crowded_resumes_are_thinned_until_their_numbers_can_be_read(call: Call) -> None:
     attempts = [{"number": i, "first_step": 10 * i, "last_step": 10 * i + 9} for i in range(200)]
     marks = call(
-        "charts/resumes.js", "resumeMarks", picture([], attempts=attempts, range=[0, 2000], width=400)
+        "charts/resume_markers.js", "resumeMarks", picture([], attempts=attempts, range=[0, 2000], width=400)
     )
     places = [one["x"] for one in marks["labels"]]
     gaps = [(b - a) / 5 for a, b in itertools.pairwise(places)]  # 5 steps a pixel
@@ -356,14 +356,14 @@ def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call
 
 def test_a_spike_that_may_still_turn_out_slow_is_not_called_fast(call: Call) -> None:
     spike = {"kind": "spike_fast", "state": "open", "classified_step": None}
-    assert call("words.js", "incidentTitle", spike) == "Spike, so far fast"
-    assert call("words.js", "incidentTitle", {**spike, "state": "recovered"}) == "Fast spike"
-    assert call("words.js", "incidentTitle", {**spike, "classified_step": 90}) == "Fast spike"
+    assert call("lib/labels.js", "incidentTitle", spike) == "Spike, so far fast"
+    assert call("lib/labels.js", "incidentTitle", {**spike, "state": "recovered"}) == "Fast spike"
+    assert call("lib/labels.js", "incidentTitle", {**spike, "classified_step": 90}) == "Fast spike"
 
 
 def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
     back = modules.evaluate(
-        "async () => { const { scale } = await import('/charts/chart.js');"
+        "async () => { const { scale } = await import('/charts/plotly.js');"
         "const s = scale([100, 300], 800); return [s.toPixel(100), s.toPlace(s.toPixel(234))]; }"
     )
     assert back[0] == 58
@@ -374,25 +374,25 @@ def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
     ("attempts", "text"), [([0], "0"), ([0, 1, 2, 5], "0–2, 5"), ([3, 5], "3, 5"), ([], "")]
 )
 def test_attempts_in_a_row_are_told_as_a_range(call: Call, attempts: list[int], text: str) -> None:
-    assert call("run/setup.js", "ranges", attempts) == text
+    assert call("run/configuration.js", "ranges", attempts) == text
 
 
 def test_a_value_of_one_process_names_it_and_one_of_many_counts_them(call: Call) -> None:
-    assert call("run/setup.js", "holdersText", {"processes": 0, "labels": []}) == ""
+    assert call("run/configuration.js", "holdersText", {"processes": 0, "labels": []}) == ""
     one = {"processes": 1, "labels": [{"rank": "3", "host": "n1"}]}
-    assert call("run/setup.js", "holdersText", one) == "rank 3, host n1"
+    assert call("run/configuration.js", "holdersText", one) == "rank 3, host n1"
     many = {"processes": 1024, "labels": [{"rank": "0"}]}
-    assert call("run/setup.js", "holdersText", many) == "1,024 processes, e.g. rank 0"
+    assert call("run/configuration.js", "holdersText", many) == "1,024 processes, e.g. rank 0"
 
 
 @pytest.mark.parametrize(("value", "text"), [(None, "not stated"), ("", "(empty)"), (False, "false")])
 def test_a_setting_that_is_empty_or_absent_says_so(call: Call, value: object, text: str) -> None:
-    assert call("run/setup.js", "valueText", value) == text
+    assert call("run/configuration.js", "valueText", value) == text
 
 
 def test_the_same_remark_on_several_attempts_is_told_once(call: Call) -> None:
     same = {"code": "c", "labels": {}, "severity": "warning", "summary": "s", "advice": "a"}
-    found = call("run/setup.js", "together", [{**same, "attempt": 0}, {**same, "attempt": 1}])
+    found = call("run/configuration.js", "together", [{**same, "attempt": 0}, {**same, "attempt": 1}])
     assert [one["attempts"] for one in found] == [[0, 1]]
 
 
@@ -401,10 +401,10 @@ def test_charts_of_machines_go_by_the_clock_whatever_the_others_do(call: Call) -
     sized = {"series": [{"metric": "busbw_gbs", "labels": {"steps": "message bytes"}}]}
     loss = {"series": [{"metric": "loss", "labels": {}}]}
     by_step, by_time = {"axis": "step", "range": [0, 9]}, {"axis": "time", "range": [1e12, 2e12]}
-    assert call("charts/panel/panel.js", "axisOf", clocked, by_step) == {"axis": "time", "range": None}
-    assert call("charts/panel/panel.js", "axisOf", clocked, by_time) == by_time
-    assert call("charts/panel/panel.js", "axisOf", sized, by_time) == {"axis": "step", "range": None}
-    assert call("charts/panel/panel.js", "axisOf", loss, by_time) == by_time
+    assert call("charts/panel.js", "axisOf", clocked, by_step) == {"axis": "time", "range": None}
+    assert call("charts/panel.js", "axisOf", clocked, by_time) == by_time
+    assert call("charts/panel.js", "axisOf", sized, by_time) == {"axis": "step", "range": None}
+    assert call("charts/panel.js", "axisOf", loss, by_time) == by_time
     assert [call("charts/board.js", "rangeKind", plan) for plan in (clocked, sized, loss)] == [
         "clock",
         "whole",

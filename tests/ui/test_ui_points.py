@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.ui.conftest import Opener, Runs, Server
 
 READ = """async (bytes) => {
-  const { decode } = await import("/msgpack.js");
+  const { decode } = await import("/lib/msgpack.js");
   return decode(new Uint8Array(bytes).buffer);
 }"""
 
@@ -57,7 +57,7 @@ def test_buffers_are_columns_of_numbers_wherever_they_begin(modules: Page) -> No
     }
     found = modules.evaluate(
         """async (bytes) => {
-          const { decode, floats, wholes } = await import("/msgpack.js");
+          const { decode, floats, wholes } = await import("/lib/msgpack.js");
           const { step, value, none, long } = decode(new Uint8Array(bytes).buffer);
           return [wholes(step), floats(value), [...wholes(none), ...floats(none)], wholes(long)];
         }""",
@@ -84,7 +84,7 @@ def test_the_page_asks_for_the_binary_form_and_draws_its_points(
 
 def test_a_chart_says_how_many_points_retention_took_out_of_what_it_shows(modules: Page) -> None:
     head = """async (thinned) => {
-      const { createHead } = await import('/charts/panel/head.js');
+      const { createHead } = await import('/charts/panel_header.js');
       const plan = { title: 'Loss', role: 'loss', series: [{ metric: 'loss', labels: {} }] };
       const { element, show } = createHead(plan, document.createElement('i'), { onMode() {} });
       show({ smoothing: 0, log: false, wide: false, whole: false, y: null, thinned });

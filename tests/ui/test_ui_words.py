@@ -41,7 +41,7 @@ CLOCKED = strip(attempt(0, (0, 199), (0.0, 200.0), 100), attempt(1, (100, 300), 
 
 
 def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> None:
-    first, second = call("strip.js", "stretches", CLOCKED)
+    first, second = call("charts/health_strip.js", "stretches", CLOCKED)
     assert (first["from"], first["to"]) == (0, 0.25)
     assert first["lost"] == 0.125
     assert (second["from"], second["to"]) == (0.75, 1)
@@ -49,21 +49,21 @@ def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> Non
 
 def test_without_a_clock_attempts_follow_each_other_by_steps_done(call: Call) -> None:
     first, second = call(
-        "strip.js", "stretches", strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None))
+        "charts/health_strip.js", "stretches", strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None))
     )
     assert (first["from"], first["to"], second["from"], second["to"]) == (0, 0.25, 0.25, 1)
 
 
 def test_a_step_that_was_done_twice_lies_in_the_newest_attempt_unless_one_is_named(call: Call) -> None:
-    along = call("strip.js", "stretches", CLOCKED)
-    assert call("strip.js", "placeOf", along, 150) == pytest.approx(0.75 + 0.25 * 50 / 200)
-    assert call("strip.js", "placeOf", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
+    along = call("charts/health_strip.js", "stretches", CLOCKED)
+    assert call("charts/health_strip.js", "placeOf", along, 150) == pytest.approx(0.75 + 0.25 * 50 / 200)
+    assert call("charts/health_strip.js", "placeOf", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
 
 
 def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none(call: Call) -> None:
-    along = call("strip.js", "stretches", CLOCKED)
-    assert call("strip.js", "stepsBetween", along, 0, 1) == [0, 300]
-    assert call("strip.js", "stepsBetween", along, 0.3, 0.7) is None
+    along = call("charts/health_strip.js", "stretches", CLOCKED)
+    assert call("charts/health_strip.js", "stepsBetween", along, 0, 1) == [0, 300]
+    assert call("charts/health_strip.js", "stepsBetween", along, 0.3, 0.7) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none
     ],
 )
 def test_an_address_names_its_view(call: Call, path: str, name: str, params: list[str]) -> None:
-    assert call("page/router.js", "match", path) == {"name": name, "params": params}
+    assert call("lib/router.js", "match", path) == {"name": name, "params": params}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_address_names_its_view(call: Call, path: str, name: str, params: lis
     ],
 )
 def test_a_login_leads_back_to_our_own_pages_only(call: Call, wanted: str | None, goes: str) -> None:
-    assert call("views/login.js", "safeNext", wanted) == goes
+    assert call("pages/login.js", "safeNext", wanted) == goes
 
 
 def run(name: str, health: str = "ok", state: str = "running", **more: Any) -> dict[str, Any]:
@@ -101,29 +101,29 @@ def run(name: str, health: str = "ok", state: str = "running", **more: Any) -> d
 
 
 def test_the_verdict_says_in_one_line_whether_all_is_well(call: Call) -> None:
-    assert call("views/overview.js", "verdict", [run("a"), run("b", state="finished")]) == [
+    assert call("pages/overview.js", "verdict", [run("a"), run("b", state="finished")]) == [
         "ok",
         "All is well: 1 run running",
     ]
-    assert call("views/overview.js", "verdict", [run("a"), run("b", "warning")]) == [
+    assert call("pages/overview.js", "verdict", [run("a"), run("b", "warning")]) == [
         "warning",
         "1 run needs attention",
     ]
-    assert call("views/overview.js", "verdict", [run("b", state="finished")]) == [
+    assert call("pages/overview.js", "verdict", [run("b", state="finished")]) == [
         "ok",
         "No run is running, and none needs attention",
     ]
     both = [run("a", "critical"), run("b", state="stalled"), run("c", "info")]
-    assert call("views/overview.js", "verdict", both) == ["critical", "2 runs need attention"]
+    assert call("pages/overview.js", "verdict", both) == ["critical", "2 runs need attention"]
 
 
 def test_runs_are_found_by_words_of_name_project_and_trouble(call: Call) -> None:
     spiky = run("104b-emb-norm", "critical", worst={"kind": "spike_slow"})
     everything = {"state": "", "project": ""}
-    assert call("views/overview.js", "matches", spiky, {"q": "LLM emb", **everything})
-    assert call("views/overview.js", "matches", spiky, {"q": "slow spike", **everything})
-    assert not call("views/overview.js", "matches", spiky, {"q": "emb nothing", **everything})
-    assert not call("views/overview.js", "matches", spiky, {"q": "", "state": "stalled", "project": ""})
+    assert call("pages/overview.js", "matches", spiky, {"q": "LLM emb", **everything})
+    assert call("pages/overview.js", "matches", spiky, {"q": "slow spike", **everything})
+    assert not call("pages/overview.js", "matches", spiky, {"q": "emb nothing", **everything})
+    assert not call("pages/overview.js", "matches", spiky, {"q": "", "state": "stalled", "project": ""})
 
 
 def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) -> None:
@@ -131,12 +131,12 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
         {"metric": name, "role": "other", "series": []}
         for name in ("train/grad", "grad_norm", "lr", "eval/grad")
     ]
-    assert [one["metric"] for one in call("page/picker.js", "find", groups, "grad")] == [
+    assert [one["metric"] for one in call("run/metric_picker.js", "find", groups, "grad")] == [
         "grad_norm",
         "train/grad",
         "eval/grad",
     ]
-    assert [one["metric"] for one in call("page/picker.js", "find", groups, "grad ev")] == ["eval/grad"]
+    assert [one["metric"] for one in call("run/metric_picker.js", "find", groups, "grad ev")] == ["eval/grad"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_what_detectors_measure_is_known_to_the_page_by_name(modules: Page) -> N
     told = re.compile(r"evidence(?:: \S+)?\s*(?:=|\|=)\s*\{(.*?)\n\s*\}", re.DOTALL)
     folder = STATIC.parents[1] / "detectors"
     # of a remark's numbers the page shows the sentence made of them alone
-    files = [path for path in folder.rglob("*.py") if "setup" not in path.relative_to(folder).parts]
+    files = [path for path in folder.rglob("*.py") if "launch_checks" not in path.relative_to(folder).parts]
     blocks = [block for path in files for block in told.findall(path.read_text())]
     written = {name for block in blocks for name in re.findall(r'"(\w+)": ', block)}
     assert len(written) > 40
@@ -237,29 +237,29 @@ def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -
         "detected_step": 5010,
         "state": "recovered",
     }
-    low, high = call("views/incident.js", "around", lasting, whole)
+    low, high = call("pages/incident.js", "around", lasting, whole)
     assert 4000 <= low <= 4300
     assert 6700 <= high <= 7000
     begun = {"start_step": 9990, "peak_step": None, "end_step": None, "detected_step": 9995, "state": "open"}
-    low, high = call("views/incident.js", "around", begun, whole)
+    low, high = call("pages/incident.js", "around", begun, whole)
     assert low <= 9600
     assert high == 10_000
 
 
 def test_a_log_with_one_time_stamp_has_no_clock(call: Call) -> None:
     stamped = strip(attempt(0, (0, 99), (50.0, 50.0)))
-    assert call("strip.js", "isClocked", stamped["attempts"]) is False
-    assert call("strip.js", "isClocked", CLOCKED["attempts"]) is True
-    (whole,) = call("strip.js", "stretches", stamped)
+    assert call("charts/health_strip.js", "isClocked", stamped["attempts"]) is False
+    assert call("charts/health_strip.js", "isClocked", CLOCKED["attempts"]) is True
+    (whole,) = call("charts/health_strip.js", "stretches", stamped)
     assert (whole["from"], whole["to"]) == (0, 1)
 
 
 def test_a_chart_whose_points_all_lie_elsewhere_shows_them(call: Call) -> None:
-    assert call("charts/panel/panel.js", "rangeOf", [10, 20], [12, 30], False) == [10, 20]
-    assert call("charts/panel/panel.js", "rangeOf", [15.5, 16.5], [0, 0], False) == [-0.5, 0.5]
-    assert call("charts/panel/panel.js", "rangeOf", [10, 20], None, False) == [10, 20]
-    assert call("charts/panel/panel.js", "rangeOf", None, [0, 5], False) is None
-    assert call("charts/panel/panel.js", "rangeOf", None, [0, 5], True) == [0, 5]
+    assert call("charts/panel.js", "rangeOf", [10, 20], [12, 30], False) == [10, 20]
+    assert call("charts/panel.js", "rangeOf", [15.5, 16.5], [0, 0], False) == [-0.5, 0.5]
+    assert call("charts/panel.js", "rangeOf", [10, 20], None, False) == [10, 20]
+    assert call("charts/panel.js", "rangeOf", None, [0, 5], False) is None
+    assert call("charts/panel.js", "rangeOf", None, [0, 5], True) == [0, 5]
 
 
 def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None:
@@ -272,11 +272,11 @@ def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None
             {"ghost": False, "step": [s for s, _ in points], "value": [v for _, v in points], "band": None}
         ]
     }
-    assert call("run/numbers.js", "slope", curve) == pytest.approx(-1.0)
-    assert call("run/numbers.js", "slope", {"segments": []}) is None
+    assert call("run/summary_tiles.js", "slope", curve) == pytest.approx(-1.0)
+    assert call("run/summary_tiles.js", "slope", {"segments": []}) is None
     flat = [5.0, 5.4, 4.9, 5.2, 4.8, 5.3, 5.1, 5.0]
     noise = {"ghost": False, "step": list(range(0, 400, 50)), "value": flat, "band": None}
-    assert call("run/numbers.js", "slope", {"segments": [noise]}) == 0
+    assert call("run/summary_tiles.js", "slope", {"segments": [noise]}) == 0
 
 
 @pytest.mark.parametrize(
@@ -288,11 +288,11 @@ def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None
     ],
 )
 def test_long_steps_are_told_in_seconds(call: Call, value: float, metric: str, text: list[str]) -> None:
-    assert call("format.js", "stepTime", value, metric) == text
+    assert call("lib/format.js", "stepTime", value, metric) == text
 
 
 @pytest.mark.parametrize(
     ("step", "following"), [(0, 1000), (999, 1000), (1000, 2000), (45_000, 50_000), (100_000, 200_000)]
 )
 def test_the_next_milestone_is_a_round_step(call: Call, step: int, following: int) -> None:
-    assert call("run/numbers.js", "milestone", step) == following
+    assert call("run/summary_tiles.js", "milestone", step) == following

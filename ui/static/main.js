@@ -1,22 +1,22 @@
 // @ts-check
 /** Starts the app: the top bar, the keys, the stream of news, and the first page. */
 
-import * as api from "./api.js";
-import { announce, byId, h, link, refill } from "./page/dom.js";
-import { ago } from "./format.js";
-import { icon } from "./page/icons.js";
-import * as keys from "./page/keys.js";
-import * as live from "./live.js";
-import * as prefs from "./page/prefs.js";
-import * as router from "./page/router.js";
-import { toast } from "./page/toasts.js";
-import { show as inbox } from "./views/inbox.js";
-import { show as incident } from "./views/incident.js";
-import { show as login } from "./views/login.js";
-import { show as missing } from "./views/missing.js";
-import { show as overview } from "./views/overview.js";
-import { show as run } from "./views/run.js";
-import { incidentTitle } from "./words.js";
+import * as api from "./lib/api.js";
+import { announce, byId, h, link, refill } from "./lib/dom.js";
+import { ago } from "./lib/format.js";
+import { icon } from "./lib/icons.js";
+import * as keys from "./lib/keyboard.js";
+import * as live from "./lib/live.js";
+import * as prefs from "./lib/preferences.js";
+import * as router from "./lib/router.js";
+import { toast } from "./lib/toasts.js";
+import { show as inbox } from "./pages/inbox.js";
+import { show as incident } from "./pages/incident.js";
+import { show as login } from "./pages/login.js";
+import { show as missing } from "./pages/not_found.js";
+import { show as overview } from "./pages/overview.js";
+import { show as run } from "./pages/run.js";
+import { incidentTitle } from "./lib/labels.js";
 
 const THEMES = ["auto", "light", "dark"];
 const always = new AbortController().signal;
@@ -127,7 +127,7 @@ async function logOut() {
   location.assign("/login");
 }
 
-/** @param {import("./types.js").Incident} item */
+/** @param {import("./lib/types.js").Incident} item */
 function note(item) {
   if (item.state === "open" && !item.acknowledged_at && item.severity !== "info") waiting.add(item.id);
   else waiting.delete(item.id);
@@ -136,7 +136,7 @@ function note(item) {
   badge.setAttribute("aria-label", `${waiting.size} waiting`);
 }
 
-/** @param {import("./types.js").Incident} item */
+/** @param {import("./lib/types.js").Incident} item */
 function hear(item) {
   note(item);
   const fresh = item.state === "open" && !known.has(item.id) && Date.now() / 1000 - item.opened_at < 60;

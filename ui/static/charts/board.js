@@ -1,15 +1,15 @@
 // @ts-check
 /** The charts of a run: one range, one crosshair, one request for whatever is in view. */
 
-import * as api from "../api.js";
-import { prepare } from "./chart.js";
-import { h, refill } from "../page/dom.js";
-import { throttled } from "../live.js";
-import { byClock, createPanel, ownSteps, spokenOf } from "./panel/panel.js";
+import * as api from "../lib/api.js";
+import { prepare } from "./plotly.js";
+import { h, refill } from "../lib/dom.js";
+import { throttled } from "../lib/live.js";
+import { byClock, createPanel, ownSteps, spokenOf } from "./panel.js";
 import { COLOURED, belongs, sameSeries } from "./traces.js";
 
-/** @typedef {import("./panel/panel.js").Shared} Shared */
-/** @typedef {import("../types.js").ChartPlan & { added?: boolean }} Plan */
+/** @typedef {import("./panel.js").Shared} Shared */
+/** @typedef {import("../lib/types.js").ChartPlan & { added?: boolean }} Plan */
 /** @typedef {ReturnType<typeof createPanel>} Panel */
 
 const REFRESH = 500; // ms between refetches while news comes in
@@ -23,7 +23,7 @@ const SPOKEN = 8; // series of a larger chart that are shown because an incident
 /**
  * What to ask for: metrics of few series together in one request; a metric of many ranks in a coarser one;
  * of very many (a thousand ranks) only the first, and those that incidents speak of. Pure.
- * @param {Plan[]} plans @param {import("../types.js").Incident[]} spoken @returns {Request[]}
+ * @param {Plan[]} plans @param {import("../lib/types.js").Incident[]} spoken @returns {Request[]}
  */
 export function requests(plans, spoken) {
   const size = (/** @type {Plan} */ plan) => plan.series_count ?? plan.series.length;
@@ -40,7 +40,7 @@ export function requests(plans, spoken) {
   ];
 }
 
-/** The first series of a crowd and those that incidents speak of, each by itself. @param {Plan} plan @param {import("../types.js").Incident[]} spoken @returns {Request[]} */
+/** The first series of a crowd and those that incidents speak of, each by itself. @param {Plan} plan @param {import("../lib/types.js").Incident[]} spoken @returns {Request[]} */
 function singly({ series }, spoken) {
   const first = series.slice(0, COLOURED);
   const asked = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
@@ -56,7 +56,7 @@ export const rangeKind = (plan) => (ownSteps(plan) ? (byClock(plan) ? "clock" : 
 /** The shared range for series whose steps are milliseconds, where the axis is the clock's. Pure. @param {Pick<Shared, "axis" | "range">} shared */
 export const clockRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
 
-/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("../types.js").ChartSeries} one */
+/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("../lib/types.js").ChartSeries} one */
 export function holds(plan, one) {
   const partial = (plan.series_count ?? 0) > plan.series.length;
   return plan.series.some((wanted) => (partial ? wanted.metric === one.metric : sameSeries(wanted, one)));
@@ -85,14 +85,14 @@ export function palette() {
 /**
  * @param {{ runId: string, signal: AbortSignal, shared: Shared, steps: () => { from: number | null, to: number | null },
  *   onZoom: (range: [number, number]) => void, onReset: () => void,
- *   onMode: import("./panel/panel.js").Reader["onMode"], onRemove?: (plan: Plan) => void }} options
+ *   onMode: import("./panel.js").Reader["onMode"], onRemove?: (plan: Plan) => void }} options
  *   `steps` says which steps the shared range covers
  */
 export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onMode, onRemove }) {
   /** @type {Map<string, Panel>} */
   const panels = new Map();
   const element = h("div", { class: "board" });
-  /** @type {(series: import("../types.js").ChartSeries[]) => void} */
+  /** @type {(series: import("../lib/types.js").ChartSeries[]) => void} */
   let heard = () => {};
   let generation = 0;
   let frame = 0;
@@ -134,7 +134,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     const width = Math.max(...due.map((panel) => panel.element.clientWidth));
     const points = Math.max(200, POINTS_PER_PIXEL * width);
     const ranges = { "": steps(), clock: clockRange(shared), whole: {} };
-    /** @type {import("../types.js").ChartData[]} */
+    /** @type {import("../lib/types.js").ChartData[]} */
     let answers = [];
     try {
       const asking = Object.entries(ranges).flatMap(([kind, range]) => {

@@ -4,10 +4,10 @@
  * spoil, smoothing. Pure: no page, no plotting library.
  */
 
-import { numeric } from "../format.js";
+import { numeric } from "../lib/format.js";
 
-/** @typedef {import("../types.js").ChartSeries} ChartSeries */
-/** @typedef {import("../types.js").Segment} Segment */
+/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../lib/types.js").Segment} Segment */
 /** @typedef {"step" | "time"} Axis */
 
 /**

@@ -2,12 +2,12 @@
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
 import { noiseOf } from "../incidents/evidence.js";
-import { expectedShapes } from "./expected.js";
-import { placeOf } from "./resumes.js";
+import { expectedShapes } from "./planned_events.js";
+import { placeOf } from "./resume_markers.js";
 import { MARGIN, fade } from "./traces.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../lib/types.js").Incident} Incident */
 
 /**
  * From onset to recovery on the axis; what lasts reaches the end of the axis, or of its attempt.

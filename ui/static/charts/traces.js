@@ -2,12 +2,12 @@
 /** Curves, marks, bands and ticks as the plotting library wants them. Pure: data in, plain objects out. */
 
 import { along, bandPlaces, lowerBound, milliseconds, placesOf, smooth } from "./curves.js";
-import { numeric } from "../format.js";
-import { resumeTraces } from "./resumes.js";
+import { numeric } from "../lib/format.js";
+import { resumeTraces } from "./resume_markers.js";
 
-/** @typedef {import("../types.js").ChartSeries} ChartSeries */
-/** @typedef {import("../types.js").Segment} Segment */
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../lib/types.js").Segment} Segment */
+/** @typedef {import("../lib/types.js").Incident} Incident */
 /** @typedef {import("./curves.js").Axis} Axis */
 /** @typedef {Record<string, string>} Palette colours by the names of tokens.css, without the dashes */
 
@@ -16,7 +16,7 @@ import { resumeTraces } from "./resumes.js";
  *   range: [number, number] | null, width: number, y: { low: number, high: number } | null,
  *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
  *   incidents: Incident[], quietIncidents: Incident[], selected: Incident | null,
- *   expected: import("../types.js").ExpectedEvent[],
+ *   expected: import("../lib/types.js").ExpectedEvent[],
  *   focus: string | null, role: string, fontSize: number }} Picture `width`: of the plot, in pixels
  */
 
@@ -154,7 +154,7 @@ function line({ x, y }, { colour, width, opacity = 1, name, dash = "solid", dots
 function bandTrace(segments, axis, colour, name) {
   if (segments.length === 0) return null;
   const outlines = segments.map((segment) => {
-    const { minimum, maximum } = /** @type {import("../types.js").Band} */ (segment.band);
+    const { minimum, maximum } = /** @type {import("../lib/types.js").Band} */ (segment.band);
     const xs = bandPlaces(segment, axis);
     return { x: [...xs, ...[...xs].reverse()], y: [...maximum, ...[...minimum].reverse()] };
   });

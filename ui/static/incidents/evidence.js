@@ -1,10 +1,10 @@
 // @ts-check
 /** The numbers that an incident rests on, in words and with their units. Pure. */
 
-import { clock, count, duration, number, percent, si, step as stepText, unit } from "../format.js";
-import { kindTitle, sentence } from "../words.js";
+import { clock, count, duration, number, percent, si, step as stepText, unit } from "../lib/format.js";
+import { kindTitle, sentence } from "../lib/labels.js";
 
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../lib/types.js").Incident} Incident */
 /** @typedef {(value: any, incident: Incident) => string} Reading */
 
 const RELATIVE = ["straggler", "comm_slowdown", "throughput_regression"]; // their noise is a share of the level

@@ -1,12 +1,12 @@
 // @ts-check
 /** The incidents of a run, beside its curves: the sentence first, evidence and advice when one asks. */
 
-import { h, link } from "../page/dom.js";
-import { ago, clock } from "../format.js";
-import { actions, evidenceTable, placeLine } from "./parts.js";
-import { lifeWord, severityRank } from "../words.js";
+import { h, link } from "../lib/dom.js";
+import { ago, clock } from "../lib/format.js";
+import { actions, evidenceTable, placeLine } from "./details.js";
+import { lifeWord, severityRank } from "../lib/labels.js";
 
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../lib/types.js").Incident} Incident */
 
 /** Open ones first, the worst first, then the newest. Pure. @param {Incident[]} incidents */
 export function byWeight(incidents) {

@@ -1,11 +1,11 @@
 // @ts-check
 /** What a reader can do on a run's page. All of it changes the address, and the page follows the address. */
 
-import { toggled } from "../charts/look.js";
-import * as prefs from "../page/prefs.js";
-import { onAxis } from "../charts/range.js";
+import { toggled } from "../charts/view_options.js";
+import * as prefs from "../lib/preferences.js";
+import { onAxis } from "../charts/ranges.js";
 
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../lib/types.js").Incident} Incident */
 /** @typedef {import("./state.js").RunState} RunState */
 
 const LEAST_ROOM = 60; // steps shown before and after an incident
@@ -21,7 +21,7 @@ export function stepsAround({ start_step: start, end_step: end }, last) {
   return [Math.max(0, Math.floor(start - room)), Math.ceil(until + room)];
 }
 
-/** @param {RunState} state @param {import("../page/router.js").Context} context @param {() => void} follow the address has changed */
+/** @param {RunState} state @param {import("../lib/router.js").Context} context @param {() => void} follow the address has changed */
 export function createActions(state, { setQuery }, follow) {
   /** @param {Parameters<typeof setQuery>[0]} changes */
   function change(changes) {
@@ -56,7 +56,7 @@ export function createActions(state, { setQuery }, follow) {
       prefs.set("smoothing", String(strength));
       setQuery({ smooth: strength ? String(strength) : null });
     },
-    /** @param {import("../charts/look.js").Mode} mode @param {string} metric */
+    /** @param {import("../charts/view_options.js").Mode} mode @param {string} metric */
     toggle(mode, metric) {
       const now = toggled(state.look.modes, mode, metric);
       if (mode === "log") prefs.rememberLog(metric, now.includes(metric));

@@ -1,15 +1,15 @@
 // @ts-check
 /** The top of a run's page: its name, its health, its whole life and the numbers that matter. */
 
-import { h, link, refill } from "../page/dom.js";
-import { count } from "../format.js";
-import { numbers } from "./numbers.js";
-import { stripControl } from "../strip.js";
-import { severityMark, severityRank } from "../words.js";
-import { createSpent } from "./spent.js";
+import { h, link, refill } from "../lib/dom.js";
+import { count } from "../lib/format.js";
+import { numbers } from "./summary_tiles.js";
+import { stripControl } from "../charts/health_strip.js";
+import { severityMark, severityRank } from "../lib/labels.js";
+import { createSpent } from "./time_breakdown.js";
 
-/** @typedef {import("../types.js").RunDetail} RunDetail */
-/** @typedef {import("../types.js").Remark} Remark */
+/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/types.js").Remark} Remark */
 
 /** @param {{ onPick: (steps: [number, number] | null) => void, onSetUp: () => void }} reader */
 export function createHeadline({ onPick, onSetUp }) {
@@ -17,12 +17,12 @@ export function createHeadline({ onPick, onSetUp }) {
   const tiles = h("div", {});
   const strip = stripControl({ onPick });
   const spent = createSpent();
-  /** @type {import("../types.js").Throughput | null} */
+  /** @type {import("../lib/types.js").Throughput | null} */
   let throughput = null;
   const setUp = h("button", { type: "button", class: "text-button run-remarks", hidden: true, on: { click: onSetUp } });
   let again = () => {};
 
-  /** @param {RunDetail} run @param {import("../types.js").ChartSeries | undefined} loss the loss as charted, for its slope */
+  /** @param {RunDetail} run @param {import("../lib/types.js").ChartSeries | undefined} loss the loss as charted, for its slope */
   function show(run, loss) {
     again = () => show(run, loss);
     refill(name, title(run), health(run), setUp);
@@ -32,7 +32,7 @@ export function createHeadline({ onPick, onSetUp }) {
   return {
     element: h("div", { class: "monitor" }, name, strip.element, tiles, spent.element),
     show,
-    /** @param {import("../types.js").Throughput} found what the run reports of its throughput, and Holter's own */
+    /** @param {import("../lib/types.js").Throughput} found what the run reports of its throughput, and Holter's own */
     learn(found) {
       throughput = found;
       again();

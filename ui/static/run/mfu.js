@@ -1,9 +1,9 @@
 // @ts-check
 /** A run's MFU in the headline: Holter's own where the run's shape is known, else as reported; by which formula. */
 
-import { percent, si } from "../format.js";
+import { percent, si } from "../lib/format.js";
 
-/** @typedef {import("../types.js").Throughput} Throughput */
+/** @typedef {import("../lib/types.js").Throughput} Throughput */
 
 /**
  * What the tile says: value, a word below, and on hover the formula and what it rests on. Null: there is none. Pure.

@@ -3,12 +3,12 @@
 
 import { palette } from "../charts/board.js";
 import { milliseconds } from "../charts/curves.js";
-import { readLook } from "../charts/look.js";
-import { fullRange, stepsOf } from "../charts/range.js";
-import { isClocked } from "../strip.js";
+import { readLook } from "../charts/view_options.js";
+import { fullRange, stepsOf } from "../charts/ranges.js";
+import { isClocked } from "../charts/health_strip.js";
 
-/** @typedef {import("../types.js").RunDetail} RunDetail */
-/** @typedef {import("../types.js").Incident} Incident */
+/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/types.js").Incident} Incident */
 
 /** The run, its incidents and how they are looked at; one a page, changed in place. */
 export class RunState {
@@ -16,12 +16,12 @@ export class RunState {
   constructor(run, incidents, query) {
     this.run = run;
     this.incidents = incidents;
-    /** @type {import("../types.js").ChartSeries | undefined} the loss over the whole run, for its slope */
+    /** @type {import("../lib/types.js").ChartSeries | undefined} the loss over the whole run, for its slope */
     this.loss = undefined;
     /** @type {number | null} the strength of smoothing while its slider is moved */
     this.sliding = null;
     this.look = readLook(query);
-    /** @type {import("../charts/panel/panel.js").Shared} */
+    /** @type {import("../charts/panel.js").Shared} */
     this.shared = {
       axis: "step",
       range: null,

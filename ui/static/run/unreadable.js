@@ -1,11 +1,11 @@
 // @ts-check
 /** What of a run could not be read or was not kept: said on its page, so that nothing is missing in silence. */
 
-import { h, refill } from "../page/dom.js";
-import { count } from "../format.js";
+import { h, refill } from "../lib/dom.js";
+import { count } from "../lib/format.js";
 
-/** @typedef {import("../types.js").RunDetail} RunDetail */
-/** @typedef {import("../types.js").UnreadablePlace} UnreadablePlace */
+/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/types.js").UnreadablePlace} UnreadablePlace */
 
 /** Was it readable, but refused: too much, or names that never come again? Pure. @param {UnreadablePlace} place */
 export const isRefused = ({ place, reason }) => place.startsWith("max_") || reason.startsWith(`${place}:`);

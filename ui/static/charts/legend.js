@@ -1,0 +1,70 @@
+// @ts-check
+/** Which colour is which series, with its value under the crosshair; of very many, the one in focus. */
+
+import { h, refill } from "../lib/dom.js";
+import { count, seriesName } from "../lib/format.js";
+import { COLOURED, colours, labelText } from "./traces.js";
+
+/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+/** @typedef {import("./traces.js").Picture} Picture */
+
+/** Its labels in words: rank 3, host n17. Pure. @param {{ labels?: Record<string, unknown> }} one */
+export const labelsText = ({ labels }) =>
+  Object.entries(labels ?? {})
+    .filter(([name, value]) => !(name === "steps" && value === "milliseconds")) // the axis says it
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+
+/** A label says enough where all series share the metric. Pure. @param {ChartSeries} one @param {ChartSeries[]} all */
+export function shortName(one, all) {
+  const same = all.every((other) => other.metric === one.metric);
+  const inside = labelsText(one);
+  return same && inside ? inside : seriesName(one);
+}
+
+/** @param {import("../lib/types.js").ChartPlan} plan @param {(name: string | null) => void} onFocus */
+export function createLegend(plan, onFocus) {
+  const element = h("ul", { class: "legend" });
+
+  /** @param {ChartSeries} one @param {string} colour @param {ChartSeries[]} all @param {string} value */
+  const item = (one, colour, all, value) =>
+    h(
+      "li",
+      {
+        class: "legend-item",
+        on: { pointerenter: () => onFocus(labelText(one)), pointerleave: () => onFocus(null) },
+      },
+      h("i", { style: { background: colour } }),
+      h("span", {}, shortName(one, all)),
+      h("b", { class: "number" }, value),
+    );
+
+  return {
+    element,
+    /** @param {Picture} picture @param {(one: ChartSeries) => string} reading the value to stand beside a name */
+    show(picture, reading) {
+      const { series, focus } = picture;
+      element.hidden = series.length < 2;
+      if (series.length < 2) return;
+      const paint = colours(picture);
+      const named = series.length > COLOURED ? series.filter((one) => labelText(one) === focus) : series;
+      refill(
+        element,
+        named.map((one) => item(one, paint[series.indexOf(one)], series, reading(one))),
+        restText(plan, series.length, named.length),
+      );
+    },
+  };
+}
+
+/** @param {import("../lib/types.js").ChartPlan} plan @param {number} drawn @param {number} named */
+function restText(plan, drawn, named) {
+  const whole = plan.series_count ?? drawn;
+  if (whole > drawn) return h("li", { class: "quiet" }, `${drawn} of ${count(whole, "series", "series")}`);
+  if (drawn <= COLOURED) return null;
+  return h(
+    "li",
+    { class: "quiet" },
+    named ? `and ${drawn - named} others in grey` : `${drawn} series in grey`,
+  );
+}

@@ -1,0 +1,211 @@
+// @ts-check
+/** One chart with what stands around it: title, values under the crosshair, incident labels, notes. */
+
+import { createChart, scale } from "./plotly.js";
+import { placesOf, yRange } from "./curves.js";
+import { h } from "../lib/dom.js";
+import { createHead } from "./panel_header.js";
+import { createLane } from "./incident_labels.js";
+import { createLegend } from "./legend.js";
+import { createNote } from "./panel_note.js";
+import { createReadout, readingAt } from "./readout.js";
+import { COLOURED, MARGIN, belongs, labelText } from "./traces.js";
+
+/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../lib/types.js").ChartPlan & { added?: boolean }} Plan */
+/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("./traces.js").Picture} Picture */
+
+/**
+ * What all charts of a page share.
+ * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
+ *   modes: import("./view_options.js").Modes, palette: import("./traces.js").Palette,
+ *   attempts: Picture["attempts"], incidents: Incident[], selected: Incident | null,
+ *   expected: Picture["expected"] }} Shared
+ * @typedef {{ onZoom: (range: [number, number]) => void, onReset: () => void,
+ *   onHover: (x: number | null) => void, onMode: (mode: import("./view_options.js").Mode, metric: string) => void,
+ *   onRemove?: () => void }} Reader
+ */
+
+const FONT = 11; // pixels, on a page of the usual size
+const EDGE = 4; // pixels beside the plot that still count as in it
+
+/** What a chart is known by in the address. @param {Plan} plan */
+export const metricOf = (plan) => plan.series[0]?.metric ?? plan.title;
+
+/** What a chart's steps count where they are none of training. Pure. @param {Plan} plan @returns {string | undefined} */
+export const ownSteps = (plan) => /** @type {string | undefined} */ (plan.series[0]?.labels?.steps);
+
+/** Are a chart's steps wall times, as those of what watches machines? Pure. @param {Plan} plan */
+export const byClock = (plan) => ownSteps(plan) === "milliseconds";
+
+/** The axis of a chart: the clock's for what goes by the clock, and no range of other charts where theirs is another. Pure. @param {Plan} plan @param {Pick<Shared, "axis" | "range">} shared */
+export function axisOf(plan, { axis, range }) {
+  if (!ownSteps(plan)) return { axis, range };
+  if (!byClock(plan)) return { axis: /** @type {const} */ ("step"), range: null };
+  return { axis: /** @type {const} */ ("time"), range: axis === "time" ? range : null };
+}
+
+/** Incidents of single ranks or nodes that want to be seen: the chosen one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {Incident[]} */
+export function spokenOf({ selected, incidents }) {
+  const open = incidents.filter((one) => one.state === "open" && one.id !== selected?.id);
+  return [...(selected ? [selected] : []), ...open].filter((one) => Object.keys(one.labels ?? {}).length > 0);
+}
+
+/** @param {Plan} plan @param {Shared} shared @param {Reader} reader */
+export function createPanel(plan, shared, reader) {
+  const metric = metricOf(plan);
+  /** @type {ChartSeries[]} */
+  let series = [];
+  /** @type {Picture | null} */
+  let picture = null;
+  /** @type {string | null} the series whose name is pointed at */
+  let pointed = null;
+
+  const readout = createReadout(plan);
+  const head = createHead(plan, readout.element, {
+    onMode: (mode) => reader.onMode(mode, metric),
+    onRemove: reader.onRemove,
+  });
+  const legend = createLegend(plan, focus);
+  const lane = createLane();
+  const note = createNote();
+  const plot = h("div", { class: "plot" });
+  const hair = h("div", { class: "crosshair", hidden: true });
+  const element = h(
+    "section",
+    { class: "panel", "aria-label": `Chart of ${plan.title}` },
+    head.element,
+    legend.element,
+    lane.element,
+    h("div", { class: "plot-frame" }, plot, hair),
+    note.element,
+  );
+  const zoom = (/** @type {[number, number]} */ range) => {
+    if (!ownSteps(plan) || (byClock(plan) && shared.axis === "time")) reader.onZoom(range);
+  };
+  const chart = createChart(plot, { onZoom: zoom, onReset: reader.onReset, onFail: note.fail });
+  hearPointer(plot, () => picture?.range ?? null, reader.onHover);
+
+  function draw() {
+    const [log, whole, wide] = /** @type {const} */ (["log", "whole", "wide"]).map((mode) =>
+      shared.modes[mode].has(metric),
+    );
+    element.classList.toggle("panel-wide", wide);
+    const y = yRange(series, {
+      log,
+      whole: whole || plan.role === "learning_rate", // a schedule has no outliers
+      foot: shared.attempts.length > 1,
+    });
+    picture = { ...pictureOf(plan, shared, series, pointed), log, y, width: plot.clientWidth };
+    const thinned = series.reduce((sum, one) => sum + one.thinned, 0);
+    head.show({ smoothing: shared.smoothing, log, whole, wide, y, thinned });
+    lane.show(picture);
+    note.show(series);
+    hover(null);
+    chart.draw(picture);
+  }
+
+  /** @param {string | null} name */
+  function focus(name) {
+    if (series.length <= COLOURED) return;
+    pointed = name;
+    draw();
+  }
+
+  /** Put the crosshair at a place on the axis and say the values there; null: the latest ones. @param {number | null} x */
+  function hover(x) {
+    if (!picture) return;
+    if (picture.axis !== shared.axis || (ownSteps(plan) && !byClock(plan))) x = null;
+    const { range, width } = picture;
+    hair.hidden = x === null || range === null;
+    if (x !== null && range) hair.style.transform = `translateX(${scale(range, width).toPixel(x)}px)`;
+    readout.show(picture, x);
+    legend.show(picture, readingAt(picture, x ?? range?.[1] ?? 0));
+  }
+
+  return {
+    element,
+    plan,
+    plot,
+    draw,
+    hover,
+    stale: true,
+    visible: false,
+    /** @param {ChartSeries[]} fresh */
+    show(fresh) {
+      series = fresh;
+      draw();
+    },
+    fail: note.fail,
+    destroy: () => chart.destroy(),
+    toggleLog: () => reader.onMode("log", metric),
+  };
+}
+
+/**
+ * What a chart shows of all that is known. Pure but for the size of the page's letters.
+ * @param {Plan} plan @param {Shared} shared @param {ChartSeries[]} series @param {string | null} pointed
+ */
+function pictureOf(plan, shared, series, pointed) {
+  const { smoothing, palette, attempts, incidents, selected, expected } = shared;
+  const own = axisOf(plan, shared);
+  const axis = own.axis;
+  const range = rangeOf(own.range, extent(series, axis), Boolean(ownSteps(plan)));
+  const speaks = (/** @type {Incident} */ incident) =>
+    [...plan.series, ...series].some((one) => belongs(incident, one));
+  const mine = incidents.filter(speaks);
+  const spoken = spokenOf({ selected, incidents: mine }).find(speaks);
+  const chosen = spoken && series.find((one) => belongs(spoken, one));
+  const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  return {
+    series,
+    role: plan.role,
+    fontSize: FONT * Math.min(1.3, letters),
+    axis,
+    range,
+    smoothing,
+    palette,
+    // these stand at steps of training
+    attempts: ownSteps(plan) ? [] : attempts,
+    expected: ownSteps(plan) ? [] : expected,
+    incidents: mine,
+    quietIncidents: ownSteps(plan) ? [] : incidents.filter((one) => !mine.includes(one) && one.severity !== "info"),
+    selected,
+    focus: pointed ?? (chosen && series.length > COLOURED ? labelText(chosen) : null),
+  };
+}
+
+/**
+ * The range that a chart shows: that of all charts, unless none of its points lies there (a series that counts
+ * epochs, or was logged before the first step), for an empty chart says nothing. Pure.
+ * @param {[number, number] | null} shared @param {[number, number] | null} reach from its first point to its last
+ * @param {boolean} alone are its steps its own? @returns {[number, number] | null}
+ */
+export function rangeOf(shared, reach, alone) {
+  if (shared === null) return alone ? reach : null;
+  if (reach === null || (reach[0] <= shared[1] && reach[1] >= shared[0])) return shared;
+  const room = 0.01 * (reach[1] - reach[0]) || 0.5;
+  return [reach[0] - room, reach[1] + room];
+}
+
+/** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
+export function extent(series, axis) {
+  const places = series.flatMap((one) => one.segments.map((segment) => placesOf(segment, axis)));
+  const some = places.filter((one) => one.length > 0);
+  if (some.length === 0) return null;
+  return [Math.min(...some.map((one) => one[0])), Math.max(...some.map((one) => one[one.length - 1]))];
+}
+
+/** @param {HTMLElement} plot @param {() => [number, number] | null} range @param {(x: number | null) => void} onHover */
+function hearPointer(plot, range, onHover) {
+  plot.addEventListener("pointermove", (event) => {
+    const now = range();
+    if (!now) return;
+    const box = plot.getBoundingClientRect();
+    const pixel = event.clientX - box.left;
+    const inside = pixel >= MARGIN.l - EDGE && pixel <= box.width - MARGIN.r + EDGE;
+    onHover(inside ? scale(now, box.width).toPlace(pixel) : null);
+  });
+  plot.addEventListener("pointerleave", () => onHover(null));
+}

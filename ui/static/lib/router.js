@@ -1,0 +1,137 @@
+// @ts-check
+/** Addresses and pages: which view an address shows, what its query says, and how one moves between them. */
+
+import { h, refill } from "./dom.js";
+import { problem, skeleton } from "./placeholders.js";
+
+/**
+ * @typedef {{ params: string[], signal: AbortSignal, query: () => URLSearchParams,
+ *   setQuery: (changes: Record<string, string | string[] | null>, options?: { push?: boolean }) => void,
+ *   onQuery: (listener: () => void) => void,
+ *   title: (text: string) => void,
+ *   search: (options: { label: string, value?: string, onInput: (text: string) => void,
+ *     onKey?: (event: KeyboardEvent) => void }) => HTMLInputElement }} Context
+ * @typedef {(root: HTMLElement, context: Context) => Promise<void>} View
+ */
+
+const SKELETON_AFTER = 300; // ms: quicker than this, a skeleton is only a flash
+
+/** @type {[RegExp, string][]} */
+const ROUTES = [
+  [/^\/$/, "overview"],
+  [/^\/runs\/([^/]+)$/, "run"],
+  [/^\/incidents$/, "inbox"],
+  [/^\/incidents\/([^/]+)$/, "incident"],
+  [/^\/login$/, "login"],
+];
+
+/** Which view an address belongs to, with what stands in it. Pure. @param {string} path */
+export function match(path) {
+  for (const [pattern, name] of ROUTES) {
+    const found = pattern.exec(path);
+    if (found) return { name, params: found.slice(1).map(decodeURIComponent) };
+  }
+  return { name: "missing", params: [path] };
+}
+
+/** @type {Record<string, View>} */
+let views = {};
+/** @type {(parts: { name: string, signal: AbortSignal }) => Pick<Context, "search" | "title">} */
+let frame;
+let leave = new AbortController();
+let shownPath = "";
+/** @type {Set<() => void>} */
+const queryListeners = new Set();
+
+/** @param {Record<string, View>} table @param {typeof frame} makeFrame */
+export function start(table, makeFrame) {
+  views = table;
+  frame = makeFrame;
+  history.scrollRestoration = "manual";
+  document.addEventListener("click", followLink);
+  addEventListener("popstate", () => {
+    if (location.pathname === shownPath) queryListeners.forEach((listener) => listener());
+    else void show(history.state?.scroll ?? 0);
+  });
+  void show(0);
+}
+
+/** @param {MouseEvent} event */
+function followLink(event) {
+  const anchor = /** @type {HTMLElement} */ (event.target).closest?.("a");
+  if (!anchor || event.defaultPrevented || event.button !== 0) return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const ours = anchor.origin === location.origin && !anchor.target && !anchor.hasAttribute("download");
+  if (!ours || match(anchor.pathname).name === "missing" || anchor.hash) return;
+  event.preventDefault();
+  go(anchor.pathname + anchor.search);
+}
+
+/** @param {string} address @param {{ replace?: boolean }} [options] */
+export function go(address, { replace = false } = {}) {
+  if (replace) history.replaceState(null, "", address);
+  else {
+    history.replaceState({ scroll: scrollY }, "");
+    history.pushState(null, "", address);
+  }
+  void show(0);
+}
+
+/** @param {number} scroll where the page was left */
+async function show(scroll) {
+  leave.abort();
+  leave = new AbortController();
+  queryListeners.clear();
+  const { signal } = leave;
+  const { name, params } = match(location.pathname);
+  const here = location.pathname;
+  const page = h("main", { class: `page page-${name}`, id: "page", tabindex: -1 });
+  const first = shownPath === "";
+  shownPath = here;
+  const swap = () => {
+    if (page.isConnected || signal.aborted) return;
+    refill(/** @type {HTMLElement} */ (document.getElementById("page-slot")), page);
+    scrollTo(0, scroll);
+    if (!first) page.focus({ preventScroll: true });
+  };
+  const timer = setTimeout(() => {
+    refill(page, skeleton());
+    swap();
+  }, SKELETON_AFTER);
+  try {
+    await views[name](page, { ...context(signal), ...frame({ name, signal }), params });
+  } catch (error) {
+    if (signal.aborted) return;
+    refill(
+      page,
+      problem(/** @type {any} */ (error), () => void show(0)),
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+  swap();
+  scrollTo(0, scroll);
+}
+
+/** @param {AbortSignal} signal */
+function context(signal) {
+  return {
+    signal,
+    query: () => new URLSearchParams(location.search),
+    /** @type {Context["setQuery"]} */
+    setQuery(changes, { push = false } = {}) {
+      if (signal.aborted) return;
+      const query = new URLSearchParams(location.search);
+      for (const [name, value] of Object.entries(changes)) {
+        query.delete(name);
+        for (const one of [value].flat()) if (one !== null && one !== "") query.append(name, one);
+      }
+      const address = location.pathname + (query.size ? `?${query}` : "");
+      if (address === location.pathname + location.search) return;
+      if (push) history.pushState(null, "", address);
+      else history.replaceState(history.state, "", address);
+    },
+    /** @param {() => void} listener */
+    onQuery: (listener) => void queryListeners.add(listener),
+  };
+}

@@ -1,0 +1,270 @@
+// @ts-check
+/** The inbox: every incident of every run, what waits for a person first. */
+
+import * as api from "../lib/api.js";
+import { announce, h, link, refill } from "../lib/dom.js";
+import { ago, clock, count } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
+import { actOn, placeLine } from "../incidents/details.js";
+import * as keys from "../lib/keyboard.js";
+import { listen, throttled } from "../lib/live.js";
+import { go } from "../lib/router.js";
+import { empty } from "../lib/placeholders.js";
+import { kindTitle, lifeWord, severityMark, severityRank } from "../lib/labels.js";
+
+/** @typedef {import("../lib/types.js").Incident} Incident */
+
+const REFRESH = 2000; // ms
+/** @type {[string, string, (incident: Incident) => boolean][]} */
+const TABS = [
+  ["waiting", "Waiting", (one) => one.state === "open" && one.acknowledged_at === null],
+  ["open", "Open", (one) => one.state === "open"],
+  ["recovered", "Recovered", (one) => one.state === "recovered"],
+  ["closed", "Closed", (one) => one.state === "closed"],
+  ["all", "All", () => true],
+];
+
+/** @param {string} name */
+const tabOf = (name) => TABS.find(([key]) => key === name) ?? TABS[0];
+
+/** @param {Incident} incident @param {{ q: string, severity: string, run: string }} filter */
+export function matches(incident, { q, severity, run }) {
+  const text =
+    `${incident.run} ${incident.project} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
+  return (
+    (!severity || incident.severity === severity) &&
+    (!run || incident.run_id === run) &&
+    q
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word))
+  );
+}
+
+const STATES = ["open", "recovered", "closed"];
+
+/** Open ones first, the worst of them first, then the newest. Pure. @param {Incident} a @param {Incident} b */
+export const inOrder = (a, b) =>
+  STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
+  severityRank(a.severity) - severityRank(b.severity) ||
+  b.opened_at - a.opened_at;
+
+/** @type {import("../lib/router.js").View} */
+export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
+  let incidents = await api.incidents({ state: "all" }, signal);
+  /** @type {number | null} */
+  let chosen = null;
+  const heading = h("h1", {});
+  const controls = h("div", { class: "controls" });
+  const list = h("ul", { class: "inbox" });
+
+  const filter = () => {
+    const now = query();
+    return {
+      q: now.get("q") ?? "",
+      state: now.get("state") ?? "waiting",
+      severity: now.get("severity") ?? "",
+      run: now.get("run") ?? "",
+    };
+  };
+
+  /** @param {Record<string, string>} changes */
+  function change(changes) {
+    setQuery(changes);
+    draw();
+  }
+
+  const shown = () => {
+    const wanted = filter();
+    return incidents.filter((one) => tabOf(wanted.state)[2](one) && matches(one, wanted)).sort(inOrder);
+  };
+
+  function draw() {
+    const wanted = filter();
+    const items = shown();
+    const waiting = incidents.filter(TABS[0][2]).length;
+    title(waiting ? `${waiting} waiting` : "Incidents");
+    refill(
+      heading,
+      waiting
+        ? `${count(waiting, "incident waits", "incidents wait")} for someone`
+        : "Nothing waits for anyone",
+    );
+    refill(controls, filters(incidents, wanted, change));
+    const focused = Number(
+      /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-incident]") ?? null)
+        ?.dataset.incident,
+    );
+    refill(
+      list,
+      items.length
+        ? items.map((one) => row(one, changed))
+        : h("li", {}, nothing(incidents.length > 0, wanted, change)),
+    );
+    if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
+    if (focused)
+      list
+        .querySelector(`[data-incident="${focused}"]`)
+        ?.querySelector("button")
+        ?.focus({ preventScroll: true });
+    mark();
+  }
+
+  /** @param {Incident} incident */
+  function changed(incident) {
+    const before = shown().findIndex((one) => one.id === chosen);
+    const known = incidents.some((one) => one.id === incident.id);
+    incidents = known
+      ? incidents.map((one) => (one.id === incident.id ? incident : one))
+      : [...incidents, incident];
+    if (!known && incident.state === "open") announce(incident.summary);
+    const items = shown();
+    if (before >= 0 && !items.some((one) => one.id === chosen))
+      chosen = items[Math.min(before, items.length - 1)]?.id ?? null;
+    draw();
+  }
+
+  function mark() {
+    for (const element of list.querySelectorAll("[data-incident]"))
+      element.classList.toggle(
+        "row-chosen",
+        Number(/** @type {HTMLElement} */ (element).dataset.incident) === chosen,
+      );
+  }
+
+  /** @param {number} by */
+  function move(by) {
+    const items = shown();
+    if (items.length === 0) return;
+    const at = items.findIndex((one) => one.id === chosen);
+    chosen = items[Math.max(0, Math.min(items.length - 1, at < 0 ? 0 : at + by))].id;
+    mark();
+    list.querySelector(".row-chosen")?.scrollIntoView({ block: "nearest" });
+    announce(items.find((one) => one.id === chosen)?.summary ?? "");
+  }
+
+  /** @param {"acknowledge" | "close"} verb */
+  function actOnChosen(verb) {
+    const incident = incidents.find((one) => one.id === chosen);
+    if (!incident || incident.state === "closed") return;
+    void actOn(
+      incident,
+      verb === "acknowledge" && incident.acknowledged_at !== null ? "unacknowledge" : verb,
+      changed,
+    );
+  }
+
+  search({ label: "Find an incident", value: filter().q, onInput: (q) => change({ q }) });
+  keys.bind(signal, [
+    { keys: "j, ArrowDown", label: "Next incident", run: () => move(1) },
+    { keys: "k, ArrowUp", label: "Previous incident", run: () => move(-1) },
+    {
+      keys: "Enter, o",
+      label: "Open the incident",
+      run: () => chosen !== null && go(`/incidents/${chosen}`),
+    },
+    { keys: "a", label: "Acknowledge", run: () => actOnChosen("acknowledge") },
+    { keys: "e", label: "Close", run: () => actOnChosen("close") },
+  ]);
+  onQuery(draw);
+  const refresh = throttled(signal, REFRESH, async () => {
+    incidents = await api.incidents({ state: "all" }, signal);
+    draw();
+  });
+  listen(signal, { incident: changed, reconnected: refresh });
+  draw();
+}
+
+/** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
+/** @typedef {(changes: Partial<Filter>) => void} Change */
+
+/** What narrows the list down. @param {Incident[]} incidents @param {Filter} wanted @param {Change} change */
+function filters(incidents, wanted, change) {
+  const states = TABS.map(([key, text, belongs]) =>
+    choice(key === wanted.state, () => change({ state: key === "waiting" ? "" : key }), [
+      text,
+      h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
+    ]),
+  );
+  const severities = ["", "critical", "warning", "info"].map((one) =>
+    choice(one === wanted.severity, () => change({ severity: one }), [one ? severityMark(one) : "Any"]),
+  );
+  return [
+    h("div", { class: "segmented", role: "group", "aria-label": "State" }, states),
+    h("div", { class: "segmented", role: "group", "aria-label": "Severity" }, severities),
+    wanted.run && runChip(incidents, wanted.run, change),
+  ];
+}
+
+/** @param {boolean} pressed @param {() => void} click @param {import("../lib/dom.js").Child[]} children */
+const choice = (pressed, click, children) =>
+  h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, children);
+
+/** @param {Incident[]} incidents @param {string} id @param {Change} change */
+function runChip(incidents, id, change) {
+  const name = incidents.find((one) => one.run_id === id)?.run ?? id;
+  const properties = {
+    "aria-label": `Only ${name}. Show all runs`,
+    on: { click: () => change({ run: "" }) },
+  };
+  return h("button", { type: "button", class: "chip", ...properties }, name, icon("close"));
+}
+
+/** @param {Incident} incident @param {(incident: Incident) => void} changed */
+function row(incident, changed) {
+  const waits = incident.state === "open" && incident.acknowledged_at === null;
+  const look = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`;
+  return h(
+    "li",
+    { class: `inbox-item ${look}`, data: { incident: String(incident.id) } },
+    h(
+      "div",
+      { class: "inbox-about" },
+      placeLine(incident),
+      link(`/incidents/${incident.id}`, { class: "inbox-sentence" }, incident.summary),
+      whereAndWhen(incident),
+    ),
+    verbs(incident, changed),
+  );
+}
+
+/** @param {Incident} incident */
+function whereAndWhen(incident) {
+  const { run_id: id, run, project, acknowledged_by: by, opened_at: at } = incident;
+  return h(
+    "p",
+    { class: "quiet" },
+    link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
+    ` · ${project} · ${lifeWord(incident)}${by ? ` by ${by}` : ""} · `,
+    h("time", { title: clock(at), data: { ago: String(at) } }, ago(at)),
+  );
+}
+
+/** @param {Incident} incident @param {(incident: Incident) => void} changed */
+function verbs(incident, changed) {
+  const button = (/** @type {Parameters<typeof actOn>[1]} */ verb, /** @type {string} */ text) =>
+    h(
+      "button",
+      { type: "button", class: "button", on: { click: () => void actOn(incident, verb, changed) } },
+      text,
+    );
+  if (incident.state === "closed") return [button("reopen", "Reopen")];
+  const seen = incident.acknowledged_at !== null;
+  const acknowledge = seen ? button("unacknowledge", "Withdraw") : button("acknowledge", "Acknowledge");
+  return [incident.state === "open" && acknowledge, button("close", "Close")];
+}
+
+/** Why the list is empty, and the way on. @param {boolean} some there are incidents at all @param {Filter} wanted @param {Change} change */
+function nothing(some, wanted, change) {
+  if (!some)
+    return empty(
+      "No incidents",
+      "Holter has found nothing worth a word in any run. Test that it would reach you:",
+      "holter alert test",
+    );
+  const click = () => change({ q: "", severity: "", run: "", state: "all" });
+  const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
+  if (wanted.q || wanted.severity || wanted.run || wanted.state !== "waiting")
+    return empty("No incident matches", "Nothing fits this search and these filters.", null, all);
+  return empty("Nothing waits", "Every open incident has been acknowledged.", null, all);
+}

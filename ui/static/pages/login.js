@@ -1,0 +1,58 @@
+// @ts-check
+/** The door of a server that asks for a password. */
+
+import * as api from "../lib/api.js";
+import { h, refill } from "../lib/dom.js";
+import { icon } from "../lib/icons.js";
+
+/** Where to go after the login: an address of ours, never another site. @param {string | null} wanted */
+export function safeNext(wanted) {
+  return wanted && /^\/(?![/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
+}
+
+/** @type {import("../lib/router.js").View} */
+export async function show(root, { query, title }) {
+  title("Log in");
+  const password = /** @type {HTMLInputElement} */ (
+    h("input", {
+      type: "password",
+      id: "password",
+      name: "password",
+      autocomplete: "current-password",
+      required: true,
+      class: "field",
+    })
+  );
+  const wrong = h("p", { class: "form-error", role: "alert" });
+  const button = h("button", { type: "submit", class: "button button-strong" }, "Log in");
+
+  /** @param {Event} event */
+  async function submit(event) {
+    event.preventDefault();
+    button.toggleAttribute("disabled", true);
+    refill(wrong);
+    try {
+      await api.logIn(password.value);
+      location.assign(safeNext(query().get("next")));
+    } catch (error) {
+      refill(wrong, /** @type {Error} */ (error).message);
+      button.toggleAttribute("disabled", false);
+      password.select();
+    }
+  }
+
+  refill(
+    root,
+    h(
+      "form",
+      { class: "login", on: { submit } },
+      h("h1", {}, icon("pulse"), "Holter"),
+      h("p", { class: "quiet" }, "This server asks for a password. Whoever set it up knows it."),
+      h("label", { for: "password" }, "Password"),
+      password,
+      wrong,
+      button,
+    ),
+  );
+  requestAnimationFrame(() => password.focus());
+}

@@ -1,0 +1,24 @@
+// @ts-check
+/** An address that leads nowhere. */
+
+import { h, link, refill } from "../lib/dom.js";
+
+/** @type {import("../lib/router.js").View} */
+export async function show(root, { params, title }) {
+  title("Not found");
+  refill(
+    root,
+    h(
+      "section",
+      { class: "empty" },
+      h("h1", {}, "There is nothing at this address"),
+      h("p", { class: "quiet" }, h("code", {}, params[0])),
+      h(
+        "p",
+        { class: "row" },
+        link("/", { class: "button button-strong" }, "All runs"),
+        link("/incidents", { class: "button" }, "Incidents"),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,347 @@
+// @ts-check
+/** All runs: is anything wrong, where, since when. */
+
+import { watchAgents } from "./agent_status.js";
+import * as api from "../lib/api.js";
+import { h, link, refill } from "../lib/dom.js";
+import { ago, count, number, reading, step as stepText, stepTime, unit } from "../lib/format.js";
+import * as keys from "../lib/keyboard.js";
+import { listen, throttled } from "../lib/live.js";
+import { go } from "../lib/router.js";
+import { empty } from "../lib/placeholders.js";
+import { drawStrip } from "../charts/health_strip.js";
+import { healthWord, kindTitle, severityMark, severityRank, stateMark } from "../lib/labels.js";
+
+/** @typedef {import("../lib/types.js").Run} Run */
+
+const REFRESH = 1500; // ms
+const STATES = ["", "running", "stalled", "finished"];
+/** @type {Record<string, (a: Run, b: Run) => number>} */
+const ORDERS = {
+  trouble: (a, b) =>
+    group(a) - group(b) ||
+    severityRank(a.health) - severityRank(b.health) ||
+    Number(a.state === "finished") - Number(b.state === "finished") ||
+    newest(b) - newest(a),
+  updated: (a, b) => newest(b) - newest(a),
+  name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
+  step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
+};
+/** When a run was last heard of. @param {Run} run */
+const newest = (run) => run.last_time ?? run.updated_at;
+const GROUPS = ["Needs attention", "Running", "Finished"];
+
+/** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {Run} run */
+export function group(run) {
+  const trouble =
+    run.damaged || run.health === "critical" || run.health === "warning" || run.state === "stalled";
+  if (trouble) return 0;
+  return run.state === "running" ? 1 : 2;
+}
+
+/** The answer to "is all well?", with its severity. Pure. @param {Run[]} runs @returns {[string, string]} */
+export function verdict(runs) {
+  const troubled = runs.filter((run) => group(run) === 0);
+  if (troubled.length === 0) {
+    const running = runs.filter((run) => run.state === "running").length;
+    return [
+      "ok",
+      running ? `All is well: ${count(running, "run")} running` : "No run is running, and none needs attention",
+    ];
+  }
+  const worst = troubled.some((run) => run.damaged || run.health === "critical") ? "critical" : "warning";
+  return [worst, `${count(troubled.length, "run needs", "runs need")} attention`];
+}
+
+/** @param {Run} run @param {{ q: string, state: string, project: string }} filter */
+export function matches(run, { q, state, project }) {
+  const text =
+    `${run.project}/${run.name} ${run.worst ? `${kindTitle(run.worst.kind)} ${run.worst.kind}` : ""}`.toLowerCase();
+  return (
+    (!state || run.state === state) &&
+    (!project || run.project === project) &&
+    q
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word))
+  );
+}
+
+/** @type {import("../lib/router.js").View} */
+export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
+  let runs = await api.runs(signal);
+  let chosen = "";
+  /** @type {Map<string, { text: string, element: HTMLElement }>} */
+  const rows = new Map();
+  const heading = h("h1", { class: "verdict" });
+  const controls = h("div", { class: "controls" });
+  const list = h("div", { class: "run-list" });
+  const agents = watchAgents(signal);
+
+  const filter = () => {
+    const now = query();
+    return {
+      q: now.get("q") ?? "",
+      state: now.get("state") ?? "",
+      project: now.get("project") ?? "",
+      sort: now.get("sort") ?? "trouble",
+    };
+  };
+
+  /** @param {Record<string, string>} changes */
+  function change(changes) {
+    setQuery(changes);
+    draw();
+  }
+
+  function draw() {
+    const wanted = filter();
+    const [severity, text] = verdict(runs);
+    title(severity === "ok" ? "" : `! ${text}`);
+    refill(heading, severityMark(severity, text));
+    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), agents.troubled, nothingYet(), agents.all);
+    if (!list.isConnected)
+      refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
+    drawControls(wanted);
+    const shown = runs.filter((run) => matches(run, wanted)).sort(ORDERS[wanted.sort] ?? ORDERS.trouble);
+    if (shown.length === 0)
+      return refill(
+        list,
+        empty(
+          "No run matches",
+          "Nothing fits this search and these filters.",
+          null,
+          h("button", { type: "button", class: "button", on: { click: clear } }, "Show all runs"),
+        ),
+      );
+    place(wanted.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
+  }
+
+  function clear() {
+    search({ label: "Find a run", onInput: (q) => change({ q }) });
+    change({ q: "", state: "", project: "" });
+  }
+
+  /** Keep the focus where it was, though its row was drawn anew. @param {HTMLElement[]} children */
+  function place(children) {
+    const focused = /** @type {HTMLElement | null} */ (
+      document.activeElement?.closest?.("[data-run]") ?? null
+    )?.dataset.run;
+    refill(
+      list,
+      h(
+        "div",
+        { class: "run-head quiet", "aria-hidden": "true" },
+        ["", "Whole life", "Loss", "Speed", "Step", "Updated"].map((text) => h("span", {}, text)),
+      ),
+      children,
+    );
+    if (focused) rows.get(focused)?.element.querySelector("a")?.focus({ preventScroll: true });
+    mark();
+  }
+
+  /** @param {Run[]} shown */
+  function grouped(shown) {
+    return GROUPS.flatMap((name, i) => {
+      const members = shown.filter((run) => group(run) === i);
+      if (members.length === 0) return [];
+      return [
+        h(
+          "section",
+          { "aria-label": name, class: `group group-${i}` },
+          h("h2", { class: "group-title" }, name, h("span", { class: "quiet number" }, ` ${members.length}`)),
+          h("ul", { class: "rows" }, members.map(row)),
+        ),
+      ];
+    });
+  }
+
+  /** A row is drawn anew only when its run has changed. @param {Run} run */
+  function row(run) {
+    const text = JSON.stringify(run);
+    const old = rows.get(run.id);
+    if (old?.text === text) return old.element;
+    const element = runRow(run);
+    rows.set(run.id, { text, element });
+    return element;
+  }
+
+  /** @param {{ state: string, project: string, sort: string }} wanted */
+  function drawControls({ state, project, sort }) {
+    if (controls.contains(document.activeElement) && document.activeElement?.tagName === "SELECT") return;
+    const projects = [...new Set(runs.map((run) => run.project))].sort();
+    const states = STATES.filter(
+      (one) => one === "" || one === state || runs.some((run) => run.state === one),
+    );
+    refill(
+      controls,
+      h(
+        "div",
+        { class: "segmented", role: "group", "aria-label": "State" },
+        states.map((one) =>
+          h(
+            "button",
+            {
+              type: "button",
+              "aria-pressed": String(one === state),
+              on: { click: () => change({ state: one }) },
+            },
+            one ? stateMark(/** @type {any} */ (one)) : "All",
+          ),
+        ),
+      ),
+      projects.length > 1 &&
+        select("Project", project, [["", "All projects"], ...projects.map((one) => [one, one])], (value) =>
+          change({ project: value }),
+        ),
+      select(
+        "Order",
+        sort,
+        [
+          ["trouble", "Trouble first"],
+          ["updated", "Newest points"],
+          ["name", "Name"],
+          ["step", "Steps"],
+        ],
+        (value) => change({ sort: value === "trouble" ? "" : value }),
+      ),
+    );
+  }
+
+  const visible = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-run]")]);
+
+  function mark() {
+    for (const one of visible()) one.classList.toggle("row-chosen", one.dataset.run === chosen);
+  }
+
+  /** @param {number} by */
+  function move(by) {
+    const all = visible();
+    if (all.length === 0) return;
+    const at = all.findIndex((one) => one.dataset.run === chosen);
+    const next = all[Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + by))];
+    chosen = next.dataset.run ?? "";
+    mark();
+    next.querySelector("a")?.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  search({
+    label: "Find a run",
+    value: filter().q,
+    onInput: (q) => change({ q }),
+    onKey: (event) => event.key === "Enter" && move(0),
+  });
+  keys.bind(signal, [
+    { keys: "j, ArrowDown", label: "Next run", run: () => move(1) },
+    { keys: "k, ArrowUp", label: "Previous run", run: () => move(-1) },
+    { keys: "Enter", label: "Open the run", run: () => chosen && go(`/runs/${encodeURIComponent(chosen)}`) },
+  ]);
+  onQuery(draw);
+  const refresh = throttled(signal, REFRESH, async () => {
+    runs = await api.runs(signal);
+    draw();
+  });
+  listen(signal, { points: refresh, run: refresh, incident: refresh, reconnected: refresh });
+  draw();
+}
+
+/** @param {string} label @param {string} value @param {string[][]} options @param {(value: string) => void} onChange */
+function select(label, value, options, onChange) {
+  const element = /** @type {HTMLSelectElement} */ (
+    h(
+      "select",
+      { class: "select", "aria-label": label },
+      options.map(([key, text]) => h("option", { value: key, selected: key === value }, text)),
+    )
+  );
+  element.addEventListener("change", () => {
+    element.blur();
+    onChange(element.value);
+  });
+  return element;
+}
+
+/** @param {Run} run */
+function runRow(run) {
+  const { loss, throughput, step_time: time } = run.latest;
+  const [slow, measure] = time ? stepTime(time.value, time.metric) : [];
+  const speed = throughput
+    ? [
+        reading("throughput", throughput.value),
+        h("small", { class: "quiet" }, ` ${unit("throughput", throughput.metric)}`),
+      ]
+    : time
+      ? [
+          slow,
+          h("small", { class: "quiet" }, ` ${measure}/step`),
+        ]
+      : ["–"];
+  const troubled = group(run) === 0;
+  return h(
+    "li",
+    {
+      class: `run-row health-${run.health} run-${run.state}${troubled ? " run-troubled" : ""}`,
+      data: { run: run.id },
+    },
+    h(
+      "div",
+      { class: "run-name" },
+      troubleMark(run),
+      link(`/runs/${encodeURIComponent(run.id)}`, { class: "run-link" }, run.name),
+      h(
+        "span",
+        { class: "run-about quiet" },
+        stateMark(run.state),
+        h("span", {}, run.project),
+        run.attempts > 1 && h("span", { class: "number" }, count(run.attempts, "attempt")),
+      ),
+    ),
+    h("div", { class: "strip" }, drawStrip(run.strip)),
+    h("div", { class: "run-value number", data: { name: "Loss" } }, loss ? number(loss.value) : "–"),
+    h("div", { class: "run-value number", data: { name: "Speed" } }, h("span", {}, speed)),
+    h("div", { class: "run-value number", data: { name: "Step" } }, stepText(run.last_step)),
+    h(
+      "div",
+      { class: "run-value number quiet", data: { name: "Updated" } },
+      h("time", { data: { ago: String(newest(run)) } }, ago(newest(run))),
+    ),
+    run.damaged &&
+      h("p", { class: "run-worst" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists everything that is damaged."),
+    run.worst &&
+      h(
+        "p",
+        { class: "run-worst" },
+        link(`/incidents/${run.worst.id}`, {}, run.worst.summary),
+        run.open_incidents > 1
+          ? h("span", { class: "quiet" }, ` and ${count(run.open_incidents - 1, "more", "more")}`)
+          : null,
+      ),
+  );
+}
+
+/** A run that stands still is in trouble, whatever its curves said last. @param {Run} run */
+function troubleMark(run) {
+  if (run.damaged) return severityMark("critical", "Damaged");
+  if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
+    return severityMark("warning", "Stalled");
+  return severityMark(run.health, healthWord(run.health));
+}
+
+function nothingYet() {
+  return empty(
+    "No runs yet",
+    "Point Holter at a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output), and its runs appear here by themselves.",
+    "holter watch ./runs",
+    h("p", { class: "quiet" }, "Or send points from anywhere:"),
+    h(
+      "pre",
+      { class: "example" },
+      h(
+        "code",
+        {},
+        `curl -X POST ${location.origin}/api/v1/ingest -H 'content-type: application/json' \\\n  -d '{"run": "my-first-run", "columns": {"step": [1, 2, 3], "loss": [2.3, 2.2, 2.1]}}'`,
+      ),
+    ),
+  );
+}

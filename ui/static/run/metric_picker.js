@@ -1,0 +1,150 @@
+// @ts-check
+/** Finding a metric of a run and adding its chart: the list under the search field, and the table of all series. */
+
+import { h, refill } from "../lib/dom.js";
+import { count, number, reading, seriesName, step as stepText } from "../lib/format.js";
+
+/** @typedef {import("../lib/types.js").SeriesSummary} SeriesSummary */
+/** @typedef {{ metric: string, role: string, series: SeriesSummary[] }} MetricGroup all series of one metric */
+
+const LISTED = 40;
+const ROWS = 300; // of the table: more are found by name
+
+/** Series by metric: a metric of many ranks is one chart. Pure. @param {SeriesSummary[]} series @returns {MetricGroup[]} */
+export function byMetric(series) {
+  /** @type {Map<string, MetricGroup>} */
+  const found = new Map();
+  for (const one of series) {
+    const known = found.get(one.metric) ?? { metric: one.metric, role: one.role, series: [] };
+    known.series.push(one);
+    found.set(one.metric, known);
+  }
+  return [...found.values()];
+}
+
+/** Those whose name holds every word; names that begin with the first word come first. Pure. @param {MetricGroup[]} groups @param {string} text */
+export function find(groups, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = groups.filter((group) => words.every((word) => group.metric.toLowerCase().includes(word)));
+  const rank = (/** @type {MetricGroup} */ group) =>
+    group.metric.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1;
+  return fits.sort((a, b) => rank(a) - rank(b));
+}
+
+/**
+ * @param {{ onPick: (group: MetricGroup) => void, isShown: (metric: string) => boolean }} options
+ */
+export function createPicker({ onPick, isShown }) {
+  const element = h("div", { class: "picker", role: "listbox", "aria-label": "Metrics", hidden: true });
+  /** @type {MetricGroup[]} */
+  let groups = [];
+  /** @type {MetricGroup[]} */
+  let found = [];
+  let at = 0;
+
+  function draw() {
+    const options = found.slice(0, LISTED).map((group, i) =>
+      h(
+        "div",
+        {
+          role: "option",
+          "aria-selected": String(i === at),
+          class: "picker-option",
+          on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) },
+        },
+        h("span", {}, group.metric),
+        h("span", { class: "quiet number" }, about(group), isShown(group.metric) ? ", shown" : ""),
+      ),
+    );
+    const more =
+      found.length > LISTED
+        ? h("p", { class: "quiet" }, `and ${found.length - LISTED} more: type on to narrow it down`)
+        : null;
+    refill(element, options.length ? options : h("p", { class: "quiet" }, "No metric has this name"), more);
+  }
+
+  /** @param {MetricGroup} group */
+  function pick(group) {
+    element.hidden = true;
+    onPick(group);
+  }
+
+  return {
+    element,
+    /** @param {SeriesSummary[]} series */
+    offer: (series) => void (groups = byMetric(series)),
+    /** @param {string} text */
+    type(text) {
+      found = find(groups, text);
+      at = 0;
+      element.hidden = text.trim() === "";
+      if (!element.hidden) draw();
+    },
+    hide: () => void (element.hidden = true),
+    /** @param {KeyboardEvent} event */
+    key(event) {
+      if (element.hidden || found.length === 0) return;
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        at = Math.max(0, Math.min(found.length - 1, LISTED - 1, at + (event.key === "ArrowDown" ? 1 : -1)));
+        event.preventDefault();
+        draw();
+      }
+      if (event.key === "Enter") pick(found[at]);
+    },
+  };
+}
+
+/** @param {MetricGroup} group */
+const about = ({ series, role }) =>
+  series.length > 1 ? count(series.length, "series", "series") : reading(role, series[0].last_value);
+
+/** Every series of the run in a table. @param {SeriesSummary[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
+export function seriesTable(series, onPick, isShown) {
+  const groups = new Map(byMetric(series).map((group) => [group.metric, group]));
+  const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) =>
+    h("th", { scope: "col", class: i ? "right" : "" }, text),
+  );
+  const rows = series.slice(0, ROWS).map((one) => {
+    const group = /** @type {MetricGroup} */ (groups.get(one.metric));
+    const add = isShown(one.metric)
+      ? h("span", { class: "quiet" }, "shown")
+      : h(
+          "button",
+          { type: "button", class: "text-button", on: { click: () => onPick(group) } },
+          "Add chart",
+        );
+    const cells = [
+      pointsText(one),
+      stepText(one.last_step),
+      reading(one.role, one.last_value),
+      valueText(one, one.minimum),
+      valueText(one, one.maximum),
+      one.nonfinite ? number(one.nonfinite) : "–",
+    ];
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, seriesName(one)),
+      cells.map((text) => h("td", { class: "number right" }, text)),
+      h("td", { class: "right" }, add),
+    );
+  });
+  return h(
+    "div",
+    { class: "table-frame" },
+    h("table", { class: "series-table" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
+    series.length > ROWS &&
+      h(
+        "p",
+        { class: "quiet" },
+        `and ${count(series.length - ROWS, "more", "more")}: press / and type part of a name to find one`,
+      ),
+  );
+}
+
+/** How many there are, and how many there were where retention has thinned them. @param {SeriesSummary} one */
+const pointsText = ({ points, logged }) =>
+  logged > points ? `${stepText(points)} of ${stepText(logged)}` : stepText(points);
+
+/** @param {SeriesSummary} one @param {unknown} value */
+const valueText = ({ role }, value) => (value === null ? "–" : reading(role, value));

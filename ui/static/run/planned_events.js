@@ -1,0 +1,148 @@
+// @ts-check
+/** What is planned for a run: a list with a way to add and remove, at the foot of its page. */
+
+import * as api from "../lib/api.js";
+import { h, refill } from "../lib/dom.js";
+import { expectedBy, expectedPlace, expectedTitle } from "../charts/planned_events.js";
+import { icon } from "../lib/icons.js";
+import { toast } from "../lib/toasts.js";
+import { KIND_NAMES, kindTitle, sentence } from "../lib/labels.js";
+
+/** @typedef {import("../lib/types.js").ExpectedEvent} ExpectedEvent */
+
+const PLANS = ["learning rate", "data switch", "batch size", "evaluation", "maintenance"];
+
+/** @param {{ runId: string, project: string, onChange: (expected: ExpectedEvent[]) => void }} options */
+export function createExpected({ runId, project, onChange }) {
+  /** @type {ExpectedEvent[]} */
+  let expected = [];
+  const summary = h("summary", {});
+  const list = h("ul", { class: "expected-list" });
+  const form = expectedForm((event) => change(api.expect(runId, event), "Expected from now on"));
+  const element = h(
+    "details",
+    { class: "all-series expected", id: "expected" },
+    summary,
+    h("p", { class: "quiet" }, "What is planned raises no incident where it begins in these steps."),
+    list,
+    form,
+  );
+
+  /** @param {ExpectedEvent[]} now */
+  function show(now) {
+    expected = now;
+    refill(summary, "Expected", expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null);
+    refill(list, ...expected.map(item));
+    onChange(expected);
+  }
+
+  /** @param {ExpectedEvent} event */
+  function item(event) {
+    const name = expectedTitle(event);
+    const remove = () => change(api.unexpect(runId, project, event), `Not expected any more: ${name}`);
+    return h(
+      "li",
+      { class: "expected-item" },
+      h(
+        "div",
+        {},
+        h("b", {}, name),
+        " ",
+        h("span", { class: "number" }, expectedPlace(event)),
+        event.metric === "*" ? null : h("span", { class: "quiet" }, ` · ${event.metric}`),
+        event.note ? h("p", {}, event.note) : null,
+        expectedBy(event) ? h("p", { class: "quiet" }, expectedBy(event)) : null,
+      ),
+      event.id === null
+        ? null
+        : h(
+            "button",
+            { type: "button", class: "icon-button", "aria-label": `Remove ${name}`, on: { click: remove } },
+            icon("close"),
+          ),
+    );
+  }
+
+  /** @param {Promise<unknown>} doing @param {string} done */
+  async function change(doing, done) {
+    try {
+      await doing;
+      show(await api.expectedIn(runId));
+      toast(done);
+      return true;
+    } catch (error) {
+      toast(`Not done: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
+      return false;
+    }
+  }
+
+  return { element, show };
+}
+
+/** @param {(event: object) => Promise<boolean>} add */
+function expectedForm(add) {
+  const what = h(
+    "select",
+    { class: "select", name: "what", "aria-label": "What is planned" },
+    h(
+      "optgroup",
+      { label: "A plan" },
+      PLANS.map((one) => h("option", { value: `what:${one}` }, sentence(one))),
+    ),
+    h(
+      "optgroup",
+      { label: "One kind" },
+      KIND_NAMES.map((one) => h("option", { value: `kind:${one}` }, kindTitle(one))),
+    ),
+  );
+  const fields = [
+    numberField("from_step", "From step"),
+    numberField("to_step", "to step"),
+    numberField("every", "Every"),
+    numberField("lasting", "for steps"),
+  ];
+  const note = h("input", {
+    class: "field",
+    name: "note",
+    placeholder: "Note",
+    "aria-label": "Note",
+    maxlength: 500,
+  });
+  const form = /** @type {HTMLFormElement} */ (
+    h(
+      "form",
+      { class: "expected-form", on: { submit } },
+      what,
+      ...fields,
+      note,
+      h("button", { type: "submit", class: "button" }, icon("plus"), "Expect"),
+    )
+  );
+
+  /** @param {Event} event */
+  async function submit(event) {
+    event.preventDefault();
+    const said = new FormData(form);
+    const [name, value] = String(said.get("what")).split(":");
+    const steps = ["from_step", "to_step", "every", "lasting"].flatMap((one) =>
+      said.get(one) === "" ? [] : [[one, Number(said.get(one))]],
+    );
+    const done = await add({
+      [name]: value,
+      ...Object.fromEntries(steps),
+      note: String(said.get("note")).trim(),
+    });
+    if (done) form.reset();
+  }
+  return form;
+}
+
+/** @param {string} name @param {string} label */
+function numberField(name, label) {
+  return h(
+    "label",
+    { class: "expected-number" },
+    h("span", { class: "quiet" }, label),
+    h("input", { class: "field number", type: "number", name, min: 0, step: 1, inputmode: "numeric" }),
+  );
+}

@@ -1,0 +1,159 @@
+// @ts-check
+/** The numbers that matter beside the strip: state, step, loss and its slope, speed against the best, what was lost. */
+
+import { lowerBound } from "../charts/curves.js";
+import { h } from "../lib/dom.js";
+import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "../lib/format.js";
+import { mfuOf } from "./mfu.js";
+import { stateMark } from "../lib/labels.js";
+
+/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+
+/**
+ * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
+ * 1,000 steps (least squares). Null with fewer than 8 points or 100 steps; 0 where it is within twice its own
+ * standard error, so that noise is not called a trend. Pure.
+ * @param {ChartSeries | undefined} series
+ */
+export function slope(series) {
+  const points = (series?.segments ?? [])
+    .filter((one) => !one.ghost)
+    .flatMap((one) =>
+      one.band && one.band.step.length > 1
+        ? one.band.step.map((step, i) => [step, /** @type {any} */ (one.band).mean[i]])
+        : one.step.map((step, i) => [step, one.value[i]]),
+    );
+  const steps = points.map(([step]) => step);
+  if (points.length < 8 || steps[steps.length - 1] - steps[0] < 100) return null;
+  const from = lowerBound(steps, steps[steps.length - 1] - 0.1 * (steps[steps.length - 1] - steps[0]));
+  const tail = points.slice(Math.min(from, points.length - 8));
+  const meanX = tail.reduce((sum, [x]) => sum + x, 0) / tail.length;
+  const meanY = tail.reduce((sum, [, y]) => sum + y, 0) / tail.length;
+  const across = tail.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  if (across === 0) return null;
+  const found = tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / across;
+  const left = tail.reduce((sum, [x, y]) => sum + (y - meanY - found * (x - meanX)) ** 2, 0);
+  const error = Math.sqrt(left / (tail.length - 2) / across);
+  return Math.abs(found) > 2 * error ? 1000 * found : 0;
+}
+
+/** The next round step to look forward to. Pure. @param {number} step */
+export function milestone(step) {
+  const size = 10 ** Math.max(3, Math.floor(Math.log10(Math.max(1, step))));
+  return (Math.floor(step / size) + 1) * size;
+}
+
+/** Seconds a step takes now, from the newest attempt's own clock. Pure. @param {RunDetail} run */
+export function pace(run) {
+  const last = run.strip.attempts.at(-1);
+  if (!last || last.first_time === null || last.last_time === null || last.last_step <= last.first_step)
+    return null;
+  return (last.last_time - last.first_time) / (last.last_step - last.first_step);
+}
+
+/** @param {string} name @param {import("../lib/dom.js").Child} value @param {import("../lib/dom.js").Child} [more] @param {string} [title] */
+function tile(name, value, more = null, title = undefined) {
+  return h(
+    "div",
+    { class: "tile", title },
+    h("dt", {}, name),
+    h("dd", { class: "number" }, value),
+    more ? h("dd", { class: "tile-more quiet number" }, more) : null,
+  );
+}
+
+/**
+ * @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope
+ * @param {import("../lib/types.js").Throughput | null} throughput null: not known yet
+ */
+export function numbers(run, loss, throughput) {
+  const { latest } = run;
+  const tiles = [
+    tile(
+      "State",
+      stateMark(run.state),
+      run.last_time === null ? null : h("time", { data: { ago: String(run.last_time) } }, ago(run.last_time)),
+    ),
+    run.last_step === null && run.points > 0 ? null : tile("Step", stepText(run.last_step), nextMilestone(run)),
+  ];
+  if (latest.loss)
+    tiles.push(
+      tile(
+        "Loss",
+        number(latest.loss.value),
+        slopeText(slope(loss)),
+        `${latest.loss.metric} at step ${stepText(latest.loss.step)}`,
+      ),
+    );
+  if (latest.throughput) tiles.push(throughputTile(run, latest.throughput));
+  else if (latest.step_time)
+    tiles.push(
+      tile(
+        "Step time",
+        stepTime(latest.step_time.value, latest.step_time.metric).join(" "),
+        null,
+        latest.step_time.metric,
+      ),
+    );
+  const mfu = mfuOf(throughput);
+  if (mfu) tiles.push(tile("MFU", mfu.value, mfu.more, mfu.title));
+  else if (latest.mfu)
+    tiles.push(
+      tile(
+        "MFU",
+        reading("mfu", latest.mfu.value),
+        "as reported",
+        `${latest.mfu.metric}, as the run itself reports it`,
+      ),
+    );
+  if (run.goodput !== null)
+    tiles.push(
+      tile(
+        "Goodput",
+        percent(run.goodput, 1),
+        "of the time",
+        "Share of the time since the first point that moved the run forward as fast as it can",
+      ),
+    );
+  const attempts = count(run.attempts, "attempt");
+  tiles.push(
+    tile(
+      "Lost",
+      run.lost_steps ? `${stepText(run.lost_steps)} steps` : "nothing",
+      run.lost_steps && run.lost_seconds !== null ? `${duration(run.lost_seconds)}, ${attempts}` : attempts,
+      "Steps that were done and then rolled back",
+    ),
+  );
+  return h("dl", { class: "tiles" }, tiles);
+}
+
+/** @param {RunDetail} run @param {import("../lib/types.js").Latest} latest */
+function throughputTile(run, latest) {
+  const name = unit("throughput", latest.metric);
+  const now = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);
+  const against = typeof now === "number" ? `${percent(now)} of own best` : null;
+  return tile(
+    "Throughput",
+    h("span", {}, si(latest.value), h("small", {}, ` ${name}`)),
+    against,
+    `${latest.metric} at step ${stepText(latest.step)}`,
+  );
+}
+
+/** @param {number | null} perThousand */
+function slopeText(perThousand) {
+  if (perThousand === null) return null;
+  if (Math.abs(perThousand) < 1e-9) return "→ no trend lately";
+  const arrow = perThousand < 0 ? "↓" : "↑";
+  return `${arrow} ${number(Math.abs(perThousand), 2)} per 1,000 steps`;
+}
+
+/** @param {RunDetail} run @param {number} [now] Unix seconds */
+function nextMilestone(run, now = Date.now() / 1000) {
+  const each = pace(run);
+  if (run.state !== "running" || each === null || run.last_step === null) return null;
+  const next = milestone(run.last_step);
+  const rest = (run.last_time ?? 0) + (next - run.last_step) * each - now;
+  return rest > 0 ? `${stepText(next)} in ${duration(rest)}` : null; // it is late: who knows when
+}
