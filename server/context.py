@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from holter.flops.peaks import Peaks
-from holter.server.agents import Agents
-from holter.server.alerting import Incidents, Outbox, routes
+from holter.server.agents import AgentRegistry
+from holter.server.alerting import IncidentStore, NotificationSender, routes
 from holter.server.alerting.agent_monitor import Watch
 from holter.server.analysis import AnalysisLoop
 from holter.server.auth import Access, refusal_to_start
@@ -57,22 +57,22 @@ class Parts:
         )
         self.reception = Reception(self.store, limit=settings.max_batch_mb * 2**20)
         self.uploads = Uploads(beside(self.engine), settings.max_import_mb * 2**20)
-        self.incidents = Incidents(self.engine, routes=routes(channels), clock=clock)
+        self.incidents = IncidentStore(self.engine, routes=routes(channels), clock=clock)
         self.expected = ExpectedEvents(self.engine, settings, clock=clock)
         self.analysis = AnalysisLoop(
             self.engine, self.store, self.incidents, tuning=self.expected.tuning, clock=clock
         )
-        self.outbox = Outbox(self.engine, self.store, channels, public_url=settings.address, clock=clock)
+        self.outbox = NotificationSender(self.engine, self.store, channels, public_url=settings.address, clock=clock)
         self.keeper = Keeper(
             self.engine,
             lambda name: settings.project(name).retention,
             clock=clock,
-            turn=self.store.exchanging,
+            turn=self.store.rewrite_lock,
         )
         self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
-        self.setup = SetUp(self.store, Peaks.said(settings.peaks))
+        self.setup = SetUp(self.store, Peaks.from_settings(settings.peaks))
         self.collectives = Collectives(self.store)
-        self.agents = Agents(self.engine, clock=clock)
+        self.agents = AgentRegistry(self.engine, clock=clock)
         self.watch = Watch(
             self.engine, self.agents, routes=routes(channels), clock=clock, told=self.outbox.wake
         )

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Engine, delete, exists, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.lifecycle import State
+from holter.server.alerting.lifecycle import IncidentState
 from holter.server.analysis import STALE
-from holter.server.models.alerting import ExpectedEvent, Incident
-from holter.server.models.points import Project, Run
+from holter.server.models.alerting import PlannedEventRow, IncidentRow
+from holter.server.models.points import Project, RunRecord
 from holter.settings import Settings
 from holter.tuning import Expected, Tuning
 
@@ -63,7 +63,7 @@ class ExpectedEvents:
     def of_project(self, name: str) -> list[dict[str, Any]]:
         """What is expected in all runs of a project. Raises UnknownExpectedError."""
         with Session(self._engine) as session:
-            whole = (ExpectedEvent.project_id == _project(session, name)) & ExpectedEvent.run_id.is_(None)
+            whole = (PlannedEventRow.project_id == _project(session, name)) & PlannedEventRow.run_id.is_(None)
             return [*(_json(row) for row in _rows(session, whole)), *self._of_settings(name)]
 
     def announce(self, run_id: int, expected: Expected, *, by: str | None = None) -> dict[str, Any]:
@@ -78,31 +78,31 @@ class ExpectedEvents:
 
     def withdraw(self, run_id: int, number: int) -> None:
         """It is not planned for the run after all. Raises UnknownExpectedError."""
-        self._remove(ExpectedEvent.run_id == run_id, number)
+        self._remove(PlannedEventRow.run_id == run_id, number)
 
     def withdraw_for_project(self, name: str, number: int) -> None:
         """It is not planned for the project after all. Raises UnknownExpectedError."""
         with Session(self._engine) as session:
             project = _project(session, name)
-        self._remove((ExpectedEvent.project_id == project) & ExpectedEvent.run_id.is_(None), number)
+        self._remove((PlannedEventRow.project_id == project) & PlannedEventRow.run_id.is_(None), number)
 
     def touched(self, name: str) -> list[int]:
         """The runs of a project that are going on or have open incidents. Raises UnknownExpectedError."""
-        recent = Run.updated_at > self._clock() - STALE
-        waiting = exists().where(Incident.run_id == Run.id, Incident.state == State.OPEN.value)
+        recent = RunRecord.updated_at > self._clock() - STALE
+        waiting = exists().where(IncidentRow.run_id == RunRecord.id, IncidentRow.state == IncidentState.OPEN.value)
         with Session(self._engine) as session:
-            mine = select(Run.id).where(Run.project_id == _project(session, name), recent | waiting)
-            return list(session.scalars(mine.order_by(Run.updated_at.desc())))
+            mine = select(RunRecord.id).where(RunRecord.project_id == _project(session, name), recent | waiting)
+            return list(session.scalars(mine.order_by(RunRecord.updated_at.desc())))
 
     def _add(
         self, session: Session, project: int, run_id: int | None, expected: Expected, by: str | None
     ) -> dict[str, Any]:
         said = _said(expected)
-        place = (ExpectedEvent.project_id == project) & (ExpectedEvent.run_id.is_not_distinct_from(run_id))
+        place = (PlannedEventRow.project_id == project) & (PlannedEventRow.run_id.is_not_distinct_from(run_id))
         for row in _rows(session, place):
             if row.said == said:  # sent again
                 return _json(row)
-        row = ExpectedEvent(project_id=project, run_id=run_id, said=said, added_at=self._clock(), added_by=by)
+        row = PlannedEventRow(project_id=project, run_id=run_id, said=said, added_at=self._clock(), added_by=by)
         session.add(row)
         session.flush()
         return _json(row)
@@ -110,7 +110,7 @@ class ExpectedEvents:
     def _remove(self, where: ColumnElement[bool], number: int) -> None:
         with Session(self._engine) as session, session.begin():
             gone = session.execute(
-                delete(ExpectedEvent).where(where, ExpectedEvent.id == number).returning(ExpectedEvent.id)
+                delete(PlannedEventRow).where(where, PlannedEventRow.id == number).returning(PlannedEventRow.id)
             )
             if gone.first() is None:
                 raise UnknownExpectedError(f"Nothing of the number {number} is expected there.")
@@ -125,7 +125,7 @@ class ExpectedEvents:
 
 def _place(session: Session, run_id: int) -> tuple[int, str]:
     """Number and name of a run's project."""
-    query = select(Project.id, Project.name).join(Run, Run.project_id == Project.id).where(Run.id == run_id)
+    query = select(Project.id, Project.name).join(RunRecord, RunRecord.project_id == Project.id).where(RunRecord.id == run_id)
     number, name = session.execute(query).one()
     return number, name
 
@@ -139,12 +139,12 @@ def _project(session: Session, name: str) -> int:
 
 def _of_run(session: Session, run_id: int) -> ColumnElement[bool]:
     project = _place(session, run_id)[0]
-    own = ExpectedEvent.run_id == run_id
-    return own | ((ExpectedEvent.project_id == project) & ExpectedEvent.run_id.is_(None))
+    own = PlannedEventRow.run_id == run_id
+    return own | ((PlannedEventRow.project_id == project) & PlannedEventRow.run_id.is_(None))
 
 
-def _rows(session: Session, where: ColumnElement[bool]) -> Sequence[ExpectedEvent]:
-    return session.scalars(select(ExpectedEvent).where(where).order_by(ExpectedEvent.id)).all()
+def _rows(session: Session, where: ColumnElement[bool]) -> Sequence[PlannedEventRow]:
+    return session.scalars(select(PlannedEventRow).where(where).order_by(PlannedEventRow.id)).all()
 
 
 def _said(expected: Expected) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _shown(expected: Expected) -> dict[str, Any]:
     return {"kinds": sorted(kind.value for kind in expected.kinds), **said}
 
 
-def _json(row: ExpectedEvent) -> dict[str, Any]:
+def _json(row: PlannedEventRow) -> dict[str, Any]:
     scope = "project" if row.run_id is None else "run"
     about = {"added_at": row.added_at, "added_by": row.added_by}
     return {"id": row.id, "scope": scope, **_shown(Expected(**row.said)), **about}

@@ -18,10 +18,10 @@ from prometheus_client.core import GaugeMetricFamily
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from holter.server.agents import Agents
+from holter.server.agents import AgentRegistry
 from holter.server.analysis import failing
 from holter.server.live import Live
-from holter.server.models import Incident, Notification, Run, UnreadableRow
+from holter.server.models import IncidentRow, NotificationRow, RunRecord, UnreadableRow
 
 _AGENT_GAUGES = (
     ("seen_seconds", "seen_at", "When an agent last reported, in Unix seconds."),
@@ -36,7 +36,7 @@ _AGENT_GAUGES = (
 class Counts:
     """The server's metrics, in a registry of their own."""
 
-    def __init__(self, engine: Engine, live: Live, agents: Agents) -> None:
+    def __init__(self, engine: Engine, live: Live, agents: AgentRegistry) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
@@ -54,7 +54,7 @@ class Counts:
 class _Standing:
     """Gauges that are counted in the database when they are asked for."""
 
-    def __init__(self, engine: Engine, live: Live, agents: Agents) -> None:
+    def __init__(self, engine: Engine, live: Live, agents: AgentRegistry) -> None:
         self._engine = engine
         self._live = live
         self._agents = agents
@@ -71,7 +71,7 @@ class _Standing:
         yield from _of_agents(self._agents.all())
         with Session(self._engine) as session:
             runs = GaugeMetricFamily("holter_runs", "Runs stored.")
-            stored = select(func.count()).select_from(Run).where(Run.deleted_at.is_(None))
+            stored = select(func.count()).select_from(RunRecord).where(RunRecord.deleted_at.is_(None))
             runs.add_metric([], session.scalar(stored) or 0)
             yield runs
             unreadable = GaugeMetricFamily(
@@ -85,12 +85,12 @@ class _Standing:
             analyses.add_metric([], len(failing(self._engine)))
             yield analyses
             incidents = GaugeMetricFamily("holter_incidents", "Incidents.", labels=["state", "severity"])
-            states = (Incident.state, Incident.severity)
+            states = (IncidentRow.state, IncidentRow.severity)
             for state, severity, count in session.execute(select(*states, func.count()).group_by(*states)):
                 incidents.add_metric([state, severity], count)
             yield incidents
             notifications = GaugeMetricFamily("holter_notifications", "Notifications.", labels=["state"])
-            by_state = select(Notification.state, func.count()).group_by(Notification.state)
+            by_state = select(NotificationRow.state, func.count()).group_by(NotificationRow.state)
             for state, count in session.execute(by_state):
                 notifications.add_metric([state], count)
             yield notifications

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from holter.server.channels import ChannelError, Delivered, OpenChannel, open_channels
+from holter.server.channels import ChannelError, Delivered, ConfiguredChannel, open_channels
 from holter.server.channels.message import example
 from holter.server.rendering.incident_chart import draw
 from holter.settings import Settings, SettingsError, load
@@ -43,11 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     return _test(opened, settings)
 
 
-def _line(opened: OpenChannel) -> str:
+def _line(opened: ConfiguredChannel) -> str:
     return f"{opened.name}: {opened.channel.destination}, from {opened.settings.minimum.value} upwards"
 
 
-def _test(opened: OpenChannel, settings: Settings) -> int:
+def _test(opened: ConfiguredChannel, settings: Settings) -> int:
     message = example(
         opened.name,
         key=f"test.{uuid4().hex}",

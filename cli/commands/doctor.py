@@ -30,7 +30,7 @@ from holter.ingest.offline.tracker_runs import explain_runs
 from holter.ingest.trackers import collection_at
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted, verb
-from holter.server.agents import Agents
+from holter.server.agents import AgentRegistry
 from holter.server.analysis import failing
 from holter.server.auth import refusal_to_start
 from holter.server.channels import ChannelError, open_channels
@@ -233,7 +233,7 @@ def _agents(settings: Settings) -> str:
     try:
         with _stored(settings) as engine:
             there = engine is not None and inspect(engine).has_table("agent")
-            agents = Agents(engine).all() if engine is not None and there else []
+            agents = AgentRegistry(engine).all() if engine is not None and there else []
     except (SQLAlchemyError, ValueError) as error:
         raise Unwell("agents cannot be read: see database") from error
     if trouble := [one["trouble"] for one in agents if one["trouble"]]:

@@ -1,5 +1,5 @@
 """Agents on other machines: the state of each one by its own reports."""
 
-from holter.server.agents.registry import Agents, Report, UnknownAgentError, in_words
+from holter.server.agents.registry import AgentRegistry, AgentReport, UnknownAgentError, format_duration
 
-__all__ = ["Agents", "Report", "UnknownAgentError", "in_words"]
+__all__ = ["AgentRegistry", "AgentReport", "UnknownAgentError", "format_duration"]

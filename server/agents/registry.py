@@ -22,7 +22,7 @@ LEAST_SILENCE = 120.0
 SILENT_REPORTS = 4.0  # reports that are missing
 BEHIND_SECONDS = 60.0
 
-State = Literal["well", "behind", "troubled", "silent", "ended"]
+AgentState = Literal["well", "behind", "troubled", "silent", "ended"]
 _NO_NUL = r"^[^\x00]*$"  # PostgreSQL has no room for it
 Text = Annotated[str, Field(max_length=500, pattern=_NO_NUL)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
@@ -32,7 +32,7 @@ class UnknownAgentError(LookupError):
     """No agent of this name has reported."""
 
 
-class Report(BaseModel):
+class AgentReport(BaseModel):
     """How an agent is. `every`: seconds between its reports; `seconds_behind`: the age of what is unread."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -57,14 +57,14 @@ class Report(BaseModel):
     ended: bool = False
 
 
-class Agents:
+class AgentRegistry:
     """Keeps the last report of each agent."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine
         self._clock = clock
 
-    def take(self, report: Report) -> dict[str, Any] | None:
+    def take(self, report: AgentReport) -> dict[str, Any] | None:
         """Keep a report; the agent as it is now, None where there are too many already."""
         now = self._clock()
         row = {"agent": report.agent, "seen_at": now, "report": report.model_dump()}
@@ -81,7 +81,7 @@ class Agents:
     def all(self) -> list[dict[str, Any]]:
         """Every agent as JSON (docs/rest.md), those in trouble first."""
         now = self._clock()
-        told = [_json(Report(**row.report), row.seen_at, now) for row in _rows(self._engine, now)]
+        told = [_json(AgentReport(**row.report), row.seen_at, now) for row in _rows(self._engine, now)]
         return sorted(told, key=lambda one: (not one["trouble"], one["host"], one["agent"]))
 
     def forget(self, agent: str) -> None:
@@ -99,37 +99,37 @@ def _rows(engine: Engine, now: float) -> Sequence[AgentRow]:
     return [row for row in rows if not row.report["ended"] or row.seen_at > now - ENDED_SECONDS]
 
 
-def _json(report: Report, seen_at: float, now: float) -> dict[str, Any]:
+def _json(report: AgentReport, seen_at: float, now: float) -> dict[str, Any]:
     silence = max(0.0, now - seen_at)
     state = state_of(report, silence)
     trouble = "" if state in {"well", "ended"} else trouble_of(report, silence, state)
     return {**report.model_dump(), "seen_at": seen_at, "state": state, "trouble": trouble}
 
 
-def state_of(report: Report, silence: float) -> State:
+def state_of(report: AgentReport, silence: float) -> AgentState:
     """How an agent is that last reported `silence` seconds ago. One that ended has nothing more to say."""
     if report.ended:
         return "troubled" if report.spool_bytes or report.dropped else "ended"
-    if silence > patience(report.every):
+    if silence > silence_limit(report.every):
         return "silent"
     if report.last_error or report.dropped:
         return "troubled"
     return "behind" if report.seconds_behind > BEHIND_SECONDS else "well"
 
 
-def patience(every: float) -> float:
+def silence_limit(every: float) -> float:
     """Seconds without a report after which an agent that reports every so many seconds counts as silent."""
     return max(LEAST_SILENCE, SILENT_REPORTS * every)
 
 
-def trouble_of(report: Report, silence: float, state: State) -> str:
+def trouble_of(report: AgentReport, silence: float, state: AgentState) -> str:
     """One sentence on what is the matter."""
     files = counted(report.files_behind, "file")
     said = [f"agent on {report.host}"]
     if state == "silent":
-        said[0] += f" silent for {in_words(silence)}"
+        said[0] += f" silent for {format_duration(silence)}"
     elif state == "behind":
-        said[0] += f" is {in_words(report.seconds_behind)} behind, with {files}"
+        said[0] += f" is {format_duration(report.seconds_behind)} behind, with {files}"
     elif report.last_error:
         said[0] += f": {report.last_error}"
     if report.files_behind and state != "behind":
@@ -143,7 +143,7 @@ def trouble_of(report: Report, silence: float, state: State) -> str:
     return ", ".join(said)
 
 
-def in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A stretch of time for people: "40 s", "5 min", "3 h", "2 days"."""
     for size, word in ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min")):
         if seconds >= 2 * size or (size < 3_600 and seconds >= size):

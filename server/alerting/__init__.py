@@ -5,16 +5,16 @@ Incidents: findings with a life. What changes is decided purely; writing it is o
 
 from __future__ import annotations
 
-from holter.server.alerting.incidents import Incidents
-from holter.server.alerting.lifecycle import Found
+from holter.server.alerting.incidents import IncidentStore
+from holter.server.alerting.lifecycle import IncidentCandidate
 from holter.server.alerting.queries import UnknownIncidentError, read_incident, read_incidents
 from holter.server.alerting.routing import Route
-from holter.server.alerting.sender import Outbox, routes
+from holter.server.alerting.sender import NotificationSender, routes
 
 __all__ = [
-    "Found",
-    "Incidents",
-    "Outbox",
+    "IncidentCandidate",
+    "IncidentStore",
+    "NotificationSender",
     "Route",
     "UnknownIncidentError",
     "read_incident",

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Engine, delete, select
 from sqlalchemy.orm import Session
 
-from holter.server.agents.registry import Agents
-from holter.server.alerting.lifecycle import RANK, Event, State
+from holter.server.agents.registry import AgentRegistry
+from holter.server.alerting.lifecycle import RANK, EventType, IncidentState
 from holter.server.alerting.outages import (
     SEVERITY,
     Missing,
@@ -22,7 +22,7 @@ from holter.server.alerting.outages import (
     over,
 )
 from holter.server.alerting.routing import Route
-from holter.server.models.alerting import AgentRow, Notification, OutageRow
+from holter.server.models.alerting import AgentRow, NotificationRow, OutageRow
 
 _logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Watch:
     def __init__(
         self,
         engine: Engine,
-        agents: Agents,
+        agents: AgentRegistry,
         *,
         routes: Sequence[Route],
         clock: Callable[[], float] = time.time,
@@ -84,7 +84,7 @@ class Watch:
             if lock:  # the others then see what this one did
                 session.scalars(select(AgentRow.agent).order_by(AgentRow.agent).with_for_update()).all()
             agents = self._agents.all()
-            rows = session.scalars(select(OutageRow).where(OutageRow.state == State.OPEN)).all()
+            rows = session.scalars(select(OutageRow).where(OutageRow.state == IncidentState.OPEN)).all()
             before = {row.id: [missing_of(one) for one in row.agents] for row in rows}
             known = {one.agent for missing in before.values() for one in missing}
             when = {"now": now, "since": self._since}
@@ -104,7 +104,7 @@ class Watch:
     def _open(self, session: Session, silent: Sequence[Missing], alone: bool, now: float) -> None:
         _forget(session, now - _KEPT)
         row = OutageRow(
-            state=State.OPEN.value,
+            state=IncidentState.OPEN.value,
             opened_at=now,
             over_at=None,
             alone=alone,
@@ -113,13 +113,13 @@ class Watch:
         session.add(row)
         session.flush()
         for channel in self._channels:
-            session.add(_notification(row, channel, Event.OPENED, now))
+            session.add(_notification(row, channel, EventType.OPENED, now))
 
     def _end(self, session: Session, row: OutageRow, missing: Sequence[Missing], now: float) -> None:
         back = any(one.became != "forgotten" for one in missing)
-        row.state, row.over_at = (State.RECOVERED if back else State.CLOSED).value, now
-        why = Event.RECOVERED if back else Event.CLOSED
-        told = select(Notification.channel).where(Notification.outage_id == row.id).distinct()
+        row.state, row.over_at = (IncidentState.RECOVERED if back else IncidentState.CLOSED).value, now
+        why = EventType.RECOVERED if back else EventType.CLOSED
+        told = select(NotificationRow.channel).where(NotificationRow.outage_id == row.id).distinct()
         for channel in session.scalars(told).all():
             session.add(_notification(row, channel, why, now))
 
@@ -132,12 +132,12 @@ class Watch:
                 _logger.exception("agents cannot be watched; the next look is in %.0f s", EVERY)
 
 
-def _notification(row: OutageRow, channel: str, why: Event, now: float) -> Notification:
+def _notification(row: OutageRow, channel: str, why: EventType, now: float) -> NotificationRow:
     key = f"outage {row.id}.{why.value}.{channel}"
-    return Notification.waiting(channel, key, why.value, now, outage_id=row.id)
+    return NotificationRow.waiting(channel, key, why.value, now, outage_id=row.id)
 
 
 def _forget(session: Session, before: float) -> None:
     old = select(OutageRow.id).where(OutageRow.over_at < before)
-    session.execute(delete(Notification).where(Notification.outage_id.in_(old)))
+    session.execute(delete(NotificationRow).where(NotificationRow.outage_id.in_(old)))
     session.execute(delete(OutageRow).where(OutageRow.over_at < before))

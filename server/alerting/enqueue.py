@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.lifecycle import Event, State
-from holter.server.alerting.routing import Route, reason
-from holter.server.models.alerting import Incident, Notification
+from holter.server.alerting.lifecycle import EventType, IncidentState
+from holter.server.alerting.routing import Route, notification_reason
+from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.types import Severity
 
 
-def tell(
+def enqueue_notifications(
     session: Session,
     routes: Sequence[Route],
-    rows: Sequence[Incident],
-    events: Mapping[int, frozenset[Event]],
+    rows: Sequence[IncidentRow],
+    events: Mapping[int, frozenset[EventType]],
     *,
     live: bool,
     now: float,
@@ -31,12 +31,12 @@ def tell(
         for route in routes:
             number = earlier[row.id, route.channel]
             happened = events.get(row.id, frozenset())
-            if live and Event.REOPENED in happened and _take_back(session, row, route.channel):
-                happened -= {Event.REOPENED}
-            why = reason(
+            if live and EventType.REOPENED in happened and _take_back(session, row, route.channel):
+                happened -= {EventType.REOPENED}
+            why = notification_reason(
                 happened,
                 route,
-                state=State(row.state),
+                state=IncidentState(row.state),
                 severity=Severity(row.severity),
                 live=live,
                 told=number > 0,
@@ -48,19 +48,19 @@ def tell(
 
 def _channels_told(session: Session, incident_ids: Sequence[int]) -> Counter[tuple[int, str]]:
     """How many notifications of each incident went to each channel."""
-    query = select(Notification.incident_id, Notification.channel)
-    told = session.execute(query.where(Notification.incident_id.in_(incident_ids)))
+    query = select(NotificationRow.incident_id, NotificationRow.channel)
+    told = session.execute(query.where(NotificationRow.incident_id.in_(incident_ids)))
     return Counter((incident_id, channel) for incident_id, channel in told if incident_id is not None)
 
 
-def _take_back(session: Session, row: Incident, channel: str) -> bool:
+def _take_back(session: Session, row: IncidentRow, channel: str) -> bool:
     """Whether a recovery was not told yet, so that nothing need be said of its end; it is not told then."""
-    query = select(Notification).where(
-        Notification.incident_id == row.id,
-        Notification.channel == channel,
-        Notification.reason == Event.RECOVERED.value,
-        Notification.state == "waiting",
-        Notification.attempts == 0,
+    query = select(NotificationRow).where(
+        NotificationRow.incident_id == row.id,
+        NotificationRow.channel == channel,
+        NotificationRow.reason == EventType.RECOVERED.value,
+        NotificationRow.state == "waiting",
+        NotificationRow.attempts == 0,
     )
     waiting = session.scalars(query.with_for_update(skip_locked=True)).all()
     for one in waiting:
@@ -68,8 +68,10 @@ def _take_back(session: Session, row: Incident, channel: str) -> bool:
     return bool(waiting)
 
 
-def _notification(row: Incident, route: Route, why: Event, earlier: int, now: float) -> Notification:
-    return Notification(
+def _notification(
+    row: IncidentRow, route: Route, why: EventType, earlier: int, now: float
+) -> NotificationRow:
+    return NotificationRow(
         incident_id=row.id,
         channel=route.channel,
         key=f"{row.id}.{earlier}.{route.channel}",
@@ -77,6 +79,6 @@ def _notification(row: Incident, route: Route, why: Event, earlier: int, now: fl
         detail={},
         state="waiting",
         attempts=0,
-        next_try_at=now + (route.calm if why is Event.RECOVERED else 0.0),
+        next_try_at=now + (route.calm if why is EventType.RECOVERED else 0.0),
         created_at=now,
     )

@@ -24,7 +24,7 @@ _OF_THE_CURVE = frozenset(
 """What a rollback undoes. A slow node or a job that hangs is not mended by going back."""
 
 
-def time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float | None:
+def wall_time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float | None:
     """The wall time at which a finding begins, None where the log has no clock.
 
     A finding may name a series that was derived: then any series of its attempt tells the time.

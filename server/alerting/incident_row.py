@@ -10,12 +10,12 @@ from hashlib import blake2b
 from typing import Any
 
 from holter.json_values import plain
-from holter.server.alerting.lifecycle import Event, Found, Known, State
-from holter.server.models.alerting import Incident, IncidentEvent
+from holter.server.alerting.lifecycle import EventType, IncidentCandidate, Known, IncidentState
+from holter.server.models.alerting import IncidentRow, IncidentEventRow
 from holter.types import Finding, Kind, Severity, labels_of
 
 
-def finding_of(incident: Incident) -> Finding:
+def finding_of(incident: IncidentRow) -> Finding:
     """The finding whose newest state stands in an incident's columns."""
     return Finding(
         kind=Kind(incident.kind),
@@ -36,7 +36,7 @@ def finding_of(incident: Incident) -> Finding:
 
 
 def incident_json(
-    incident: Incident, events: Sequence[IncidentEvent], *, run_id: str, run: str, project: str
+    incident: IncidentRow, events: Sequence[IncidentEventRow], *, run_id: str, run: str, project: str
 ) -> dict[str, Any]:
     """An incident with its history, newest last (docs/rest.md). `run_id` is the run's public id."""
     return {
@@ -60,19 +60,19 @@ def incident_json(
     }
 
 
-def known_of(row: Incident, word: Event | None) -> Known:
+def known_of(row: IncidentRow, word: EventType | None) -> Known:
     """What the decision asks of a stored incident."""
     return Known(
         id=row.id,
         fingerprint=row.fingerprint,
         finding=finding_of(row),
-        state=State(row.state),
+        state=IncidentState(row.state),
         start_time=row.start_time,
         word=word,
     )
 
 
-def plain_found(found: Found) -> Found:
+def plain_found(found: IncidentCandidate) -> IncidentCandidate:
     """The same finding in plain numbers, as it will be when it is read back."""
     old = found.finding
     steps = {
@@ -92,7 +92,7 @@ def plain_found(found: Found) -> Found:
     )
     # of one length, however long the names of metrics and labels are
     fingerprint = blake2b(found.fingerprint.encode(), digest_size=16).hexdigest()
-    return Found(
+    return IncidentCandidate(
         finding=finding,
         fingerprint=fingerprint,
         start_time=_plain_time(found.start_time),
@@ -105,7 +105,7 @@ def _plain_time(value: float | None) -> float | None:
     return None if value is None or value != value else float(value)
 
 
-def write_finding(row: Incident, found: Found) -> None:
+def write_finding(row: IncidentRow, found: IncidentCandidate) -> None:
     """Make an incident's columns say what was found."""
     finding = found.finding
     row.fingerprint = found.fingerprint
@@ -126,12 +126,12 @@ def write_finding(row: Incident, found: Found) -> None:
     row.evidence = dict(finding.evidence)
 
 
-def write_state(row: Incident, state: State, now: float) -> None:
+def write_state(row: IncidentRow, state: IncidentState, now: float) -> None:
     """Move an incident to `state`, with the times that belong to it."""
     row.state = state.value
-    if state is State.OPEN:
+    if state is IncidentState.OPEN:
         row.recovered_at = row.closed_at = None
-    elif state is State.RECOVERED:
+    elif state is IncidentState.RECOVERED:
         row.recovered_at = row.recovered_at or now
         row.closed_at = None
     else:

@@ -10,22 +10,29 @@ from typing import Any
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.enqueue import tell
+from holter.server.alerting.enqueue import enqueue_notifications
 from holter.server.alerting.incident_row import known_of, plain_found, write_finding, write_state
-from holter.server.alerting.lifecycle import Change, Event, Found, Line, State, changes
+from holter.server.alerting.lifecycle import (
+    IncidentChange,
+    EventType,
+    IncidentCandidate,
+    HistoryLine,
+    IncidentState,
+    changes,
+)
 from holter.server.alerting.queries import UnknownIncidentError, read_incidents
 from holter.server.alerting.routing import Route
-from holter.server.models.alerting import Incident, IncidentEvent
-from holter.server.models.points import Run
+from holter.server.models.alerting import IncidentRow, IncidentEventRow
+from holter.server.models.points import RunRecord
 from holter.tuning import Expected
 from holter.types import Finding
 
 _logger = logging.getLogger(__name__)
-Listener = Callable[[dict[str, Any]], None]
+IncidentListener = Callable[[dict[str, Any]], None]
 NOBODY_NAMED = "someone"
 
 
-class Incidents:
+class IncidentStore:
     """The only writer of incidents. Listeners hear of each changed incident, as JSON, once it is durable."""
 
     def __init__(
@@ -34,16 +41,16 @@ class Incidents:
         self._engine = engine
         self._routes = tuple(routes)
         self._clock = clock
-        self._listeners: list[Listener] = []
+        self._listeners: list[IncidentListener] = []
 
-    def on_change(self, listener: Listener) -> None:
+    def on_change(self, listener: IncidentListener) -> None:
         """Call `listener` with an incident's JSON after each change, from the thread that made it."""
         self._listeners.append(listener)
 
     def fold(
         self,
         run_id: int,
-        found: Sequence[Found],
+        found: Sequence[IncidentCandidate],
         *,
         live: bool = True,
         over: bool = False,
@@ -62,65 +69,77 @@ class Incidents:
         found = [item for item in found if not settled(item.finding)]
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
             # replicas that look at one run at once, and people, take turns; SQLite has one writer anyway
-            session.execute(select(Run.id).where(Run.id == run_id).with_for_update(key_share=True))
+            session.execute(
+                select(RunRecord.id).where(RunRecord.id == run_id).with_for_update(key_share=True)
+            )
             rows = {row.id: row for row in _of_run(session, run_id)}
             rows = {number: row for number, row in rows.items() if not settled(known_of(row, None).finding)}
             words = _words(session, rows.values())
             known = [known_of(row, words.get(row.id)) for row in rows.values()]
-            changed: list[Incident] = []
-            events: dict[int, frozenset[Event]] = {}
+            changed: list[IncidentRow] = []
+            events: dict[int, frozenset[EventType]] = {}
             news = [plain_found(item) for item in found]
             for change in changes(known, news, over=over, planned=planned, said=said):
                 row = self._apply(session, run_id, rows, change)
                 changed.append(row)
                 events[row.id] = change.events
-            others = [row for row in rows.values() if row.id not in events and row.state == State.OPEN]
-            tell(session, self._routes, [*changed, *others], events, live=live, now=self._clock())
+            others = [
+                row for row in rows.values() if row.id not in events and row.state == IncidentState.OPEN
+            ]
+            enqueue_notifications(
+                session, self._routes, [*changed, *others], events, live=live, now=self._clock()
+            )
             result = read_incidents(session, changed)
         self._announce(result)
         return result
 
     def acknowledge(self, incident_id: int, *, by: str | None = None) -> dict[str, Any]:
         """Someone has seen it and takes it on. Raises UnknownIncidentError."""
-        return self._by_person(incident_id, Event.ACKNOWLEDGED, by)
+        return self._by_person(incident_id, EventType.ACKNOWLEDGED, by)
 
     def unacknowledge(self, incident_id: int, *, by: str | None = None) -> dict[str, Any]:
         """Take an acknowledgement back. Raises UnknownIncidentError."""
-        return self._by_person(incident_id, Event.UNACKNOWLEDGED, by)
+        return self._by_person(incident_id, EventType.UNACKNOWLEDGED, by)
 
     def close(self, incident_id: int, *, by: str | None = None, text: str = "") -> dict[str, Any]:
         """Done with it: it stays closed unless it gets worse. Raises UnknownIncidentError."""
-        return self._by_person(incident_id, Event.CLOSED, by, text)
+        return self._by_person(incident_id, EventType.CLOSED, by, text)
 
     def reopen(self, incident_id: int, *, by: str | None = None, text: str = "") -> dict[str, Any]:
         """Closed too early. Raises UnknownIncidentError."""
-        return self._by_person(incident_id, Event.REOPENED, by, text)
+        return self._by_person(incident_id, EventType.REOPENED, by, text)
 
     def comment(self, incident_id: int, text: str, *, by: str | None = None) -> dict[str, Any]:
         """Add a person's words to the history. Raises UnknownIncidentError, ValueError without words."""
         if not text.strip():
             raise ValueError("A comment needs words.")
-        return self._by_person(incident_id, Event.COMMENT, by, text)
+        return self._by_person(incident_id, EventType.COMMENT, by, text)
 
-    def _by_person(self, incident_id: int, event: Event, by: str | None, text: str = "") -> dict[str, Any]:
+    def _by_person(
+        self, incident_id: int, event: EventType, by: str | None, text: str = ""
+    ) -> dict[str, Any]:
         now = self._clock()
         who = by or NOBODY_NAMED
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            row = session.scalar(select(Incident).where(Incident.id == incident_id).with_for_update())
+            row = session.scalar(select(IncidentRow).where(IncidentRow.id == incident_id).with_for_update())
             if row is None:
                 raise UnknownIncidentError(f"There is no incident {incident_id}.")
             if _take(row, event, who, now):
-                _record(session, row, Line(type=event, text=text.strip()), at=now, by=who)
+                _record(session, row, HistoryLine(type=event, text=text.strip()), at=now, by=who)
                 row.updated_at = now
-                tell(session, self._routes, [row], {row.id: frozenset({event})}, live=False, now=now)
+                enqueue_notifications(
+                    session, self._routes, [row], {row.id: frozenset({event})}, live=False, now=now
+                )
             [result] = read_incidents(session, [row])
         self._announce([result])
         return result
 
-    def _apply(self, session: Session, run_id: int, rows: dict[int, Incident], change: Change) -> Incident:
+    def _apply(
+        self, session: Session, run_id: int, rows: dict[int, IncidentRow], change: IncidentChange
+    ) -> IncidentRow:
         now = self._clock()
         if change.known is None:
-            row = Incident(run_id=run_id, opened_at=now, state=change.state.value)
+            row = IncidentRow(run_id=run_id, opened_at=now, state=change.state.value)
         else:
             row = rows[change.known.id]
         if change.found is not None:
@@ -142,49 +161,52 @@ class Incidents:
                     _logger.exception("a listener failed on incident %s", incident["id"])
 
 
-def _of_run(session: Session, run_id: int) -> Sequence[Incident]:
-    query = select(Incident).where(Incident.run_id == run_id).order_by(Incident.id)
+def _of_run(session: Session, run_id: int) -> Sequence[IncidentRow]:
+    query = select(IncidentRow).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
     return session.scalars(query.with_for_update()).all()
 
 
-def _words(session: Session, rows: Iterable[Incident]) -> dict[int, Event]:
+def _words(session: Session, rows: Iterable[IncidentRow]) -> dict[int, EventType]:
     """Where a person said last that an incident is closed, or is not."""
     ids = [row.id for row in rows]
-    about_state = (Event.CLOSED, Event.REOPENED, Event.RECOVERED, Event.WITHDRAWN)
+    about_state = (EventType.CLOSED, EventType.REOPENED, EventType.RECOVERED, EventType.WITHDRAWN)
     query = (
-        select(IncidentEvent.incident_id, IncidentEvent.type, IncidentEvent.by)
+        select(IncidentEventRow.incident_id, IncidentEventRow.type, IncidentEventRow.by)
         .where(
-            IncidentEvent.incident_id.in_(ids), IncidentEvent.type.in_([word.value for word in about_state])
+            IncidentEventRow.incident_id.in_(ids),
+            IncidentEventRow.type.in_([word.value for word in about_state]),
         )
-        .order_by(IncidentEvent.id)
+        .order_by(IncidentEventRow.id)
     )
-    last = {incident_id: (Event(word), by) for incident_id, word, by in session.execute(query)}
+    last = {incident_id: (EventType(word), by) for incident_id, word, by in session.execute(query)}
     return {incident_id: word for incident_id, (word, by) in last.items() if by is not None}
 
 
-def _take(row: Incident, event: Event, who: str, now: float) -> bool:
+def _take(row: IncidentRow, event: EventType, who: str, now: float) -> bool:
     """Do what a person asked; False when it was so already, so that a second click changes nothing."""
-    if event is Event.ACKNOWLEDGED:
+    if event is EventType.ACKNOWLEDGED:
         if row.acknowledged_at is not None:
             return False
         row.acknowledged_at, row.acknowledged_by = now, who
-    elif event is Event.UNACKNOWLEDGED:
+    elif event is EventType.UNACKNOWLEDGED:
         if row.acknowledged_at is None:
             return False
         row.acknowledged_at = row.acknowledged_by = None
-    elif event is Event.CLOSED:
-        if row.state == State.CLOSED:
+    elif event is EventType.CLOSED:
+        if row.state == IncidentState.CLOSED:
             return False
-        write_state(row, State.CLOSED, now)
-    elif event is Event.REOPENED:
-        if row.state == State.OPEN:
+        write_state(row, IncidentState.CLOSED, now)
+    elif event is EventType.REOPENED:
+        if row.state == IncidentState.OPEN:
             return False
-        write_state(row, State.OPEN, now)
+        write_state(row, IncidentState.OPEN, now)
     return True
 
 
-def _record(session: Session, row: Incident, line: Line, *, at: float, by: str | None = None) -> None:
-    event = IncidentEvent(
+def _record(
+    session: Session, row: IncidentRow, line: HistoryLine, *, at: float, by: str | None = None
+) -> None:
+    event = IncidentEventRow(
         incident_id=row.id, at=at, type=line.type.value, by=by, text=line.text, detail=dict(line.detail)
     )
     session.add(event)

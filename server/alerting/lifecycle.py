@@ -13,7 +13,7 @@ from holter.types import Finding, Kind, Severity
 RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
 
 
-class State(StrEnum):
+class IncidentState(StrEnum):
     """Where an incident stands. Acknowledgement stands beside it."""
 
     OPEN = "open"
@@ -21,7 +21,7 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-class Event(StrEnum):
+class EventType(StrEnum):
     """A line of an incident's history; those that people are told are reasons of notifications too."""
 
     OPENED = "opened"
@@ -41,7 +41,7 @@ class Event(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class IncidentCandidate:
     """A finding with what recognises its event, and the wall time (Unix seconds) of its first step.
 
     `replaced_by` is a newer attempt that went back behind it and has passed it: the run goes on without it.
@@ -68,46 +68,46 @@ class Known:
     id: int
     fingerprint: str
     finding: Finding
-    state: State
+    state: IncidentState
     start_time: float | None = None
-    word: Event | None = None
+    word: EventType | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class HistoryLine:
     """One line for the history."""
 
-    type: Event
+    type: EventType
     text: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class IncidentChange:
     """What becomes of one incident: `known` None means it opens, `found` None that it is no longer found.
 
     `lines` may be empty: the finding's numbers developed, and nothing that people would call an event.
     """
 
     known: Known | None
-    found: Found | None
-    state: State
-    lines: tuple[Line, ...] = ()
+    found: IncidentCandidate | None
+    state: IncidentState
+    lines: tuple[HistoryLine, ...] = ()
 
     @property
-    def events(self) -> frozenset[Event]:
+    def events(self) -> frozenset[EventType]:
         """The kinds of lines this change adds."""
         return frozenset(line.type for line in self.lines)
 
 
 def changes(
     known: Sequence[Known],
-    found: Sequence[Found],
+    found: Sequence[IncidentCandidate],
     *,
     over: bool = False,
     planned: Sequence[Expected] = (),
     said: Callable[[Finding], bool] = lambda _: False,
-) -> list[Change]:
+) -> list[IncidentChange]:
     """What the newest look at a run changes; nothing for incidents that stay as they are.
 
     `over` says that the run is finished, which ends a stall without the run having gone on. `planned`
@@ -120,10 +120,12 @@ def changes(
         if partner is None and said(item.finding):
             continue
         change = _opened(item) if partner is None else _developed(partner, item)
-        told = partner is not None and partner.state is not State.OPEN and said(item.finding)
+        told = partner is not None and partner.state is not IncidentState.OPEN and said(item.finding)
         if change is not None and (change.lines or not told):
             result.append(change)
-    lost = (item for item in vanished if item.state is State.OPEN and item.word is not Event.REOPENED)
+    lost = (
+        item for item in vanished if item.state is IncidentState.OPEN and item.word is not EventType.REOPENED
+    )
     result.extend(
         _vanished(one, over=over, planned=planned)
         for one in lost
@@ -133,15 +135,15 @@ def changes(
 
 
 def _match(
-    known: Sequence[Known], found: Sequence[Found]
-) -> tuple[list[tuple[Found, Known | None]], list[Known]]:
+    known: Sequence[Known], found: Sequence[IncidentCandidate]
+) -> tuple[list[tuple[IncidentCandidate, Known | None]], list[Known]]:
     """Findings with the incidents that they continue, and the incidents that nothing continues.
 
     The fingerprint decides. Points that arrive late can move an event's first step: then the incident of
     the same attempt that began or was noticed at the same step goes on under the new fingerprint.
     """
     by_fingerprint = {item.fingerprint: item for item in known}
-    pairs: dict[str, tuple[Found, Known | None]] = {}
+    pairs: dict[str, tuple[IncidentCandidate, Known | None]] = {}
     for item in found:
         pairs.setdefault(item.fingerprint, (item, by_fingerprint.get(item.fingerprint)))
     left = [item for item in known if item.fingerprint not in pairs]
@@ -161,38 +163,38 @@ def _same_event(old: Finding, new: Finding) -> bool:
     return old.attempt == new.attempt and same_place and same_thing
 
 
-def _opened(found: Found) -> Change:
+def _opened(found: IncidentCandidate) -> IncidentChange:
     finding = found.finding
     state = _natural_state(found)
-    lines = [Line(type=Event.OPENED, text=finding.summary, detail={"kind": finding.kind.value})]
-    if state is State.RECOVERED:
+    lines = [HistoryLine(type=EventType.OPENED, text=finding.summary, detail={"kind": finding.kind.value})]
+    if state is IncidentState.RECOVERED:
         lines.append(_recovered(found))
-    return Change(known=None, found=found, state=state, lines=tuple(lines))
+    return IncidentChange(known=None, found=found, state=state, lines=tuple(lines))
 
 
-def _natural_state(found: Found) -> State:
+def _natural_state(found: IncidentCandidate) -> IncidentState:
     """Where an incident stands that no person has touched. Information needs nobody."""
     if found.finding.severity is Severity.INFO:
-        return State.CLOSED
-    return State.RECOVERED if found.over else State.OPEN
+        return IncidentState.CLOSED
+    return IncidentState.RECOVERED if found.over else IncidentState.OPEN
 
 
-def _next_state(before: State, found: Found) -> State:
+def _next_state(before: IncidentState, found: IncidentCandidate) -> IncidentState:
     """As `_natural_state`; but what people saw open has recovered, though its past is information now."""
-    if before is not State.CLOSED and found.over:
-        return State.RECOVERED
+    if before is not IncidentState.CLOSED and found.over:
+        return IncidentState.RECOVERED
     return _natural_state(found)
 
 
-def _recovered(found: Found) -> Line:
+def _recovered(found: IncidentCandidate) -> HistoryLine:
     if found.finding.end_step is None and found.replaced_by is not None:
         text = f"Attempt {found.replaced_by} went back behind it and has passed it."
-        return Line(type=Event.RECOVERED, text=text, detail={"attempt": found.replaced_by})
+        return HistoryLine(type=EventType.RECOVERED, text=text, detail={"attempt": found.replaced_by})
     detail = {"end_step": found.finding.end_step}
-    return Line(type=Event.RECOVERED, text=found.finding.summary, detail=detail)
+    return HistoryLine(type=EventType.RECOVERED, text=found.finding.summary, detail=detail)
 
 
-def _developed(known: Known, found: Found) -> Change | None:
+def _developed(known: Known, found: IncidentCandidate) -> IncidentChange | None:
     old, new = known.finding, found.finding
     lines = [*_moved(known, found), *_judged(old, new)]
     state = known.state if _person_has_it(known, new) else _next_state(known.state, found)
@@ -200,63 +202,73 @@ def _developed(known: Known, found: Found) -> Change | None:
         lines.append(_turned(state, found))
     if not lines and old == new and known.start_time == found.start_time:
         return None
-    return Change(known=known, found=found, state=state, lines=tuple(lines))
+    return IncidentChange(known=known, found=found, state=state, lines=tuple(lines))
 
 
 def _person_has_it(known: Known, new: Finding) -> bool:
     """What a person closed stays closed unless it gets worse; what one reopened stays open until it ends."""
     old = known.finding
-    if known.word is Event.CLOSED:
+    if known.word is EventType.CLOSED:
         return RANK[new.severity] <= RANK[old.severity]
-    return known.word is Event.REOPENED and (old.end_step, old.severity) == (new.end_step, new.severity)
+    return known.word is EventType.REOPENED and (old.end_step, old.severity) == (new.end_step, new.severity)
 
 
-def _moved(known: Known, found: Found) -> list[Line]:
+def _moved(known: Known, found: IncidentCandidate) -> list[HistoryLine]:
     old, new = known.finding, found.finding
     if known.fingerprint == found.fingerprint:
         return []
     detail = {"from_step": old.start_step, "to_step": new.start_step, "from": old.metric, "to": new.metric}
-    return [Line(type=Event.MOVED, text="Points that arrived later place it better.", detail=detail)]
+    return [
+        HistoryLine(type=EventType.MOVED, text="Points that arrived later place it better.", detail=detail)
+    ]
 
 
-def _judged(old: Finding, new: Finding) -> list[Line]:
+def _judged(old: Finding, new: Finding) -> list[HistoryLine]:
     lines = []
     if new.kind is not old.kind:
         detail = {"from": old.kind.value, "to": new.kind.value}
-        lines.append(Line(type=Event.RECLASSIFIED, text=new.summary, detail=detail))
+        lines.append(HistoryLine(type=EventType.RECLASSIFIED, text=new.summary, detail=detail))
     if new.severity is not old.severity:
         worse = RANK[new.severity] > RANK[old.severity]
         detail = {"from": old.severity.value, "to": new.severity.value}
         text = "" if lines else new.summary
-        lines.append(Line(type=Event.ESCALATED if worse else Event.EASED, text=text, detail=detail))
+        lines.append(
+            HistoryLine(type=EventType.ESCALATED if worse else EventType.EASED, text=text, detail=detail)
+        )
     return lines
 
 
-def _turned(state: State, found: Found) -> Line:
-    if state is State.OPEN:
-        return Line(type=Event.REOPENED, text=found.finding.summary)
-    if state is State.RECOVERED:
+def _turned(state: IncidentState, found: IncidentCandidate) -> HistoryLine:
+    if state is IncidentState.OPEN:
+        return HistoryLine(type=EventType.REOPENED, text=found.finding.summary)
+    if state is IncidentState.RECOVERED:
         return _recovered(found)
-    return Line(type=Event.CLOSED, text="For information only: it needs nobody.")
+    return HistoryLine(type=EventType.CLOSED, text="For information only: it needs nobody.")
 
 
-def _vanished(known: Known, *, over: bool, planned: Sequence[Expected]) -> Change:
+def _vanished(known: Known, *, over: bool, planned: Sequence[Expected]) -> IncidentChange:
     plan = _plan(known.finding, planned)
     if plan is not None:
-        line = Line(
-            type=Event.WITHDRAWN, text=f"This was planned: {plan.note}" if plan.note else "This was planned."
+        line = HistoryLine(
+            type=EventType.WITHDRAWN,
+            text=f"This was planned: {plan.note}" if plan.note else "This was planned.",
         )
-        return Change(known=known, found=None, state=State.CLOSED, lines=(line,))
+        return IncidentChange(known=known, found=None, state=IncidentState.CLOSED, lines=(line,))
     if known.finding.kind is Kind.STALL and not over:
-        line = Line(type=Event.RECOVERED, text="New points arrived: the run goes on.")
-        return Change(known=known, found=None, state=State.RECOVERED, lines=(line,))
+        line = HistoryLine(type=EventType.RECOVERED, text="New points arrived: the run goes on.")
+        return IncidentChange(known=known, found=None, state=IncidentState.RECOVERED, lines=(line,))
     ended = over and known.finding.kind is Kind.STALL
     text = (
         "The run is finished."
         if ended
         else "With all points seen, and as detection is tuned now, this is no longer found."
     )
-    return Change(known=known, found=None, state=State.CLOSED, lines=(Line(type=Event.WITHDRAWN, text=text),))
+    return IncidentChange(
+        known=known,
+        found=None,
+        state=IncidentState.CLOSED,
+        lines=(HistoryLine(type=EventType.WITHDRAWN, text=text),),
+    )
 
 
 def _plan(finding: Finding, planned: Sequence[Expected]) -> Expected | None:

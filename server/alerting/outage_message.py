@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 
 from holter.plurals import counted
-from holter.server.agents.registry import in_words
+from holter.server.agents.registry import format_duration
 from holter.server.alerting.outages import SEVERITY, Missing, Outage, Whereabouts
 from holter.server.channels.message import Item, Message, local_time, one_line
 
@@ -69,7 +69,7 @@ def _who(agents: tuple[Missing, ...]) -> str:
 def _silent(outage: Outage, now: float, zone: tzinfo | None) -> str:
     first = min(one.since for one in outage.agents)
     one = len(outage.agents) == 1
-    last = f"last reported {in_words(now - first)} ago, {local_time(first, zone)}"
+    last = f"last reported {format_duration(now - first)} ago, {local_time(first, zone)}"
     said = f"{_who(outage.agents)} {last}, and did not say that {'it ends' if one else 'they end'}."
     unwatched = f"What {'it follows' if one else 'they follow'} is not watched meanwhile."
     alone = " No agent reports any more: perhaps it is the way to Holter that broke." if outage.alone else ""
@@ -78,7 +78,7 @@ def _silent(outage: Outage, now: float, zone: tzinfo | None) -> str:
 
 def _over(outage: Outage) -> str:
     ends = [one.at - one.since for one in outage.agents if one.at is not None and one.became != "forgotten"]
-    lasted = f", silent for {in_words(max(ends))}" if ends else ""
+    lasted = f", silent for {format_duration(max(ends))}" if ends else ""
     return f"{_became(outage.agents)}{lasted}."
 
 
@@ -99,8 +99,8 @@ def _facts(outage: Outage, now: float, zone: tzinfo | None) -> Iterable[tuple[st
     if projects := [one.project for one in outage.agents if one.project]:
         yield "For", _named(projects, ", ")
     first, last = (pick(one.since for one in outage.agents) for pick in (min, max))
-    spread = f", the last {in_words(last - first)} later" if last - first >= 1 else ""
-    yield "Heard", f"{local_time(first, zone)} ({in_words(now - first)} ago){spread}"
+    spread = f", the last {format_duration(last - first)} later" if last - first >= 1 else ""
+    yield "Heard", f"{local_time(first, zone)} ({format_duration(now - first)} ago){spread}"
     if behind := sum(one.files_behind for one in outage.agents):
         yield "Behind", f"{counted(behind, 'file')} when last heard"
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from holter.server.agents.registry import patience
+from holter.server.agents.registry import silence_limit
 from holter.types import Severity
 
 GATHER = 60.0
@@ -119,7 +119,7 @@ def _overdue(agent: Mapping[str, Any], now: float, since: float) -> float:
     if agent["ended"]:
         return 0.0
     heard: float = max(agent["seen_at"], since)
-    return now - heard - patience(agent["every"])
+    return now - heard - silence_limit(agent["every"])
 
 
 def _missing(agent: Mapping[str, Any]) -> Missing:

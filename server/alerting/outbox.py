@@ -10,34 +10,34 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from holter.server.alerting import read_incidents
-from holter.server.alerting.lifecycle import Event
+from holter.server.alerting.lifecycle import EventType
 from holter.server.alerting.outages import SEVERITY, Outage, missing_of
 from holter.server.alerting.rate_limit import (
     GIVE_UP_AFTER,
     LONGEST_WAIT,
-    Pace,
-    Send,
-    Sent,
-    Summary,
-    Wait,
-    Waiting,
-    decide,
+    RateLimit,
+    SendOne,
+    SentMessage,
+    SendSummary,
+    WaitUntil,
+    QueuedNotification,
+    next_action,
 )
 from holter.server.channels import Delivered, GiveUp, Retry
-from holter.server.models.alerting import Incident, IncidentEvent, Notification, OutageRow
+from holter.server.models.alerting import IncidentRow, IncidentEventRow, NotificationRow, OutageRow
 from holter.types import Severity
 
 WAITING, DELIVERED, GIVEN_UP, FOLDED = "waiting", "delivered", "given_up", "folded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Claim:
+class ClaimedMessage:
     """What is being sent: the plan, and all that the message is made of. `incidents` as JSON.
 
     `run_id` is that of the first incident, None where there is none.
     """
 
-    plan: Send | Summary
+    plan: SendOne | SendSummary
     key: str
     attempts: int
     created_at: float
@@ -52,20 +52,24 @@ class Claim:
         return (self.plan.carrier, *self.plan.folded)
 
 
-def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: float) -> Claim | Wait:
+def claim(
+    session: Session, channel: str, pace: RateLimit, *, now: float, lease: float
+) -> ClaimedMessage | WaitUntil:
     """Decide what the channel sends next, and keep it from other servers for `lease` seconds."""
-    query = select(Notification).where(Notification.channel == channel, Notification.state == WAITING)
-    rows = session.scalars(query.order_by(Notification.id).with_for_update(skip_locked=True)).all()
+    query = select(NotificationRow).where(
+        NotificationRow.channel == channel, NotificationRow.state == WAITING
+    )
+    rows = session.scalars(query.order_by(NotificationRow.id).with_for_update(skip_locked=True)).all()
     waiting = {row.id: row for row in rows if not _expired(session, row, now)}
     incidents = _incidents(session, {row.incident_id for row in waiting.values()})
     outages = _outages(session, {row.outage_id for row in waiting.values()})
-    plan = decide(
+    plan = next_action(
         [_waiting(row, incidents) for row in waiting.values()],
         _sent(session, channel, now - pace.window),
         pace,
         now=now,
     )
-    if isinstance(plan, Wait):
+    if isinstance(plan, WaitUntil):
         return plan
     taken = [waiting[row_id] for row_id in (plan.carrier, *plan.folded)]
     for row in taken:
@@ -73,7 +77,7 @@ def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: floa
         row.attempts += 1
     carrier = taken[0]
     concerned = [incidents[key] for key in dict.fromkeys(row.incident_id for row in taken) if key]
-    return Claim(
+    return ClaimedMessage(
         plan=plan,
         key=carrier.key,
         attempts=carrier.attempts,
@@ -85,11 +89,11 @@ def claim(session: Session, channel: str, pace: Pace, *, now: float, lease: floa
     )
 
 
-def settle(
-    session: Session, claimed: Claim, outcome: Delivered | Retry | GiveUp, *, now: float, rest: float
+def record_outcome(
+    session: Session, claimed: ClaimedMessage, outcome: Delivered | Retry | GiveUp, *, now: float, rest: float
 ) -> None:
     """Write what became of it. `rest`: seconds before the next try, if the channel asks for no longer."""
-    rows = session.scalars(select(Notification).where(Notification.id.in_(claimed.rows))).all()
+    rows = session.scalars(select(NotificationRow).where(NotificationRow.id.in_(claimed.rows))).all()
     for row in rows:
         if isinstance(outcome, Retry):
             row.next_try_at = now + max(rest, min(outcome.after or 0.0, LONGEST_WAIT))
@@ -102,45 +106,49 @@ def settle(
             row.state, row.error = FOLDED, None
             row.detail = {**row.detail, "within": claimed.plan.carrier}
     if not isinstance(outcome, Retry):
-        why = claimed.plan.reason.value if isinstance(claimed.plan, Send) else "with others"
+        why = claimed.plan.reason.value if isinstance(claimed.plan, SendOne) else "with others"
         failure = outcome.reason if isinstance(outcome, GiveUp) else None
         for incident in claimed.incidents:
             session.add(_in_history(incident["id"], rows[0].channel, why, failure, now))
 
 
-def _in_history(incident_id: int, channel: str, why: str, failure: str | None, now: float) -> IncidentEvent:
+def _in_history(
+    incident_id: int, channel: str, why: str, failure: str | None, now: float
+) -> IncidentEventRow:
     """The line that says who was told and why, or was not told and why not."""
-    return IncidentEvent(
+    return IncidentEventRow(
         incident_id=incident_id,
         at=now,
-        type=Event.NOTIFIED if failure is None else Event.UNDELIVERED,
+        type=EventType.NOTIFIED if failure is None else EventType.UNDELIVERED,
         text=f"{channel} ({why})" + (f": {failure}" if failure else ""),
         detail={"channel": channel, "reason": why},
     )
 
 
-def _delivered(row: Notification, plan: Send | Summary, outcome: Delivered, now: float) -> None:
+def _delivered(row: NotificationRow, plan: SendOne | SendSummary, outcome: Delivered, now: float) -> None:
     row.state, row.error, row.delivered_at = DELIVERED, None, now
-    if isinstance(plan, Send):
+    if isinstance(plan, SendOne):
         row.reason, row.thread = plan.reason.value, outcome.thread
     else:
         row.detail = {**row.detail, "summary": True}
 
 
-def give_up_strays(session: Session, channels: Collection[str], *, now: float) -> None:
+def expire_orphans(session: Session, channels: Collection[str], *, now: float) -> None:
     """Give up what has long waited for channels that are no longer set up."""
-    query = select(Notification).where(Notification.state == WAITING, Notification.channel.not_in(channels))
+    query = select(NotificationRow).where(
+        NotificationRow.state == WAITING, NotificationRow.channel.not_in(channels)
+    )
     for row in session.scalars(query):
         row.error = f"there is no channel {row.channel} any more"
         _expired(session, row, now)
 
 
-def next_wait(plan: Wait, now: float) -> float | None:
+def next_wait(plan: WaitUntil, now: float) -> float | None:
     """Seconds until the moment a decision named."""
     return None if plan.until is None else max(0.001, plan.until - now)
 
 
-def _expired(session: Session, row: Notification, now: float) -> bool:
+def _expired(session: Session, row: NotificationRow, now: float) -> bool:
     """Give a notification up if it is too old to help anybody."""
     if now - row.created_at <= GIVE_UP_AFTER:
         return False
@@ -152,8 +160,10 @@ def _expired(session: Session, row: Notification, now: float) -> bool:
     return True
 
 
-def _incidents(session: Session, ids: set[int | None]) -> dict[int, Incident]:
-    return {row.id: row for row in session.scalars(select(Incident).where(Incident.id.in_(ids - {None})))}
+def _incidents(session: Session, ids: set[int | None]) -> dict[int, IncidentRow]:
+    return {
+        row.id: row for row in session.scalars(select(IncidentRow).where(IncidentRow.id.in_(ids - {None})))
+    }
 
 
 def _outages(session: Session, ids: set[int | None]) -> dict[int, Outage]:
@@ -168,37 +178,39 @@ def _outage(row: OutageRow) -> Outage:
     return Outage(id=row.id, agents=agents, alone=row.alone, over=row.over_at is not None)
 
 
-def _waiting(row: Notification, incidents: Mapping[int, Incident]) -> Waiting:
+def _waiting(row: NotificationRow, incidents: Mapping[int, IncidentRow]) -> QueuedNotification:
     incident = None if row.incident_id is None else incidents[row.incident_id]
-    return Waiting(
+    return QueuedNotification(
         id=row.id,
         about=("outage", row.outage_id) if incident is None else ("incident", incident.id),
-        reason=Event(row.reason),
+        reason=EventType(row.reason),
         severity=SEVERITY if incident is None else Severity(incident.severity),
         created_at=row.created_at,
         next_try_at=row.next_try_at,
     )
 
 
-def _sent(session: Session, channel: str, since: float) -> Sequence[Sent]:
-    query = select(Notification.delivered_at, Notification.detail).where(
-        Notification.channel == channel, Notification.state == DELIVERED, Notification.delivered_at > since
+def _sent(session: Session, channel: str, since: float) -> Sequence[SentMessage]:
+    query = select(NotificationRow.delivered_at, NotificationRow.detail).where(
+        NotificationRow.channel == channel,
+        NotificationRow.state == DELIVERED,
+        NotificationRow.delivered_at > since,
     )
-    return [Sent(at, bool(detail.get("summary"))) for at, detail in session.execute(query)]
+    return [SentMessage(at, bool(detail.get("summary"))) for at, detail in session.execute(query)]
 
 
-def _thread(session: Session, carrier: Notification) -> str | None:
+def _thread(session: Session, carrier: NotificationRow) -> str | None:
     """What keeps the messages of an incident or outage together: what the first delivered one gave."""
     query = (
-        select(Notification.thread)
+        select(NotificationRow.thread)
         .where(
-            Notification.incident_id == carrier.incident_id
+            NotificationRow.incident_id == carrier.incident_id
             if carrier.outage_id is None
-            else Notification.outage_id == carrier.outage_id,
-            Notification.channel == carrier.channel,
-            Notification.thread.is_not(None),
+            else NotificationRow.outage_id == carrier.outage_id,
+            NotificationRow.channel == carrier.channel,
+            NotificationRow.thread.is_not(None),
         )
-        .order_by(Notification.delivered_at)
+        .order_by(NotificationRow.delivered_at)
         .limit(1)
     )
     return session.scalar(query)

@@ -9,17 +9,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from holter.server.alerting.incident_row import incident_json
-from holter.server.models.alerting import Incident, IncidentEvent
-from holter.server.models.points import Project, Run
+from holter.server.models.alerting import IncidentRow, IncidentEventRow
+from holter.server.models.points import Project, RunRecord
 
 
 class UnknownIncidentError(LookupError):
     """There is no incident of this number."""
 
 
-def incident_row(session: Session, incident_id: int) -> Incident:
+def incident_row(session: Session, incident_id: int) -> IncidentRow:
     """One incident as it is stored. Raises UnknownIncidentError."""
-    row = session.get(Incident, incident_id)
+    row = session.get(IncidentRow, incident_id)
     if row is None:
         raise UnknownIncidentError(f"There is no incident {incident_id}.")
     return row
@@ -30,12 +30,16 @@ def read_incident(session: Session, incident_id: int) -> dict[str, Any]:
     return read_incidents(session, [incident_row(session, incident_id)])[0]
 
 
-def read_incidents(session: Session, rows: Sequence[Incident]) -> list[dict[str, Any]]:
+def read_incidents(session: Session, rows: Sequence[IncidentRow]) -> list[dict[str, Any]]:
     """These incidents as JSON, in their order, with two queries however many they are."""
     if not rows:
         return []
-    histories: dict[int, list[IncidentEvent]] = {row.id: [] for row in rows}
-    query = select(IncidentEvent).where(IncidentEvent.incident_id.in_(histories)).order_by(IncidentEvent.id)
+    histories: dict[int, list[IncidentEventRow]] = {row.id: [] for row in rows}
+    query = (
+        select(IncidentEventRow)
+        .where(IncidentEventRow.incident_id.in_(histories))
+        .order_by(IncidentEventRow.id)
+    )
     for event in session.scalars(query):
         histories[event.incident_id].append(event)
     places = _places(session, {row.run_id for row in rows})
@@ -44,9 +48,9 @@ def read_incidents(session: Session, rows: Sequence[Incident]) -> list[dict[str,
 
 def _places(session: Session, run_ids: set[int]) -> dict[int, dict[str, str]]:
     query = (
-        select(Run.id, Run.public_id, Run.name, Project.name)
-        .join(Project, Project.id == Run.project_id)
-        .where(Run.id.in_(run_ids))
+        select(RunRecord.id, RunRecord.public_id, RunRecord.name, Project.name)
+        .join(Project, Project.id == RunRecord.project_id)
+        .where(RunRecord.id.in_(run_ids))
     )
     return {
         run_id: {"run_id": public_id, "run": run, "project": project}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from holter.server.alerting.lifecycle import Event
+from holter.server.alerting.lifecycle import EventType
 from holter.server.alerting.routing import REASONS
 from holter.types import Severity
 
 GIVE_UP_AFTER = 86_400.0
 """Seconds after which a message that could not be delivered is given up."""
 _LONGEST_PAUSE = 600.0
-_LOUD = frozenset({Event.OPENED, Event.REOPENED, Event.ESCALATED})
+_LOUD = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED})
 _CALM_SHARE = 4
 LONGEST_WAIT = 900.0
 """Seconds between two tries, whatever a channel asks for."""
@@ -21,7 +21,7 @@ _AHEAD = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pace:
+class RateLimit:
     """How often a channel may speak; see ChannelSettings.
 
     More than `burst` messages within `window` seconds are told together; only critical incidents that
@@ -34,19 +34,19 @@ class Pace:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
+class QueuedNotification:
     """A notification that is not delivered yet; `about` names the incident or outage."""
 
     id: int
     about: Hashable
-    reason: Event
+    reason: EventType
     severity: Severity
     created_at: float
     next_try_at: float
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentMessage:
     """A message that went out through the channel."""
 
     at: float
@@ -54,16 +54,16 @@ class Sent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Send:
+class SendOne:
     """Send one message now: `carrier` is the newest change of a matter, `folded` those it includes."""
 
     carrier: int
-    reason: Event
+    reason: EventType
     folded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Summary:
+class SendSummary:
     """Tell all of these in one message now."""
 
     carrier: int
@@ -71,7 +71,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitUntil:
     """Nothing to send before `until`; None: before something new is waiting."""
 
     until: float | None
@@ -81,7 +81,7 @@ class Wait:
 class _Matter:
     """All that waits about one incident or outage."""
 
-    rows: tuple[Waiting, ...]
+    rows: tuple[QueuedNotification, ...]
     ready_at: float
 
     @property
@@ -89,20 +89,20 @@ class _Matter:
         return any(row.severity is Severity.CRITICAL and row.reason in _LOUD for row in self.rows)
 
     @property
-    def send(self) -> Send:
+    def send(self) -> SendOne:
         # the newest carries: an older one may have arrived without us knowing, and would be taken for it
         *folded, carrier = self.rows
         reasons = {row.reason for row in self.rows}
-        return Send(
+        return SendOne(
             carrier=carrier.id,
             folded=tuple(row.id for row in folded),
             reason=next(reason for reason in REASONS if reason in reasons),
         )
 
 
-def decide(
-    waiting: Sequence[Waiting], sent: Sequence[Sent], pace: Pace, *, now: float
-) -> Send | Summary | Wait:
+def next_action(
+    waiting: Sequence[QueuedNotification], sent: Sequence[SentMessage], pace: RateLimit, *, now: float
+) -> SendOne | SendSummary | WaitUntil:
     """What a channel does next, given what waits for it and what it sent within the last window."""
     matters = _matters(waiting, pace, now)
     recent = [one for one in sent if one.at <= now + _AHEAD and one.at + pace.window > now]
@@ -118,16 +118,16 @@ def decide(
     ready = [one for one in matters if one.ready_at <= now]
     if not ready or free <= 0:
         moments = [one.ready_at for one in matters if one.ready_at > now]
-        return Wait(min([*moments, *([again] if again is not None and waiting else [])], default=None))
+        return WaitUntil(min([*moments, *([again] if again is not None and waiting else [])], default=None))
     if len(ready) <= free:
         return ready[0].send
     ids = sorted(row.id for one in ready for row in one.rows)
-    return Summary(carrier=ids[-1], folded=tuple(ids[:-1]))
+    return SendSummary(carrier=ids[-1], folded=tuple(ids[:-1]))
 
 
-def _matters(waiting: Sequence[Waiting], pace: Pace, now: float) -> list[_Matter]:
+def _matters(waiting: Sequence[QueuedNotification], pace: RateLimit, now: float) -> list[_Matter]:
     """What waits, by what it is about; the urgent first, then what has waited longest."""
-    grouped: dict[Hashable, list[Waiting]] = {}
+    grouped: dict[Hashable, list[QueuedNotification]] = {}
     for row in sorted(waiting, key=lambda one: one.id):
         grouped.setdefault(row.about, []).append(row)
     matters = [
@@ -148,7 +148,7 @@ def _believed(moment: float, now: float, most: float) -> float:
     return moment if moment <= now + most + _AHEAD else float("-inf")
 
 
-def pause(failures: int, chance: float) -> float:
+def retry_delay(failures: int, chance: float) -> float:
     """Seconds before the next try after so many failures: exponential, with jitter by `chance` in [0, 1).
 
     The jitter keeps the servers of a team from knocking together at a mail server that comes back.

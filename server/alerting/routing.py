@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.server.alerting.lifecycle import RANK, Event, State
+from holter.server.alerting.lifecycle import RANK, EventType, IncidentState
 from holter.types import Severity
 
 # the first that applies is the reason a message gives
 REASONS = (
-    Event.OPENED,
-    Event.REOPENED,
-    Event.ESCALATED,
-    Event.RECOVERED,
-    Event.RECLASSIFIED,
-    Event.WITHDRAWN,
-    Event.CLOSED,
+    EventType.OPENED,
+    EventType.REOPENED,
+    EventType.ESCALATED,
+    EventType.RECOVERED,
+    EventType.RECLASSIFIED,
+    EventType.WITHDRAWN,
+    EventType.CLOSED,
 )
-_BEGINS = frozenset({Event.OPENED, Event.REOPENED, Event.ESCALATED, Event.RECLASSIFIED})
+_BEGINS = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED, EventType.RECLASSIFIED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,16 +34,16 @@ class Route:
     calm: float = 0.0
 
 
-def reason(
-    events: frozenset[Event],
+def notification_reason(
+    events: frozenset[EventType],
     route: Route,
     *,
-    state: State,
+    state: IncidentState,
     severity: Severity,
     live: bool,
     told: bool,
     acknowledged: bool = False,
-) -> Event | None:
+) -> EventType | None:
     """Why a channel is told of a change, None when it is not.
 
     `told`: the channel has heard of this incident before. `live`: the run's points arrive as they are
@@ -53,9 +53,9 @@ def reason(
         return None
     if not (live or route.history or told):
         return None
-    if not told and state is State.OPEN:
-        return next((event for event in REASONS if event in events & _BEGINS), Event.OPENED)
+    if not told and state is IncidentState.OPEN:
+        return next((event for event in REASONS if event in events & _BEGINS), EventType.OPENED)
     if told and acknowledged:
-        events -= {Event.RECLASSIFIED}  # someone is on it: only what changes the matter itself
+        events -= {EventType.RECLASSIFIED}  # someone is on it: only what changes the matter itself
     wanted = events if told else events & _BEGINS
     return next((event for event in REASONS if event in wanted), None)

@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting import Route
 from holter.server.alerting.outage_message import compose_outage, item
-from holter.server.alerting.outbox import Claim, claim, give_up_strays, next_wait, settle
-from holter.server.alerting.rate_limit import LONGEST_WAIT, Pace, Summary, Wait, pause
-from holter.server.channels import Delivered, GiveUp, Message, OpenChannel, Retry
+from holter.server.alerting.outbox import ClaimedMessage, claim, expire_orphans, next_wait, record_outcome
+from holter.server.alerting.rate_limit import LONGEST_WAIT, RateLimit, SendSummary, WaitUntil, retry_delay
+from holter.server.channels import Delivered, GiveUp, Message, ConfiguredChannel, Retry
 from holter.server.channels.message import compose, summarise
 from holter.server.rendering.incident_chart import Charts, Pictures
 
@@ -26,7 +26,7 @@ _LOOK = 5.0
 _LONGEST_REST = 60.0
 
 
-def routes(channels: Mapping[str, OpenChannel]) -> tuple[Route, ...]:
+def routes(channels: Mapping[str, ConfiguredChannel]) -> tuple[Route, ...]:
     """Which incidents go to these channels, as their settings say."""
     return tuple(
         Route(channel=name, minimum=it.minimum, history=it.history, calm=it.calm)
@@ -52,7 +52,7 @@ class _When(TypedDict):
     address: str
 
 
-class Outbox:
+class NotificationSender:
     """One thread a channel: a dead mail server delays nobody else.
 
     A notification is claimed for `lease` seconds before it is sent, and marked when it has arrived: a
@@ -63,7 +63,7 @@ class Outbox:
         self,
         engine: Engine,
         store: Charts,
-        channels: Mapping[str, OpenChannel],
+        channels: Mapping[str, ConfiguredChannel],
         *,
         public_url: str,
         clock: Callable[[], float] = time.time,
@@ -89,7 +89,7 @@ class Outbox:
     def start(self) -> None:
         """Begin with what was left waiting."""
         with Session(self._engine) as session, session.begin():
-            give_up_strays(session, self._channels, now=self._clock())
+            expire_orphans(session, self._channels, now=self._clock())
         for lane in self._lanes.values():
             lane.thread.start()
 
@@ -113,21 +113,23 @@ class Outbox:
         """
         now = self._clock()
         opened = self._channels[name]
-        pace = Pace(settle=opened.settings.settle, burst=opened.settings.burst, window=opened.settings.window)
+        pace = RateLimit(
+            settle=opened.settings.settle, burst=opened.settings.burst, window=opened.settings.window
+        )
         with Session(self._engine) as session, session.begin():
             claimed = claim(session, name, pace, now=now, lease=self._lease)
-        if isinstance(claimed, Wait):
+        if isinstance(claimed, WaitUntil):
             return next_wait(claimed, now)
         message = self._message(claimed, opened)
         outcome = _send(opened, message, claimed.thread)
         lane = self._lanes[name]
         with Session(self._engine) as session, session.begin():
-            rest = pause(claimed.attempts, self._chance())
-            settle(session, claimed, outcome, now=self._clock(), rest=rest)
+            rest = retry_delay(claimed.attempts, self._chance())
+            record_outcome(session, claimed, outcome, now=self._clock(), rest=rest)
         if isinstance(outcome, Retry):
             lane.failures += 1
             asked = min(outcome.after or 0.0, LONGEST_WAIT)
-            lane.rest = max(asked, min(pause(lane.failures, self._chance()), _LONGEST_REST))
+            lane.rest = max(asked, min(retry_delay(lane.failures, self._chance()), _LONGEST_REST))
         else:
             lane.failures = 0
         return 0.0
@@ -147,10 +149,10 @@ class Outbox:
             elif wait != 0:
                 lane.wake.wait(_LOOK if wait is None else min(wait, _LOOK))
 
-    def _message(self, claimed: Claim, opened: OpenChannel) -> Message:
+    def _message(self, claimed: ClaimedMessage, opened: ConfiguredChannel) -> Message:
         plan = claimed.plan
         when: _When = {"key": claimed.key, "sent_at": claimed.created_at, "address": self._address}
-        if isinstance(plan, Summary):
+        if isinstance(plan, SendSummary):
             others = [item(one, self._address) for one in claimed.outages]
             return summarise(claimed.incidents, others=others, **when)
         if claimed.run_id is None:
@@ -165,7 +167,7 @@ class Outbox:
         )
 
 
-def _send(opened: OpenChannel, message: Message, thread: str | None) -> Delivered | Retry | GiveUp:
+def _send(opened: ConfiguredChannel, message: Message, thread: str | None) -> Delivered | Retry | GiveUp:
     try:
         return opened.channel.send(message, thread)
     except Exception as error:  # a channel's own mistake must not stop its thread

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.detectors import Memory
+from holter.detectors import IncrementalState
 from holter.server.maintenance.horizon import Horizon
-from holter.server.store.encoding.block import Points
-from holter.server.store.read.changes_since import News, Place
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.read.changes_since import ReadPosition, RunChanges
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
 _OF_THE_PROGRAM = (type, ModuleType, FunctionType)
@@ -66,7 +66,7 @@ class GrowingSeries:
         self.series = _as_series(whole.key, self._columns, len(whole))
         return _first_other(before, whole)
 
-    def add(self, attempt: int, points: Points) -> int | None:
+    def add(self, attempt: int, points: SeriesPoints) -> int | None:
         """Take in points, the newest writes of their steps; the first row that differs from before, None if
         none does."""
         rows, before = len(self.series), self.series
@@ -91,7 +91,7 @@ class GrowingSeries:
             )
         )
 
-    def _append(self, attempt: int, points: Points) -> None:
+    def _append(self, attempt: int, points: SeriesPoints) -> None:
         rows, more = len(self.series), len(points.step)
         attempt_column, step, time, value = (_with_room(column, rows, more) for column in self._columns)
         attempt_column[rows : rows + more] = attempt
@@ -117,14 +117,14 @@ def _as_series(key: SeriesKey, columns: Columns, rows: int) -> Series:
     return series
 
 
-def _among(series: Series, rows: slice, points: Points) -> Points:
+def _among(series: Series, rows: slice, points: SeriesPoints) -> SeriesPoints:
     """Some rows of a series with points among them, which are newer writes."""
     step = np.concatenate((series.step[rows], points.step))
     order = np.argsort(step, kind="stable")
     order = order[np.append(np.diff(step[order]) != 0, True)]
     time = np.concatenate((series.time[rows], points.time))
     value = np.concatenate((series.value[rows], points.value))
-    return Points(step[order], time[order], value[order])
+    return SeriesPoints(step[order], time[order], value[order])
 
 
 def _first_other(before: Series, now: Series) -> int | None:
@@ -143,8 +143,8 @@ class GrowingRun:
     what was `said` last, and from where on it was whole then."""
 
     def __init__(self) -> None:
-        self.place: Place | None = None
-        self.memory = Memory()
+        self.place: ReadPosition | None = None
+        self.memory = IncrementalState()
         self.said: object = None
         self.horizon: Horizon | None = None
         self._series: dict[SeriesKey, GrowingSeries] = {}
@@ -159,7 +159,7 @@ class GrowingRun:
         """Every series as it is now."""
         return {key: one.series for key, one in self._series.items()}
 
-    def take(self, news: News) -> bool:
+    def take(self, news: RunChanges) -> bool:
         """Grow by what has come; whether anything has."""
         if news.whole is None:
             parts = [
@@ -174,7 +174,7 @@ class GrowingRun:
             ]
         for one, row in changes:
             if row is not None:
-                self.memory.changed(one.series.key, row)
+                self.memory.mark_changed(one.series.key, row)
         self.place = news.place
         return bool(changes)
 

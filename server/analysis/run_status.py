@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, func, or_, select
 from sqlalchemy.orm import Session
 
-from holter.server.models.alerting import Analysis
-from holter.server.models.points import Attempt, Project, Run
+from holter.server.models.alerting import AnalysisRow
+from holter.server.models.points import Attempt, Project, RunRecord
 
 LATE = 900.0
 """Seconds: a run is live if its newest point was logged no longer than this before it arrived."""
@@ -50,11 +50,11 @@ class Standing:
 def failing(engine: Engine) -> dict[str, str]:
     """The runs (PROJECT/NAME) whose newest look failed, and why."""
     query = (
-        select(Project.name, Run.name, Analysis.error)
-        .join(Run, Run.project_id == Project.id)
-        .join(Analysis, Analysis.run_id == Run.id)
-        .where(Analysis.error.is_not(None))
-        .order_by(Run.id)
+        select(Project.name, RunRecord.name, AnalysisRow.error)
+        .join(RunRecord, RunRecord.project_id == Project.id)
+        .join(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
+        .where(AnalysisRow.error.is_not(None))
+        .order_by(RunRecord.id)
     )
     with Session(engine) as session:
         return {f"{project}/{run}": str(error) for project, run, error in session.execute(query)}
@@ -63,10 +63,10 @@ def failing(engine: Engine) -> dict[str, str]:
 def standing_of(engine: Engine, run_id: int) -> Standing | None:
     """How a run stands now; None where it is gone."""
     query = (
-        select(Run.created_at, Run.updated_at, Run.finished_at, func.max(Attempt.last_time))
-        .outerjoin(Attempt, Attempt.run_id == Run.id)
-        .where(Run.id == run_id, Run.deleted_at.is_(None))
-        .group_by(Run.id)
+        select(RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, func.max(Attempt.last_time))
+        .outerjoin(Attempt, Attempt.run_id == RunRecord.id)
+        .where(RunRecord.id == run_id, RunRecord.deleted_at.is_(None))
+        .group_by(RunRecord.id)
     )
     with Session(engine) as session:
         row = session.execute(query).one_or_none()
@@ -81,12 +81,12 @@ def standing_of(engine: Engine, run_id: int) -> Standing | None:
 def unseen(engine: Engine, now: float) -> list[int]:
     """The runs whose news nobody has looked at, and those that may have stalled; the newest first."""
     news = or_(
-        Analysis.run_id.is_(None),
-        Run.updated_at != Analysis.seen_at,
-        Run.finished_at > Analysis.looked_at,
-        Run.finished_at.is_(None) & (Run.updated_at > now - STALE),
+        AnalysisRow.run_id.is_(None),
+        RunRecord.updated_at != AnalysisRow.seen_at,
+        RunRecord.finished_at > AnalysisRow.looked_at,
+        RunRecord.finished_at.is_(None) & (RunRecord.updated_at > now - STALE),
     )
-    query = select(Run.id).outerjoin(Analysis, Analysis.run_id == Run.id)
-    query = query.where(news, Run.deleted_at.is_(None))
+    query = select(RunRecord.id).outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
+    query = query.where(news, RunRecord.deleted_at.is_(None))
     with Session(engine) as session:
-        return list(session.scalars(query.order_by(Run.updated_at.desc())))
+        return list(session.scalars(query.order_by(RunRecord.updated_at.desc())))

@@ -15,19 +15,19 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from holter.attempts.config import ByAttempt
-from holter.detectors import Memory, find, fingerprint
+from holter.attempts.config import ConfigByAttempt
+from holter.detectors import IncrementalState, find, fingerprint
 from holter.roles import Role
-from holter.server.alerting import Found, Incidents
-from holter.server.alerting.finding_time import replaced_by, time_of
+from holter.server.alerting import IncidentCandidate, IncidentStore
+from holter.server.alerting.finding_time import replaced_by, wall_time_of
 from holter.server.analysis.run_cache import GrowingRuns
 from holter.server.analysis.run_status import Standing, standing_of, unseen
 from holter.server.analysis.scheduler import Pace
 from holter.server.database import writing
 from holter.server.maintenance.horizon import horizon_of
-from holter.server.models.alerting import Analysis
-from holter.server.models.points import Run
-from holter.server.store.read.changes_since import Chosen, News, Place
+from holter.server.models.alerting import AnalysisRow
+from holter.server.models.points import RunRecord
+from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.server.store.write.sql import upsert
 from holter.tuning import Tuning
 from holter.types import Finding, RunData, SeriesKey
@@ -45,13 +45,13 @@ have more."""
 class Points(Protocol):
     """The part of the store that analysis needs."""
 
-    def news(
-        self, run_id: int, since: Place | None, chosen: Chosen, *, begin: tuple[int, int] | None = None
-    ) -> News:
+    def changes_since(
+        self, run_id: int, since: ReadPosition | None, chosen: SeriesSelector, *, begin: tuple[int, int] | None = None
+    ) -> RunChanges:
         """What has come to the chosen series of a run since a place, None: everything from `begin` on."""
         ...
 
-    def config(self, run_id: int) -> ByAttempt:
+    def config(self, run_id: int) -> ConfigByAttempt:
         """What the run's logs say of its launches, by attempt."""
         ...
 
@@ -77,7 +77,7 @@ class AnalysisLoop:
         self,
         engine: Engine,
         store: Points,
-        incidents: Incidents,
+        incidents: IncidentStore,
         *,
         tuning: Callable[[int], Tuning] = lambda _: Tuning(),
         clock: Callable[[], float] = time.time,
@@ -109,7 +109,7 @@ class AnalysisLoop:
 
     def look_soon(self, run_id: int) -> None:
         """This run has news."""
-        self._pace.news(run_id)
+        self._pace.changes_since(run_id)
 
     @contextmanager
     def apart(self, run_id: int) -> Iterator[None]:
@@ -119,7 +119,7 @@ class AnalysisLoop:
             yield
         finally:
             with Session(self._engine) as session:
-                seen = session.scalar(select(Analysis.seen_at).where(Analysis.run_id == run_id))
+                seen = session.scalar(select(AnalysisRow.seen_at).where(AnalysisRow.run_id == run_id))
             self._told[run_id] = -inf if seen is None else seen
             while len(self._told) > _MOST_TOLD:
                 del self._told[next(iter(self._told))]
@@ -157,7 +157,7 @@ class AnalysisLoop:
         if run.place is None:
             run.horizon = horizon_of(self._engine, run_id)
         begin = None if run.horizon is None else run.horizon.begin
-        run.take(self._store.news(run_id, run.place, partial(_chosen, tuning), begin=begin))
+        run.take(self._store.changes_since(run_id, run.place, partial(_chosen, tuning), begin=begin))
         # asked for after the points: what is taken from them is said before it is taken
         horizon = run.horizon = horizon_of(self._engine, run_id)
         config = self._store.config(run_id)
@@ -215,9 +215,9 @@ class AnalysisLoop:
         looks, self._looks = self._looks, {}
         try:
             with writing(self._engine) as connection:
-                there = set(connection.scalars(select(Run.id).where(Run.id.in_(looks))))
+                there = set(connection.scalars(select(RunRecord.id).where(RunRecord.id.in_(looks))))
                 rows = [look for run_id, look in looks.items() if run_id in there]
-                upsert(connection, Analysis.__table__, ("run_id",), rows)
+                upsert(connection, AnalysisRow.__table__, ("run_id",), rows)
         except SQLAlchemyError:
             _logger.exception("what was looked at is not written down; it will be tried again")
             self._looks = looks | self._looks
@@ -236,13 +236,13 @@ def _chosen(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey
     return [*chosen, *faults, *activity[:_WATCHED]] or keys
 
 
-def _found(run: RunData, tuning: Tuning, memory: Memory) -> list[Found]:
+def _found(run: RunData, tuning: Tuning, memory: IncrementalState) -> list[IncidentCandidate]:
     return [
-        Found(
+        IncidentCandidate(
             finding=finding,
             fingerprint=fingerprint(finding),
-            start_time=time_of(run.series, finding),
+            start_time=wall_time_of(run.series, finding),
             replaced_by=replaced_by(run.series, finding),
         )
-        for finding in find(run, tuning=tuning, memory=memory)
+        for finding in find(run, tuning=tuning, state=memory)
     ]

@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from holter.server.agents import Report
+from holter.server.agents import AgentReport
 from holter.server.api.responses import Answer, Problem, refused
-from holter.server.api.schemas.base import Agent, Agents
+from holter.server.schemas.base import AgentStatus, AgentList
 from holter.server.context import OfServer
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such agent"}}
@@ -17,14 +17,14 @@ FULL: dict[int | str, dict[str, Any]] = {429: {"model": Problem, "description": 
 router = APIRouter(tags=["agents"])
 
 
-@router.get("/agents", responses={200: {"model": Agents}})
+@router.get("/agents", responses={200: {"model": AgentList}})
 def list_agents(parts: OfServer) -> Answer:
     """Every agent as it last reported, those in trouble first. A silent one is forgotten after a week."""
     return Answer({"agents": parts.agents.all()})
 
 
-@router.post("/agents", responses={200: {"model": Agent}, **FULL})
-def report(parts: OfServer, body: Report) -> Answer:
+@router.post("/agents", responses={200: {"model": AgentStatus}, **FULL})
+def report(parts: OfServer, body: AgentReport) -> Answer:
     """How an agent is. What it does not repeat within four of its intervals makes it silent."""
     taken = parts.agents.take(body)
     if taken is None:

@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from holter.server.alerting.incident_row import finding_of
 from holter.server.alerting.queries import incident_row, read_incident, read_incidents
 from holter.server.api.responses import Answer, Problem
-from holter.server.api.schemas.base import Severity
-from holter.server.api.schemas.incidents import Incident as IncidentShape
-from holter.server.api.schemas.incidents import Incidents, IncidentState
+from holter.server.schemas.base import Severity
+from holter.server.schemas.incidents import IncidentRow as IncidentShape
+from holter.server.schemas.incidents import IncidentList, IncidentState
 from holter.server.context import OfServer, Parts
-from holter.server.models import Incident
+from holter.server.models import IncidentRow
 from holter.tuning import planned
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -49,16 +49,16 @@ class Comment(By):
     text: str = Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")
 
 
-@router.get("/runs/{run_id}/incidents", responses={200: {"model": Incidents}, **NO_RUN})
+@router.get("/runs/{run_id}/incidents", responses={200: {"model": IncidentList}, **NO_RUN})
 def incidents_of_run(run_id: str, parts: OfServer) -> Answer:
     """Every incident of a run, in the order of their steps."""
     internal = parts.overview.run_id(run_id)
-    query = select(Incident).where(Incident.run_id == internal).order_by(Incident.start_step, Incident.id)
+    query = select(IncidentRow).where(IncidentRow.run_id == internal).order_by(IncidentRow.start_step, IncidentRow.id)
     with Session(parts.engine) as session:
         return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
 
 
-@router.get("/incidents", responses={200: {"model": Incidents}, **NO_RUN})
+@router.get("/incidents", responses={200: {"model": IncidentList}, **NO_RUN})
 def list_incidents(
     parts: OfServer,
     state: IncidentState | Literal["all"] = "all",
@@ -68,15 +68,15 @@ def list_incidents(
     limit: Annotated[int, Query(ge=1, le=LIST_LIMIT)] = 500,
 ) -> Answer:
     """Incidents of all runs, the newest first."""
-    query = select(Incident).order_by(Incident.opened_at.desc(), Incident.id.desc()).limit(limit)
+    query = select(IncidentRow).order_by(IncidentRow.opened_at.desc(), IncidentRow.id.desc()).limit(limit)
     if state != "all":
-        query = query.where(Incident.state == state)
+        query = query.where(IncidentRow.state == state)
     if acknowledged is not None:
-        query = query.where(Incident.acknowledged_at.is_not(None) == acknowledged)
+        query = query.where(IncidentRow.acknowledged_at.is_not(None) == acknowledged)
     if severity is not None:
-        query = query.where(Incident.severity == severity)
+        query = query.where(IncidentRow.severity == severity)
     if run is not None:
-        query = query.where(Incident.run_id == parts.overview.run_id(run))
+        query = query.where(IncidentRow.run_id == parts.overview.run_id(run))
     with Session(parts.engine) as session:
         return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
 

@@ -22,7 +22,7 @@ __all__ = [
     "Delivered",
     "GiveUp",
     "Message",
-    "OpenChannel",
+    "ConfiguredChannel",
     "Retry",
     "open_channels",
     "registry",
@@ -36,7 +36,7 @@ class ChannelError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenChannel:
+class ConfiguredChannel:
     """A channel that is set up, with the name and settings it was given."""
 
     name: str
@@ -49,13 +49,13 @@ def registry() -> dict[str, ChannelType]:
     return build(BUILTIN, group="holter.channels")
 
 
-def open_channels(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, OpenChannel]:
+def open_channels(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, ConfiguredChannel]:
     """The channels that the tables `[channels.NAME]` describe, by name. Raises ChannelError."""
     kinds = registry()
     return {name: _open(name, options, kinds) for name, options in settings.items()}
 
 
-def _open(name: str, options: Mapping[str, Any], kinds: Mapping[str, ChannelType]) -> OpenChannel:
+def _open(name: str, options: Mapping[str, Any], kinds: Mapping[str, ChannelType]) -> ConfiguredChannel:
     kind = kinds.get(str(options.get("type")))
     if kind is None:
         raise ChannelError(f"[channels.{name}] type: expected one of {', '.join(sorted(kinds))}")
@@ -65,7 +65,7 @@ def _open(name: str, options: Mapping[str, Any], kinds: Mapping[str, ChannelType
         raise ChannelError(
             "; ".join(_spelled(name, one) for one in error.errors(include_input=False))
         ) from None
-    return OpenChannel(name, settings, kind.open(settings))
+    return ConfiguredChannel(name, settings, kind.open(settings))
 
 
 def _spelled(name: str, error: Mapping[str, Any]) -> str:

@@ -124,7 +124,7 @@ class EmailChannel:
 
     def send(self, message: Message, thread: str | None) -> Outcome:
         """Send it, as an answer to the incident's first mail if there was one (`thread`: its Message-ID)."""
-        mail = letter(message, self.settings, thread)
+        mail = build_email(message, self.settings, thread)
         try:
             with self._connect() as server:
                 refused = server.send_message(mail)
@@ -162,7 +162,7 @@ class EmailChannel:
         return server
 
 
-def letter(message: Message, settings: EmailSettings, thread: str | None) -> EmailMessage:
+def build_email(message: Message, settings: EmailSettings, thread: str | None) -> EmailMessage:
     """The message as a mail. Sent again, it has the same Message-ID, and mail programs show it once.
 
     News that asks nobody to wake up keeps the subject of the incident's first mail, because mail programs

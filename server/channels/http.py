@@ -23,7 +23,7 @@ class NoAnswerError(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HTTPReply:
     """What came back. `headers` by lower-case name."""
 
     status: int
@@ -40,7 +40,7 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 _DIRECT = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({}))
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float) -> HTTPReply:
     """POST `body` and return the answer, whatever its status. Raises NoAnswerError."""
     request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
     # a proxy reaches its own loopback, not ours
@@ -57,8 +57,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float) -
         raise NoAnswerError(_why(error)) from None
 
 
-def _answer(status: int, headers: Any, body: bytes) -> Answer:
-    return Answer(status, {name.lower(): value for name, value in headers.items()}, body)
+def _answer(status: int, headers: Any, body: bytes) -> HTTPReply:
+    return HTTPReply(status, {name.lower(): value for name, value in headers.items()}, body)
 
 
 def _why(error: object) -> str:

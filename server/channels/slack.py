@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import Field, SecretStr, model_validator
 
 from holter.server.channels.channel import ChannelSettings, ChannelType, Delivered, GiveUp, Outcome, Retry
-from holter.server.channels.http import Answer, NoAnswerError, post
+from holter.server.channels.http import HTTPReply, NoAnswerError, post
 from holter.server.channels.message import Message
 from holter.types import Severity
 
@@ -122,7 +122,7 @@ class SlackChannel:
 
     def _call(
         self, method: str, body: dict[str, Any], *, form: bool = False
-    ) -> tuple[Answer, dict[str, Any]]:
+    ) -> tuple[HTTPReply, dict[str, Any]]:
         assert self.settings.token is not None
         headers = {
             "Authorization": f"Bearer {self.settings.token.get_secret_value()}",
@@ -140,7 +140,7 @@ class SlackChannel:
         return answer, said if isinstance(said, dict) else {}
 
 
-def _refusal(answer: Answer, said: str, *, ours: bool, passing: bool = False) -> Outcome:
+def _refusal(answer: HTTPReply, said: str, *, ours: bool, passing: bool = False) -> Outcome:
     """A message that Slack calls malformed is given up; what a person can repair is tried for long."""
     reason = f"Slack answered {answer.status} {said}".rstrip()
     after = answer.headers.get("retry-after", "")

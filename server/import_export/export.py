@@ -16,7 +16,7 @@ from holter.server.database import reading
 from holter.server.import_export import text_writer
 from holter.server.import_export.long_table import pieces
 from holter.server.import_export.run_metadata import describe
-from holter.server.store.read.snapshot import Snapshot
+from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
 
 FORMAT = 1
@@ -66,9 +66,9 @@ def exported(
     """
     need_pyarrow(form)
     with reading(engine) as connection:
-        keys = list(Snapshot(connection, run_id).series(only).values())
+        keys = list(RunSnapshot(connection, run_id).series(only).values())
         run = describe(connection, run_id, incidents=incidents)
-        run["partial"] = len(keys) < len(Snapshot(connection, run_id).series())
+        run["partial"] = len(keys) < len(RunSnapshot(connection, run_id).series())
         head = {"holter_export": FORMAT, "holter": holter.__version__, "run": run}
         yield Exported(keys, _content(form, head, pieces(connection, run_id, keys), keys))
 

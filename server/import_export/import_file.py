@@ -20,7 +20,7 @@ from holter.server.import_export.tracker_run import Kept, take_kept
 from holter.server.import_export.validation import checked
 from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.store import StoreError
-from holter.server.store.check import of_attempts
+from holter.server.store.check import check_attempts
 
 _PROJECT = "default"
 
@@ -113,7 +113,7 @@ def _take(
 
 def _check_attempts(connection: Connection, run_id: int) -> None:
     """Other programs keep what a file says of its run when they take points out of it."""
-    if (problem := next(of_attempts(connection, run_id), None)) is not None:
+    if (problem := next(check_attempts(connection, run_id), None)) is not None:
         raise ImportRefusedError(
             f"what it says of its attempts does not fit its points ({problem}): if another program has made "
             "it of an export, take `holter` out of its schema's metadata"

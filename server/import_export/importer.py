@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.models import AcceptedBatch, Run, UnreadableRow
-from holter.server.store import RateError, Receipt, Store, StoreBusyError
-from holter.server.store.keys import LIMITS, check_name, digest_of
-from holter.server.store.write.sql import create, find
+from holter.server.models import AcceptedBatch, RunRecord, UnreadableRow
+from holter.server.store import RateLimitError, Receipt, Store, StoreBusyError
+from holter.server.store.keys import LIMITS, check_name, batch_digest
+from holter.server.store.write.sql import create_run, find_run
 from holter.types import Batch, Delivery
 
 PORTION = 250_000
@@ -64,7 +64,7 @@ class Arriving:
         self._waiting, self._begun = 0, False
         self.project, self.run, self.id, self.fresh = project, run, id, fresh
         with reading(into.engine) as connection:
-            self._public_id = connection.scalar(select(Run.public_id).where(Run.id == id)) or ""
+            self._public_id = connection.scalar(select(RunRecord.public_id).where(RunRecord.id == id)) or ""
 
     def had(self, part: str) -> bool:
         """Whether a part of the source is in the run."""
@@ -125,7 +125,7 @@ class Arriving:
         while True:
             try:
                 return self._into.store.accept(delivery)
-            except RateError as error:  # the project's quota is kept, and nothing is lost by it
+            except RateLimitError as error:  # the project's quota is kept, and nothing is lost by it
                 time.sleep(error.seconds)
             except StoreBusyError:
                 tries += 1
@@ -147,19 +147,19 @@ def arrive(into: Into, project: str, run: str, source: str) -> Arriving | None:
             raise ValueError(f"{what} is empty")
     key = f"import:{source}"
     with writing(into.engine) as connection:
-        found = find(connection, project, run)
+        found = find_run(connection, project, run)
         if found is not None:
             ours = _is_noted(connection, found, key)
             return Arriving(into, project, run, source, id=found, fresh=False) if ours else None
-        made = create(connection, project, run, into.clock()).id
+        made = create_run(connection, project, run, into.clock()).id
         _note(connection, made, key)
     return Arriving(into, project, run, source, id=made, fresh=True)
 
 
 def _is_noted(connection: Connection, run_id: int, key: str) -> bool:
     query = select(AcceptedBatch.run_id).where(AcceptedBatch.run_id == run_id)
-    return connection.scalar(query.where(AcceptedBatch.digest == digest_of(key))) is not None
+    return connection.scalar(query.where(AcceptedBatch.digest == batch_digest(key))) is not None
 
 
 def _note(connection: Connection, run_id: int, key: str) -> None:
-    connection.execute(insert(AcceptedBatch).values(run_id=run_id, digest=digest_of(key)))
+    connection.execute(insert(AcceptedBatch).values(run_id=run_id, digest=batch_digest(key)))

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from holter.attempts.superseded import superseded
-from holter.server.store.encoding.chunk import digest
-from holter.server.store.read.series import read
-from holter.server.store.read.snapshot import Snapshot, Steps, by_series, log_points
+from holter.attempts.superseded import superseded_points
+from holter.server.store.encoding.chunk import timeline_digest
+from holter.server.store.read.series import read_series
+from holter.server.store.read.snapshot import RunSnapshot, StepRange, chunks_by_series, log_points
 from holter.types import Batch, Column, FloatArray, IntArray, Series, SeriesKey, labels_of
 
 
@@ -68,7 +68,7 @@ def _batch(rows: Rows, attempt: int, columns: list[tuple[SeriesKey, IntArray]]) 
     size = 0
     begins = []
     for _, at in columns:
-        clock = digest(rows.step[at], rows.time[at])
+        clock = timeline_digest(rows.step[at], rows.time[at])
         if clock not in places:
             places[clock] = size
             clocks.append(at)
@@ -101,7 +101,7 @@ class Piece:
     """Points of one series over some of its steps, and which of them newer attempts superseded [n]."""
 
     series: Series
-    superseded: NDArray[np.bool_]
+    superseded_points: NDArray[np.bool_]
 
 
 def pieces(connection: Connection, run_id: int, keys: Collection[SeriesKey]) -> Iterator[list[Piece]]:
@@ -110,12 +110,12 @@ def pieces(connection: Connection, run_id: int, keys: Collection[SeriesKey]) -> 
     A long series comes in several pieces, one range of steps after the other; a piece is in the order of
     attempts, then steps.
     """
-    spans = Snapshot(connection, run_id).spans()
+    spans = RunSnapshot(connection, run_id).spans()
     for some, steps in _portions(connection, run_id, keys):
         # a snapshot of its own for each: it remembers the timelines that it has read
-        found = read(Snapshot(connection, run_id), some, steps)
+        found = read_series(RunSnapshot(connection, run_id), some, steps)
         yield [
-            Piece(found[key], superseded(found[key].attempt, found[key].step, spans))
+            Piece(found[key], superseded_points(found[key].attempt, found[key].step, spans))
             for key in some
             if len(found[key])
         ]
@@ -123,11 +123,11 @@ def pieces(connection: Connection, run_id: int, keys: Collection[SeriesKey]) -> 
 
 def _portions(
     connection: Connection, run_id: int, keys: Collection[SeriesKey]
-) -> Iterator[tuple[list[SeriesKey], Steps]]:
+) -> Iterator[tuple[list[SeriesKey], StepRange]]:
     """Which series are read together, over which steps."""
-    snapshot = Snapshot(connection, run_id)
+    snapshot = RunSnapshot(connection, run_id)
     names = snapshot.series(keys)
-    chunks = by_series(snapshot.chunks(names))
+    chunks = chunks_by_series(snapshot.chunks(names))
     log = log_points(snapshot.log(names))
     short: list[SeriesKey] = []
     held = 0
@@ -137,7 +137,7 @@ def _portions(
         marks += [(int(steps[at]), _EVERY) for steps in logged for at in range(0, len(steps), _EVERY)]
         size = sum(row.points for row in chunks.get(number, ())) + sum(map(len, logged))
         if short and held + size > PIECE:
-            yield short, Steps()
+            yield short, StepRange()
             short, held = [], 0
         if size > PIECE:
             yield from (([key], steps) for steps in _ranges(np.array(sorted(marks), dtype=np.int64)))
@@ -145,12 +145,12 @@ def _portions(
             short.append(key)
             held += size
     if short:
-        yield short, Steps()
+        yield short, StepRange()
 
 
-def _ranges(marks: IntArray) -> Iterator[Steps]:
+def _ranges(marks: IntArray) -> Iterator[StepRange]:
     """Ranges of steps that hold about `PIECE` points each; `marks` [m, 2]: so many points from a step on."""
     which = np.cumsum(marks[:, 1]) // PIECE
     begins = np.unique(marks[np.flatnonzero(which[1:] > which[:-1]) + 1, 0]).tolist()
     firsts, lasts = [None, *begins], [*(begin - 1 for begin in begins), None]
-    return (Steps(first, last) for first, last in zip(firsts, lasts, strict=True))
+    return (StepRange(first, last) for first, last in zip(firsts, lasts, strict=True))

@@ -11,21 +11,21 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 from holter.server.import_export.validation import NOT_OURS
 from holter.server.maintenance.deletion import SHOWN, belongings
 from holter.server.models import (
-    Analysis,
+    AnalysisRow,
     Attempt,
     Base,
     Chunk,
     ConfigRow,
-    ExpectedEvent,
-    Incident,
-    IncidentEvent,
+    PlannedEventRow,
+    IncidentRow,
+    IncidentEventRow,
     Project,
-    Run,
+    RunRecord,
     SeriesRow,
-    Thinning,
+    DownsamplingRow,
 )
-from holter.server.store.cache import Memory
-from holter.server.store.compaction.summary import renew
+from holter.server.store.cache import LruCache
+from holter.server.store.compaction.summary import rebuild_summary
 from holter.server.store.keys import labels_text
 from holter.server.store.run_config import read_config
 
@@ -34,17 +34,17 @@ _RUN = ("public_id", "name", "created_at", "updated_at", "finished_at", "attempt
 
 def describe(connection: Connection, run_id: int, *, incidents: bool = True) -> dict[str, Any]:
     """Everything that is known of a run but its points; JSON-able."""
-    query = select(Project.name.label("project"), *(getattr(Run, name) for name in _RUN))
-    run = connection.execute(query.join(Project).where(Run.id == run_id)).one()
-    seen = select(Analysis.seen_at).where(Analysis.run_id == run_id, Analysis.error.is_(None))
+    query = select(Project.name.label("project"), *(getattr(RunRecord, name) for name in _RUN))
+    run = connection.execute(query.join(Project).where(RunRecord.id == run_id)).one()
+    seen = select(AnalysisRow.seen_at).where(AnalysisRow.run_id == run_id, AnalysisRow.error.is_(None))
     told = incidents and connection.scalar(seen) == run.updated_at
     return {
         **run._mapping,
         "config": _config(connection, run_id),
         "attempts": sorted(_rows(connection, Attempt, run_id), key=lambda one: one["number"]),
-        "thinning": next(iter(_rows(connection, Thinning, run_id)), None),
+        "thinning": next(iter(_rows(connection, DownsamplingRow, run_id)), None),
         "thinned_series": _thinned(connection, run_id),
-        "expected": _rows(connection, ExpectedEvent, run_id),
+        "expected": _rows(connection, PlannedEventRow, run_id),
         "analyzed": told,
         "incidents": _incidents(connection, run_id) if told else [],
     }
@@ -56,11 +56,11 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
 
     Incidents come as they were, and nobody looks again before new points arrive.
     """
-    columns = (Run.project_id, Run.updated_at, Run.revision, Run.stated)
-    run = connection.execute(select(*columns).where(Run.id == run_id)).one()
+    columns = (RunRecord.project_id, RunRecord.updated_at, RunRecord.revision, RunRecord.stated)
+    run = connection.execute(select(*columns).where(RunRecord.id == run_id)).one()
     ours = {name: about[name] for name in ("attempt_state", "finished_at")}
     ours |= {"revision": run.revision + 1, "stated": run.stated + 1}
-    connection.execute(update(Run).where(Run.id == run_id).values(**ours))
+    connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(**ours))
     if about.get("partial"):  # only some of its series: what these say of their attempts is right for them
         for attempt in about["attempts"]:
             mine = (Attempt.run_id == run_id, Attempt.number == attempt["number"])
@@ -69,16 +69,16 @@ def restore(connection: Connection, run_id: int, about: Mapping[str, Any], now: 
         _replace(connection, Attempt, run_id, about["attempts"])
     _replace(connection, ConfigRow, run_id, about["config"])
     planned = [{**event, "project_id": run.project_id} for event in about.get("expected", [])]
-    _replace(connection, ExpectedEvent, run_id, planned)
+    _replace(connection, PlannedEventRow, run_id, planned)
     if about["thinning"] is not None:
-        _replace(connection, Thinning, run_id, [{**about["thinning"], "revision": run.revision + 1}])
+        _replace(connection, DownsamplingRow, run_id, [{**about["thinning"], "revision": run.revision + 1}])
     for one in about["thinned_series"]:
         _say_thinned(connection, run_id, **one)
     if about["thinned_series"]:
-        renew(connection, run_id)
+        rebuild_summary(connection, run_id)
     if about["analyzed"]:
         look = {"seen_at": run.updated_at, "looked_at": now, "cost": 0.0, "error": None}
-        _replace(connection, Analysis, run_id, [look])
+        _replace(connection, AnalysisRow, run_id, [look])
         _forget_incidents(connection, run_id)
         for incident in about["incidents"]:
             _add_incident(connection, run_id, incident)
@@ -111,7 +111,7 @@ def _config(connection: Connection, run_id: int) -> list[dict[str, Any]]:
             "labels": labels_text(key.labels),
             "value": json.dumps(value, ensure_ascii=False),
         }
-        for key, values in read_config(connection, run_id, Memory(0)).items()
+        for key, values in read_config(connection, run_id, LruCache(0)).items()
         for attempt, value in values.items()
     ]
 
@@ -136,11 +136,11 @@ def _say_thinned(connection: Connection, run_id: int, metric: str, labels: str, 
 
 def _incidents(connection: Connection, run_id: int) -> list[dict[str, Any]]:
     events: dict[int, list[dict[str, Any]]] = {}
-    query = select(IncidentEvent.__table__).join(Incident).where(Incident.run_id == run_id)
-    for row in connection.execute(query.order_by(IncidentEvent.id)):
+    query = select(IncidentEventRow.__table__).join(IncidentRow).where(IncidentRow.run_id == run_id)
+    for row in connection.execute(query.order_by(IncidentEventRow.id)):
         events.setdefault(row.incident_id, []).append(_without_numbers(row._asdict()))
     rows = connection.execute(
-        select(Incident.__table__).where(Incident.run_id == run_id).order_by(Incident.id)
+        select(IncidentRow.__table__).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
     )
     return [_without_numbers(row._asdict()) | {"events": events.get(row.id, [])} for row in rows]
 
@@ -151,14 +151,14 @@ def _without_numbers(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _add_incident(connection: Connection, run_id: int, incident: Mapping[str, Any]) -> None:
     row = {name: value for name, value in incident.items() if name != "events"}
-    number = connection.scalar(insert(Incident).values(**row, run_id=run_id).returning(Incident.id))
+    number = connection.scalar(insert(IncidentRow).values(**row, run_id=run_id).returning(IncidentRow.id))
     if incident["events"]:
         events = [{**event, "incident_id": number} for event in incident["events"]]
-        connection.execute(insert(IncidentEvent), events)
+        connection.execute(insert(IncidentEventRow), events)
 
 
 def _forget_incidents(connection: Connection, run_id: int) -> None:
     """What was found while only some of its points were there, by a server that was stopped meanwhile."""
     for table, whose in belongings(run_id):
-        if table.name in SHOWN and table.name != Analysis.__tablename__:
+        if table.name in SHOWN and table.name != AnalysisRow.__tablename__:
             connection.execute(delete(table).where(whose))

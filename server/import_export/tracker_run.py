@@ -16,8 +16,8 @@ from holter.server.database import writing
 from holter.server.import_export.importer import Arriving, Imported, Into, arrive
 from holter.server.import_export.long_table import Rows, batches
 from holter.server.maintenance.horizon import Horizon, horizon_of
-from holter.server.models import Run
-from holter.server.store.keys import digest_of
+from holter.server.models import RunRecord
+from holter.server.store.keys import batch_digest
 from holter.types import NO_CONFIG, Config, ConfigKey, Series, labels_of
 
 LONGEST_RUN = 500
@@ -76,7 +76,7 @@ class Kept:
 def names(kept: Kept) -> Iterator[str]:
     """What the run is called here: its tracker's name for it; where another run has that, with its id."""
     short = kept.identity.rpartition(":")[2].rpartition("/")[2]
-    for ending in ("", f" {short[:8]}", f" {digest_of(kept.identity).hex()[:12]}"):
+    for ending in ("", f" {short[:8]}", f" {batch_digest(kept.identity).hex()[:12]}"):
         yield kept.run[: LONGEST_RUN - len(ending)] + ending
 
 
@@ -121,10 +121,10 @@ def _home(into: Into, kept: Kept, project: str) -> Arriving:
 
 def _end(connection: Connection, run_id: int, ended: float | None) -> None:
     """Say when the run ended, where its tracker does."""
-    mine = Run.id == run_id
-    newest = connection.execute(select(Run.updated_at, Run.finished_at).where(mine)).one()
+    mine = RunRecord.id == run_id
+    newest = connection.execute(select(RunRecord.updated_at, RunRecord.finished_at).where(mine)).one()
     moment = ended or newest.finished_at or newest.updated_at
-    connection.execute(update(Run).where(mine).values(finished_at=moment))
+    connection.execute(update(RunRecord).where(mine).values(finished_at=moment))
 
 
 def _new(into: Into, run_id: int, rows: Rows, horizon: Horizon | None) -> Rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.ingest.names import as_text
+from holter.ingest.names import storable_text
 from holter.ingest.offline.tracker_runs import assemble
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
@@ -60,8 +60,8 @@ def take_collection(
     """
     for run in collection.runs(path):
         place = (
-            project or as_text(run.project)[:_LONGEST_PROJECT] or "default",
-            as_text(run.name or run.id)[:LONGEST_RUN] or "unnamed",
+            project or storable_text(run.project)[:_LONGEST_PROJECT] or "default",
+            storable_text(run.name or run.id)[:LONGEST_RUN] or "unnamed",
         )
         if run.why_not:
             yield Taken(project=place[0], run=place[1], why_not=run.why_not)

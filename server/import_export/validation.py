@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import JSON, Column, String, Table
 
 from holter.attempts import Attempts
-from holter.server.alerting.lifecycle import Event, State
-from holter.server.models import Attempt, Base, ConfigRow, ExpectedEvent, Incident, IncidentEvent, Thinning
-from holter.server.store.keys import as_text
+from holter.server.alerting.lifecycle import EventType, IncidentState
+from holter.server.models import Attempt, Base, ConfigRow, PlannedEventRow, IncidentRow, IncidentEventRow, DownsamplingRow
+from holter.server.store.keys import storable_text
 from holter.tuning import Expected
 from holter.types import Kind, Severity
 
@@ -31,9 +31,9 @@ def checked(about: Head) -> dict[str, Any]:
     said["attempt_state"] = _attempt_state(said.get("attempt_state"))
     said["attempts"] = _rows(Attempt, "attempts", said.get("attempts"))
     said["config"] = [_setting(row) for row in _rows(ConfigRow, "config", said.get("config", []))]
-    said["expected"] = [_planned(row) for row in _rows(ExpectedEvent, "expected", said.get("expected", []))]
+    said["expected"] = [_planned(row) for row in _rows(PlannedEventRow, "expected", said.get("expected", []))]
     thinning = said.get("thinning")
-    said["thinning"] = None if thinning is None else _row(Thinning, "thinning", thinning)
+    said["thinning"] = None if thinning is None else _row(DownsamplingRow, "thinning", thinning)
     said["thinned_series"] = [
         _thinned(one) for one in _list("thinned_series", said.get("thinned_series", []))
     ]
@@ -95,7 +95,7 @@ def _cell(place: str, column: Column[Any], found: Any) -> Any:
     elif kind is str:
         longest = column.type.length if isinstance(column.type, String) else None
         _expect(longest is None or len(found) <= longest, place, f"at most {longest} characters", found)
-        _expect(as_text(found) == found, place, "text", found)
+        _expect(storable_text(found) == found, place, "text", found)
     return found
 
 
@@ -135,12 +135,12 @@ def _thinned(found: Any) -> dict[str, Any]:
 
 
 def _incident(found: Any) -> dict[str, Any]:
-    row = _row(Incident, "incidents", found, "events")
-    for name, words in (("kind", Kind), ("severity", Severity), ("state", State)):
+    row = _row(IncidentRow, "incidents", found, "events")
+    for name, words in (("kind", Kind), ("severity", Severity), ("state", IncidentState)):
         _expect(row[name] in set(words), f"incidents.{name}", f"one of {', '.join(words)}", row[name])
-    row["events"] = _rows(IncidentEvent, "incidents.events", found.get("events", []))
+    row["events"] = _rows(IncidentEventRow, "incidents.events", found.get("events", []))
     for event in row["events"]:
         _expect(
-            event["type"] in set(Event), "incidents.events.type", f"one of {', '.join(Event)}", event["type"]
+            event["type"] in set(EventType), "incidents.events.type", f"one of {', '.join(EventType)}", event["type"]
         )
     return row

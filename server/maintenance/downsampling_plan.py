@@ -11,12 +11,12 @@ import numpy as np
 from sqlalchemy import select
 
 from holter.detectors.positions import Place
-from holter.server.alerting.lifecycle import State
+from holter.server.alerting.lifecycle import IncidentState
 from holter.server.maintenance.horizon import horizon_in
 from holter.server.maintenance.select_points import Event
-from holter.server.models import Analysis, Attempt, Incident, Run
-from holter.server.store.encoding.block import Points
-from holter.server.store.read.snapshot import ChunkRow, Snapshot
+from holter.server.models import AnalysisRow, Attempt, IncidentRow, RunRecord
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.read.snapshot import ChunkRow, RunSnapshot
 
 TAIL = 4096
 """Points before what stays to be judged, and at the end of a quiet run, that stay: it is judged by them."""
@@ -56,7 +56,7 @@ class Plan:
         return row.series_id not in self.aside and (not self.live or row.step_max < self.whole_from)
 
 
-def plan_for(snapshot: Snapshot, bucket: int, old: float | None) -> tuple[Plan, list[ChunkRow]]:
+def plan_for(snapshot: RunSnapshot, bucket: int, old: float | None) -> tuple[Plan, list[ChunkRow]]:
     """The plan for a run, and its chunks; `old`: it goes on, what it logged before (Unix seconds) goes."""
     rows = sorted(snapshot.chunks(), key=attrgetter("series_id", "attempt", "step_min"))
     named = snapshot.series()
@@ -64,7 +64,7 @@ def plan_for(snapshot: Snapshot, bucket: int, old: float | None) -> tuple[Plan, 
     line = _quiet(snapshot, rows, aside) if old is None else _live(snapshot, rows, aside, old)
     plan = Plan(
         run_id=snapshot.run_id,
-        revision=snapshot.connection.scalar(select(Run.revision).where(Run.id == snapshot.run_id)) or 0,
+        revision=snapshot.connection.scalar(select(RunRecord.revision).where(RunRecord.id == snapshot.run_id)) or 0,
         live=old is not None,
         attempt=line.attempt,
         whole_from=line.whole_from,
@@ -87,23 +87,23 @@ class _Line:
     held_by: int | None = None
 
 
-def _quiet(snapshot: Snapshot, rows: Sequence[ChunkRow], aside: Collection[int]) -> _Line:
+def _quiet(snapshot: RunSnapshot, rows: Sequence[ChunkRow], aside: Collection[int]) -> _Line:
     newest = max(snapshot.spans(), key=attrgetter("number"))
     longest = _longest(rows, newest.number, aside)
     whole_from = _tail_before(snapshot, longest, None)
     return _Line(newest.number, whole_from, newest.last_step, (newest.number, newest.last_step))
 
 
-def _live(snapshot: Snapshot, rows: Sequence[ChunkRow], aside: Collection[int], old: float) -> _Line:
+def _live(snapshot: RunSnapshot, rows: Sequence[ChunkRow], aside: Collection[int], old: float) -> _Line:
     """Before what is old, and before all that is still open; never further back than it was."""
     young = _first_since(snapshot, rows, aside, old)
-    opened = select(Incident.attempt, Incident.start_step, Incident.id).where(
-        Incident.run_id == snapshot.run_id, Incident.state == State.OPEN.value
+    opened = select(IncidentRow.attempt, IncidentRow.start_step, IncidentRow.id).where(
+        IncidentRow.run_id == snapshot.run_id, IncidentRow.state == IncidentState.OPEN.value
     )
     held = min(((a, s, number) for a, s, number in snapshot.connection.execute(opened)), default=None)
     held_by = held[2] if held is not None and held[:2] < young else None
     attempt, first = young if held is None else min(young, held[:2])
-    looked = select(Analysis.seen_at).where(Analysis.run_id == snapshot.run_id)
+    looked = select(AnalysisRow.seen_at).where(AnalysisRow.run_id == snapshot.run_id)
     seen_at = snapshot.connection.scalar(looked)
     seen = young if seen_at is None else _first_since(snapshot, rows, aside, seen_at - SURELY_SEEN)
     whole_from = _tail_before(snapshot, _longest(rows, attempt, aside), first)
@@ -114,7 +114,7 @@ def _live(snapshot: Snapshot, rows: Sequence[ChunkRow], aside: Collection[int], 
 
 
 def _first_since(
-    snapshot: Snapshot, rows: Sequence[ChunkRow], aside: Collection[int], moment: float
+    snapshot: RunSnapshot, rows: Sequence[ChunkRow], aside: Collection[int], moment: float
 ) -> Place:
     """Where the run was at a moment: its first point since, by the series with the most points.
 
@@ -136,7 +136,7 @@ def _first_since(
     return attempt, first
 
 
-def _tail_before(snapshot: Snapshot, rows: Sequence[ChunkRow], step: int | None) -> int:
+def _tail_before(snapshot: RunSnapshot, rows: Sequence[ChunkRow], step: int | None) -> int:
     """The step from which on so many points stand before a step (None: at the end) of a series' chunks."""
     missing = TAIL
     for points in _from_the_end(snapshot, [row for row in rows if step is None or row.step_min < step]):
@@ -147,7 +147,7 @@ def _tail_before(snapshot: Snapshot, rows: Sequence[ChunkRow], step: int | None)
     return _BEGINNING
 
 
-def _from_the_end(snapshot: Snapshot, rows: Sequence[ChunkRow]) -> Iterator[Points]:
+def _from_the_end(snapshot: RunSnapshot, rows: Sequence[ChunkRow]) -> Iterator[SeriesPoints]:
     for row in reversed(rows):
         yield snapshot.points([row])[row.id]
 
@@ -159,9 +159,9 @@ def _longest(rows: Sequence[ChunkRow], attempt: int, aside: Collection[int]) -> 
     return max(each, key=lambda held: sum(row.logged for row in held), default=[])
 
 
-def _events(snapshot: Snapshot) -> list[Event]:
-    columns = (Incident.start_step, Incident.peak_step, Incident.detected_step, Incident.classified_step)
-    query = select(Incident.attempt, *columns, Incident.end_step).where(Incident.run_id == snapshot.run_id)
+def _events(snapshot: RunSnapshot) -> list[Event]:
+    columns = (IncidentRow.start_step, IncidentRow.peak_step, IncidentRow.detected_step, IncidentRow.classified_step)
+    query = select(IncidentRow.attempt, *columns, IncidentRow.end_step).where(IncidentRow.run_id == snapshot.run_id)
     return [
         Event(attempt, tuple(sorted(step for step in steps if step is not None)))
         for attempt, *steps in snapshot.connection.execute(query)

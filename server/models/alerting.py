@@ -18,7 +18,7 @@ from holter.server.models.base import Base
 from holter.server.models.points import BigId
 
 
-class Incident(Base):
+class IncidentRow(Base):
     """A finding with a life; one per real-world event. The finding's newest state stands in its columns.
 
     `state` is open, recovered or closed; acknowledgement stands beside it. `fingerprint` recognises the
@@ -54,7 +54,7 @@ class Incident(Base):
     acknowledged_by: Mapped[str | None] = mapped_column(String(200))
 
 
-class IncidentEvent(Base):
+class IncidentEventRow(Base):
     """One line of an incident's history: what changed, when, by whom."""
 
     __tablename__ = "incident_event"
@@ -67,7 +67,7 @@ class IncidentEvent(Base):
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
 
-class Analysis(Base):
+class AnalysisRow(Base):
     """The newest look at a run: which of its news was seen, what it cost, what went wrong (None: nothing).
 
     `seen_at` is the run's `updated_at` as it was read before looking: a run whose `updated_at` is later
@@ -82,7 +82,7 @@ class Analysis(Base):
     error: Mapped[str | None] = mapped_column(Text)
 
 
-class Notification(Base):
+class NotificationRow(Base):
     """One message to one channel about one change of one incident or outage, with the reason it was sent.
 
     `key` makes delivery idempotent; `thread` is what the channel gave to keep later messages together.
@@ -119,7 +119,7 @@ class Notification(Base):
         *,
         incident_id: int | None = None,
         outage_id: int | None = None,
-    ) -> Notification:
+    ) -> NotificationRow:
         """One that is to be sent from now on, about an incident or an outage."""
         return cls(
             incident_id=incident_id,
@@ -136,7 +136,7 @@ class Notification(Base):
 
 
 class AgentRow(Base):
-    """An agent as it last described itself; `report` has the fields of `holter.server.agents.Report`."""
+    """An agent as it last described itself; `report` has the fields of `holter.server.agents.AgentReport`."""
 
     __tablename__ = "agent"
     agent: Mapped[str] = mapped_column(String(200), primary_key=True)
@@ -160,7 +160,7 @@ class OutageRow(Base):
     agents: Mapped[list[Any]]
 
 
-class ExpectedEvent(Base):
+class PlannedEventRow(Base):
     """An event that is planned for one run, or without a run for a whole project.
 
     `said` holds the fields of `holter.tuning.Expected` that are not at their defaults.

@@ -13,21 +13,21 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
-from holter.attempts.config import newest
-from holter.attempts.goodput import Goodput, Spent, lost_from
-from holter.attempts.superseded import Span
+from holter.attempts.config import newest_settings
+from holter.attempts.goodput import Goodput, TimeUse, superseded_steps
+from holter.attempts.superseded import AttemptSpan
 from holter.server.analysis import STALE, Standing
 from holter.server.database import is_damage
-from holter.server.models import Analysis, Incident, Project, Run, SeriesRow, Summary, UnreadableRow
+from holter.server.models import AnalysisRow, IncidentRow, Project, RunRecord, SeriesRow, SummaryRow, UnreadableRow
 from holter.server.read_models.chart_layout import charts
 from holter.server.read_models.run_summary import Facts, damaged, facts_of, spans_of, spent
-from holter.server.store import CorruptDataError, SeriesGlance, SeriesSummary, Store
-from holter.server.store.cache import Memory
-from holter.server.store.keys import key_of, labels_text
+from holter.server.store import CorruptDataError, SeriesOverview, SeriesSummary, Store
+from holter.server.store.cache import LruCache
+from holter.server.store.keys import parse_series_key, labels_text
 from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey
 
-S = TypeVar("S", SeriesSummary, SeriesGlance)
+S = TypeVar("S", SeriesSummary, SeriesOverview)
 REMEMBERED_RUNS = 4096
 COST_BYTES = 500
 SHOWN_UNREADABLE = 20
@@ -86,7 +86,7 @@ class Overview:
         self._clock = clock
         self._lock = threading.Lock()
         self._facts: OrderedDict[int, Facts] = OrderedDict()
-        self._costs = Memory(REMEMBERED_RUNS * COST_BYTES)
+        self._costs = LruCache(REMEMBERED_RUNS * COST_BYTES)
 
     def runs(
         self, *, project: str | None = None, state: str | None = None, q: str | None = None
@@ -115,16 +115,16 @@ class Overview:
         cost = self._cost(row, series, spans)
         return {
             **self._summary(row, facts, incidents),
-            "config": newest(self._store.config(row.id)),
-            "lost_steps": sum(lost_from(span, spans)[1] for span in spans),
-            "lost_seconds": cost and cost.seconds(Spent.SUPERSEDED),
-            "goodput": cost and cost.share(Spent.FORWARD),
+            "config": newest_settings(self._store.config(row.id)),
+            "lost_steps": sum(superseded_steps(span, spans)[1] for span in spans),
+            "lost_seconds": cost and cost.seconds(TimeUse.SUPERSEDED),
+            "goodput": cost and cost.share(TimeUse.FORWARD),
             "spent": cost and cost.as_json(),
             "charts": charts(series, {one.metric for one in incidents}),
             **unreadable,
         }
 
-    def _cost(self, row: RunRow, series: Sequence[SeriesSummary], spans: Sequence[Span]) -> Goodput | None:
+    def _cost(self, row: RunRow, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]) -> Goodput | None:
         """How a run's time was spent; a whole series is read for it, so it is remembered by version."""
         known = self._costs.get(row.id)
         if known is None or known[0] != row.version:
@@ -143,7 +143,7 @@ class Overview:
         found = None
         if public_id.isalnum():  # anything else is no id, and PostgreSQL has no room for a NUL
             with Session(self._engine) as session:
-                found = session.scalar(select(Run.id).where(Run.public_id == public_id))
+                found = session.scalar(select(RunRecord.id).where(RunRecord.public_id == public_id))
         if found is None:
             raise UnknownRunError(f"There is no run {public_id}.")
         return found
@@ -164,16 +164,16 @@ class Overview:
         if labels is not None:
             query = query.where(SeriesRow.labels == labels_text(labels))
         with Session(self._engine) as session:
-            return sorted(key_of(metric, text) for metric, text in session.execute(query))
+            return sorted(parse_series_key(metric, text) for metric, text in session.execute(query))
 
     def finish(self, public_id: str) -> int:
         """Note that a run has ended; points that come later open it again. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
         with Session(self._engine) as session, session.begin():
-            session.execute(update(Run).where(Run.id == run_id).values(finished_at=self._clock()))
+            session.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=self._clock()))
         return run_id
 
-    def _summary(self, row: RunRow, facts: Facts, incidents: Sequence[Incident]) -> dict[str, Any]:
+    def _summary(self, row: RunRow, facts: Facts, incidents: Sequence[IncidentRow]) -> dict[str, Any]:
         open_ones = [incident for incident in incidents if incident.state == "open"]
         worst = max(open_ones, key=lambda one: (_WEIGHT[one.severity], one.opened_at), default=None)
         return {
@@ -198,7 +198,7 @@ class Overview:
             "strip": {**facts.strip, "incidents": _marks(incidents)},
         }
 
-    def _state(self, row: RunRow, facts: Facts, open_ones: Iterable[Incident]) -> str:
+    def _state(self, row: RunRow, facts: Facts, open_ones: Iterable[IncidentRow]) -> str:
         standing = Standing(
             created_at=row.created_at,
             updated_at=row.updated_at,
@@ -244,7 +244,7 @@ class Overview:
         self, changed: Sequence[int], projects: Mapping[int, str], held: Mapping[int, Facts]
     ) -> dict[int, Facts]:
         fresh = {}
-        for number, glance in self._store.glances(changed).items():
+        for number, glance in self._store.overviews(changed).items():
             known = replace(glance, series=list(self.with_roles(projects[number], glance.series)))
             fresh[number] = facts_of(self._store, number, known, held.get(number))
         return fresh
@@ -252,30 +252,30 @@ class Overview:
 
 def _unreadable(session: Session, run_id: int) -> dict[str, Any]:
     mine = select(UnreadableRow).where(UnreadableRow.run_id == run_id)
-    newest = session.scalars(mine.order_by(UnreadableRow.id.desc()).limit(SHOWN_UNREADABLE)).all()
+    newest_settings = session.scalars(mine.order_by(UnreadableRow.id.desc()).limit(SHOWN_UNREADABLE)).all()
     return {
         "unreadable": [
             {"source": one.source, "place": one.place, "reason": one.reason, "seen_at": one.seen_at}
-            for one in newest
+            for one in newest_settings
         ],
         "unreadable_count": session.scalar(select(func.count()).select_from(mine.subquery())) or 0,
     }
 
 
 def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:
-    columns = (Run.id, Run.public_id, Run.name, Project.name.label("project"))
-    times = (Run.created_at, Run.updated_at, Run.finished_at, Analysis.seen_at, Analysis.looked_at)
-    version = (func.coalesce(Summary.generation, 0).label("generation"), Run.revision)
+    columns = (RunRecord.id, RunRecord.public_id, RunRecord.name, Project.name.label("project"))
+    times = (RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, AnalysisRow.seen_at, AnalysisRow.looked_at)
+    version = (func.coalesce(SummaryRow.generation, 0).label("generation"), RunRecord.revision)
     query = (
         select(*columns, *times, *version)
-        .join(Project, Project.id == Run.project_id)
-        .outerjoin(Summary, Summary.run_id == Run.id)
-        .outerjoin(Analysis, Analysis.run_id == Run.id)
-        .where(Run.deleted_at.is_(None))
+        .join(Project, Project.id == RunRecord.project_id)
+        .outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
+        .outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
+        .where(RunRecord.deleted_at.is_(None))
     )
     if run_id is not None:
-        query = query.where(Run.id == run_id)
-    rows = session.execute(query.order_by(Run.updated_at.desc(), Run.id.desc()))
+        query = query.where(RunRecord.id == run_id)
+    rows = session.execute(query.order_by(RunRecord.updated_at.desc(), RunRecord.id.desc()))
     return [RunRow(**row._mapping) for row in rows]
 
 
@@ -284,20 +284,20 @@ def _fits(row: RunRow, project: str | None, q: str | None) -> bool:
     return (project is None or row.project == project) and (q is None or q.lower() in said)
 
 
-def _incidents(session: Session, run_ids: Sequence[int]) -> dict[int, list[Incident]]:
-    grouped: dict[int, list[Incident]] = {}
-    query = select(Incident).where(Incident.run_id.in_(run_ids)).order_by(Incident.start_step, Incident.id)
+def _incidents(session: Session, run_ids: Sequence[int]) -> dict[int, list[IncidentRow]]:
+    grouped: dict[int, list[IncidentRow]] = {}
+    query = select(IncidentRow).where(IncidentRow.run_id.in_(run_ids)).order_by(IncidentRow.start_step, IncidentRow.id)
     for incident in session.scalars(query):
         grouped.setdefault(incident.run_id, []).append(incident)
     return grouped
 
 
-def _worst(incident: Incident) -> dict[str, Any]:
+def _worst(incident: IncidentRow) -> dict[str, Any]:
     names = ("id", "kind", "severity", "summary", "start_step", "opened_at")
     return {name: getattr(incident, name) for name in names}
 
 
-def _marks(incidents: Sequence[Incident]) -> list[dict[str, Any]]:
+def _marks(incidents: Sequence[IncidentRow]) -> list[dict[str, Any]]:
     """The incidents a strip shows: all, or the gravest and newest where there are very many."""
     gravest = sorted(incidents, key=lambda one: (-_WEIGHT[one.severity], -one.start_step))[:STRIP_INCIDENTS]
     names = ("id", "kind", "severity", "state", "attempt", "start_step", "end_step")

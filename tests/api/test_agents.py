@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from holter.server.agents import Agents, Report, UnknownAgentError, in_words
+from holter.server.agents import AgentRegistry, AgentReport, UnknownAgentError, format_duration
 from holter.server.agents import registry as module
 
 
@@ -24,13 +24,13 @@ class Hands:
         return self.now
 
 
-def report(**fields: Any) -> Report:
-    return Report(**{"agent": "n17:abc", "host": "n17", "files": 40} | fields)
+def report(**fields: Any) -> AgentReport:
+    return AgentReport(**{"agent": "n17:abc", "host": "n17", "files": 40} | fields)
 
 
 def test_an_agent_that_dies_silently_is_told_until_it_reports_again(engine: Engine) -> None:
     clock = Hands()
-    agents = Agents(engine, clock=clock)
+    agents = AgentRegistry(engine, clock=clock)
     agents.take(report(files_behind=3, bytes_behind=900, seconds_behind=20.0))
     (one,) = agents.all()
     assert (one["state"], one["trouble"]) == ("well", "")
@@ -45,7 +45,7 @@ def test_an_agent_that_dies_silently_is_told_until_it_reports_again(engine: Engi
 
 def test_one_that_said_goodbye_is_not_missed(engine: Engine) -> None:
     clock = Hands()
-    agents = Agents(engine, clock=clock)
+    agents = AgentRegistry(engine, clock=clock)
     agents.take(report(ended=True))
     clock.now += 600
     assert agents.all()[0]["state"] == "ended"
@@ -69,14 +69,14 @@ def test_one_that_said_goodbye_is_not_missed(engine: Engine) -> None:
 def test_what_is_the_matter_is_one_sentence(
     engine: Engine, fields: dict[str, Any], state: str, trouble: str
 ) -> None:
-    agents = Agents(engine, clock=Hands())
+    agents = AgentRegistry(engine, clock=Hands())
     agents.take(report(**fields))
     (one,) = agents.all()
     assert (one["state"], one["trouble"]) == (state, trouble)
 
 
 def test_reports_that_arrive_at_once_and_people_who_forget_meanwhile_are_no_failure(engine: Engine) -> None:
-    agents = Agents(engine, clock=Hands())
+    agents = AgentRegistry(engine, clock=Hands())
 
     def work(number: int) -> None:
         for _ in range(40):
@@ -96,7 +96,7 @@ def test_those_in_trouble_come_first_and_too_many_are_refused(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 3)
-    agents = Agents(engine, clock=Hands())
+    agents = AgentRegistry(engine, clock=Hands())
     for name in ("a", "b", "c"):
         assert agents.take(report(agent=name, last_error="full disk" if name == "c" else "")) is not None
     assert agents.take(report(agent="d")) is None
@@ -120,6 +120,6 @@ def test_reports_over_http(client: httpx.Client) -> None:
 
 
 def test_stretches_of_time_are_told_as_people_do() -> None:
-    assert [in_words(seconds) for seconds in (30, 90, 300, 3_600, 7_200, 200_000)] == [
+    assert [format_duration(seconds) for seconds in (30, 90, 300, 3_600, 7_200, 200_000)] == [
         "30 s", "2 min", "5 min", "60 min", "2 h", "2 days",
     ]  # fmt: skip

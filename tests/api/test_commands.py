@@ -22,7 +22,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from holter.server.database import connect
-from holter.server.models import Base, Run
+from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from tests.api.running import Printed, some_run, started, stop
 
@@ -232,7 +232,7 @@ def test_a_backup_restores_into_either_database_and_goes_on(
     assert holter("db", "check", "--database-url", fresh)[:2] == (0, "every checksum and count holds\n")
     some_run(other, "c")  # ids go on where they were
     with Session(other) as session:
-        assert session.scalar(select(Run.name).where(Run.public_id == run_id)) == "a"
+        assert session.scalar(select(RunRecord.name).where(RunRecord.public_id == run_id)) == "a"
     other.dispose()
     engine.dispose()
     code, _, complaint = holter("db", "restore", file, "--database-url", fresh)
@@ -259,7 +259,7 @@ def test_a_damaged_backup_restores_nothing(
         if (tmp_path / f"fresh{number}.db").exists():
             engine = connect(fresh)
             with Session(engine) as session:
-                assert session.scalars(select(Run.id)).all() == []
+                assert session.scalars(select(RunRecord.id)).all() == []
             engine.dispose()
 
 

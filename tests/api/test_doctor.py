@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.models import Run
-from holter.server.models.alerting import Analysis
+from holter.server.models import RunRecord
+from holter.server.models.alerting import AnalysisRow
 from tests.api.running import Printed, some_run, started
 
 
@@ -73,9 +73,9 @@ def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
     where = ("--port", 0, "--data-dir", tmp_path, "--database-url", address.render_as_string(False))
     assert "ok     analysis" in holter("doctor", *where)[1]
     with Session(engine) as session, session.begin():
-        run_id = session.scalars(select(Run.id)).one()
+        run_id = session.scalars(select(RunRecord.id)).one()
         session.add(
-            Analysis(run_id=run_id, seen_at=1, looked_at=1, cost=1, error="CorruptDataError: entry 1")
+            AnalysisRow(run_id=run_id, seen_at=1, looked_at=1, cost=1, error="CorruptDataError: entry 1")
         )
     code, printed, _ = holter("doctor", *where)
     assert code == 1

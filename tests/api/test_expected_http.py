@@ -14,7 +14,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from holter.server.api.responses import Answer
-from holter.server.api.schemas import incidents as shapes
+from holter.server.schemas import incidents as shapes
 from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
@@ -76,7 +76,7 @@ def test_what_is_announced_raises_nothing(settings: Settings, serve: Serve) -> N
     with serve(settings) as (parts, address):
         run = Run(parts, address, last=1000)
         announced = run.expect(what="learning rate", from_step=1490, to_step=1510, note="decay")
-        TypeAdapter(shapes.ExpectedEvent).validate_python(announced)
+        TypeAdapter(shapes.PlannedEventView).validate_python(announced)
         assert (announced["scope"], announced["note"], "spike_slow" in announced["kinds"]) == (
             "run",
             "decay",
@@ -147,7 +147,7 @@ def test_a_project_s_plans_hold_for_its_runs_beside_those_of_the_settings(
         deliver(parts, first=1000)
         assert run.incidents() == []
         answer = run.ask("GET", f"/runs/{run.id}/expected")
-        TypeAdapter(shapes.ExpectedEvents).validate_python(answer)
+        TypeAdapter(shapes.PlannedEventList).validate_python(answer)
         assert [(one["scope"], one["every"]) for one in answer["expected"]] == [
             ("project", 500),
             ("settings", 1000),

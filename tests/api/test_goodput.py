@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from holter.attempts.goodput import Goodput, Spent, goodput, lost_from
-from holter.attempts.superseded import Span, superseded
+from holter.attempts.goodput import Goodput, TimeUse, measure_goodput, superseded_steps
+from holter.attempts.superseded import AttemptSpan, superseded_points
 from holter.roles import Role
 from holter.server.read_models.chart_layout import BINS, CHART_SERIES, charts, relative_throughput, speakers
 from holter.types import Series, SeriesKey
@@ -22,9 +22,9 @@ def series(*pieces: tuple[int, range, float]) -> Series:
     return Series(key=SeriesKey("loss"), attempt=attempt, step=step, time=time, value=np.ones(len(step)))
 
 
-def spent(one: Series, spans: list[Span]) -> Goodput:
+def spent(one: Series, spans: list[AttemptSpan]) -> Goodput:
     """How the time was spent, which is known here."""
-    found = goodput(one, spans)
+    found = measure_goodput(one, spans)
     assert found is not None
     return found
 
@@ -32,45 +32,45 @@ def spent(one: Series, spans: list[Span]) -> Goodput:
 @pytest.mark.parametrize(
     ("spans", "expected"),
     [
-        ([Span(0, 0, 99)], [(None, 0)]),
-        ([Span(0, 0, 99), Span(1, 100, 150)], [(None, 0), (None, 0)]),
-        ([Span(0, 0, 99), Span(1, 80, 150)], [(80, 20), (None, 0)]),
-        ([Span(0, 0, 99), Span(1, 80, 85)], [(80, 20), (None, 0)]),
-        ([Span(0, 0, 99), Span(1, 50, 60), Span(2, 80, 85)], [(50, 31), (None, 0), (None, 0)]),
-        ([Span(0, 10, 99), Span(1, 0, 5)], [(10, 90), (None, 0)]),
-        ([Span(0, 0, 99), Span(2, 20, 30), Span(1, 10, 25)], [(10, 90), (None, 0), (20, 6)]),
+        ([AttemptSpan(0, 0, 99)], [(None, 0)]),
+        ([AttemptSpan(0, 0, 99), AttemptSpan(1, 100, 150)], [(None, 0), (None, 0)]),
+        ([AttemptSpan(0, 0, 99), AttemptSpan(1, 80, 150)], [(80, 20), (None, 0)]),
+        ([AttemptSpan(0, 0, 99), AttemptSpan(1, 80, 85)], [(80, 20), (None, 0)]),
+        ([AttemptSpan(0, 0, 99), AttemptSpan(1, 50, 60), AttemptSpan(2, 80, 85)], [(50, 31), (None, 0), (None, 0)]),
+        ([AttemptSpan(0, 10, 99), AttemptSpan(1, 0, 5)], [(10, 90), (None, 0)]),
+        ([AttemptSpan(0, 0, 99), AttemptSpan(2, 20, 30), AttemptSpan(1, 10, 25)], [(10, 90), (None, 0), (20, 6)]),
     ],
 )
 def test_lost_steps_are_those_that_the_timeline_supersedes(
-    spans: list[Span], expected: list[tuple[int | None, int]]
+    spans: list[AttemptSpan], expected: list[tuple[int | None, int]]
 ) -> None:
-    assert [lost_from(span, spans) for span in spans] == expected
+    assert [superseded_steps(span, spans) for span in spans] == expected
     for span, (first, lost) in zip(spans, expected, strict=True):
         steps = np.arange(span.first_step, span.last_step + 1)
-        ghost = superseded(np.full(len(steps), span.number), steps, spans)
+        ghost = superseded_points(np.full(len(steps), span.number), steps, spans)
         assert int(ghost.sum()) == lost
         assert (int(steps[ghost][0]) if lost else None) == first
 
 
 def test_time_spent_on_superseded_steps_is_lost_and_downtime_is_not_work() -> None:
     one = series((0, range(100), 0.0), (1, range(80, 180), 199.0))
-    cost = spent(one, [Span(0, 0, 99), Span(1, 80, 179)])
-    assert cost.seconds(Spent.SUPERSEDED) == 20.0
-    assert cost.share(Spent.FORWARD) == pytest.approx((79 + 99) / 298)
+    cost = spent(one, [AttemptSpan(0, 0, 99), AttemptSpan(1, 80, 179)])
+    assert cost.seconds(TimeUse.SUPERSEDED) == 20.0
+    assert cost.share(TimeUse.FORWARD) == pytest.approx((79 + 99) / 298)
 
 
 def test_a_standstill_inside_an_attempt_is_not_work() -> None:
     one = series((0, range(100), 0.0))
     one.time[50:] += 1000.0
-    cost = spent(one, [Span(0, 0, 99)])
-    assert cost.seconds(Spent.SUPERSEDED) == 0.0
-    assert cost.share(Spent.FORWARD) == pytest.approx(99 / 1099)
+    cost = spent(one, [AttemptSpan(0, 0, 99)])
+    assert cost.seconds(TimeUse.SUPERSEDED) == 0.0
+    assert cost.share(TimeUse.FORWARD) == pytest.approx(99 / 1099)
 
 
 def test_without_a_clock_nothing_is_made_up() -> None:
     one = series((0, range(10), 0.0))
     one.time[:] = np.nan
-    assert goodput(one, [Span(0, 0, 9)]) is None
+    assert measure_goodput(one, [AttemptSpan(0, 0, 9)]) is None
 
 
 def test_throughput_is_told_relative_to_the_runs_own_best() -> None:
@@ -138,6 +138,6 @@ def test_a_run_that_was_thinned_stood_still_no_more_than_before() -> None:
     thinned = Series(
         key=whole.key, **{name: getattr(whole, name)[kept] for name in ("attempt", "step", "time", "value")}
     )
-    shares = [spent(one, [Span(0, 0, 5999)]).share(Spent.FORWARD) for one in (whole, thinned)]
+    shares = [spent(one, [AttemptSpan(0, 0, 5999)]).share(TimeUse.FORWARD) for one in (whole, thinned)]
     assert shares[0] == pytest.approx(shares[1], abs=0.001)
     assert shares[0] == pytest.approx(6000 / 21_000, abs=0.001)

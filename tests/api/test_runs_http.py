@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.alerting import Found
-from holter.server.api.schemas.incidents import Incident
-from holter.server.api.schemas.points import ChartData, SeriesList
-from holter.server.api.schemas.runs import Run, RunDetail
+from holter.server.alerting import IncidentCandidate
+from holter.server.schemas.incidents import IncidentView
+from holter.server.schemas.points import ChartData, SeriesList
+from holter.server.schemas.runs import RunOverview, RunDetail
 from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, Finding, Kind, SeriesKey, Severity
@@ -63,7 +63,7 @@ def open_incident(parts: Parts, run_id: int, **changes: Any) -> dict[str, Any]:
         "evidence": {"peak": float("inf"), "baseline": 2.0},
     }  # fmt: skip
     finding = Finding(**fields | changes)
-    found = Found(finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0)
+    found = IncidentCandidate(finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0)
     parts.analysis.close()  # these incidents are the test's own
     (incident,) = parts.incidents.fold(run_id, [found])
     return incident
@@ -74,7 +74,7 @@ def test_a_run_at_a_glance(client: httpx.Client, parts: Parts) -> None:
     run_id = a_rolled_back_run(parts, begin=now - 1500)
     incident = open_incident(parts, run_id)
     (run,) = client.get("/api/v1/runs").json()["runs"]
-    TypeAdapter(Run).validate_python(run)
+    TypeAdapter(RunOverview).validate_python(run)
     assert run["name"] == "a"
     assert run["project"] == "llm"
     assert run["state"] == "running"
@@ -194,7 +194,7 @@ def test_people_deal_with_an_incident(client: httpx.Client, parts: Parts) -> Non
     incident = open_incident(parts, run_id)
     address = f"/api/v1/incidents/{incident['id']}"
     one = client.get(address).json()
-    TypeAdapter(Incident).validate_python(one)
+    TypeAdapter(IncidentView).validate_python(one)
     assert one["evidence"]["peak"] == "Infinity"
     assert one["run"] == "a"
     assert client.post(f"{address}/acknowledge", json={"by": "ana"}).json()["acknowledged_by"] == "ana"

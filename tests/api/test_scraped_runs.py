@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from holter.server.clock import Clock
 from holter.server.context import Parts
-from holter.server.models import Attempt, Project, Run
+from holter.server.models import Attempt, Project, RunRecord
 from holter.server.scraping import runs_of
 from holter.settings import ScrapeSettings, SettingsError, load
 from holter.types import BY_CLOCK, Batch, Column, Delivery, SeriesKey, labels_of
@@ -53,13 +53,13 @@ def test_what_watches_machines_neither_prolongs_a_run_nor_keeps_it_alive(tmp_pat
         accept, begin = parts.store.accept, time.time() - 5000.0
         run = accept(delivery("a", SeriesKey("loss"), [1, 2], [begin, begin + 10], "1")).run_id
         with Session(parts.engine) as session:
-            before = session.scalars(select(Run.updated_at)).one()
+            before = session.scalars(select(RunRecord.updated_at)).one()
         moments = [begin - 90_000, begin + 5, begin + 4000]
         receipt = accept(delivery("a", UTIL, [round(at * 1000) for at in moments], moments, "2"))
         with Session(parts.engine) as session:
             row = session.execute(select(Attempt.first_time, Attempt.last_time, Attempt.last_step)).one()
             assert (receipt.attempt, tuple(row)) == (0, (begin, begin + 10, 2))
-            assert session.scalars(select(Run.updated_at)).one() == before
+            assert session.scalars(select(RunRecord.updated_at)).one() == before
         assert len(parts.store.read(run)[UTIL]) == 3
     finally:
         parts.close()
@@ -72,7 +72,7 @@ def test_runs_that_have_ended_or_are_silent_get_nothing(tmp_path: Path) -> None:
         for name in ("old", "ended", "new"):
             parts.store.accept(delivery(name, SeriesKey("loss"), [1], [time.time()], name))
         with Session(parts.engine) as session, session.begin():
-            rows = {row.name: row for row in session.scalars(select(Run))}
+            rows = {row.name: row for row in session.scalars(select(RunRecord))}
             rows["old"].updated_at -= 3600
             rows["ended"].finished_at = time.time()
             assert session.scalars(select(Project.name)).all() == ["llm"]

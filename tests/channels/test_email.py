@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from holter.server.channels import ChannelError, Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
-from holter.server.channels.email import EmailSettings, letter
+from holter.server.channels.email import EmailSettings, build_email
 from holter.server.channels.message import compose, summarise
 from tests.channels.receivers import PASSWORD, USER, MailServer, incident_json
 
@@ -131,7 +131,7 @@ def test_a_mail_sent_again_is_the_same_mail(mail_server: MailServers, certificat
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=300))
 def test_whatever_a_run_is_called_makes_a_mail(run: str, summary: str, metric: str) -> None:
     settings = EmailSettings(type="email", host="mail.example.com", to=("oncall@example.com",))
-    made = letter(message(run=run, summary=summary, metric=metric), settings, None)
+    made = build_email(message(run=run, summary=summary, metric=metric), settings, None)
     read = message_from_bytes(made.as_bytes(), policy=policy.default)
     assert read["To"] == "oncall@example.com"
     assert read["Subject"].startswith("[Holter] Slow loss spike in ")

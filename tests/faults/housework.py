@@ -22,7 +22,7 @@ from sqlalchemy import Engine, select
 from holter.server.database import connect, reading
 from holter.server.maintenance import downsampling
 from holter.server.maintenance.deletion import delete_run, purge
-from holter.server.models import Run
+from holter.server.models import RunRecord
 from holter.server.store import Store, StoreError
 from holter.types import Batch, Column, Cursor, Delivery, SeriesKey
 from tests.killing import kill_at_random
@@ -80,7 +80,7 @@ def keep_house(store: Store, engine: Engine) -> None:
 def old_runs(engine: Engine) -> dict[int, int]:
     """The ids of the old runs by their numbers."""
     with reading(engine) as connection:
-        rows = connection.execute(select(Run.name, Run.id).where(Run.name.startswith("old "))).all()
+        rows = connection.execute(select(RunRecord.name, RunRecord.id).where(RunRecord.name.startswith("old "))).all()
     return {int(name.split()[1]): run_id for name, run_id in rows}
 
 

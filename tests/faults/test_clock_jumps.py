@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from holter.server.alerting import Incidents
+from holter.server.alerting import IncidentStore
 from holter.server.analysis import LATE, AnalysisLoop, Standing
 from holter.server.clock import HOLD, JUMP, Clock, uptime
 from holter.server.database import reading
 from holter.server.maintenance.worker import SURE, Keeper
-from holter.server.models import Analysis, Run
+from holter.server.models import AnalysisRow, RunRecord
 from holter.server.store import Store
-from holter.server.store.rate_limit import Rates
+from holter.server.store.rate_limit import PointRateLimiter
 from holter.settings.projects import QuotaSettings, RetentionSettings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.waiting import wait_for
@@ -111,9 +111,9 @@ def clocked(engine: Engine, now: list[float]) -> Iterator[Store]:
     store.close()
 
 
-def run_row(engine: Engine) -> Run:
+def run_row(engine: Engine) -> RunRecord:
     with reading(engine) as connection:
-        row: Run = connection.execute(select(Run.id, Run.revision, Run.updated_at, Run.created_at)).one()
+        row: RunRecord = connection.execute(select(RunRecord.id, RunRecord.revision, RunRecord.updated_at, RunRecord.created_at)).one()
     return row
 
 
@@ -151,7 +151,7 @@ def test_what_came_after_the_clock_was_set_back_is_looked_at_by_the_next_server(
     clocked: Store, engine: Engine, now: list[float]
 ) -> None:
     def look() -> AnalysisLoop:
-        return AnalysisLoop(engine, clocked, Incidents(engine), clock=lambda: now[0])
+        return AnalysisLoop(engine, clocked, IncidentStore(engine), clock=lambda: now[0])
 
     now[0] += DAY + 2 * LATE
     run_id = clocked.accept(delivery(0)).run_id
@@ -169,7 +169,7 @@ def test_what_came_after_the_clock_was_set_back_is_looked_at_by_the_next_server(
 
 def _seen(engine: Engine) -> float | None:
     with reading(engine) as connection:
-        seen: float | None = connection.scalar(select(Analysis.seen_at))
+        seen: float | None = connection.scalar(select(AnalysisRow.seen_at))
     return seen
 
 
@@ -185,7 +185,7 @@ def test_wall_times_that_jump_make_no_attempt_of_steps_that_go_on(clocked: Store
 
 
 def test_quotas_know_no_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = Rates(lambda _: QuotaSettings(max_points_per_second=1000, burst_seconds=1))
+    rates = PointRateLimiter(lambda _: QuotaSettings(max_points_per_second=1000, burst_seconds=1))
     rates.wait("p", 500, 0)
     monkeypatch.setattr(time, "time", lambda: 0.0)
     rates.wait("p", 400, 0)
@@ -197,7 +197,7 @@ def keeper_on(engine: Engine, clock: Clock) -> Keeper:
 
 def stays(engine: Engine) -> bool:
     with reading(engine) as connection:
-        return connection.scalar(select(Run.id)) is not None
+        return connection.scalar(select(RunRecord.id)) is not None
 
 
 def round_of(engine: Engine, clock: Clock, until: Callable[[], bool] = lambda: True) -> None:

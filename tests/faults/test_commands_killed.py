@@ -18,7 +18,7 @@ from holter.server.database import connect, reading
 from holter.server.maintenance.backup import back_up, restore
 from holter.server.maintenance.vacuum import vacuum
 from holter.server.migrate import upgrade
-from holter.server.models import AcceptedBatch, Run
+from holter.server.models import AcceptedBatch, RunRecord
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.faults.conftest import Nursery
@@ -112,7 +112,7 @@ def test_a_database_that_was_being_filled_is_empty_or_whole(
     def look() -> None:
         there = connect(target)
         with reading(there) as connection:
-            wholes.append(bool(connection.scalar(select(func.count()).select_from(Run))))
+            wholes.append(bool(connection.scalar(select(func.count()).select_from(RunRecord))))
         if wholes[-1]:
             assert everything(there) == before
         there.dispose()
@@ -201,7 +201,7 @@ def whole(backup: Path, file: Path) -> None:
     assert store.check() == []
     with reading(engine) as connection:
         batches = connection.scalar(select(func.count()).select_from(AcceptedBatch))
-        runs = {name: number for number, name in connection.execute(select(Run.id, Run.name))}
+        runs = {name: number for number, name in connection.execute(select(RunRecord.id, RunRecord.name))}
     stored = [
         sum(attempt.points for attempt in store.attempts(number)) / (40_000 if name == "wide" else 150)
         for name, number in runs.items()

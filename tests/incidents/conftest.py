@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import Found
-from holter.server.models.points import Project, Run
+from holter.server.alerting import IncidentCandidate
+from holter.server.models.points import Project, RunRecord
 from holter.types import Finding, Kind, Severity
 from tests.channels.receivers import certificate, mail_server, slack
 
@@ -32,10 +32,10 @@ SPIKE = Finding(
 STALL = replace(SPIKE, kind=Kind.STALL, start_step=1600, detected_step=1600, peak_step=None)
 
 
-def found(finding: Finding = SPIKE, fingerprint: str = "", **changes: object) -> Found:
+def found(finding: Finding = SPIKE, fingerprint: str = "", **changes: object) -> IncidentCandidate:
     """A finding as the analysis hands it over, recognised by its metric and first step."""
     finding = replace(finding, **changes)  # type: ignore[arg-type]
-    return Found(
+    return IncidentCandidate(
         finding=finding,
         fingerprint=fingerprint or f"{finding.metric}|{finding.start_step}",
         start_time=1_700_000_000.0,
@@ -50,7 +50,9 @@ def add_run(engine: Engine, name: str = "104b", *, at: float = 1_700_000_000.0) 
             project = Project(name="llm", created_at=at)
             session.add(project)
             session.flush()
-        run = Run(public_id=f"id-{name}"[:16], project_id=project.id, name=name, created_at=at, updated_at=at)
+        run = RunRecord(
+            public_id=f"id-{name}"[:16], project_id=project.id, name=name, created_at=at, updated_at=at
+        )
         session.add(run)
         session.flush()
         return run.id

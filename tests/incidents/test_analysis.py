@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import Engine, delete, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import Incidents, Route
+from holter.server.alerting import IncidentStore, Route
 from holter.server.analysis import LATE, STALE, AnalysisLoop, Standing, failing
-from holter.server.models.alerting import Analysis, Incident, Notification
-from holter.server.models.points import LogEntry, Run
+from holter.server.models.alerting import AnalysisRow, IncidentRow, NotificationRow
+from holter.server.models.points import LogEntry, RunRecord
 from holter.server.store import Store
-from holter.server.store.read.changes_since import Chosen, News, Place
+from holter.server.store.read.changes_since import SeriesSelector, RunChanges, ReadPosition
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.incidents.conftest import Clock
 
@@ -65,23 +65,23 @@ def store(engine: Engine, clock: Clock) -> Iterator[Store]:
     store.close()
 
 
-def incidents_of(engine: Engine) -> list[Incident]:
+def incidents_of(engine: Engine) -> list[IncidentRow]:
     with Session(engine) as session:
-        return list(session.scalars(select(Incident).order_by(Incident.id)))
+        return list(session.scalars(select(IncidentRow).order_by(IncidentRow.id)))
 
 
 def told(engine: Engine) -> list[str]:
     with Session(engine) as session:
-        return list(session.scalars(select(Notification.reason).order_by(Notification.id)))
+        return list(session.scalars(select(NotificationRow.reason).order_by(NotificationRow.id)))
 
 
 @pytest.fixture
-def incidents(engine: Engine, clock: Clock) -> Incidents:
-    return Incidents(engine, routes=[Route(channel="slack")], clock=clock)
+def incidents(engine: Engine, clock: Clock) -> IncidentStore:
+    return IncidentStore(engine, routes=[Route(channel="slack")], clock=clock)
 
 
 @pytest.fixture
-def loop(engine: Engine, store: Store, incidents: Incidents, clock: Clock) -> AnalysisLoop:
+def loop(engine: Engine, store: Store, incidents: IncidentStore, clock: Clock) -> AnalysisLoop:
     return AnalysisLoop(engine, store, incidents, clock=clock)
 
 
@@ -147,7 +147,7 @@ def test_a_finished_run_does_not_stall(
     clock.now += 900
     [stall] = loop.analyze(run_id)
     with Session(engine) as session, session.begin():
-        session.execute(update(Run).values(finished_at=clock.now))
+        session.execute(update(RunRecord).values(finished_at=clock.now))
     [withdrawn] = loop.analyze(run_id)
     assert (withdrawn["id"], withdrawn["state"]) == (stall["id"], "closed")
     assert withdrawn["events"][-1]["text"] == "The run is finished."
@@ -205,15 +205,17 @@ class CountingStore:
         self.on_commit = store.on_commit
         self.config = store.config
 
-    def news(self, run_id: int, since: Place | None, chosen: Chosen, **more: Any) -> News:
+    def changes_since(
+        self, run_id: int, since: ReadPosition | None, chosen: SeriesSelector, **more: Any
+    ) -> RunChanges:
         self.reads.append(run_id)
         self.began.append(time.monotonic())
         time.sleep(self.delay)
-        return self.store.news(run_id, since, chosen, **more)
+        return self.store.changes_since(run_id, since, chosen, **more)
 
 
 @pytest.fixture
-def start(engine: Engine, incidents: Incidents, clock: Clock) -> Iterator[Callable[..., AnalysisLoop]]:
+def start(engine: Engine, incidents: IncidentStore, clock: Clock) -> Iterator[Callable[..., AnalysisLoop]]:
     """Starts analysis loops, and closes them."""
     loops: list[AnalysisLoop] = []
 
@@ -285,7 +287,9 @@ def test_a_restart_covers_what_came_meanwhile_and_repeats_nothing(
 def _seen(engine: Engine) -> int:
     with Session(engine) as session:
         query = (
-            select(Analysis).join(Run, Run.id == Analysis.run_id).where(Analysis.seen_at >= Run.updated_at)
+            select(AnalysisRow)
+            .join(RunRecord, RunRecord.id == AnalysisRow.run_id)
+            .where(AnalysisRow.seen_at >= RunRecord.updated_at)
         )
         return len(session.scalars(query).all())
 
@@ -296,7 +300,7 @@ def test_a_look_that_a_kill_interrupted_is_made_again(
     run_id = deliver(store, clock, 0, 900)
     loop.analyze(run_id)
     with Session(engine) as session, session.begin():
-        session.execute(delete(Analysis))  # killed after the incidents were written, before the look was
+        session.execute(delete(AnalysisRow))  # killed after the incidents were written, before the look was
     start(store)
     wait_for(lambda: _seen(engine) == 1)
     assert len(incidents_of(engine)) == 1

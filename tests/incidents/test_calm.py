@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from holter.cli.demo.runs import Launch, recorded
 from holter.detectors import find, fingerprint
-from holter.server.alerting import Found
-from holter.server.models.alerting import IncidentEvent
+from holter.server.alerting import IncidentCandidate
+from holter.server.models.alerting import IncidentEventRow
 from holter.types import Kind, RunData, Series, SeriesKey, Severity
 from tests.channels.receivers import SlackServer
 from tests.incidents.conftest import SPIKE, Clock, found
@@ -22,7 +22,7 @@ def house(engine: Engine, clock: Clock, slack: SlackServer) -> House:
     return House(engine, clock, channels_at(slack, calm=300))
 
 
-def seen(launch: Launch, step: int) -> list[Found]:
+def seen(launch: Launch, step: int) -> list[IncidentCandidate]:
     """What is found when the run has come to a step."""
     rows = slice(0, int(np.searchsorted(launch.steps, step, side="right")))
     series = {
@@ -35,7 +35,9 @@ def seen(launch: Launch, step: int) -> list[Found]:
         )
         for tag, values in launch.columns.items()
     }
-    return [Found(finding=one, fingerprint=fingerprint(one)) for one in find(RunData(series=series))]
+    return [
+        IncidentCandidate(finding=one, fingerprint=fingerprint(one)) for one in find(RunData(series=series))
+    ]
 
 
 def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_told(
@@ -49,7 +51,7 @@ def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_told(
         house.incidents.fold(run_id, seen(launch, step))
         house.turns()
     with Session(engine) as session:
-        turns = [one.type for one in session.query(IncidentEvent).order_by(IncidentEvent.id)]
+        turns = [one.type for one in session.query(IncidentEventRow).order_by(IncidentEventRow.id)]
     found_so = [one for one in turns if one in {"recovered", "reopened"}]
     assert found_so == ["recovered", "reopened", "recovered"], "the history says how it was found"
     clock.now += 301

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.server.alerting.lifecycle import Event, Found, Known, State, changes
+from holter.server.alerting.lifecycle import EventType, IncidentCandidate, Known, IncidentState, changes
 from holter.types import Finding, Kind, Severity
 
 SPIKE = Finding(
@@ -31,7 +31,9 @@ SHORT = replace(INFO, end_step=1515)
 STALL = replace(SPIKE, kind=Kind.STALL)
 
 
-def known(finding: Finding, state: State, word: Event | None = None, fingerprint: str = "f") -> Known:
+def known(
+    finding: Finding, state: IncidentState, word: EventType | None = None, fingerprint: str = "f"
+) -> Known:
     return Known(id=1, fingerprint=fingerprint, finding=finding, state=state, word=word)
 
 
@@ -39,130 +41,142 @@ class Case(NamedTuple):
     sentence: str
     before: Known | None
     found: Finding | None
-    state: State | None
-    events: set[Event]
+    state: IncidentState | None
+    events: set[EventType]
     over: bool = False
 
 
 CASES = [
-    Case("something new opens", None, SPIKE, State.OPEN, {Event.OPENED}),
+    Case("something new opens", None, SPIKE, IncidentState.OPEN, {EventType.OPENED}),
     Case(
         "what began and ended between two looks opens and recovers",
         None,
         ENDED,
-        State.RECOVERED,
-        {Event.OPENED, Event.RECOVERED},
+        IncidentState.RECOVERED,
+        {EventType.OPENED, EventType.RECOVERED},
     ),
-    Case("information is closed from the start", None, INFO, State.CLOSED, {Event.OPENED}),
-    Case("the same finding changes nothing", known(SPIKE, State.OPEN), SPIKE, None, set()),
+    Case("information is closed from the start", None, INFO, IncidentState.CLOSED, {EventType.OPENED}),
+    Case("the same finding changes nothing", known(SPIKE, IncidentState.OPEN), SPIKE, None, set()),
     Case(
         "numbers that develop are no event",
-        known(SPIKE, State.OPEN),
+        known(SPIKE, IncidentState.OPEN),
         replace(SPIKE, confidence=0.95),
-        State.OPEN,
+        IncidentState.OPEN,
         set(),
     ),
-    Case("another kind is told as such", known(SPIKE, State.OPEN), SLOW, State.OPEN, {Event.RECLASSIFIED}),
+    Case(
+        "another kind is told as such",
+        known(SPIKE, IncidentState.OPEN),
+        SLOW,
+        IncidentState.OPEN,
+        {EventType.RECLASSIFIED},
+    ),
     Case(
         "another and worse kind escalates",
-        known(SPIKE, State.OPEN),
+        known(SPIKE, IncidentState.OPEN),
         DIVERGED,
-        State.OPEN,
-        {Event.RECLASSIFIED, Event.ESCALATED},
+        IncidentState.OPEN,
+        {EventType.RECLASSIFIED, EventType.ESCALATED},
     ),
     Case(
         "a milder kind eases",
-        known(DIVERGED, State.OPEN),
+        known(DIVERGED, IncidentState.OPEN),
         SPIKE,
-        State.OPEN,
-        {Event.RECLASSIFIED, Event.EASED},
+        IncidentState.OPEN,
+        {EventType.RECLASSIFIED, EventType.EASED},
     ),
-    Case("a known end recovers", known(SPIKE, State.OPEN), ENDED, State.RECOVERED, {Event.RECOVERED}),
+    Case(
+        "a known end recovers",
+        known(SPIKE, IncidentState.OPEN),
+        ENDED,
+        IncidentState.RECOVERED,
+        {EventType.RECOVERED},
+    ),
     Case(
         "an end that was none opens again",
-        known(ENDED, State.RECOVERED),
+        known(ENDED, IncidentState.RECOVERED),
         SPIKE,
-        State.OPEN,
-        {Event.REOPENED},
+        IncidentState.OPEN,
+        {EventType.REOPENED},
     ),
     Case(
         "what turns out to be information closes by itself",
-        known(SPIKE, State.OPEN),
+        known(SPIKE, IncidentState.OPEN),
         INFO,
-        State.CLOSED,
-        {Event.RECLASSIFIED, Event.EASED, Event.CLOSED},
+        IncidentState.CLOSED,
+        {EventType.RECLASSIFIED, EventType.EASED, EventType.CLOSED},
     ),
     Case(
         "what was open and is over has recovered, be it information now",
-        known(DIVERGED, State.OPEN),
+        known(DIVERGED, IncidentState.OPEN),
         SHORT,
-        State.RECOVERED,
-        {Event.RECLASSIFIED, Event.EASED, Event.RECOVERED},
+        IncidentState.RECOVERED,
+        {EventType.RECLASSIFIED, EventType.EASED, EventType.RECOVERED},
     ),
-    Case("and stays so", known(SHORT, State.RECOVERED), SHORT, None, set()),
+    Case("and stays so", known(SHORT, IncidentState.RECOVERED), SHORT, None, set()),
     Case(
         "information that turns out to be more opens",
-        known(INFO, State.CLOSED),
+        known(INFO, IncidentState.CLOSED),
         SLOW,
-        State.OPEN,
-        {Event.RECLASSIFIED, Event.ESCALATED, Event.REOPENED},
+        IncidentState.OPEN,
+        {EventType.RECLASSIFIED, EventType.ESCALATED, EventType.REOPENED},
     ),
     Case(
         "what a person closed stays closed while it goes on",
-        known(SPIKE, State.CLOSED, Event.CLOSED),
+        known(SPIKE, IncidentState.CLOSED, EventType.CLOSED),
         SLOW,
-        State.CLOSED,
-        {Event.RECLASSIFIED},
+        IncidentState.CLOSED,
+        {EventType.RECLASSIFIED},
     ),
     Case(
         "what a person closed opens again when it gets worse",
-        known(SPIKE, State.CLOSED, Event.CLOSED),
+        known(SPIKE, IncidentState.CLOSED, EventType.CLOSED),
         DIVERGED,
-        State.OPEN,
-        {Event.RECLASSIFIED, Event.ESCALATED, Event.REOPENED},
+        IncidentState.OPEN,
+        {EventType.RECLASSIFIED, EventType.ESCALATED, EventType.REOPENED},
     ),
     Case(
         "what a person reopened stays open",
-        known(ENDED, State.OPEN, Event.REOPENED),
+        known(ENDED, IncidentState.OPEN, EventType.REOPENED),
         ENDED,
         None,
         set(),
     ),
     Case(
         "what a person reopened recovers at its new end",
-        known(SPIKE, State.OPEN, Event.REOPENED),
+        known(SPIKE, IncidentState.OPEN, EventType.REOPENED),
         ENDED,
-        State.RECOVERED,
-        {Event.RECOVERED},
+        IncidentState.RECOVERED,
+        {EventType.RECOVERED},
     ),
     Case(
         "what is no longer found is withdrawn",
-        known(SPIKE, State.OPEN),
+        known(SPIKE, IncidentState.OPEN),
         None,
-        State.CLOSED,
-        {Event.WITHDRAWN},
+        IncidentState.CLOSED,
+        {EventType.WITHDRAWN},
     ),
     Case(
         "what a person reopened is not withdrawn",
-        known(SPIKE, State.OPEN, Event.REOPENED),
+        known(SPIKE, IncidentState.OPEN, EventType.REOPENED),
         None,
         None,
         set(),
     ),
-    Case("what has recovered need not be found", known(ENDED, State.RECOVERED), None, None, set()),
+    Case("what has recovered need not be found", known(ENDED, IncidentState.RECOVERED), None, None, set()),
     Case(
         "a stall that is over has recovered",
-        known(STALL, State.OPEN),
+        known(STALL, IncidentState.OPEN),
         None,
-        State.RECOVERED,
-        {Event.RECOVERED},
+        IncidentState.RECOVERED,
+        {EventType.RECOVERED},
     ),
     Case(
         "a stall of a run that is finished was none",
-        known(STALL, State.OPEN),
+        known(STALL, IncidentState.OPEN),
         None,
-        State.CLOSED,
-        {Event.WITHDRAWN},
+        IncidentState.CLOSED,
+        {EventType.WITHDRAWN},
         over=True,
     ),
 ]
@@ -171,7 +185,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
 def test_a_look_changes_what_it_should(case: Case) -> None:
     before = [] if case.before is None else [case.before]
-    now = [] if case.found is None else [Found(finding=case.found, fingerprint="f")]
+    now = [] if case.found is None else [IncidentCandidate(finding=case.found, fingerprint="f")]
     result = changes(before, now, over=case.over)
     if case.state is None:
         assert result == []
@@ -183,31 +197,36 @@ def test_a_look_changes_what_it_should(case: Case) -> None:
 
 
 def test_what_a_rollback_replaced_has_recovered_and_stays_so() -> None:
-    replaced = Found(finding=DIVERGED, fingerprint="f", replaced_by=1)
-    [change] = changes([known(DIVERGED, State.OPEN)], [replaced])
-    assert (change.state, change.events) == (State.RECOVERED, {Event.RECOVERED})
+    replaced = IncidentCandidate(finding=DIVERGED, fingerprint="f", replaced_by=1)
+    [change] = changes([known(DIVERGED, IncidentState.OPEN)], [replaced])
+    assert (change.state, change.events) == (IncidentState.RECOVERED, {EventType.RECOVERED})
     assert change.lines[0].text == "Attempt 1 went back behind it and has passed it."
-    assert changes([known(DIVERGED, State.RECOVERED)], [replaced]) == []
+    assert changes([known(DIVERGED, IncidentState.RECOVERED)], [replaced]) == []
     [imported] = changes([], [replaced])
-    assert imported.events == {Event.OPENED, Event.RECOVERED}
+    assert imported.events == {EventType.OPENED, EventType.RECOVERED}
 
 
 def test_an_event_that_late_points_move_stays_one_incident() -> None:
-    moved = Found(finding=replace(SPIKE, start_step=1512), fingerprint="g")
-    [change] = changes([known(SPIKE, State.OPEN)], [moved])
+    moved = IncidentCandidate(finding=replace(SPIKE, start_step=1512), fingerprint="g")
+    [change] = changes([known(SPIKE, IncidentState.OPEN)], [moved])
     assert change.known is not None
-    assert change.events == {Event.MOVED}
-    assert change.state is State.OPEN
+    assert change.events == {EventType.MOVED}
+    assert change.state is IncidentState.OPEN
 
 
 def test_two_events_at_other_steps_are_two_incidents() -> None:
-    other = Found(finding=replace(SPIKE, start_step=3000, detected_step=3003), fingerprint="g")
-    result = changes([known(SPIKE, State.OPEN)], [Found(finding=SPIKE, fingerprint="f"), other])
-    assert [change.events for change in result] == [{Event.OPENED}]
+    other = IncidentCandidate(finding=replace(SPIKE, start_step=3000, detected_step=3003), fingerprint="g")
+    result = changes(
+        [known(SPIKE, IncidentState.OPEN)], [IncidentCandidate(finding=SPIKE, fingerprint="f"), other]
+    )
+    assert [change.events for change in result] == [{EventType.OPENED}]
 
 
 def test_one_event_found_twice_is_one_incident() -> None:
-    twice = [Found(finding=SPIKE, fingerprint="f"), Found(finding=SLOW, fingerprint="f")]
+    twice = [
+        IncidentCandidate(finding=SPIKE, fingerprint="f"),
+        IncidentCandidate(finding=SLOW, fingerprint="f"),
+    ]
     [change] = changes([], twice)
     assert change.found == twice[0]
 
@@ -227,7 +246,7 @@ FINDINGS = st.builds(
 def test_looking_twice_at_the_same_changes_nothing_more(looks: list[list[Finding]]) -> None:
     stored: dict[int, Known] = {}
     for findings in looks:
-        now = [Found(finding=one, fingerprint=str(one.start_step)) for one in findings]
+        now = [IncidentCandidate(finding=one, fingerprint=str(one.start_step)) for one in findings]
         for change in changes(list(stored.values()), now):
             number = change.known.id if change.known else len(stored)
             before = change.known.finding if change.known else None
@@ -246,16 +265,16 @@ def test_what_was_said_with_more_points_stays_said_and_what_is_open_goes_on() ->
     later = replace(SPIKE, start_step=1990, detected_step=2001)
     numbers = replace(ENDED, confidence=0.8)
 
-    def after(before: Known | None, found: Finding | None) -> list[State]:
+    def after(before: Known | None, found: Finding | None) -> list[IncidentState]:
         held = [] if before is None else [before]
-        news = [] if found is None else [Found(finding=found, fingerprint="f")]
+        news = [] if found is None else [IncidentCandidate(finding=found, fingerprint="f")]
         return [one.state for one in changes(held, news, said=upto)]
 
     assert after(None, SPIKE) == []
-    assert after(None, later) == [State.OPEN]
-    assert after(known(SPIKE, State.OPEN), None) == []
-    assert after(known(later, State.OPEN), None) == [State.CLOSED]
-    assert after(known(SPIKE, State.OPEN), ENDED) == [State.RECOVERED]
-    assert after(known(SPIKE, State.OPEN), DIVERGED) == [State.OPEN]
-    assert after(known(ENDED, State.RECOVERED), numbers) == []
-    assert after(known(SPIKE, State.OPEN), replace(SPIKE, confidence=0.8)) == [State.OPEN]
+    assert after(None, later) == [IncidentState.OPEN]
+    assert after(known(SPIKE, IncidentState.OPEN), None) == []
+    assert after(known(later, IncidentState.OPEN), None) == [IncidentState.CLOSED]
+    assert after(known(SPIKE, IncidentState.OPEN), ENDED) == [IncidentState.RECOVERED]
+    assert after(known(SPIKE, IncidentState.OPEN), DIVERGED) == [IncidentState.OPEN]
+    assert after(known(ENDED, IncidentState.RECOVERED), numbers) == []
+    assert after(known(SPIKE, IncidentState.OPEN), replace(SPIKE, confidence=0.8)) == [IncidentState.OPEN]

@@ -15,7 +15,7 @@ from holter.server.auth import FailedLogins
 from holter.server.context import Parts
 from holter.server.database import reading
 from holter.server.migrate import upgrade
-from holter.server.models import Run
+from holter.server.models import RunRecord
 from holter.server.store import store
 from holter.server.store.write import batch_writer
 from holter.settings import Settings
@@ -36,7 +36,7 @@ def parts(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     """A server with little room."""
     monkeypatch.setattr(worker, "_ROOM", 100_000)
     monkeypatch.setattr(store, "_REMEMBERED", 100_000)
-    monkeypatch.setattr(batch_writer.Ledger.__init__, "__kwdefaults__", {"most": 400_000})
+    monkeypatch.setattr(batch_writer.BatchWriter.__init__, "__kwdefaults__", {"most": 400_000})
     monkeypatch.setattr("holter.server.read_models.runs.REMEMBERED_RUNS", 20)
     monkeypatch.setattr("holter.server.store.usage._REMEMBERED", 20)
     monkeypatch.setattr("holter.server.store.compaction.worker._QUIET", 0.5)
@@ -74,7 +74,7 @@ def come_and_go(parts: Parts, numbers: range) -> None:
         if number % 5:
             continue
         with reading(parts.engine) as connection:
-            public = connection.scalars(select(Run.public_id).where(Run.id == run_id)).one()
+            public = connection.scalars(select(RunRecord.public_id).where(RunRecord.id == run_id)).one()
         parts.overview.run(public)
         parts.store.chart(run_id, [one.key for one in parts.store.series(run_id)])
         if number % 10:

@@ -8,24 +8,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.server.alerting.lifecycle import Event
-from holter.server.alerting.rate_limit import Pace, Send, Sent, Summary, Wait, Waiting, decide, pause
+from holter.server.alerting.lifecycle import EventType
+from holter.server.alerting.rate_limit import (
+    RateLimit,
+    SendOne,
+    SentMessage,
+    SendSummary,
+    WaitUntil,
+    QueuedNotification,
+    next_action,
+    retry_delay,
+)
 from holter.types import Severity
 
-PACE = Pace(settle=5, burst=3, window=3600)
+PACE = RateLimit(settle=5, burst=3, window=3600)
 NOW = 10_000.0
 
 
 def waiting(
     number: int,
     incident: int | None = None,
-    reason: Event = Event.OPENED,
+    reason: EventType = EventType.OPENED,
     *,
     age: float = 60,
     due: float = -60,
     critical: bool = False,
-) -> Waiting:
-    return Waiting(
+) -> QueuedNotification:
+    return QueuedNotification(
         id=number,
         about=incident or number,
         reason=reason,
@@ -37,121 +46,121 @@ def waiting(
 
 class Case(NamedTuple):
     sentence: str
-    waiting: list[Waiting]
-    sent: list[Sent]
-    expected: Send | Summary | Wait
+    waiting: list[QueuedNotification]
+    sent: list[SentMessage]
+    expected: SendOne | SendSummary | WaitUntil
 
 
-SATED = [Sent(NOW - 600), Sent(NOW - 500), Sent(NOW - 400)]
+SATED = [SentMessage(NOW - 600), SentMessage(NOW - 500), SentMessage(NOW - 400)]
 CASES = [
-    Case("nothing waits", [], [], Wait(None)),
-    Case("one that waits is sent", [waiting(1)], [], Send(carrier=1, reason=Event.OPENED)),
-    Case("a young one settles first", [waiting(1, age=2)], [], Wait(NOW + 3)),
-    Case("one that failed waits for its next try", [waiting(1, due=30)], [], Wait(NOW + 30)),
+    Case("nothing waits", [], [], WaitUntil(None)),
+    Case("one that waits is sent", [waiting(1)], [], SendOne(carrier=1, reason=EventType.OPENED)),
+    Case("a young one settles first", [waiting(1, age=2)], [], WaitUntil(NOW + 3)),
+    Case("one that failed waits for its next try", [waiting(1, due=30)], [], WaitUntil(NOW + 30)),
     Case(
         "what a clock that was an hour ahead has put off is sent now",
         [waiting(1, age=-3600, due=3700)],
         [],
-        Send(carrier=1, reason=Event.OPENED),
+        SendOne(carrier=1, reason=EventType.OPENED),
     ),
     Case(
         "what a clock that was a day ahead has noted as sent counts no more",
         [waiting(1)],
-        [Sent(NOW + 86_400, summary=True), Sent(NOW + 86_400), Sent(NOW + 86_400)],
-        Send(carrier=1, reason=Event.OPENED),
+        [SentMessage(NOW + 86_400, summary=True), SentMessage(NOW + 86_400), SentMessage(NOW + 86_400)],
+        SendOne(carrier=1, reason=EventType.OPENED),
     ),
     Case(
         "what happened to one incident meanwhile is one message, for the gravest reason",
-        [waiting(1, 7), waiting(2, 7, Event.RECLASSIFIED), waiting(3, 7, Event.RECOVERED)],
+        [waiting(1, 7), waiting(2, 7, EventType.RECLASSIFIED), waiting(3, 7, EventType.RECOVERED)],
         [],
-        Send(carrier=3, folded=(1, 2), reason=Event.OPENED),
+        SendOne(carrier=3, folded=(1, 2), reason=EventType.OPENED),
     ),
     Case(
         "getting worse outweighs recovering",
-        [waiting(1, 7, Event.RECOVERED), waiting(2, 7, Event.ESCALATED)],
+        [waiting(1, 7, EventType.RECOVERED), waiting(2, 7, EventType.ESCALATED)],
         [],
-        Send(carrier=2, folded=(1,), reason=Event.ESCALATED),
+        SendOne(carrier=2, folded=(1,), reason=EventType.ESCALATED),
     ),
     Case(
         "the critical go first",
         [waiting(1), waiting(2, critical=True)],
         [],
-        Send(carrier=2, reason=Event.OPENED),
+        SendOne(carrier=2, reason=EventType.OPENED),
     ),
     Case(
         "then what has waited longest",
         [waiting(2, due=-10), waiting(1, due=-90)],
         [],
-        Send(carrier=1, reason=Event.OPENED),
+        SendOne(carrier=1, reason=EventType.OPENED),
     ),
     Case(
         "more than may be sent are told together",
         [waiting(number) for number in (1, 2, 3, 4)],
         [],
-        Summary(carrier=4, folded=(1, 2, 3)),
+        SendSummary(carrier=4, folded=(1, 2, 3)),
     ),
     Case(
         "what was sent counts",
         [waiting(1), waiting(2)],
-        [Sent(NOW - 60), Sent(NOW - 50)],
-        Summary(carrier=2, folded=(1,)),
+        [SentMessage(NOW - 60), SentMessage(NOW - 50)],
+        SendSummary(carrier=2, folded=(1,)),
     ),
     Case(
         "what was sent long ago does not",
         [waiting(1)],
-        [Sent(NOW - 4000)] * 9,
-        Send(carrier=1, reason=Event.OPENED),
+        [SentMessage(NOW - 4000)] * 9,
+        SendOne(carrier=1, reason=EventType.OPENED),
     ),
-    Case("a channel that has said enough waits", [waiting(1)], SATED, Wait(NOW + 3000)),
+    Case("a channel that has said enough waits", [waiting(1)], SATED, WaitUntil(NOW + 3000)),
     Case(
         "but not with what is critical",
         [waiting(1), waiting(2, critical=True)],
         SATED,
-        Send(carrier=2, reason=Event.OPENED),
+        SendOne(carrier=2, reason=EventType.OPENED),
     ),
     Case(
         "unless that has been told enough too",
         [waiting(1, critical=True)],
         SATED * 2,
-        Wait(NOW + 3000),
+        WaitUntil(NOW + 3000),
     ),
     Case(
         "that a critical one recovered can wait",
-        [waiting(1, reason=Event.RECOVERED, critical=True)],
+        [waiting(1, reason=EventType.RECOVERED, critical=True)],
         SATED,
-        Wait(NOW + 3000),
+        WaitUntil(NOW + 3000),
     ),
     Case(
         "after a summary it keeps quiet for a while",
         [waiting(1)],
-        [Sent(NOW - 100, summary=True)],
-        Wait(NOW + 800),
+        [SentMessage(NOW - 100, summary=True)],
+        WaitUntil(NOW + 800),
     ),
     Case(
         "and then goes on",
         [waiting(1)],
-        [Sent(NOW - 901, summary=True)],
-        Send(carrier=1, reason=Event.OPENED),
+        [SentMessage(NOW - 901, summary=True)],
+        SendOne(carrier=1, reason=EventType.OPENED),
     ),
     Case(
         "a critical one that settles ends the quiet when it has settled",
         [waiting(1), waiting(2, age=1, critical=True)],
         SATED,
-        Wait(NOW + 4),
+        WaitUntil(NOW + 4),
     ),
-    Case("a channel that is quiet sleeps while nothing waits", [], SATED, Wait(None)),
+    Case("a channel that is quiet sleeps while nothing waits", [], SATED, WaitUntil(None)),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.sentence for case in CASES])
 def test_the_next_message(case: Case) -> None:
-    assert decide(case.waiting, case.sent, PACE, now=NOW) == case.expected
+    assert next_action(case.waiting, case.sent, PACE, now=NOW) == case.expected
 
 
 class News(NamedTuple):
     at: float
     incident: int
-    reason: Event
+    reason: EventType
     critical: bool
 
 
@@ -160,7 +169,7 @@ NEWS = st.lists(
         News,
         at=st.floats(0, 20_000),
         incident=st.integers(1, 30),
-        reason=st.sampled_from([Event.OPENED, Event.ESCALATED, Event.RECOVERED]),
+        reason=st.sampled_from([EventType.OPENED, EventType.ESCALATED, EventType.RECOVERED]),
         critical=st.booleans(),
     ),
     max_size=60,
@@ -172,7 +181,7 @@ NEWS = st.lists(
 def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]) -> None:
     pending = sorted(
         (
-            Waiting(
+            QueuedNotification(
                 id=number,
                 about=one.incident,
                 reason=one.reason,
@@ -184,11 +193,11 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]
         ),
         key=lambda row: row.created_at,
     )
-    now, sent, told = 0.0, list[Sent](), set[int]()
+    now, sent, told = 0.0, list[SentMessage](), set[int]()
     while len(told) < len(pending):
         visible = [row for row in pending if row.created_at <= now and row.id not in told]
-        plan = decide(visible, sent, PACE, now=now)
-        if isinstance(plan, Wait):
+        plan = next_action(visible, sent, PACE, now=now)
+        if isinstance(plan, WaitUntil):
             arrivals = [row.created_at for row in pending if row.created_at > now]
             moments = [*arrivals[:1], *([plan.until] if plan.until is not None else [])]
             assert moments, "something waits and nothing will wake it"
@@ -198,7 +207,7 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]
         rows = {plan.carrier, *plan.folded}
         assert not rows & told
         told |= rows
-        sent.append(Sent(now, isinstance(plan, Summary)))
+        sent.append(SentMessage(now, isinstance(plan, SendSummary)))
     for one in sent:
         inside = [other for other in sent if one.at <= other.at < one.at + PACE.window]
         assert len(inside) <= 2 * PACE.burst
@@ -206,6 +215,6 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]
 
 @given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))
 def test_pauses_grow_to_ten_minutes_and_differ_by_chance(failures: int, chance: float) -> None:
-    assert pause(failures, 0) <= pause(failures, chance) <= 2 * pause(failures, 0)
-    assert pause(failures, 0) <= pause(failures + 1, 0) <= 300
-    assert pause(0, 0) == 1
+    assert retry_delay(failures, 0) <= retry_delay(failures, chance) <= 2 * retry_delay(failures, 0)
+    assert retry_delay(failures, 0) <= retry_delay(failures + 1, 0) <= 300
+    assert retry_delay(0, 0) == 1

@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 from holter.detectors import find
 from holter.server.analysis.run_cache import GrowingRun, GrowingRuns, weight
 from holter.server.store import Store
-from holter.server.store.encoding.block import Points
-from holter.server.store.read.changes_since import News, Place
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.read.changes_since import RunChanges, ReadPosition
 from holter.types import Batch, Column, Delivery, RunData, Series, SeriesKey
 
 LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")
@@ -143,8 +143,8 @@ def test_a_run_weighs_what_it_takes() -> None:
         run = GrowingRun()
         for begin in range(0, 3000, 500):
             steps = np.arange(begin, begin + 500)
-            points = Points(steps, 1e9 + steps, np.cos(steps))
-            run.take(News(Place(begin, {}), {LOSS: {0: points}, NORM: {0: points}}, None))
+            points = SeriesPoints(steps, 1e9 + steps, np.cos(steps))
+            run.take(RunChanges(ReadPosition(begin, {}), {LOSS: {0: points}, NORM: {0: points}}, None))
             find(RunData(series=run.series), memory=run.memory)
         return run
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import Incidents, Route, UnknownIncidentError, read_incident
-from holter.server.models.alerting import Incident, Notification
+from holter.server.alerting import IncidentStore, Route, UnknownIncidentError, read_incident
+from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.types import Kind, Severity, labels_of
 from tests.incidents.conftest import SPIKE, Clock, add_run, found
 
@@ -20,13 +20,13 @@ ROUTES = (Route(channel="slack"), Route(channel="pager", minimum=Severity.CRITIC
 
 
 @pytest.fixture
-def incidents(engine: Engine, clock: Clock) -> Incidents:
-    return Incidents(engine, routes=ROUTES, clock=clock)
+def incidents(engine: Engine, clock: Clock) -> IncidentStore:
+    return IncidentStore(engine, routes=ROUTES, clock=clock)
 
 
 def told(engine: Engine) -> list[tuple[str, str]]:
     with Session(engine) as session:
-        rows = session.scalars(select(Notification).order_by(Notification.id)).all()
+        rows = session.scalars(select(NotificationRow).order_by(NotificationRow.id)).all()
     return [(row.channel, row.reason) for row in rows]
 
 
@@ -35,7 +35,7 @@ def types(incident: dict[str, Any]) -> list[str]:
 
 
 def test_an_incident_lives_from_opening_to_recovery(
-    engine: Engine, incidents: Incidents, run_id: int, clock: Clock
+    engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
 ) -> None:
     [opened] = incidents.fold(run_id, [found()])
     clock.now += 60
@@ -56,7 +56,7 @@ def test_an_incident_lives_from_opening_to_recovery(
     ]
 
 
-def test_the_json_is_the_finding_with_a_life(incidents: Incidents, run_id: int) -> None:
+def test_the_json_is_the_finding_with_a_life(incidents: IncidentStore, run_id: int) -> None:
     evidence = {"peak": np.float64(4.02), "worst": np.nan, "ranks": np.array([3, 5])}
     [shown] = incidents.fold(run_id, [found(labels=labels_of({"rank": 3}), evidence=evidence)])
     assert {name: shown[name] for name in ("kind", "metric", "labels", "start_step", "end_step")} == {
@@ -72,22 +72,22 @@ def test_the_json_is_the_finding_with_a_life(incidents: Incidents, run_id: int) 
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
 
 
-def test_the_same_look_twice_writes_nothing(engine: Engine, incidents: Incidents, run_id: int) -> None:
+def test_the_same_look_twice_writes_nothing(engine: Engine, incidents: IncidentStore, run_id: int) -> None:
     evidence = {"values": (1.0, 2.0), "noise": np.float32(0.25), 7: "keys become words"}
     incidents.fold(run_id, [found(evidence=evidence)])
     assert incidents.fold(run_id, [found(evidence=evidence)]) == []
-    assert Incidents(engine, routes=ROUTES).fold(run_id, [found(evidence=evidence)]) == []
+    assert IncidentStore(engine, routes=ROUTES).fold(run_id, [found(evidence=evidence)]) == []
     assert told(engine) == [("slack", "opened")]
 
 
-def test_runs_do_not_share_incidents(engine: Engine, incidents: Incidents, run_id: int) -> None:
+def test_runs_do_not_share_incidents(engine: Engine, incidents: IncidentStore, run_id: int) -> None:
     incidents.fold(run_id, [found()])
     [other] = incidents.fold(add_run(engine, "7b"), [found()])
     assert (other["run"], types(other)) == ("7b", ["opened"])
 
 
 def test_an_imported_run_tells_nobody_until_it_is_live(
-    engine: Engine, incidents: Incidents, run_id: int
+    engine: Engine, incidents: IncidentStore, run_id: int
 ) -> None:
     long_ago, still_on = found(end_step=1530), found(start_step=9000)
     incidents.fold(run_id, [long_ago, still_on], live=False)
@@ -96,14 +96,16 @@ def test_an_imported_run_tells_nobody_until_it_is_live(
     assert told(engine) == [("slack", "opened")]
 
 
-def test_information_opens_closed_and_tells_nobody(engine: Engine, incidents: Incidents, run_id: int) -> None:
+def test_information_opens_closed_and_tells_nobody(
+    engine: Engine, incidents: IncidentStore, run_id: int
+) -> None:
     [info] = incidents.fold(run_id, [found(kind=Kind.SUDDEN_DROP, severity=Severity.INFO)])
     assert (info["state"], types(info)) == ("closed", ["opened"])
     assert told(engine) == []
 
 
 def test_a_person_acknowledges_comments_and_closes(
-    engine: Engine, incidents: Incidents, run_id: int, clock: Clock
+    engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
 ) -> None:
     [opened] = incidents.fold(run_id, [found()])
     clock.now += 30
@@ -122,7 +124,7 @@ def test_a_person_acknowledges_comments_and_closes(
     assert told(engine) == [("slack", "opened"), ("slack", "closed")]
 
 
-def test_what_a_person_says_outlasts_the_next_look(incidents: Incidents, run_id: int) -> None:
+def test_what_a_person_says_outlasts_the_next_look(incidents: IncidentStore, run_id: int) -> None:
     [opened] = incidents.fold(run_id, [found()])
     incidents.close(opened["id"], by="ann")
     assert incidents.fold(run_id, [found()]) == []
@@ -134,7 +136,7 @@ def test_what_a_person_says_outlasts_the_next_look(incidents: Incidents, run_id:
     assert incidents.fold(run_id, [found(end_step=1600)]) == []
 
 
-def test_what_is_unknown_or_empty_is_refused(incidents: Incidents, run_id: int, engine: Engine) -> None:
+def test_what_is_unknown_or_empty_is_refused(incidents: IncidentStore, run_id: int, engine: Engine) -> None:
     [opened] = incidents.fold(run_id, [found()])
     with pytest.raises(ValueError, match="words"):
         incidents.comment(opened["id"], "  ")
@@ -146,7 +148,7 @@ def test_what_is_unknown_or_empty_is_refused(incidents: Incidents, run_id: int, 
 
 
 def test_listeners_hear_what_is_durable_and_cannot_harm(
-    engine: Engine, incidents: Incidents, run_id: int, caplog: pytest.LogCaptureFixture
+    engine: Engine, incidents: IncidentStore, run_id: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard: list[str] = []
 
@@ -172,7 +174,7 @@ def test_two_looks_at_once_make_one_incident(engine: Engine, run_id: int) -> Non
     def look() -> None:
         try:
             for _ in range(5):
-                Incidents(engine, routes=ROUTES).fold(run_id, looks)
+                IncidentStore(engine, routes=ROUTES).fold(run_id, looks)
         except Exception as error:
             failures.append(error)
 
@@ -183,11 +185,11 @@ def test_two_looks_at_once_make_one_incident(engine: Engine, run_id: int) -> Non
         thread.join()
     assert failures == []
     with Session(engine) as session:
-        assert len(session.scalars(select(Incident)).all()) == len(looks)
+        assert len(session.scalars(select(IncidentRow)).all()) == len(looks)
     assert told(engine) == [("slack", "opened")] * len(looks)
 
 
-def test_names_of_any_length_are_recognised(incidents: Incidents, run_id: int) -> None:
+def test_names_of_any_length_are_recognised(incidents: IncidentStore, run_id: int) -> None:
     long = found(metric="m" * 400, labels=labels_of({"dataset": "d" * 300}), fingerprint="x" * 1000)
     incidents.fold(run_id, [long])
     assert incidents.fold(run_id, [long]) == []

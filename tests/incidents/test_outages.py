@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.agents import Agents, Report
-from holter.server.alerting import Incidents, Outbox, routes
+from holter.server.agents import AgentRegistry, AgentReport
+from holter.server.alerting import IncidentStore, NotificationSender, routes
 from holter.server.alerting.agent_monitor import Watch
 from holter.server.channels import open_channels
-from holter.server.models.alerting import Notification, OutageRow
+from holter.server.models.alerting import NotificationRow, OutageRow
 from tests.channels.receivers import MailServer, SlackServer
 from tests.incidents.conftest import Clock, found
 from tests.incidents.test_outbox import NoCharts, channels_at, headlines
@@ -26,9 +26,11 @@ class Site:
     def __init__(self, engine: Engine, clock: Clock, settings: dict[str, dict[str, Any]]) -> None:
         self.engine, self.clock = engine, clock
         self.channels = open_channels(settings)
-        self.agents = Agents(engine, clock=clock)
-        self.incidents = Incidents(engine, routes=routes(self.channels), clock=clock)
-        self.outbox = Outbox(engine, NoCharts(), self.channels, public_url="http://h", clock=clock)
+        self.agents = AgentRegistry(engine, clock=clock)
+        self.incidents = IncidentStore(engine, routes=routes(self.channels), clock=clock)
+        self.outbox = NotificationSender(
+            engine, NoCharts(), self.channels, public_url="http://h", clock=clock
+        )
         self.watch = self.new_watch()
         self.alive: dict[str, int] = {}
 
@@ -37,7 +39,7 @@ class Site:
 
     def report(self, host: str, **fields: Any) -> None:
         said = {"agent": f"{host}:1", "host": host, "files": 4, "paths": [f"/logs/{host}"], "project": "llm"}
-        assert self.agents.take(Report(**said | fields)) is not None
+        assert self.agents.take(AgentReport(**said | fields)) is not None
 
     def pass_by(self, seconds: float, *, looks: bool = True) -> None:
         """Let time go on, ten seconds at a time; `alive` says which agent reports in which third."""
@@ -274,5 +276,5 @@ def test_outages_of_last_month_are_forgotten_with_their_messages(
     site.pass_by(300)
     (row,) = site.outages()
     with Session(site.engine) as session:
-        (told,) = session.scalars(select(Notification)).all()
+        (told,) = session.scalars(select(NotificationRow)).all()
     assert (told.outage_id, row.state) == (row.id, "open")

@@ -17,9 +17,9 @@ import pytest
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import Incidents, Outbox, routes
+from holter.server.alerting import IncidentStore, NotificationSender, routes
 from holter.server.channels import open_channels
-from holter.server.models.alerting import Notification
+from holter.server.models.alerting import NotificationRow
 from holter.types import Kind, Severity
 from tests.channels.receivers import SlackServer
 from tests.incidents.conftest import SPIKE, Clock, add_run, found
@@ -44,11 +44,11 @@ class House:
         self.engine = engine
         self.clock = clock
         self.channels = open_channels(settings)
-        self.incidents = Incidents(engine, routes=routes(self.channels), clock=clock)
+        self.incidents = IncidentStore(engine, routes=routes(self.channels), clock=clock)
         self.outbox = self.new_outbox()
 
-    def new_outbox(self, **options: Any) -> Outbox:
-        return Outbox(
+    def new_outbox(self, **options: Any) -> NotificationSender:
+        return NotificationSender(
             self.engine,
             NoCharts(),
             self.channels,
@@ -65,9 +65,9 @@ class House:
             count += 1
         return count
 
-    def rows(self) -> list[Notification]:
+    def rows(self) -> list[NotificationRow]:
         with Session(self.engine) as session:
-            return list(session.scalars(select(Notification).order_by(Notification.id)))
+            return list(session.scalars(select(NotificationRow).order_by(NotificationRow.id)))
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_a_server_killed_between_sending_and_writing_sends_the_same_again(
     house.turns()
     claimed = {"state": "waiting", "thread": None, "delivered_at": None, "next_try_at": clock.now + 120}
     with Session(engine) as session, session.begin():
-        session.execute(update(Notification).values(**claimed))  # as the kill left it
+        session.execute(update(NotificationRow).values(**claimed))  # as the kill left it
     after = make_house(channels_at(slack, settle=0))
     assert after.turns() == 0
     clock.now += 121
@@ -269,8 +269,8 @@ class Running:
 
     def __init__(self, engine: Engine, settings: dict[str, dict[str, Any]]) -> None:
         channels = open_channels(settings)
-        self.incidents = Incidents(engine, routes=routes(channels))
-        self.outbox = Outbox(engine, NoCharts(), channels, public_url="http://h")
+        self.incidents = IncidentStore(engine, routes=routes(channels))
+        self.outbox = NotificationSender(engine, NoCharts(), channels, public_url="http://h")
         self.incidents.on_change(self.outbox.wake)
         self.outbox.start()
 
@@ -361,6 +361,6 @@ def test_a_killed_server_delivers_after_its_next_start(slack: SlackServer, sqlit
     finally:
         running.outbox.close()
     with Session(sqlite_engine) as session:
-        [row] = session.scalars(select(Notification)).all()
+        [row] = session.scalars(select(NotificationRow)).all()
     assert (row.state, row.attempts) == ("delivered", 2)
     assert "killed" in json.dumps(slack.payloads)

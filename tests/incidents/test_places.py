@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holter.server.alerting.finding_time import replaced_by, time_of
+from holter.server.alerting.finding_time import replaced_by, wall_time_of
 from holter.types import Kind, Series, SeriesKey
 from tests.incidents.conftest import SPIKE
 
@@ -25,11 +25,11 @@ def series(*attempts: tuple[int, int]) -> Series:
 
 def test_a_finding_begins_when_its_point_was_logged() -> None:
     run = {LOSS: series((0, 99), (50, 80))}
-    assert time_of(run, replace(SPIKE, start_step=10)) == 1010.0
-    assert time_of(run, replace(SPIKE, attempt=1, start_step=50)) == 1100.0
-    assert time_of(run, replace(SPIKE, attempt=1, start_step=80)) is None
-    assert time_of(run, replace(SPIKE, metric="derived", start_step=10)) == 1010.0
-    assert time_of({}, SPIKE) is None
+    assert wall_time_of(run, replace(SPIKE, start_step=10)) == 1010.0
+    assert wall_time_of(run, replace(SPIKE, attempt=1, start_step=50)) == 1100.0
+    assert wall_time_of(run, replace(SPIKE, attempt=1, start_step=80)) is None
+    assert wall_time_of(run, replace(SPIKE, metric="derived", start_step=10)) == 1010.0
+    assert wall_time_of({}, SPIKE) is None
 
 
 @pytest.mark.parametrize(

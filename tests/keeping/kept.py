@@ -9,7 +9,7 @@ from sqlalchemy import Engine, insert, select
 
 from holter.server.database import reading, writing
 from holter.server.import_export.run_metadata import describe
-from holter.server.models import Analysis, Base, Incident, IncidentEvent, Run
+from holter.server.models import AnalysisRow, Base, IncidentRow, IncidentEventRow, RunRecord
 from holter.server.store import Store
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 
@@ -63,7 +63,7 @@ def said(engine: Engine, run_id: int) -> dict[str, Any]:
 
 def number_of(engine: Engine, name: str) -> int:
     with reading(engine) as connection:
-        return connection.scalars(select(Run.id).where(Run.name == name)).one()
+        return connection.scalars(select(RunRecord.id).where(RunRecord.name == name)).one()
 
 
 def everything(engine: Engine) -> dict[str, list[str]]:
@@ -87,10 +87,10 @@ def add_incident(engine: Engine, run_id: int, *, start: int, end: int | None, at
         "acknowledged_by": None,
     }  # fmt: skip
     with writing(engine) as connection:
-        number = connection.scalar(insert(Incident).values(row).returning(Incident.id))
+        number = connection.scalar(insert(IncidentRow).values(row).returning(IncidentRow.id))
         assert number is not None
         event = {"incident_id": number, "at": 1.0, "type": "opened", "by": None, "text": "It rose."}
-        connection.execute(insert(IncidentEvent).values(**event, detail={"kind": "spike_slow"}))
+        connection.execute(insert(IncidentEventRow).values(**event, detail={"kind": "spike_slow"}))
     look(engine, run_id)
     return number
 
@@ -98,7 +98,7 @@ def add_incident(engine: Engine, run_id: int, *, start: int, end: int | None, at
 def look(engine: Engine, run_id: int) -> None:
     """Note that the analysis has seen all of a run."""
     with writing(engine) as connection:
-        seen = connection.scalar(select(Run.updated_at).where(Run.id == run_id))
-        if connection.scalar(select(Analysis.run_id).where(Analysis.run_id == run_id)) is None:
+        seen = connection.scalar(select(RunRecord.updated_at).where(RunRecord.id == run_id))
+        if connection.scalar(select(AnalysisRow.run_id).where(AnalysisRow.run_id == run_id)) is None:
             row = {"run_id": run_id, "seen_at": seen, "looked_at": seen, "cost": 0.0, "error": None}
-            connection.execute(insert(Analysis).values(row))
+            connection.execute(insert(AnalysisRow).values(row))

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, func, insert, select
 from holter.server.database import connect, reading, writing
 from holter.server.maintenance.backup import back_up, restore
 from holter.server.maintenance.copy_database import MoveError, move
-from holter.server.models import AcceptedBatch, Notification, Run, Token
+from holter.server.models import AcceptedBatch, NotificationRow, RunRecord, Token
 from holter.server.store import Store
 from holter.types import Cursor
 from tests.api.running import Printed, some_run
@@ -95,7 +95,7 @@ def furnished(engine: Engine) -> None:
     with writing(engine) as connection:
         connection.execute(insert(Token).values(name="ci", digest="0" * 64, created_at=1.5))
         connection.execute(
-            insert(Notification).values(
+            insert(NotificationRow).values(
                 incident_id=incident, channel="slack", key="1.0.slack", reason="opened", detail={"x": 1.5},
                 state="waiting", attempts=2, next_try_at=0.1, created_at=0.1,
             )
@@ -153,7 +153,7 @@ def test_a_source_that_goes_on_meanwhile_is_noticed_and_nothing_is_moved(
         with pytest.raises(MoveError, match="somebody has written here meanwhile"):
             move(engine, target)
     with reading(target) as connection:
-        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+        assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
     move(engine, target)
     assert everything(target) == everything(engine)
     engine.dispose()

@@ -12,8 +12,8 @@ from sqlalchemy import Engine, text
 from holter.server.database import connect, writing
 from holter.server.maintenance.downsampling import thin
 from holter.server.store import Store
-from holter.server.store.compaction.summary import load, save
-from holter.server.store.read.snapshot import Snapshot
+from holter.server.store.compaction.summary import load_summary, save_summary
+from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
 from tests.keeping.kept import LOSS, delivery
 
@@ -124,10 +124,10 @@ def test_a_newest_point_that_is_another_one_is_found(damaged: Engine, column: st
     with writing(damaged) as connection:
         run_id = connection.scalar(text("SELECT min(run_id) FROM summary"))
         assert run_id is not None
-        stored = load(Snapshot(connection, run_id))
+        stored = load_summary(RunSnapshot(connection, run_id))
         wrong = getattr(stored.chunks, column).copy()
         wrong[0] -= 1
-        save(connection, run_id, replace(stored, chunks=stored.chunks._replace(**{column: wrong})))
+        save_summary(connection, run_id, replace(stored, chunks=stored.chunks._replace(**{column: wrong})))
     assert Store(damaged).check() == [
         "run 'a': series in numbers: newest points are not the last ones of the chunks"
     ]

@@ -16,7 +16,7 @@ from holter.server.import_export import ImportRefusedError, Into
 from holter.server.import_export.local_target import Here
 from holter.server.import_export.run_metadata import describe
 from holter.server.import_export.validation import checked
-from holter.server.models import ExpectedEvent, Run
+from holter.server.models import PlannedEventRow, RunRecord
 from tests.keeping.kept import add_incident
 from tests.keeping.test_exchange import odd_run, running, write
 
@@ -28,9 +28,9 @@ def about(sqlite_engine: Engine) -> dict[str, Any]:
         run_id = odd_run(store)
     add_incident(sqlite_engine, run_id, start=100, end=140)
     with writing(sqlite_engine) as connection:
-        project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
+        project = connection.scalar(select(RunRecord.project_id).where(RunRecord.id == run_id))
         row = {"project_id": project, "run_id": run_id, "said": {"kind": ["stall"], "to_step": 7}}
-        connection.execute(insert(ExpectedEvent).values(row | {"added_at": 1.5, "added_by": "ana"}))
+        connection.execute(insert(PlannedEventRow).values(row | {"added_at": 1.5, "added_by": "ana"}))
     with reading(sqlite_engine) as connection:
         said: dict[str, Any] = json.loads(json.dumps(describe(connection, run_id)))
     return said
@@ -95,4 +95,4 @@ def test_what_the_database_will_not_keep_leaves_nothing(
     with running(engine) as store, pytest.raises(ImportRefusedError, match="cannot keep what it says"):
         Here(Into(engine=engine, store=store)).file(file, run="other")
     with reading(engine) as connection:
-        assert connection.scalar(select(func.count()).where(Run.name == "other")) == 0
+        assert connection.scalar(select(func.count()).where(RunRecord.name == "other")) == 0

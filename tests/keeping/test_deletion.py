@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select
 from holter.server.database import connect, reading
 from holter.server.maintenance import deletion
 from holter.server.maintenance.deletion import belongings, delete_run, purge
-from holter.server.models import Base, Run
+from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
 from tests.keeping.kept import LOSS, add_incident, delivery, everything, number_of, points
@@ -124,7 +124,7 @@ def test_a_deletion_that_was_killed_goes_on(store: Store, engine: Engine, databa
         assert store.check() == []
     purge(engine)
     with reading(engine) as connection:
-        assert connection.scalars(select(Run.name)).all() == ["other"]
+        assert connection.scalars(select(RunRecord.name)).all() == ["other"]
     assert points(engine, other) == before
     assert store.check() == []
 

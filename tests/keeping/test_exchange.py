@@ -24,7 +24,7 @@ from holter.server.import_export.long_table import PIECE, Piece
 from holter.server.import_export.text_writer import FIELDS
 from holter.server.maintenance.downsampling import thin
 from holter.server.maintenance.horizon import horizon_of
-from holter.server.models import ExpectedEvent, Run
+from holter.server.models import PlannedEventRow, RunRecord
 from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.api.running import Printed
@@ -78,10 +78,10 @@ def test_a_run_comes_back_bit_for_bit_and_a_second_import_changes_nothing(
     with running(engine) as store:
         run_id = odd_run(store)
     with writing(engine) as connection:
-        connection.execute(update(Run).where(Run.id == run_id).values(finished_at=5.0))
-        project = connection.scalar(select(Run.project_id).where(Run.id == run_id))
+        connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=5.0))
+        project = connection.scalar(select(RunRecord.project_id).where(RunRecord.id == run_id))
         planned = {"said": {"kind": ["stall"], "from_step": 7}, "added_at": 1.5, "added_by": "ana"}
-        connection.execute(insert(ExpectedEvent).values(project_id=project, run_id=run_id, **planned))
+        connection.execute(insert(PlannedEventRow).values(project_id=project, run_id=run_id, **planned))
     add_incident(engine, run_id, start=100, end=140)
     file = write(engine, run_id, form, tmp_path / f"a.{form}")
     done = bring(other, file, project="llm")

@@ -24,7 +24,7 @@ from holter.server.database import reading, writing
 from holter.server.import_export import FORMATS, Into
 from holter.server.import_export.http_target import Door, Sender, SendError, ServerAwayError
 from holter.server.import_export.local_target import Here
-from holter.server.models import Analysis, Incident, Run, UnreadableRow
+from holter.server.models import AnalysisRow, IncidentRow, RunRecord, UnreadableRow
 from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import Serve
@@ -106,18 +106,18 @@ def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: P
 
     def looked_at() -> set[int]:
         with reading(parts.engine) as connection:
-            return set(connection.scalars(select(Analysis.run_id)))
+            return set(connection.scalars(select(AnalysisRow.run_id)))
 
     wait_for(lambda: plain in looked_at())  # and the other one came before it
     with reading(parts.engine) as connection:
-        found = connection.execute(select(Incident.run_id, Incident.start_step, Incident.state)).all()
+        found = connection.execute(select(IncidentRow.run_id, IncidentRow.start_step, IncidentRow.state)).all()
     assert [tuple(row[1:]) for row in found if row.run_id == whole] == [(100, "recovered")]
     new = delivery(np.arange(601, 640), {LOSS: np.full(39, np.nan)}, batch_id="on", attempt="7")
     parts.store.accept(new)
 
     def kinds() -> set[str]:
         with reading(parts.engine) as connection:
-            return set(connection.scalars(select(Incident.kind).where(Incident.run_id == whole)))
+            return set(connection.scalars(select(IncidentRow.kind).where(IncidentRow.run_id == whole)))
 
     wait_for(lambda: "nonfinite" in kinds())  # what comes later is looked at as ever
 
@@ -165,7 +165,7 @@ def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source:
     wait_for(lambda: parts.uploads.held == 0)
     assert {path.name.partition(".db")[0] for path in folder.iterdir()} == {"holter"}
     with reading(parts.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+        assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
 
 
 @sqlite
@@ -192,7 +192,7 @@ def test_what_is_refused_says_why_and_leaves_nothing(
     answer = httpx.post(f"{address}/api/v1/import", content=content, params={"file": "odd"} | params)
     assert (answer.status_code, reason in answer.text) == (status, True), answer.text
     with reading(parts.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+        assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
 
 
 @sqlite
@@ -206,7 +206,7 @@ def test_of_a_file_that_is_wrong_at_its_end_nothing_stays(live: Running) -> None
     assert first["points"] == 32_768
     assert "line 40002: step: expected a whole number" in last["detail"]
     with reading(parts.engine) as connection:
-        assert connection.scalar(select(func.count()).select_from(Run)) == 0
+        assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
     fixed = content.replace("loss,end,1\n", "")
     answer = httpx.post(f"{address}/api/v1/import", content=fixed, params={"run": "long"})
     assert json.loads(answer.text.splitlines()[-1])["whole"]
@@ -262,7 +262,7 @@ def test_a_quota_slows_an_import_or_refuses_it_whole(live_sqlite: Running, sourc
         with pytest.raises(SendError, match="max_series_per_run"):
             sender.file(source / "a.csv", project="few")
         with reading(parts.engine) as connection:
-            assert connection.scalar(select(func.count()).select_from(Run)) == 0
+            assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
         assert sender.file(source / "a.csv", project="slow").points == 615
 
 
@@ -340,7 +340,7 @@ def test_any_run_goes_round_through_a_server_and_back(
         store.compact(run_id)
     if ended:
         with writing(sqlite_engine) as connection:
-            connection.execute(update(Run).where(Run.id == run_id).values(finished_at=1.8e9))
+            connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=1.8e9))
     file = write(sqlite_engine, run_id, form, tmp_path / f"{name}.{form}")
     with Sender(Door(address)) as sender:
         done = sender.file(file, project="llm")
@@ -363,5 +363,5 @@ def test_the_clock_of_a_run_that_was_imported_is_when_it_came(live_sqlite: Runni
     with Sender(Door(address)) as sender:
         sender.file(source / "a.json")
     with reading(parts.engine) as connection:
-        assert connection.execute(select(Run.updated_at)).scalar_one() >= before
+        assert connection.execute(select(RunRecord.updated_at)).scalar_one() >= before
     assert Store(parts.engine).check() == []

@@ -16,7 +16,7 @@ from holter.server.clock import Clock, uptime
 from holter.server.database import reading, writing
 from holter.server.maintenance.vacuum import vacuum
 from holter.server.maintenance.worker import SURE
-from holter.server.models import Analysis, Chunk, Run
+from holter.server.models import AnalysisRow, Chunk, RunRecord
 from holter.server.store import Store
 from holter.settings import Settings
 from holter.settings.projects import ProjectSettings, RetentionSettings
@@ -38,8 +38,8 @@ def long_run(engine: Engine, name: str = "a", *, days: float = 0) -> int:
     add_incident(engine, run_id, start=500, end=600)
     then = time.time() - days * 86_400
     with writing(engine) as connection:
-        connection.execute(update(Run).where(Run.id == run_id).values(updated_at=then))
-        connection.execute(update(Analysis).where(Analysis.run_id == run_id).values(seen_at=then))
+        connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(updated_at=then))
+        connection.execute(update(AnalysisRow).where(AnalysisRow.run_id == run_id).values(seen_at=then))
     return run_id
 
 
@@ -143,7 +143,7 @@ def test_a_run_is_deleted_over_rest_and_comes_anew(serve: Serve, engine: Engine,
         assert client.get(page).json()["points"] == 1
         end = time.monotonic() + 20
         with engine.connect() as connection:
-            while connection.scalar(select(Run.id).where(Run.id == number)) is not None:
+            while connection.scalar(select(RunRecord.id).where(RunRecord.id == number)) is not None:
                 assert time.monotonic() < end
                 time.sleep(0.05)
                 connection.rollback()
@@ -154,7 +154,7 @@ def test_a_run_is_deleted_over_rest_and_comes_anew(serve: Serve, engine: Engine,
 def test_a_run_is_exported_over_rest(serve: Serve, sqlite_engine: Engine, sqlite_url: str, form: str) -> None:
     run_id = long_run(sqlite_engine)
     with reading(sqlite_engine) as connection:
-        public_id = connection.scalar(select(Run.public_id).where(Run.id == run_id))
+        public_id = connection.scalar(select(RunRecord.public_id).where(RunRecord.id == run_id))
     with serve(Settings(database_url=sqlite_url)) as (_, address), httpx.Client(base_url=address) as client:
         answer = client.get(f"/api/v1/runs/{public_id}/export", params={"format": form})
         assert answer.status_code == 200

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
-from holter.server.alerting import Incidents
+from holter.server.alerting import IncidentStore
 from holter.server.analysis import AnalysisLoop
 from holter.server.database import reading, writing
 from holter.server.maintenance import downsampling
@@ -19,9 +19,9 @@ from holter.server.maintenance.downsampling import WentOnError, thin
 from holter.server.maintenance.downsampling_plan import TAIL
 from holter.server.maintenance.retention import DAY, due, keep
 from holter.server.maintenance.select_points import LONG, NEAR, Event, near, sieve
-from holter.server.models import Analysis, Incident, IncidentEvent, Run
+from holter.server.models import AnalysisRow, IncidentRow, IncidentEventRow, RunRecord
 from holter.server.store import Store
-from holter.server.store.encoding.block import Points
+from holter.server.store.encoding.block import SeriesPoints
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
 from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, points
@@ -53,12 +53,12 @@ def fill(store: Store, engine: Engine) -> int:
     return run_id
 
 
-def of_attempt(series: Series, attempt: int) -> Points:
+def of_attempt(series: Series, attempt: int) -> SeriesPoints:
     mine = series.attempt == attempt
-    return Points(series.step[mine], series.time[mine], series.value[mine])
+    return SeriesPoints(series.step[mine], series.time[mine], series.value[mine])
 
 
-def buckets(points: Points, width: int) -> dict[int, tuple[float, float]]:
+def buckets(points: SeriesPoints, width: int) -> dict[int, tuple[float, float]]:
     """The extremes of every `width` steps."""
     finite = np.isfinite(points.value)
     found: dict[int, tuple[float, float]] = {}
@@ -189,8 +189,8 @@ def aged(engine: Engine, run_id: int, days: float) -> None:
     """The run had its last news so many days ago; who had seen all of it has."""
     then = NOW - days * DAY
     with writing(engine) as connection:
-        connection.execute(update(Run).where(Run.id == run_id).values(updated_at=then))
-        connection.execute(update(Analysis).where(Analysis.run_id == run_id).values(seen_at=then))
+        connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(updated_at=then))
+        connection.execute(update(AnalysisRow).where(AnalysisRow.run_id == run_id).values(seen_at=then))
 
 
 def test_retention_goes_by_project_and_age(store: Store, engine: Engine) -> None:
@@ -217,7 +217,7 @@ def test_retention_goes_by_project_and_age(store: Store, engine: Engine) -> None
     (deleted,) = keep(engine, of, NOW)
     assert deleted.said == "deleted"
     with reading(engine) as connection:
-        assert connection.scalars(select(Run.id)).all() == []
+        assert connection.scalars(select(RunRecord.id)).all() == []
 
 
 def test_what_nobody_has_analysed_is_not_thinned(store: Store, engine: Engine) -> None:
@@ -231,8 +231,8 @@ def test_what_nobody_has_analysed_is_not_thinned(store: Store, engine: Engine) -
 
 def story(engine: Engine, run_id: int) -> list[tuple[object, ...]]:
     with reading(engine) as connection:
-        incidents = select(Incident.__table__).where(Incident.run_id == run_id).order_by(Incident.id)
-        events = select(IncidentEvent.__table__).order_by(IncidentEvent.id)
+        incidents = select(IncidentRow.__table__).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
+        events = select(IncidentEventRow.__table__).order_by(IncidentEventRow.id)
         return [tuple(row) for query in (incidents, events) for row in connection.execute(query)]
 
 
@@ -246,7 +246,7 @@ def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
     values[50_000] = np.nan
     run_id = store.accept(delivery(steps, {LOSS: values}, batch_id="0")).run_id
     store.compact(run_id)
-    loop = AnalysisLoop(engine, store, Incidents(engine))
+    loop = AnalysisLoop(engine, store, IncidentStore(engine))
     assert len(loop.analyze(run_id)) >= 2
     before = story(engine, run_id)
     thin(engine, run_id, BUCKET, NOW)
@@ -268,7 +268,7 @@ def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
 def test_a_sieve_keeps_every_extreme(values: list[float], bucket: int, whole: int) -> None:
     held = np.array(values)
     step = np.arange(len(held)) * 3
-    stay = sieve(Points(step, step * 1.0, held), bucket, step < 3 * whole)
+    stay = sieve(SeriesPoints(step, step * 1.0, held), bucket, step < 3 * whole)
     assert stay[:whole].all()
     assert stay[[0, -1]].all()
     assert stay[~np.isfinite(held)].all()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select, update
 
-from holter.attempts.superseded import Span, superseded
-from holter.server.alerting import Incidents
+from holter.attempts.superseded import AttemptSpan, superseded_points
+from holter.server.alerting import IncidentStore
 from holter.server.analysis import AnalysisLoop
 from holter.server.database import reading, writing
 from holter.server.import_export.run_metadata import describe
@@ -19,7 +19,7 @@ from holter.server.maintenance.downsampling_plan import TAIL
 from holter.server.maintenance.horizon import horizon_of
 from holter.server.maintenance.retention import DAY, due, keep
 from holter.server.maintenance.select_points import NEAR
-from holter.server.models import Analysis, Incident, IncidentEvent, Run
+from holter.server.models import AnalysisRow, IncidentRow, IncidentEventRow, RunRecord
 from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
 from holter.settings.projects import RetentionSettings
@@ -39,7 +39,7 @@ OLD = SIZE - int(30 * DAY / EVERY)
 
 @pytest.fixture(autouse=True)
 def small_chunks_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holter.server.store.encoding.chunk_builder.CHUNK", 4096)
+    monkeypatch.setattr("holter.server.store.encoding.chunk_builder.MAX_CHUNK_POINTS", 4096)
     monkeypatch.setattr("holter.server.store.compaction.worker._QUIET", 1e9)
     monkeypatch.setattr("holter.server.store.compaction.worker._POINTS", 1e9)
 
@@ -74,10 +74,10 @@ def lasting(engine: Engine, run_id: int, *, now: float = NOW) -> None:
     """The run began when its clock says, and had its last news now."""
     with writing(engine) as connection:
         times = {"created_at": float(wall(np.array(0))), "updated_at": now}
-        connection.execute(update(Run).where(Run.id == run_id).values(times))
+        connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(times))
     look(engine, run_id)
     with writing(engine) as connection:
-        connection.execute(update(Analysis).where(Analysis.run_id == run_id).values(seen_at=now))
+        connection.execute(update(AnalysisRow).where(AnalysisRow.run_id == run_id).values(seen_at=now))
 
 
 def retained(engine: Engine, now: float = NOW, **more: Any) -> list[Any]:
@@ -155,7 +155,7 @@ def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine
     run_id = send(store, 0, SIZE)
     number = add_incident(engine, run_id, start=30_000, end=None)
     with writing(engine) as connection:
-        connection.execute(update(Incident).values(state="open", recovered_at=None))
+        connection.execute(update(IncidentRow).values(state="open", recovered_at=None))
     lasting(engine, run_id)
     (done,) = retained(engine)
     assert f"incident {number}" in done.said
@@ -166,8 +166,8 @@ def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine
 
 def story(engine: Engine, run_id: int) -> list[tuple[Any, ...]]:
     with reading(engine) as connection:
-        incidents = select(Incident.__table__).where(Incident.run_id == run_id).order_by(Incident.id)
-        events = select(IncidentEvent.__table__).order_by(IncidentEvent.id)
+        incidents = select(IncidentRow.__table__).where(IncidentRow.run_id == run_id).order_by(IncidentRow.id)
+        events = select(IncidentEventRow.__table__).order_by(IncidentEventRow.id)
         return [tuple(row) for query in (incidents, events) for row in connection.execute(query)]
 
 
@@ -186,18 +186,18 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
     run_id = send(store, 0, SIZE, more=False)
     lasting(engine, run_id)
     moment = [NOW]
-    loop = AnalysisLoop(engine, store, Incidents(engine), clock=lambda: moment[0])
+    loop = AnalysisLoop(engine, store, IncidentStore(engine), clock=lambda: moment[0])
     loop.analyze(run_id)
     before = story(engine, run_id)
     with reading(engine) as connection:
-        opened = connection.execute(select(Incident.id, Incident.state)).all()
+        opened = connection.execute(select(IncidentRow.id, IncidentRow.state)).all()
     assert [state for _, state in opened].count("open") == 1
     assert len(opened) >= 4
     loop._note()
     (done,) = retained(engine)
     assert done.after < done.before
     running = [number for number, state in opened if state == "open"]
-    for asked in (loop, AnalysisLoop(engine, store, Incidents(engine), clock=lambda: moment[0])):
+    for asked in (loop, AnalysisLoop(engine, store, IncidentStore(engine), clock=lambda: moment[0])):
         assert {one["id"] for one in asked.analyze(run_id)} <= set(running)  # its numbers may differ a little
     after = story(engine, run_id)
     assert [row for row in after if row[0] not in running] == [row for row in before if row[0] not in running]
@@ -213,7 +213,7 @@ def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
     retained(engine)
-    loop = AnalysisLoop(engine, store, Incidents(engine), clock=lambda: NOW)
+    loop = AnalysisLoop(engine, store, IncidentStore(engine), clock=lambda: NOW)
     loop.analyze(run_id)
     held = loop._runs.of(run_id).series[LOSS]
     assert OLD - TAIL - 4096 <= held.step[0] <= OLD - TAIL
@@ -237,8 +237,8 @@ def test_a_rollback_into_what_was_thinned_is_drawn_as_it_is(store: Store, engine
     series = store.read(run_id)[LOSS]
     assert np.array_equal(steps_of(series), first)
     assert np.array_equal(steps_of(series, 1), np.arange(20_000, 29_000))
-    spans = [Span(one.number, one.first_step, one.last_step) for one in store.attempts(run_id)]
-    curve = series.step[~superseded(series.attempt, series.step, spans)]
+    spans = [AttemptSpan(one.number, one.first_step, one.last_step) for one in store.attempts(run_id)]
+    curve = series.step[~superseded_points(series.attempt, series.step, spans)]
     assert curve[curve >= 5000].tolist() == list(range(5000, 14_000))
     assert np.array_equal(curve[curve < 5000], first[first < 5000])
     (drawn,) = store.chart(run_id, [LOSS], points=200)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from holter.server.database import connect
 from holter.server.migrate import check, downgrade, migrations, upgrade
-from holter.server.models import Base, Incident, Project, Run
+from holter.server.models import Base, IncidentRow, Project, RunRecord
 
 
 def test_up_down_and_up_again(engine: Engine) -> None:
@@ -57,12 +57,12 @@ def _incident(connection: Connection) -> None:
     project = {"id": 1, "name": "llm", "created_at": 1.0}
     connection.execute(insert(Project).values(project))
     run = {"id": 1, "public_id": "a", "project_id": 1, "name": "a", "created_at": 1.0, "updated_at": 1.0}
-    connection.execute(insert(Run).values(run))
+    connection.execute(insert(RunRecord).values(run))
     finding: dict[str, Any] = dict.fromkeys(("attempt", "start_step", "detected_step"), 1)
     finding |= dict.fromkeys(("fingerprint", "metric", "summary", "advice"), "")
     finding |= {"kind": "stall", "severity": "warning", "state": "open", "labels": {}, "evidence": {}}
     finding |= dict.fromkeys(("id", "run_id", "confidence", "opened_at", "updated_at"), 1)
-    connection.execute(insert(Incident).values(finding))
+    connection.execute(insert(IncidentRow).values(finding))
 
 
 def test_a_failed_migration_leaves_nothing_behind(tmp_path: Path) -> None:
