@@ -26,7 +26,8 @@ from published import RULES, Rule
 
 from holter.cli.report import json as jsonable
 from holter.detectors import find, registry
-from holter.ingest.offline.read_run import gather
+from holter.detectors.detector import DetectorContext
+from holter.ingest.offline.read_run import read_run
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
@@ -126,7 +127,7 @@ def losses(run: RunData) -> Iterator[tuple[int, list[int], list[float], list[flo
 
 def score_tables(script: Path, folder: Path) -> str:
     """The contenders side by side on one labelled set, then the kinds as Holter tells them apart."""
-    runs = [(path, gather(path).data) for path in sorted(folder.iterdir()) if path.is_dir()]
+    runs = [(path, read_run(path).data) for path in sorted(folder.iterdir()) if path.is_dir()]
     results = {
         one.name: (one, score(script, folder, {path: one.find(run) for path, run in runs}))
         for one in contenders()
@@ -191,7 +192,10 @@ def numbers(summary: dict[str, Any], knows_kinds: bool) -> list[str]:
 def speed_tables() -> str:
     """Seconds for a million points of each series: each detector, all together, and the published rules."""
     run = million_points()
-    detectors = [[name, *timed(lambda one=one: list(one.detect(run)))] for name, one in registry().items()]
+    detectors = [
+        [name, *timed(lambda one=one: list(one.detect(run, DetectorContext())))]
+        for name, one in registry().items()
+    ]
     together = ["all, as one incident an event", *timed(lambda: find(run))]
     rules = [[kind.name, *timed(lambda kind=kind: by_rule(kind, run))] for kind in RULES[:-3]]
     metrics = len({key.metric for key in run.series})

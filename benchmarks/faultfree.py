@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 from curves import LEVELS, NOISES, Level, Noise, one_series, power, run_of, size_of
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, Kind, Severity
@@ -63,7 +64,7 @@ def long_row(level: Level, noise: Noise, size: float, points: int) -> str:
 def alarms(value: np.ndarray) -> list[Finding]:
     """What is said of a loss, besides what is said to be its own noise."""
     with np.errstate(all="ignore"):
-        found = list(SpikeDetector().detect(run_of(one_series("loss", value))))
+        found = list(SpikeDetector().detect(run_of(one_series("loss", value)), DetectorContext()))
     return [one for one in found if one.kind is not Kind.OUTLIER_BATCH]
 
 
@@ -93,7 +94,9 @@ def short_cell(noise: Noise, points: int, count: int) -> str:
         value = base * (1 + random.choice([0.003, 0.01, 0.03, 0.1]) * noise(random, points))
         step = 500 * at if seed % 2 else np.cumsum(random.integers(200, 2000, points))
         with np.errstate(all="ignore"):
-            found = list(EvaluationDetector().detect(run_of(one_series("eval/loss", value, step))))
+            found = list(
+                EvaluationDetector().detect(run_of(one_series("eval/loss", value, step)), DetectorContext())
+            )
         loud += bool(found)
         serious += any(one.severity is not Severity.INFO for one in found)
     return f"{loud / count:.2%} ({serious / count:.2%})"

@@ -17,8 +17,8 @@ from statistics import median
 
 import numpy as np
 
-from holter.detectors import Memory, find, registry
-from holter.detectors.detector import look
+from holter.detectors import IncrementalState, find, registry
+from holter.detectors.detector import DetectorContext
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
 NEW = (1, 10, 100)
@@ -46,18 +46,18 @@ def main() -> None:
 
 def row_of(name: str, life: Callable[[int], RunData], n: int) -> str:
     """What looks cost at a length of such a run."""
-    run, memory = life(n + LOOKS * sum(NEW)), Memory()
-    first = seconds(lambda: find(upto(run, n), memory=memory))
+    run, memory = life(n + LOOKS * sum(NEW)), IncrementalState()
+    first = seconds(lambda: find(upto(run, n), state=memory))
     size, costs = n, []
     for new in NEW:
         spent = []
         for _ in range(LOOKS):
             size += new
-            spent.append(seconds(partial(find, upto(run, size), memory=memory)))
+            spent.append(seconds(partial(find, upto(run, size), state=memory)))
         costs.append(median(spent))
     part = upto(run, size)
-    find(part, memory=memory)
-    again = median(seconds(lambda: find(part, memory=memory)) for _ in range(LOOKS))
+    find(part, state=memory)
+    again = median(seconds(lambda: find(part, state=memory)) for _ in range(LOOKS))
     cells = " | ".join(f"{1000 * cost:.1f}" for cost in costs)
     return f"| {name} | {first:.2f} | {cells} | {1000 * again:.1f} | {kilobytes(memory):,.0f} |"
 
@@ -66,12 +66,12 @@ def by_detector(n: int) -> Iterator[tuple[str, float, float]]:
     """Seconds of each detector for a full look, and for a look at a hundred points more."""
     run = healthy(n + LOOKS * 100)
     for name, detector in registry().items():
-        memory = Memory()
+        memory = IncrementalState()
 
         def once(size: int) -> float:
             part = upto(run, size)
             with np.errstate(all="ignore"):
-                return seconds(lambda: list(look(detector, part, memory)))  # noqa: B023
+                return seconds(lambda: list(detector.detect(part, DetectorContext(state=memory))))  # noqa: B023
 
         first = once(n)
         yield name, first, median(once(n + 100 * (more + 1)) for more in range(LOOKS))
@@ -84,9 +84,9 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def kilobytes(memory: Memory) -> float:
+def kilobytes(memory: IncrementalState) -> float:
     """What detectors remember, without the arrays of the run itself."""
-    return sum(len(pickle.dumps(trail)) for trail in memory.trails()) / 1024
+    return sum(len(pickle.dumps(trail)) for trail in memory.all_checkpoints()) / 1024
 
 
 def healthy(n: int) -> RunData:

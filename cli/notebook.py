@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holter.attempts.values import dotted
+from holter.attempts.config_values import flatten_settings
 from holter.cli.report.svg import thumbnail
 from holter.cli.report.words import kind, mark, place
 from holter.curves import around, series_of
@@ -22,7 +22,7 @@ from holter.detectors.findings.sparkline import sparkline
 from holter.detectors.launch_checks import remarks
 from holter.plurals import counted
 from holter.tuning import Tuning
-from holter.types import ConfigKey, Finding, Kind, Remark, RunData
+from holter.types import ConfigKey, Finding, Kind, Diagnostic, RunData
 
 _SHOWN = 50
 _PICTURE = 24
@@ -38,7 +38,7 @@ class Findings(list[Finding]):
     `remarks` are what is to be said of how the run is set up, and of the numbers it reports.
     """
 
-    def __init__(self, findings: Iterable[Finding], run: RunData, remarks: Iterable[Remark] = ()) -> None:
+    def __init__(self, findings: Iterable[Finding], run: RunData, remarks: Iterable[Diagnostic] = ()) -> None:
         super().__init__(findings)
         self.run = run
         self.remarks = list(remarks)
@@ -119,7 +119,7 @@ def analyze(
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning: a holter.tuning.Tuning expected, not {tuning!r}")
     run = with_roles(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
-    stated = {ConfigKey(name): value for name, value in dotted(config or {}).items()}
+    stated = {ConfigKey(name): value for name, value in flatten_settings(config or {}).items()}
     run = replace(run, config={key: dict.fromkeys(_attempts(run), value) for key, value in stated.items()})
     return Findings(find(run, tuning=tuning), run, remarks(run))
 

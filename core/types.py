@@ -261,7 +261,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Remark:
+class Diagnostic:
     """What is amiss with how a launch is set up, or with the numbers it reports: at no step in particular.
 
     `code` names the kind of remark for good, e.g. "nccl-sockets"; `evidence` holds what it rests on, as

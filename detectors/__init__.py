@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from holter.detectors.apply_tuning import unexpected, wanted, with_roles, without_roles
-from holter.detectors.detector import Detector, look
+from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.health.gpu_fault import GpuFault
 from holter.detectors.health.memory_leak import MemoryLeak
-from holter.detectors.incremental import Memory
+from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import without_consequences
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
@@ -32,7 +32,16 @@ from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData
 
-__all__ = ["BUILTIN", "Detector", "Memory", "Tuning", "find", "fingerprint", "registry"]
+__all__ = [
+    "BUILTIN",
+    "Detector",
+    "DetectorContext",
+    "IncrementalState",
+    "Tuning",
+    "find",
+    "fingerprint",
+    "registry",
+]
 
 BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
@@ -61,37 +70,29 @@ def registry() -> dict[str, Detector]:
     return build(BUILTIN, group="holter.detectors")
 
 
-def find(run: RunData, *, tuning: Tuning = Tuning(), memory: Memory | None = None) -> list[Finding]:
-    """What all detectors find, one finding per real event, in the order in which they were spoken.
+def find(run: RunData, *, tuning: Tuning = Tuning(), state: IncrementalState | None = None) -> list[Finding]:
+    """The findings of all detectors, one per real event, in the order of detection.
 
-    `tuning`: what a user said about detection; every preference takes effect here, or in the detectors
-    by way of `Tuning.of`. `memory`: that of the last look at this run, so that only what is new costs
-    something; the findings are the same without.
+    `tuning`: the user's preferences about detection; every one takes effect here, or in the detectors by way
+    of `Tuning.of`. `state`: that of the previous pass over this run, so that only new points are scanned;
+    the findings are the same without.
     """
-    memory = Memory() if memory is None else memory.under(_looked_with(tuning))
+    state = IncrementalState() if state is None else state
+    context = DetectorContext(tuning=tuning, state=state.for_settings(_detector_settings(tuning)))
     run = with_roles(run, tuning)
-    detectors = [_tuned(detector, tuning) for detector in registry().values()]
-    # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
+    # values close to the largest float overflow into infinities, which the detectors handle
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        findings = [finding for detector in detectors for finding in look(detector, run, memory)]
-    own = without_consequences(wanted(findings, tuning), run)
+        findings = [finding for detector in registry().values() for finding in detector.detect(run, context)]
+    independent = without_consequences(wanted(findings, tuning), run)
     return sorted(
-        without_roles(unexpected(own, run, tuning)),
+        without_roles(unexpected(independent, run, tuning)),
         key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
     )
 
 
-def _looked_with(tuning: Tuning) -> Tuning:
-    """The part of a tuning that the detectors themselves depend on."""
+def _detector_settings(tuning: Tuning) -> Tuning:
+    """The part of a tuning on which the detectors themselves depend."""
     return replace(tuning, kinds=None, ignore=frozenset(), expected=())
-
-
-def _tuned(detector: Detector, tuning: Tuning) -> Detector:
-    # a detector that takes preferences is a dataclass with a field for them
-    if is_dataclass(detector) and hasattr(detector, "tuning"):
-        tuned: Detector = replace(detector, tuning=tuning)
-        return tuned
-    return detector
 
 
 def fingerprint(finding: Finding) -> str:

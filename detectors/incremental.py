@@ -1,6 +1,6 @@
-"""What detectors have worked out about a run so far, kept by who asks them, so that only news costs anything.
+"""Checkpoints of detectors' scans over a run, so that a pass over a run that has grown reads only new points.
 
-It is never more than that: with a memory or with a new one, the findings are the same.
+The findings are the same with the state of earlier passes and with an empty one.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from holter.types import Series, SeriesKey
 
 S = TypeVar("S")
 
-_APART = 8
-"""Older marks stand ever further apart: by so many times their distance from the newest."""
+_SPACING_RATIO = 8
+"""Older checkpoints are ever further apart: by this many times their distance from the newest."""
 
 
 @dataclass(frozen=True)
-class Mark(Generic[S]):
-    """What was known after the first `rows` of each series of a trail; the state must never change.
+class Checkpoint(Generic[S]):
+    """A scan's state after the first `rows` of each of its series. The state must never be changed.
 
-    `upto`: it rests on every point of these series up to this place, so that it says nothing any more
-    once another comes before it. None where each series was looked at by itself.
+    `upto`: the state depends on every point of these series up to this position, so that it becomes invalid
+    when another point arrives before it. None where each series was scanned by itself.
     """
 
     state: S
@@ -33,137 +33,137 @@ class Mark(Generic[S]):
     upto: Place | None = None
 
 
-class Trail(Generic[S]):
-    """The marks that one scan left behind: the newest, and a few older ones to go back to."""
+class ScanCheckpoints(Generic[S]):
+    """The checkpoints of one scan: the newest, and a few older ones to fall back to."""
 
     def __init__(self, keys: tuple[SeriesKey, ...]) -> None:
         self.keys = keys
-        self._marks: list[Mark[S]] = []
-        self._answer: Mark[object] | None = None
+        self._checkpoints: list[Checkpoint[S]] = []
+        self._result: Checkpoint[object] | None = None
 
-    def newest(self, series: Sequence[Series]) -> Mark[S] | None:
-        """The newest mark that still holds."""
-        while self._marks:
-            mark = self._marks[-1]
-            if mark.upto is None or all(
-                row >= len(one) or place_of(one, row) > mark.upto
-                for one, row in zip(series, mark.rows, strict=True)
+    def latest(self, series: Sequence[Series]) -> Checkpoint[S] | None:
+        """The newest checkpoint that is still valid; those that are not are discarded."""
+        while self._checkpoints:
+            newest = self._checkpoints[-1]
+            if newest.upto is None or all(
+                row >= len(each) or place_of(each, row) > newest.upto
+                for each, row in zip(series, newest.rows, strict=True)
             ):
-                return mark
-            self._marks.pop()
+                return newest
+            self._checkpoints.pop()
         return None
 
-    def before(self, mark: Mark[S]) -> Mark[S] | None:
-        """The mark before one that holds no more, which is forgotten."""
-        while self._marks and self._marks.pop() is not mark:
+    def previous(self, checkpoint: Checkpoint[S]) -> Checkpoint[S] | None:
+        """The checkpoint before this one; this one, which is no longer valid, is discarded."""
+        while self._checkpoints and self._checkpoints.pop() is not checkpoint:
             pass
-        return self._marks[-1] if self._marks else None
+        return self._checkpoints[-1] if self._checkpoints else None
 
-    def keep(self, mark: Mark[S]) -> None:
-        """Remember a mark; its rows are no fewer than those of the marks before."""
-        if self._marks and self._marks[-1].rows == mark.rows:
-            self._marks.pop()
-        self._marks.append(mark)
-        newest = sum(mark.rows)
-        for at in range(len(self._marks) - 3, 0, -1):
-            before, after = self._marks[at - 1], self._marks[at + 1]
-            if newest - sum(before.rows) <= _APART * (newest - sum(after.rows)):
-                del self._marks[at]
+    def save(self, checkpoint: Checkpoint[S]) -> None:
+        """Store a checkpoint; its rows are no fewer than those of the checkpoints before."""
+        if self._checkpoints and self._checkpoints[-1].rows == checkpoint.rows:
+            self._checkpoints.pop()
+        self._checkpoints.append(checkpoint)
+        newest = sum(checkpoint.rows)
+        for index in range(len(self._checkpoints) - 3, 0, -1):
+            before, after = self._checkpoints[index - 1], self._checkpoints[index + 1]
+            if newest - sum(before.rows) <= _SPACING_RATIO * (newest - sum(after.rows)):
+                del self._checkpoints[index]
 
-    def answer(self, series: Sequence[Series]) -> object | None:
-        """What the last look came to, if nothing has come since."""
-        answer = self._answer
-        return answer.state if answer is not None and answer.rows == tuple(map(len, series)) else None
+    def cached_result(self, series: Sequence[Series]) -> object | None:
+        """The result of the previous pass, if no row has arrived since."""
+        result = self._result
+        return result.state if result is not None and result.rows == tuple(map(len, series)) else None
 
-    def answered(self, series: Sequence[Series], what: object) -> None:
-        """Remember what a look at these rows came to; it must never change."""
-        self._answer = Mark(what, tuple(map(len, series)))
+    def cache_result(self, series: Sequence[Series], result: object) -> None:
+        """Store the result of a pass over these rows; it must never be changed."""
+        self._result = Checkpoint(result, tuple(map(len, series)))
 
-    def cut(self, key: SeriesKey, row: int) -> None:
-        """Forget what rests on rows of a series from this one on."""
+    def discard_from(self, key: SeriesKey, row: int) -> None:
+        """Discard what depends on rows of a series from `row` on."""
         column = self.keys.index(key) if key in self.keys else None
         if column is not None:
-            self._marks = [mark for mark in self._marks if mark.rows[column] <= row]
-            self._answer = None
+            self._checkpoints = [each for each in self._checkpoints if each.rows[column] <= row]
+            self._result = None
 
 
-class Memory:
-    """Marks of all detectors on one run.
+class IncrementalState:
+    """The checkpoints of all detectors on one run.
 
-    The caller gives the same memory with the same run, looked at again: its series may have grown, at the
-    end or between their rows, and where a row that was there before has changed in place, the caller
-    says so (`changed`). What does not fit any more is forgotten.
+    The caller passes the same state with the same run on every pass. The run's series may have grown, at
+    the end or between their rows; where an existing row has changed in place, the caller reports it with
+    `mark_changed`. Checkpoints that no longer fit are discarded.
     """
 
     def __init__(self) -> None:
-        self._trails: dict[Hashable, Trail[Any]] = {}
-        self._seen: dict[SeriesKey, Series] = {}
+        self._scans: dict[Hashable, ScanCheckpoints[Any]] = {}
+        self._previous: dict[SeriesKey, Series] = {}
         self._changed: dict[SeriesKey, int] = {}
-        self._setting: object = None
+        self._settings: object = None
 
-    def under(self, setting: object) -> Memory:
-        """This memory, emptied if it was made under another setting."""
-        if setting != self._setting:
-            self._trails.clear()
-            self._setting = setting
+    def for_settings(self, settings: object) -> IncrementalState:
+        """This state, emptied if it was made under other settings."""
+        if settings != self._settings:
+            self._scans.clear()
+            self._settings = settings
         return self
 
-    def changed(self, key: SeriesKey, row: int) -> None:
-        """From this row on, a series is not what it was at the last look."""
+    def mark_changed(self, key: SeriesKey, row: int) -> None:
+        """Report that a series differs from the previous pass from this row on."""
         self._changed[key] = min(row, self._changed.get(key, row))
 
-    def trail(self, name: Hashable, series: Sequence[Series]) -> Trail[Any]:
-        """The trail of a scan over these series. `name` tells it from all others; over other series than
-        before it is a new one."""
-        for one in series:
-            self._see(one)
-        keys = tuple(one.key for one in series)
-        found = self._trails.get(name)
-        if found is None or found.keys != keys:
-            found = self._trails[name] = Trail(keys)
-        return found
+    def checkpoints(self, name: Hashable, series: Sequence[Series]) -> ScanCheckpoints[Any]:
+        """The checkpoints of the scan `name`, a name of its own, over these series; new ones if the series
+        are not those of the previous pass."""
+        for each in series:
+            self._compare_with_previous(each)
+        keys = tuple(each.key for each in series)
+        scan = self._scans.get(name)
+        if scan is None or scan.keys != keys:
+            scan = self._scans[name] = ScanCheckpoints(keys)
+        return scan
 
-    def trails(self) -> Collection[Trail[Any]]:
-        """Every trail, for those who want to know how much is remembered."""
-        return self._trails.values()
+    def all_checkpoints(self) -> Collection[ScanCheckpoints[Any]]:
+        """The checkpoints of every scan, for measuring how much is stored."""
+        return self._scans.values()
 
-    def _see(self, series: Series) -> None:
+    def _compare_with_previous(self, series: Series) -> None:
         key = series.key
-        before, changed = self._seen.get(key), self._changed.pop(key, None)
-        if before is series and changed is None:
+        previous, changed = self._previous.get(key), self._changed.pop(key, None)
+        if previous is series and changed is None:
             return
-        self._seen[key] = series
-        if before is None:
+        self._previous[key] = series
+        if previous is None:
             return
-        intact = _intact(before, series) if changed is None else min(changed, len(before))
-        if intact < len(before):
-            for trail in self._trails.values():
-                trail.cut(key, intact)
+        unchanged = _unchanged_rows(previous, series) if changed is None else min(changed, len(previous))
+        if unchanged < len(previous):
+            for scan in self._scans.values():
+                scan.discard_from(key, unchanged)
 
 
-def _intact(before: Series, now: Series) -> int:
-    """How many rows at the beginning are the same. Only the last one is compared where it is in its place:
-    a row can come between others, but does not change by itself."""
-    last = len(before) - 1
-    if last < 0 or (last < len(now) and _same_row(before, now, last)):
+def _unchanged_rows(previous: Series, current: Series) -> int:
+    """How many rows at the beginning are equal. Where the last previous row is still at its index, only that
+    row is compared: a row may be inserted between others, but does not change without `mark_changed`."""
+    last = len(previous) - 1
+    if last < 0 or (last < len(current) and _is_same_row(previous, current, last)):
         return last + 1
-    common = slice(0, min(len(before), len(now)))
-    same = _same_rows(before, now, common)
+    common = slice(0, min(len(previous), len(current)))
+    same = _same_rows(previous, current, common)
     return common.stop if same.all() else int(np.argmin(same))
 
 
-def _same_row(one: Series, other: Series, row: int) -> bool:
-    value, others = one.value[row], other.value[row]
+def _is_same_row(left: Series, right: Series, row: int) -> bool:
+    value, other = left.value[row], right.value[row]
     return bool(
-        one.step[row] == other.step[row]
-        and one.attempt[row] == other.attempt[row]
-        and (value == others or (value != value and others != others))
+        left.step[row] == right.step[row]
+        and left.attempt[row] == right.attempt[row]
+        and (value == other or (value != value and other != other))
     )
 
 
-def _same_rows(one: Series, other: Series, rows: slice) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    same = (one.attempt[rows] == other.attempt[rows]) & (one.step[rows] == other.step[rows])
-    # bit by bit: NaN is the same as NaN
-    same &= one.value[rows].view(np.int64) == other.value[rows].view(np.int64)
-    same &= one.time[rows].view(np.int64) == other.time[rows].view(np.int64)
+def _same_rows(left: Series, right: Series, rows: slice) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    same = (left.attempt[rows] == right.attempt[rows]) & (left.step[rows] == right.step[rows])
+    # compared bit by bit: NaN equals NaN
+    same &= left.value[rows].view(np.int64) == right.value[rows].view(np.int64)
+    same &= left.time[rows].view(np.int64) == right.time[rows].view(np.int64)
     return np.asarray(same)

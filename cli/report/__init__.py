@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from holter.attempts.goodput import Goodput
-from holter.flops.throughput import Throughput
-from holter.types import Finding, Remark, RunData, Unreadable
+from holter.flops.throughput import RunThroughput
+from holter.types import Diagnostic, Finding, RunData, Unreadable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +25,8 @@ class Report:
     points: int
     data: RunData
     findings: Sequence[Finding]
-    remarks: Sequence[Remark] = ()
-    throughput: Throughput | None = None
+    remarks: Sequence[Diagnostic] = ()
+    throughput: RunThroughput | None = None
     spent: Goodput | None = None
     unreadable: Sequence[tuple[str, Unreadable]] = ()
 

@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from holter.attempts.config_diff import changes
+from holter.attempts.config_diff import list_changes
 from holter.cli.report import Report, collectives
 from holter.cli.report.speed import lines, parts
 from holter.cli.report.svg import draw
@@ -17,7 +17,7 @@ from holter.curves import around, between, main_series, series_of
 from holter.detectors.communication import compare
 from holter.detectors.findings.evidence import told
 from holter.plurals import counted
-from holter.types import Finding, Kind, Remark, RunData, Series, Severity
+from holter.types import Diagnostic, Finding, Kind, RunData, Series, Severity
 
 _LONG = 24
 """Characters of evidence that fill a line of their own."""
@@ -52,12 +52,12 @@ def _run(report: Report) -> dict[str, Any]:
         "remarks": [
             _remark(remark, where) for remark, where in together(report.remarks, several=report.attempts > 1)
         ],
-        "changes": changes(report.data.config),
+        "changes": list_changes(report.data.config),
         "collectives": list(collectives.told(compare(report.data))),
     }
 
 
-def _remark(remark: Remark, where: str) -> dict[str, str]:
+def _remark(remark: Diagnostic, where: str) -> dict[str, str]:
     return {
         "severity": remark.severity.value,
         "mark": mark(remark),

@@ -9,14 +9,14 @@ from holter.cli.report import Report
 from holter.detectors import wall_clock
 from holter.detectors.findings.evidence import title
 from holter.plurals import counted, verb
-from holter.types import Finding, Kind, Labels, Remark, Severity
+from holter.types import Diagnostic, Finding, Kind, Labels, Severity
 
 _NAMED = 8
 """Attempts that a remark names."""
 _MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
 
 
-def mark(finding: Finding | Remark) -> str:
+def mark(finding: Finding | Diagnostic) -> str:
     """A sign for the severity, so that colour never stands alone."""
     return _MARK[finding.severity]
 
@@ -26,18 +26,18 @@ def kind(finding: Finding) -> str:
     return title(finding.kind)
 
 
-def together(remarks: Iterable[Remark], *, several: bool) -> list[tuple[Remark, str]]:
+def together(remarks: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:
     """Remarks with whose they are; the same words on several launches are one, in the place of the first.
 
     `several`: the run has several launches, so that it matters which one.
     """
-    found: dict[tuple[str, Labels, Severity, str, str], list[Remark]] = {}
+    found: dict[tuple[str, Labels, Severity, str, str], list[Diagnostic]] = {}
     for one in remarks:
         found.setdefault((one.code, one.labels, one.severity, one.summary, one.advice), []).append(one)
     return [(same[0], _whose(same, several=several)) for same in found.values()]
 
 
-def _whose(same: Sequence[Remark], *, several: bool) -> str:
+def _whose(same: Sequence[Diagnostic], *, several: bool) -> str:
     attempts = ", ".join(str(one.attempt) for one in same[:_NAMED]) + (" ..." if len(same) > _NAMED else "")
     when = [f"attempts {attempts}" if len(same) > 1 else f"attempt {attempts}"] if several else []
     said = same[0].summary  # a host that its sentence names needs no second word

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.messages import advice_on, summary_of
 from holter.detectors.evaluation.nonfinite import no_numbers
 from holter.detectors.evaluation.outcome import Course, Rise, course_of
 from holter.detectors.evaluation.scan import Asked, Known, Scanned, scan
 from holter.detectors.evaluation.train_loss import training_beside
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.excursions.segment import Stretch, stretches_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
 from holter.detectors.positions import place_of, rows_upto
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series
 
 
@@ -46,7 +46,6 @@ class _Seen:
 class EvaluationDetector:
     """Finds where an evaluation loss rises, once, for good or more and more, or is no number."""
 
-    tuning: Tuning = Tuning()
     name: ClassVar[str] = "evaluation"
     kinds: ClassVar[frozenset[Kind]] = frozenset(
         {
@@ -59,9 +58,9 @@ class EvaluationDetector:
         }
     )
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterator[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """Findings on the evaluation losses; several that rise together are one."""
-        memory = memory or Memory()
+        state = context.state
         series = [
             run.series[key]
             for key in sorted(run.series)
@@ -70,23 +69,24 @@ class EvaluationDetector:
         if not series:
             return
         # of the other series only a planned change of the learning rate changes what is asked
-        believed = replace(precursors_of(run, memory), norm=None)
-        seen = [one for each in series for one in self._in(each, believed, memory)]
+        believed = replace(precursors_of(run, state), norm=None)
+        seen = [one for each in series for one in _in(each, believed, context)]
         for first, *also in _events(seen):
             yield _finding(run, first, also)
         bad = {(one.attempt, one.start_step): one for each in reversed(series) for one in no_numbers(each)}
         yield from (bad[place] for place in sorted(bad))
 
-    def _in(self, series: Series, believed: Precursors, memory: Memory) -> Iterator[_Seen]:
-        tuning = self.tuning.of(series.key.metric)
-        stretches = stretches_of(series, memory)
-        by_attempt = {stretch.attempt: stretch for stretch in stretches}
-        rises = _rises(stretches, series, believed, memory, tuning.sensitivity)
-        for rise in rises:
-            stretch = by_attempt[rise.attempt]
-            until = next((one.start for one in rises if _after(one, rise)), len(stretch.step))
-            course = course_of(rise, stretch.step, stretch.value, until, tuning.fast_recovery_steps)
-            yield _Seen(series=series, stretch=stretch, rise=rise, course=course)
+
+def _in(series: Series, believed: Precursors, context: DetectorContext) -> Iterator[_Seen]:
+    tuning = context.tuning.of(series.key.metric)
+    stretches = stretches_of(series, context.state)
+    by_attempt = {stretch.attempt: stretch for stretch in stretches}
+    rises = _rises(stretches, series, believed, context.state, tuning.sensitivity)
+    for rise in rises:
+        stretch = by_attempt[rise.attempt]
+        until = next((one.start for one in rises if _after(one, rise)), len(stretch.step))
+        course = course_of(rise, stretch.step, stretch.value, until, tuning.fast_recovery_steps)
+        yield _Seen(series=series, stretch=stretch, rise=rise, course=course)
 
 
 def _after(one: Rise, other: Rise) -> bool:
@@ -106,17 +106,21 @@ def _events(seen: list[_Seen]) -> list[list[_Seen]]:
 
 
 def _rises(
-    stretches: list[Stretch], series: Series, believed: Precursors, memory: Memory, sensitivity: float
+    stretches: list[Stretch],
+    series: Series,
+    believed: Precursors,
+    state: IncrementalState,
+    sensitivity: float,
 ) -> tuple[Rise, ...]:
     """Every rise of a series, cut into stretches; only what has come since the last look costs anything."""
     both = [series, *believed.series]
-    answers: Trail[tuple[Rise, ...]] = memory.trail(("evaluation", "found", series.key), both)
-    answer = answers.newest(both)
+    answers: ScanCheckpoints[tuple[Rise, ...]] = state.checkpoints(("evaluation", "found", series.key), both)
+    answer = answers.latest(both)
     if answer is not None and answer.rows[0] == len(series):
         return answer.state
-    trail: Trail[Scanned] = memory.trail(("evaluation", series.key), both)
-    mark = trail.newest(both)
-    now = Scanned(attempt=-1, known=Known()) if mark is None else mark.state
+    checkpoints: ScanCheckpoints[Scanned] = state.checkpoints(("evaluation", series.key), both)
+    checkpoint = checkpoints.latest(both)
+    now = Scanned(attempt=-1, known=Known()) if checkpoint is None else checkpoint.state
     for stretch in stretches:
         if stretch.attempt > now.attempt:
             now = now.next_attempt(stretch.attempt, int(stretch.step[0]))
@@ -126,10 +130,10 @@ def _rises(
             now = standing
             if now.is_whole:
                 place = place_of(series, stretch.row(now.at - 1))
-                trail.keep(Mark(now, tuple(rows_upto(one, place) for one in both), upto=place))
+                checkpoints.save(Checkpoint(now, tuple(rows_upto(one, place) for one in both), upto=place))
     if len(series):
         place = place_of(series, len(series) - 1)
-        answers.keep(Mark(now.found, tuple(rows_upto(one, place) for one in both), upto=place))
+        answers.save(Checkpoint(now.found, tuple(rows_upto(one, place) for one in both), upto=place))
     return now.found
 
 

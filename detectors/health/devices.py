@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from holter.detectors.health.events import Event, device_of, events_of, known_devices, named
-from holter.detectors.incremental import Memory
+from holter.detectors.incremental import IncrementalState
 from holter.detectors.positions import Place
 from holter.detectors.wall_clock import RunClock, clock_of, in_words
 from holter.roles import Role, role_of
@@ -18,15 +18,15 @@ and after its last one a fault concerns it: kernel logs go back for weeks."""
 _GRAVEST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
-def device_faults(run: RunData, memory: Memory) -> Iterable[Finding]:
+def device_faults(run: RunData, state: IncrementalState) -> Iterable[Finding]:
     """One finding per device and time of trouble, at the step that the run had come to."""
     known = known_devices(run)
     by_device: dict[Labels, list[Event]] = {}
     for key in sorted(run.series):
         if key.by_clock and role_of(key) is Role.FAULTS:
             series = run.series[key]
-            trail = memory.trail(("device", key), [series])
-            by_device.setdefault(named(device_of(series), known), []).extend(events_of(series, trail))
+            checkpoints = state.checkpoints(("device", key), [series])
+            by_device.setdefault(named(device_of(series), known), []).extend(events_of(series, checkpoints))
     if not any(by_device.values()):
         return
     clock = clock_of(run)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holter.detectors.health.xid import LINK, MEMORY, REBOOT, RESET, WATCH, about
-from holter.detectors.incremental import Mark, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.wall_clock import YEAR_9999
 from holter.types import Labels, RunData, Series, Severity
 
@@ -82,12 +82,16 @@ class _Known(NamedTuple):
         return _Known(float(value[-1]), (*self.events, *fresh)[-_MOST:])
 
 
-def events_of(series: Series, trail: Trail[_Known]) -> tuple[Event, ...]:
+def events_of(series: Series, checkpoints: ScanCheckpoints[_Known]) -> tuple[Event, ...]:
     """The faults of one series in the order of its rows, from where the last look ended; values that are
     none say nothing."""
-    mark = trail.newest([series]) or Mark(_Known(), (0,))
-    known = mark.state.and_then(series, mark.rows[0]) if mark.rows[0] < len(series) else mark.state
-    trail.keep(Mark(known, (len(series),)))
+    checkpoint = checkpoints.latest([series]) or Checkpoint(_Known(), (0,))
+    known = (
+        checkpoint.state.and_then(series, checkpoint.rows[0])
+        if checkpoint.rows[0] < len(series)
+        else checkpoint.state
+    )
+    checkpoints.save(Checkpoint(known, (len(series),)))
     return known.events
 
 

@@ -8,12 +8,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.health.devices import device_faults
 from holter.detectors.health.xid import RESET, about
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 
@@ -26,16 +26,15 @@ class GpuFault:
 
     name: ClassVar[str] = "gpu_fault"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.GPU_FAULT})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per series and attempt, from its first fault on; and those of devices by the clock."""
-        memory = memory or Memory()
-        yield from device_faults(run, memory)
+        state = context.state
+        yield from device_faults(run, state)
         for key in sorted(run.series):
             if role_of(key) is Role.FAULTS and not key.by_clock:
                 series = run.series[key]
-                watched = _watched(series, memory.trail((self.name, key), [series]))
+                watched = _watched(series, state.checkpoints((self.name, key), [series]))
                 for one in watched:
                     if one.first is not None:
                         yield _finding(series, one, one.first, goes_on=one is watched[-1])
@@ -69,11 +68,11 @@ class _Watched(NamedTuple):
         )
 
 
-def _watched(series: Series, trail: Trail[tuple[_Watched, ...]]) -> tuple[_Watched, ...]:
+def _watched(series: Series, checkpoints: ScanCheckpoints[tuple[_Watched, ...]]) -> tuple[_Watched, ...]:
     """Every attempt in which something was logged, from where the last look ended."""
-    mark = trail.newest([series]) or Mark((), (0,))
-    watched, is_xid = list(mark.state), "xid" in series.key.metric.lower()
-    for span in spans_of(series, mark.rows[0]):
+    checkpoint = checkpoints.latest([series]) or Checkpoint((), (0,))
+    watched, is_xid = list(checkpoint.state), "xid" in series.key.metric.lower()
+    for span in spans_of(series, checkpoint.rows[0]):
         known = np.isfinite(series.value[span.rows])
         value, step = series.value[span.rows][known], series.step[span.rows][known]
         if not len(value):
@@ -81,7 +80,7 @@ def _watched(series: Series, trail: Trail[tuple[_Watched, ...]]) -> tuple[_Watch
         if not watched or watched[-1].attempt != span.attempt:
             watched.append(_Watched(span.attempt, float(value[0]), int(step[0])))
         watched[-1] = watched[-1].and_then(step, value, is_xid=is_xid)
-    trail.keep(Mark(tuple(watched), (len(series),)))
+    checkpoints.save(Checkpoint(tuple(watched), (len(series),)))
     return tuple(watched)
 
 

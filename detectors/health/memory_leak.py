@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.health.memory_growth import FIRST, Growth, Growths
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import span_of, spans_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 _SHARE = 0.02
@@ -81,16 +81,15 @@ class MemoryLeak:
 
     name: ClassVar[str] = "memory_leak"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.MEMORY_LEAK})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per leak, for the GPUs and for the host, named by the series that showed it first."""
-        memory = memory or Memory()
+        state = context.state
         found: list[_Found] = []
         for use in _uses(run):
-            share = _SHARE / self.tuning.of(use.series.key.metric).sensitivity
-            trail = memory.trail((self.name, use.series.key), [use.series])
-            found += [(use, growth) for growth in _growths(use, share, trail)]
+            share = _SHARE / context.tuning.of(use.series.key.metric).sensitivity
+            checkpoints = state.checkpoints((self.name, use.series.key), [use.series])
+            found += [(use, growth) for growth in _growths(use, share, checkpoints)]
         found.sort(key=lambda one: (one[1].attempt, one[0].series.step[one[1].seen], one[0].series.key))
         groups: dict[tuple[int, bool], list[list[_Found]]] = {}
         for use, growth in found:
@@ -105,16 +104,16 @@ class MemoryLeak:
                 yield _finding(*leak[0], len({use.series.key for use, _ in leak}))
 
 
-def _growths(use: _Use, share: float, trail: Trail[Growths]) -> tuple[Growth, ...]:
+def _growths(use: _Use, share: float, checkpoints: ScanCheckpoints[Growths]) -> tuple[Growth, ...]:
     """Every growth in a series, looked for from where the last look ended."""
     series = use.series
-    mark = trail.newest([series])
-    growths, done = (mark.state.copy(), mark.rows[0]) if mark else (Growths(share), 0)
+    checkpoint = checkpoints.latest([series])
+    growths, done = (checkpoint.state.copy(), checkpoint.rows[0]) if checkpoint else (Growths(share), 0)
     for span in spans_of(series, done):
         row = span.first + np.flatnonzero(np.isfinite(series.value[span.rows]))
         taken = growths.look(span.attempt, series, row, use.used(row))
         done = int(row[taken - 1]) + 1 if taken else span.first
-    trail.keep(Mark(growths.copy(), (done,)))
+    checkpoints.save(Checkpoint(growths.copy(), (done,)))
     return growths.found
 
 

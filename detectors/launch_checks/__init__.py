@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass, replace
-
+from holter.detectors.detector import DetectorContext
 from holter.detectors.launch_checks.check import Check
 from holter.detectors.launch_checks.exits import Endings
 from holter.detectors.launch_checks.nccl_agreement import Agreement
@@ -14,7 +13,7 @@ from holter.detectors.launch_checks.sampled_history import SampledHistory
 from holter.detectors.launch_checks.throttling import Throttling
 from holter.flops.peaks import Peaks
 from holter.registry import build
-from holter.types import Remark, RunData, Severity
+from holter.types import Diagnostic, RunData, Severity
 
 __all__ = ["BUILTIN", "Check", "remarks"]
 
@@ -33,16 +32,14 @@ BUILTIN: tuple[Check, ...] = (
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
-def remarks(run: RunData, *, peaks: Peaks | None = None) -> list[Remark]:
-    """What all checks remark on a run, the gravest first; `peaks` of accelerators, None: as Holter knows."""
+def remarks(run: RunData, *, peaks: Peaks | None = None) -> list[Diagnostic]:
+    """The diagnostics of all checks on a run, the most severe first.
+
+    `peaks`: the peak TFLOPS of accelerators; None: those that Holter knows.
+    """
+    context = DetectorContext(peaks=Peaks() if peaks is None else peaks)
     checks = build(BUILTIN, group="holter.checks").values()
-    found = [remark for check in checks for remark in _with_peaks(check, peaks).look(run)]
-    return sorted(found, key=lambda one: (_ORDER.index(one.severity), one.code, one.attempt, one.labels))
-
-
-def _with_peaks(check: Check, peaks: Peaks | None) -> Check:
-    # a check that asks for peaks is a dataclass with a field for them
-    if peaks is not None and is_dataclass(check) and hasattr(check, "peaks"):
-        told: Check = replace(check, peaks=peaks)
-        return told
-    return check
+    diagnostics = [diagnostic for check in checks for diagnostic in check.check(run, context)]
+    return sorted(
+        diagnostics, key=lambda each: (_ORDER.index(each.severity), each.code, each.attempt, each.labels)
+    )

@@ -1,22 +1,23 @@
-"""What a check promises: a pure function from what a run's logs say of it to remarks."""
+"""The protocol of launch checks: pure functions from what a run's logs state of a launch to diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
-from holter.types import Remark, RunData
+from holter.detectors.detector import DetectorContext
+from holter.types import Diagnostic, RunData
 
 
 class Check(Protocol):
-    """Looks at how launches are set up: `run.config`, and where it needs them the series.
+    """Checks how launches are configured: `run.config` and, where it needs them, the series.
 
-    Pure: no clock, no files. Total: any values in, of any type; never raises on data. What a log does not
-    say is not remarked on.
+    Pure: no clock, no files. Total: accepts values of any type and never raises on data. What a log does not
+    state gives no diagnostic.
     """
 
     name: ClassVar[str]
 
-    def look(self, run: RunData) -> Iterable[Remark]:
-        """Every remark on the run."""
+    def check(self, run: RunData, context: DetectorContext) -> Iterable[Diagnostic]:
+        """Every diagnostic on the run."""
         ...

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.wall_clock import RunClock, clock_of, in_words
-from holter.types import Remark, RunData, Series, Severity
+from holter.types import Diagnostic, RunData, Series, Severity
 
 _ENDS = {
     "NODE_FAIL": "Exclude the node when you submit again (--exclude=NODE), and have it looked at.",
@@ -32,7 +33,7 @@ class Endings:
 
     name: ClassVar[str] = "endings"
 
-    def look(self, run: RunData) -> Iterable[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterable[Diagnostic]:
         """A remark per launch and way it ended, per process that ended badly, per program out of memory."""
         said = [key for key in run.series if key.metric in _WORDS]
         clock = clock_of(_training(run)) if said else None
@@ -41,9 +42,9 @@ class Endings:
             series = run.series[key]
             for row in _rows(series, clock):
                 remark = _remark(series, row, clock)
-                mark = (remark.code, remark.attempt, remark.summary)
-                if mark not in told:
-                    told.add(mark)
+                checkpoint = (remark.code, remark.attempt, remark.summary)
+                if checkpoint not in told:
+                    told.add(checkpoint)
                     yield remark
 
 
@@ -69,7 +70,7 @@ def _rows(series: Series, clock: RunClock | None) -> Iterable[int]:
             yield row
 
 
-def _remark(series: Series, row: int, clock: RunClock | None) -> Remark:
+def _remark(series: Series, row: int, clock: RunClock | None) -> Diagnostic:
     moment, attempt = float(series.time[row]), int(series.attempt[row])
     if clock is not None and np.isfinite(moment):
         attempt = clock.at(moment)[0]
@@ -77,7 +78,7 @@ def _remark(series: Series, row: int, clock: RunClock | None) -> Remark:
     at = f" at {in_words(moment)}" if np.isfinite(moment) else ""
     on = f" on {labels['host']}" if "host" in labels else ""
     code, severity, summary, advice = _WORDS[series.key.metric](labels, f"{on}{at}")
-    return Remark(
+    return Diagnostic(
         code=code, attempt=attempt, severity=severity, summary=summary, advice=advice, evidence=labels
     )
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from holter.flops.formulas import FORMULAS
-from holter.flops.frameworks import Quantity
-from holter.flops.mfu import Own
-from holter.flops.reported import Reported
-from holter.flops.throughput import ALIKE, LEAST, MOST, Throughput, by, formula_of
-from holter.types import Remark, Severity
+from holter.flops.frameworks import ReportedQuantity
+from holter.flops.mfu import OwnThroughput
+from holter.flops.reported import ReportedFigure
+from holter.flops.throughput import (
+    EQUAL_WITHIN,
+    HIGHEST_TFLOPS,
+    LOWEST_TFLOPS,
+    RunThroughput,
+    describe_formula,
+    level_by_formula,
+)
+from holter.types import Diagnostic, Severity
 
 _SPREAD = 0.05
 """What rounding, windows of logging and small parts of a model make between one formula and another's run."""
@@ -32,54 +39,54 @@ _FACTORS: tuple[tuple[float, str], ...] = (
 _UNEXPLAINED = "No formula and no usual mistake gives it: shape, batch or devices may be others than stated."
 
 
-def disagreements(found: Throughput, explained: Collection[str]) -> Iterator[Remark]:
+def disagreements(found: RunThroughput, explained: Collection[str]) -> Iterator[Diagnostic]:
     """Remarks on reported figures that differ from Holter's own by more than the formulas do."""
     own = _own_tflops(found.own)
     for one in found.reported:
         if own is None or one.level is None or str(one.series.key) in explained:
             continue
         tflops = _tflops(one, found.own)
-        if tflops is None or not LEAST < tflops < MOST or _within(one, tflops, found.own):
+        if tflops is None or not LOWEST_TFLOPS < tflops < HIGHEST_TFLOPS or _within(one, tflops, found.own):
             continue
         yield _remark(one, tflops, own, found.own)
 
 
-def _own_tflops(own: Own) -> float | None:
+def _own_tflops(own: OwnThroughput) -> float | None:
     level = own.level(own.tflops)
-    return level.usual if level is not None and LEAST < level.usual < MOST else None
+    return level.typical if level is not None and LOWEST_TFLOPS < level.typical < HIGHEST_TFLOPS else None
 
 
-def _tflops(one: Reported, own: Own) -> float | None:
+def _tflops(one: ReportedFigure, own: OwnThroughput) -> float | None:
     """What is reported as TFLOPS of one device, an MFU by way of the device's peak."""
     assert one.level is not None
-    if one.quantity is Quantity.TFLOPS:
-        return one.level.usual
+    if one.quantity is ReportedQuantity.TFLOPS:
+        return one.level.typical
     peak = own.launch.device.peak
-    return None if peak is None else one.level.usual * peak.tflops
+    return None if peak is None else one.level.typical * peak.tflops
 
 
-def _within(one: Reported, tflops: float, own: Own) -> bool:
+def _within(one: ReportedFigure, tflops: float, own: OwnThroughput) -> bool:
     """Whether a figure is what its own formula gives, or where that is not known, any known one."""
     names = (
         one.framework.formulas if one.framework is not None and one.framework.formulas else tuple(FORMULAS)
     )
-    given = [level.usual for name in names if (level := by(name, own)) is not None]
+    given = [level.typical for name in names if (level := level_by_formula(name, own)) is not None]
     if not given:
         return True
     return min(given) * (1 - _SPREAD) <= tflops <= max(given) * (1 + _SPREAD)
 
 
-def _reason(one: Reported, tflops: float, own: Own) -> str:
+def _reason(one: ReportedFigure, tflops: float, own: OwnThroughput) -> str:
     """Why a figure may differ: another formula's count, or a factor that mistakes make; "" for neither."""
     for name, formula in FORMULAS.items():
-        level = by(name, own)
-        if level is not None and abs(tflops / level.usual - 1) <= ALIKE:
+        level = level_by_formula(name, own)
+        if level is not None and abs(tflops / level.typical - 1) <= EQUAL_WITHIN:
             attention = "half of" if formula.causal else "the whole square of"
             return f"it is what {formula.title} gives, which counts {attention} the attention"
     expected = [
-        level.usual
+        level.typical
         for name in (one.framework.formulas if one.framework is not None else ())
-        if (level := by(name, own)) is not None
+        if (level := level_by_formula(name, own)) is not None
     ] or [value for value in (_own_tflops(own),) if value is not None]
     for factor, reason in _factors(own):
         if any(abs(tflops / (value * factor) - 1) <= _SPREAD for value in expected):
@@ -87,7 +94,7 @@ def _reason(one: Reported, tflops: float, own: Own) -> str:
     return ""
 
 
-def _factors(own: Own) -> Iterator[tuple[float, str]]:
+def _factors(own: OwnThroughput) -> Iterator[tuple[float, str]]:
     yield from _FACTORS
     devices = own.launch.devices
     if devices is not None and devices > 1:
@@ -95,22 +102,26 @@ def _factors(own: Own) -> Iterator[tuple[float, str]]:
         yield 1 / devices, "the speed is already that of one device"
 
 
-def _remark(one: Reported, tflops: float, own_tflops: float, own: Own) -> Remark:
+def _remark(one: ReportedFigure, tflops: float, own_tflops: float, own: OwnThroughput) -> Diagnostic:
     assert one.level is not None
     key = str(one.series.key)
-    what = f"{one.level.usual:.1%}" if one.quantity is Quantity.MFU else f"{one.level.usual:,.4g} TFLOPS"
+    what = (
+        f"{one.level.typical:.1%}"
+        if one.quantity is ReportedQuantity.MFU
+        else f"{one.level.typical:,.4g} TFLOPS"
+    )
     peak = own.launch.device.peak
     ours = f"{own_tflops:,.4g} TFLOPS a device"
-    if one.quantity is Quantity.MFU and peak is not None:
+    if one.quantity is ReportedQuantity.MFU and peak is not None:
         ours = f"{own_tflops / peak.tflops:.1%}"
     reason = _reason(one, tflops, own) or None
     factor, sense = max(tflops / own_tflops, own_tflops / tflops), "less" if tflops > own_tflops else "more"
-    return Remark(
+    return Diagnostic(
         code="throughput-disagrees",
         attempt=int(one.series.attempt[-1]),
         severity=Severity.INFO,
         summary=(
-            f"{key} is {what} ({formula_of(one, own)}); by the run's own speed it is {ours}, "
+            f"{key} is {what} ({describe_formula(one, own)}); by the run's own speed it is {ours}, "
             f"{factor:.3g} times {sense}. " + (f"Likely {reason}." if reason else _UNEXPLAINED)
         ),
         advice="Compare runs by figures of one formula only; Holter's own is the same for all of them.",

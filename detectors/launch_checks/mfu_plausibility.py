@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from holter.flops.frameworks import Quantity
+from holter.flops.frameworks import ReportedQuantity
 from holter.flops.levels import WINDOW
-from holter.flops.mfu import Own
-from holter.flops.reported import Reported
-from holter.flops.throughput import Throughput
-from holter.types import FloatArray, Remark, Severity
+from holter.flops.mfu import OwnThroughput
+from holter.flops.reported import ReportedFigure
+from holter.flops.throughput import RunThroughput
+from holter.types import Diagnostic, FloatArray, Severity
 
 _FIRST = 20
 """Points at the beginning of an attempt that are compared with what follows."""
@@ -23,7 +23,7 @@ _TOO_FAST = 2.5
 """Times as fast as an attempt usually is: more than any warm-up gains."""
 
 
-def untimed_steps(found: Throughput) -> Iterator[Remark]:
+def untimed_steps(found: RunThroughput) -> Iterator[Diagnostic]:
     """A remark on each attempt that begins with steps faster than all that follow."""
     own = found.own
     if own.series is None or own.unit is None:
@@ -42,7 +42,7 @@ def untimed_steps(found: Throughput) -> Iterator[Remark]:
             yield _remark(own, number, mine[fast].tolist(), float(first[fast].max()) / usual)
 
 
-def _speed(own: Own) -> FloatArray:
+def _speed(own: OwnThroughput) -> FloatArray:
     """Something proportional to speed, higher is faster, whether or not tokens can be counted."""
     assert own.series is not None
     assert own.unit is not None
@@ -50,13 +50,13 @@ def _speed(own: Own) -> FloatArray:
     return 1.0 / values if own.unit.measured.value.endswith("a step") else values
 
 
-def _remark(own: Own, attempt: int, rows: list[int], times: float) -> Remark:
+def _remark(own: OwnThroughput, attempt: int, rows: list[int], times: float) -> Diagnostic:
     assert own.series is not None
     steps = own.series.step[rows]
     mfu = float(np.nanmax(own.mfu[rows])) if np.isfinite(own.mfu[rows]).any() else None
     above = f", an MFU of {mfu:.0%}" if mfu is not None and mfu > 1 else ""
     key = str(own.series.key)
-    return Remark(
+    return Diagnostic(
         code="async-first-steps",
         attempt=attempt,
         severity=Severity.INFO,
@@ -90,53 +90,57 @@ _CHECK_OWN = (
 )
 
 
-def impossible(found: Throughput, explained: Collection[str]) -> Iterator[Remark]:
+def impossible(found: RunThroughput, explained: Collection[str]) -> Iterator[Diagnostic]:
     """Remarks on reported figures that no hardware gives, and on Holter's own where a config is wrong."""
     for one in found.reported:
         if str(one.series.key) not in explained and one.level is not None:
             yield from _reported(one, found)
     level = found.own.level(found.own.mfu)
-    if level is not None and level.usual > _REACHED:
+    if level is not None and level.typical > _REACHED:
         peak = found.own.launch.device.peak
         yield _remark_impossible(
             "own-mfu-impossible",
             int(found.own.series.attempt[-1]) if found.own.series is not None else 0,
-            f"By its speed and config this run reaches {level.usual:.0%} of {peak}: one of them is wrong.",
+            f"By its speed and config this run reaches {level.typical:.0%} of {peak}: one of them is wrong.",
             _CHECK_OWN,
             {
                 "metric": "holter",
-                "mfu": level.usual,
+                "mfu": level.typical,
                 "peak_tflops": peak.tflops if peak is not None else None,
             },
         )
 
 
-def _reported(one: Reported, found: Throughput) -> Iterator[Remark]:
+def _reported(one: ReportedFigure, found: RunThroughput) -> Iterator[Diagnostic]:
     assert one.level is not None
     key, peak = str(one.series.key), found.own.launch.device.peak
     attempt = int(one.series.attempt[-1])
-    if one.quantity is Quantity.MFU and one.level.usual > _REACHED:
+    if one.quantity is ReportedQuantity.MFU and one.level.typical > _REACHED:
         yield _remark_impossible(
             "mfu-impossible",
             attempt,
-            f"{key} is {one.level.usual:.0%}: no training uses a device like that.",
+            f"{key} is {one.level.typical:.0%}: no training uses a device like that.",
             _UNITS,
-            {"metric": key, "mfu": one.level.usual},
+            {"metric": key, "mfu": one.level.typical},
         )
-    if one.quantity is Quantity.TFLOPS and peak is not None and one.level.usual > _REACHED * peak.tflops:
+    if (
+        one.quantity is ReportedQuantity.TFLOPS
+        and peak is not None
+        and one.level.typical > _REACHED * peak.tflops
+    ):
         yield _remark_impossible(
             "tflops-impossible",
             attempt,
-            f"{key} is {one.level.usual:,.4g} TFLOPS, {one.level.usual / peak.tflops:.0%} of {peak}.",
+            f"{key} is {one.level.typical:,.4g} TFLOPS, {one.level.typical / peak.tflops:.0%} of {peak}.",
             _UNITS,
-            {"metric": key, "tflops": one.level.usual, "peak_tflops": peak.tflops},
+            {"metric": key, "tflops": one.level.typical, "peak_tflops": peak.tflops},
         )
 
 
 def _remark_impossible(
     code: str, attempt: int, summary: str, advice: str, evidence: dict[str, Any]
-) -> Remark:
-    return Remark(
+) -> Diagnostic:
+    return Diagnostic(
         code=code,
         attempt=attempt,
         severity=Severity.WARNING,

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.launch_checks.nccl_launch import Launch, launches, on
-from holter.types import ConfigValue, Remark, RunData, Severity
+from holter.types import ConfigValue, Diagnostic, RunData, Severity
 
 _OWN = re.compile(
     r"NCCL_(?:HOSTID|COMM_ID|DEBUG_FILE|TOPO_DUMP_FILE|GRAPH_DUMP_FILE|TOPO_FILE)|.*_IFNAME|.*_HCA"
@@ -21,7 +22,7 @@ class Agreement:
 
     name: ClassVar[str] = "agreement"
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for versions, one for networks, one for each variable that differs."""
         for launch in launches(run):
             yield from _versions(launch)
@@ -31,7 +32,7 @@ class Agreement:
                     yield from _variable(launch, name.removeprefix("nccl.env."))
 
 
-def _versions(launch: Launch) -> Iterator[Remark]:
+def _versions(launch: Launch) -> Iterator[Diagnostic]:
     setting, versions = "nccl.version", _values(launch, "nccl.version")
     # "2.22.3" and "2.22.3+cuda12.6" are one version, told twice
     if len({version.partition("+")[0].partition("-")[0] for version in versions}) > 1:
@@ -41,7 +42,7 @@ def _versions(launch: Launch) -> Iterator[Remark]:
         yield _differing(launch, setting, "nccl-versions-differ", what, advice, **more)
 
 
-def _networks(launch: Launch) -> Iterator[Remark]:
+def _networks(launch: Launch) -> Iterator[Diagnostic]:
     setting, networks = "nccl.net", _values(launch, "nccl.net")
     if len(networks) > 1:
         what = "Ranks chose different networks and cannot talk"
@@ -52,7 +53,7 @@ def _networks(launch: Launch) -> Iterator[Remark]:
         yield _differing(launch, setting, "nccl-networks-differ", what, advice, **more)
 
 
-def _variable(launch: Launch, name: str) -> Iterator[Remark]:
+def _variable(launch: Launch, name: str) -> Iterator[Diagnostic]:
     setting, values = f"nccl.env.{name}", _values(launch, f"nccl.env.{name}")
     if len(values) > 1:
         what = f"{name} differs between ranks"
@@ -63,7 +64,7 @@ def _variable(launch: Launch, name: str) -> Iterator[Remark]:
         yield _differing(launch, setting, "nccl-settings-differ", what, advice, **more)
 
 
-def _differing(launch: Launch, setting: str, code: str, what: str, advice: str, **more: Any) -> Remark:
+def _differing(launch: Launch, setting: str, code: str, what: str, advice: str, **more: Any) -> Diagnostic:
     """The remark, with what is said and the hosts that do not say what most do."""
     odd, said = _odd(launch, setting), " and ".join(_values(launch, setting)[:4])
     return launch.remark(code, f"{what}: {said}{on(odd)}.", advice, hosts=odd, **more)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holter.types import ConfigValue, Labels, Remark, RunData, Severity, labels_of
+from holter.types import ConfigValue, Diagnostic, Labels, RunData, Severity, labels_of
 
 _PREFIX = "nccl."
 _SHOWN = 8
@@ -63,10 +63,10 @@ class Launch:
 
     def remark(
         self, code: str, summary: str, advice: str, *, severity: Severity = Severity.WARNING, **evidence: Any
-    ) -> Remark:
+    ) -> Diagnostic:
         """A remark on this launch, with the host where it is one."""
         hosts = evidence.get("hosts", ())
-        return Remark(
+        return Diagnostic(
             code=code,
             attempt=self.attempt,
             severity=severity,

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.launch_checks.nccl_launch import Launch, launches, names_of, on
 from holter.plurals import counted
-from holter.types import Remark, RunData, Severity
+from holter.types import Diagnostic, RunData, Severity
 
 SOCKETS = "Socket"
 _SLOW_PROVIDERS = ("tcp", "sockets", "udp", "net")
@@ -28,7 +29,7 @@ class NetworkChosen:
 
     name: ClassVar[str] = "network_chosen"
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch."""
         for launch in launches(run):
             if launch.needs_network:
@@ -36,7 +37,7 @@ class NetworkChosen:
                 yield from _provider(launch)
 
 
-def _sockets(launch: Launch) -> Iterator[Remark]:
+def _sockets(launch: Launch) -> Iterator[Diagnostic]:
     slow = [host for host, nets in launch.by_host("nccl.net").items() if SOCKETS in nets]
     if not slow:
         return
@@ -77,7 +78,7 @@ def _way_out(launch: Launch, cards: list[str]) -> str:
     return f"If the nodes have InfiniBand or RoCE, see NCCL_IB_HCA and whether libibverbs loads. {plugin}"
 
 
-def _provider(launch: Launch) -> Iterator[Remark]:
+def _provider(launch: Launch) -> Iterator[Diagnostic]:
     """Libfabric over a provider that has no RDMA."""
     slow = {
         host: str(value)
@@ -109,14 +110,14 @@ class ManagementInterfaces:
 
     name: ClassVar[str] = "management_interfaces"
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for either."""
         for launch in launches(run):
             if launch.needs_network:
                 yield from _used(launch)
 
 
-def _used(launch: Launch) -> Iterator[Remark]:
+def _used(launch: Launch) -> Iterator[Diagnostic]:
     used = _interfaces(launch)
     nowhere = {host: names for host, all_of in used.items() if (names := _matching(_NOWHERE, all_of))}
     slow = {host: names for host, all_of in used.items() if (names := _matching(_MANAGEMENT, all_of))}
@@ -165,7 +166,7 @@ class FewerRails:
 
     name: ClassVar[str] = "fewer_rails"
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for cards that some nodes lack, one for cards that were left out by name."""
         for launch in launches(run):
             if launch.needs_network:
@@ -173,7 +174,7 @@ class FewerRails:
                 yield from _left_out(launch)
 
 
-def _uneven(launch: Launch) -> Iterator[Remark]:
+def _uneven(launch: Launch) -> Iterator[Diagnostic]:
     cards = _cards(launch)
     counts = {host: len(names) for host, names in cards.items()}
     least, most = launch.number("nccl.net_devices.min"), launch.number("nccl.net_devices.max")
@@ -197,7 +198,7 @@ def _uneven(launch: Launch) -> Iterator[Remark]:
     )
 
 
-def _left_out(launch: Launch) -> Iterator[Remark]:
+def _left_out(launch: Launch) -> Iterator[Diagnostic]:
     """Few cards for many GPUs because a variable names them; how many the node has is not logged."""
     chosen = launch.env("NCCL_IB_HCA")
     cards, gpus = _cards(launch), launch.number("nccl.ranks_per_node")

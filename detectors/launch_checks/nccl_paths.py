@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.launch_checks.nccl_launch import Launch, launches, on
 from holter.detectors.launch_checks.nccl_network import SOCKETS
-from holter.types import Remark, RunData
+from holter.types import Diagnostic, RunData
 
 _SET = ("1", "true", "True")
 
@@ -17,7 +18,7 @@ class DirectPaths:
 
     name: ClassVar[str] = "direct_paths"
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for each way that is closed."""
         for launch in launches(run):
             yield from _rdma(launch)
@@ -25,7 +26,7 @@ class DirectPaths:
             yield from _shared_memory(launch)
 
 
-def _rdma(launch: Launch) -> Iterator[Remark]:
+def _rdma(launch: Launch) -> Iterator[Diagnostic]:
     """Cards that read from the GPU need no copy in the host's memory; sockets never can."""
     over_net = launch.by_host("nccl.channels.via_net")
     direct = {*launch.by_host("nccl.channels.via_net_gdrdma"), *launch.by_host("nccl.gdrdma.enabled")}
@@ -57,7 +58,7 @@ def _rdma(launch: Launch) -> Iterator[Remark]:
     )
 
 
-def _peers(launch: Launch) -> Iterator[Remark]:
+def _peers(launch: Launch) -> Iterator[Diagnostic]:
     if launch.number("nccl.ranks_per_node") == 1:
         return
     level = launch.env("NCCL_P2P_LEVEL")
@@ -78,7 +79,7 @@ def _peers(launch: Launch) -> Iterator[Remark]:
         )
 
 
-def _shared_memory(launch: Launch) -> Iterator[Remark]:
+def _shared_memory(launch: Launch) -> Iterator[Diagnostic]:
     if launch.env("NCCL_SHM_DISABLE") in _SET and launch.number("nccl.ranks_per_node") != 1:
         yield launch.remark(
             "nccl-shm-disabled",

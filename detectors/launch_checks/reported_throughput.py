@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.launch_checks.mfu_disagreement import disagreements
 from holter.detectors.launch_checks.mfu_peak import wrong_peaks
 from holter.detectors.launch_checks.mfu_plausibility import impossible, untimed_steps
-from holter.flops.peaks import Peaks
-from holter.flops.throughput import throughput_of
-from holter.types import Remark, RunData
+from holter.flops.throughput import run_throughput
+from holter.types import Diagnostic, RunData
 
 __all__ = ["ReportedThroughput"]
 
 
-@dataclass(frozen=True)
 class ReportedThroughput:
     """Remarks on figures of throughput. `peaks`: those of the accelerators, with what a user says of them.
 
@@ -26,14 +24,13 @@ class ReportedThroughput:
     """
 
     name: ClassVar[str] = "throughput"
-    peaks: Peaks = field(default_factory=Peaks)
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """Every remark on what the run reports, and on what Holter makes of it."""
         # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            found = throughput_of(run, self.peaks)
-            if not found.speaks:
+            found = run_throughput(run, context.peaks)
+            if not found.has_content:
                 return
             peaks = list(wrong_peaks(found))
             yield from peaks

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from holter.types import ConfigKey, Remark, RunData, Severity
+from holter.detectors.detector import DetectorContext
+from holter.types import ConfigKey, Diagnostic, RunData, Severity
 
 _SAMPLED = ConfigKey("wandb.sampled")
 
@@ -17,11 +18,11 @@ class SampledHistory:
 
     name: ClassVar[str] = "sampled-history"
 
-    def look(self, run: RunData) -> Iterator[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark for each attempt that is sampled."""
         for attempt, sampled in sorted(run.config.get(_SAMPLED, {}).items()):
             if sampled is True:
-                yield Remark(
+                yield Diagnostic(
                     code=self.name,
                     attempt=attempt,
                     severity=Severity.WARNING,

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.health.devices import where
 from holter.detectors.health.events import device_of
-from holter.types import Remark, RunData, Severity
+from holter.types import Diagnostic, RunData, Severity
 
 _REASONS = {
     "hw_thermal_slowdown": ("it is too hot", "See to the cooling of the node: fans, dust, inlet air."),
@@ -31,7 +32,7 @@ class Throttling:
 
     name: ClassVar[str] = "throttling"
 
-    def look(self, run: RunData) -> Iterable[Remark]:
+    def check(self, run: RunData, context: DetectorContext) -> Iterable[Diagnostic]:
         """A remark per device and reason."""
         for key in sorted(run.series):
             prefix, _, reason = key.metric.partition("gpu_throttle/")
@@ -44,7 +45,7 @@ class Throttling:
                 if share >= _LEAST_SHARE:
                     why, advice = _REASONS[reason]
                     device = device_of(series)
-                    yield Remark(
+                    yield Diagnostic(
                         code="gpu-throttled",
                         attempt=attempt,
                         severity=Severity.WARNING,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import place_of, rows_upto, settled, span_of, spans_of
 from holter.roles import Role, role_of
 from holter.types import IntArray, RunData, Series
@@ -114,7 +114,7 @@ class Absences:
                 yield self.beside.step[span_of(self.beside, attempt).rows], one.group, one.enough
 
 
-def absences(run: RunData, memory: Memory) -> Absences:
+def absences(run: RunData, state: IncrementalState) -> Absences:
     """What a run's log misses of its losses."""
     beside = _beside(run)
     # any training loss counts, that of a single dataset too
@@ -122,9 +122,9 @@ def absences(run: RunData, memory: Memory) -> Absences:
     if beside is None or not losses:
         return Absences(beside, {})
     every = [beside, *losses]
-    trail: Trail[_Rows] = memory.trail("absent", every)
-    mark = trail.newest(every)
-    rows, done = (mark.state, mark.rows[0]) if mark else (_Rows(), 0)
+    checkpoints: ScanCheckpoints[_Rows] = state.checkpoints("absent", every)
+    checkpoint = checkpoints.latest(every)
+    rows, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_Rows(), 0)
     for place in sorted({settled(every), place_of(beside, len(beside) - 1)}):
         upto = rows_upto(beside, place)
         for span in spans_of(beside, done):
@@ -133,7 +133,7 @@ def absences(run: RunData, memory: Memory) -> Absences:
                 rows = rows.and_then(span.attempt, ~np.isin(steps, _logged(losses, span.attempt, steps)))
         if upto > done:
             done = upto
-            trail.keep(Mark(rows, tuple(rows_upto(one, place) for one in every), upto=place))
+            checkpoints.save(Checkpoint(rows, tuple(rows_upto(one, place) for one in every), upto=place))
     return Absences(beside, rows.found)
 
 

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.detector import DetectorContext
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.missing import LASTING, Absences, Group, absences
 from holter.detectors.positions import span_of, spans_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 _APART = 5
@@ -50,17 +50,16 @@ class _Trace:
 class NonfiniteDetector:
     """Finds where a training loss or a gradient norm is NaN or infinite, or the loss is missing."""
 
-    tuning: Tuning = Tuning()
     name: ClassVar[str] = "nonfinite"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.NONFINITE})
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterator[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """Findings on the run's training losses and gradient norms, attempt by attempt."""
-        memory = memory or Memory()
+        state = context.state
         losses = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS]
-        missing = absences(run, memory)
+        missing = absences(run, state)
         groups = {
-            key: _groups(run.series[key], memory) for key in sorted(run.series) if role_of(key) in _LOOKED_AT
+            key: _groups(run.series[key], state) for key in sorted(run.series) if role_of(key) in _LOOKED_AT
         }
         for attempt in sorted({span.attempt for one in losses for span in spans_of(one)}):
             for event in _events(_traces(run, groups, missing, attempt)):
@@ -93,13 +92,13 @@ def _traces(
             yield _trace(series, step, group, word, enough=enough)
 
 
-def _groups(series: Series, memory: Memory) -> _Groups:
+def _groups(series: Series, state: IncrementalState) -> _Groups:
     """The points of a series that are no numbers, those that belong together, by attempt."""
-    trail: Trail[_Groups] = memory.trail(("nonfinite", series.key), [series])
-    mark = trail.newest([series]) or Mark({}, (0,))
-    found = {**mark.state}
-    bad = mark.rows[0] + np.flatnonzero(~np.isfinite(series.value[mark.rows[0] :]))
-    for span in spans_of(series, mark.rows[0]) if len(bad) else ():
+    checkpoints: ScanCheckpoints[_Groups] = state.checkpoints(("nonfinite", series.key), [series])
+    checkpoint = checkpoints.latest([series]) or Checkpoint({}, (0,))
+    found = {**checkpoint.state}
+    bad = checkpoint.rows[0] + np.flatnonzero(~np.isfinite(series.value[checkpoint.rows[0] :]))
+    for span in spans_of(series, checkpoint.rows[0]) if len(bad) else ():
         begun = span_of(series, span.attempt).first
         mine = bad[(bad >= span.first) & (bad < span.after)] - begun
         of_attempt = list(found.get(span.attempt, ()))
@@ -109,7 +108,7 @@ def _groups(series: Series, memory: Memory) -> _Groups:
             elif len(numbers):
                 of_attempt.append(Group.of(numbers.tolist()))
         found[span.attempt] = tuple(of_attempt)
-    trail.keep(Mark(found, (len(series),)))
+    checkpoints.save(Checkpoint(found, (len(series),)))
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.excursions.segment import Stretch
 from holter.detectors.positions import span_of
 from holter.roles import Role, role_of
@@ -141,27 +141,27 @@ def _at_steps(series: Series, attempt: int, steps: IntArray, weigh: _Weigh) -> F
     return said
 
 
-def precursors_of(run: RunData, memory: Memory) -> Precursors:
+def precursors_of(run: RunData, state: IncrementalState) -> Precursors:
     """The precursors in a run's gradient norm and learning rate; the first series of each, by name."""
     found = [
         next((run.series[key] for key in sorted(run.series) if role_of(key) is role), None)
         for role in (Role.GRAD_NORM, Role.LEARNING_RATE)
     ]
     norm, rate = found
-    highest = np.empty(0) if rate is None else _highest_by_block(rate, memory)
+    highest = np.empty(0) if rate is None else _highest_by_block(rate, state)
     return Precursors(norm=norm, rate=rate, highest=highest)
 
 
-def _highest_by_block(series: Series, memory: Memory) -> FloatArray:
-    trail: Trail[FloatArray] = memory.trail(("highest", series.key), [series])
-    mark = trail.newest([series])
-    known = mark.state if mark else np.empty(0)
+def _highest_by_block(series: Series, state: IncrementalState) -> FloatArray:
+    checkpoints: ScanCheckpoints[FloatArray] = state.checkpoints(("highest", series.key), [series])
+    checkpoint = checkpoints.latest([series])
+    known = checkpoint.state if checkpoint else np.empty(0)
     whole = len(series) // _BLOCK
     if whole > len(known):
         blocks = range(len(known), whole)
         fresh = [_highest_of(series.value[block * _BLOCK : (block + 1) * _BLOCK]) for block in blocks]
         known = np.maximum.accumulate(np.concatenate((known, fresh)))
-        trail.keep(Mark(known, (whole * _BLOCK,)))
+        checkpoints.save(Checkpoint(known, (whole * _BLOCK,)))
     return known
 
 

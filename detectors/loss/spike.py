@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from holter.detectors.incremental import Memory
+from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.affected_datasets import dataset_labels, scope_of
 from holter.detectors.loss.classify import KINDS, verdict_on
 from holter.detectors.loss.detections import Sighting, is_same, with_other_rates, with_seams
@@ -36,13 +36,11 @@ _DATASET = 0.5
 class SpikeDetector:
     """Finds where a training loss leaves its trend upwards, and restarts that move it."""
 
-    tuning: Tuning = Tuning()
     name: ClassVar[str] = "spike"
     kinds: ClassVar[frozenset[Kind]] = KINDS
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterator[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """Findings on the training loss, and on those of single datasets."""
-        memory = memory or Memory()
         by_role: dict[Role, list[Series]] = {Role.LOSS: [], Role.DATASET_LOSS: []}
         for key in sorted(run.series):
             # thousands of ranks repeat the loss of the run
@@ -50,19 +48,23 @@ class SpikeDetector:
                 by_role[role_of(key)].append(run.series[key])
         datasets = by_role[Role.DATASET_LOSS]
         rates = other_rates(run)
-        believed = precursors_of(run, memory)
+        believed = precursors_of(run, context.state)
         sightings = [
             *(
                 one
                 for series in by_role[Role.LOSS]
-                for one in self._in(run, series, believed, rates, memory, 1.0)
+                for one in self._in(run, series, believed, rates, context, 1.0)
             ),
-            *(one for series in datasets for one in self._in(run, series, believed, rates, memory, _DATASET)),
+            *(
+                one
+                for series in datasets
+                for one in self._in(run, series, believed, rates, context, _DATASET)
+            ),
         ]
         # the total first where both spoke at one step
         sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
         total = next(iter(by_role[Role.LOSS]), None)
-        yield from self._speak(run, sightings, datasets, total, rates)
+        yield from self._speak(run, sightings, datasets, total, rates, context.tuning)
 
     def _in(
         self,
@@ -70,16 +72,16 @@ class SpikeDetector:
         series: Series,
         believed: Precursors,
         rates: OtherRates,
-        memory: Memory,
+        context: DetectorContext,
         share: float,
     ) -> list[Sighting]:
-        stretches = stretches_of(series, memory)
+        stretches = stretches_of(series, context.state)
         by_attempt = {stretch.attempt: stretch for stretch in stretches}
-        share *= self.tuning.of(series.key.metric).sensitivity
+        share *= context.tuning.of(series.key.metric).sensitivity
         excursions = resumed(
             stretches,
             [series, *believed.series],
-            memory.trail((self.name, series.key), [series, *believed.series]),
+            context.state.checkpoints((self.name, series.key), [series, *believed.series]),
             doubtful=rates,
             belief=lambda stretch, first, after: share * believed.at(stretch, first, after),
         )
@@ -89,7 +91,7 @@ class SpikeDetector:
         ]
         is_total = role_of(series.key) is Role.LOSS
         seen = with_other_rates(seen, series, stretches, rates) if is_total else seen
-        return with_seams(seen, seams_of(run, series, memory))
+        return with_seams(seen, seams_of(run, series, context.state))
 
     def _speak(
         self,
@@ -98,6 +100,7 @@ class SpikeDetector:
         datasets: list[Series],
         total: Series | None,
         rates: OtherRates,
+        tuning: Tuning,
     ) -> Iterator[Finding]:
         spoken: list[Sighting] = []
         for sighting in sightings:
@@ -115,13 +118,13 @@ class SpikeDetector:
                 continue
             if scope.alone is None:
                 rose = sighting.series if total is None or sighting.series not in datasets else total
-                yield self._finding(run, sighting, rose.key, scope.seen, rates)
+                yield self._finding(run, sighting, rose.key, scope.seen, rates, tuning)
                 continue
             # its own curve tells best how it went on
             own = next((s for s in sightings if s.series is scope.alone and is_same(sighting, s)), None)
             spoken += [own] if own is not None else []
             key = SeriesKey(scope.alone.key.metric, dataset_labels(scope.alone))
-            yield self._finding(run, sighting, key, scope.seen, rates, development=own)
+            yield self._finding(run, sighting, key, scope.seen, rates, tuning, development=own)
 
     def _finding(
         self,
@@ -130,11 +133,12 @@ class SpikeDetector:
         key: SeriesKey,
         waited: int,
         rates: OtherRates,
+        tuning: Tuning,
         development: Sighting | None = None,
     ) -> Finding:
         shown = development or sighting
         detected_step = int(sighting.stretch.step[sighting.excursion.detected + waited])
-        story = self._story(sighting, shown, key, detected_step, rates)
+        story = self._story(sighting, shown, key, detected_step, rates, tuning)
         before = circumstances(run, shown.excursion.attempt, story.start_step, detected_step)
         points = sighting.excursion.detected - sighting.excursion.start + waited + 1
         return Finding(
@@ -155,11 +159,17 @@ class SpikeDetector:
         )
 
     def _story(
-        self, sighting: Sighting, shown: Sighting, key: SeriesKey, detected_step: int, rates: OtherRates
+        self,
+        sighting: Sighting,
+        shown: Sighting,
+        key: SeriesKey,
+        detected_step: int,
+        rates: OtherRates,
+        tuning: Tuning,
     ) -> Story:
         """What is told of a sighting, by how the one that shows it best went on."""
         excursion, returns = shown.excursion, shown.excursion.returns
-        verdict = verdict_on(excursion, shown.stretch, self.tuning.of(shown.series.key.metric))
+        verdict = verdict_on(excursion, shown.stretch, tuning.of(shown.series.key.metric))
         peak_step = max(shown.step(returns.peak) or 0, sighting.start_step)
         is_back = returns.confirmed is not None
         return Story(

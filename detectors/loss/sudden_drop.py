@@ -11,12 +11,12 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.context import changes
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.plurals import counted
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _BLOCK = {Role.LOSS: 8, Role.EVAL_LOSS: 1}
@@ -63,29 +63,33 @@ class SuddenDrop:
 
     name: ClassVar[str] = "sudden_drop"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.SUDDEN_DROP})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per fall, from the loss of the run or, where that shows none, an evaluation."""
-        memory = memory or Memory()
         spoken: list[Finding] = []
         for role in _BLOCK:
             for key in sorted(run.series):
                 if role_of(key) is role and not any(name in ("rank", "dataset") for name, _ in key.labels):
-                    spoken += self._in_series(run, run.series[key], _BLOCK[role], memory)
+                    spoken += self._in_series(run, run.series[key], _BLOCK[role], context)
         kept: list[Finding] = []
         for finding in sorted(spoken, key=lambda one: (one.attempt, one.detected_step)):
             if not any(_same(earlier, finding) for earlier in kept):
                 kept.append(finding)
         return kept
 
-    def _in_series(self, run: RunData, series: Series, block: int, memory: Memory) -> Iterator[Finding]:
-        trail: Trail[Falls] = memory.trail((self.name, series.key), [series])
-        mark = trail.newest([series])
-        falls = mark.state.copy() if mark else Falls(block, self.tuning.of(series.key.metric).sensitivity)
-        for span in spans_of(series, mark.rows[0] if mark else 0):
+    def _in_series(
+        self, run: RunData, series: Series, block: int, context: DetectorContext
+    ) -> Iterator[Finding]:
+        checkpoints: ScanCheckpoints[Falls] = context.state.checkpoints((self.name, series.key), [series])
+        checkpoint = checkpoints.latest([series])
+        falls = (
+            checkpoint.state.copy()
+            if checkpoint
+            else Falls(block, context.tuning.of(series.key.metric).sensitivity)
+        )
+        for span in spans_of(series, checkpoint.rows[0] if checkpoint else 0):
             falls.look(span.attempt, series.step[span.rows], series.value[span.rows])
-        trail.keep(Mark(falls.copy(), (len(series),)))
+        checkpoints.save(Checkpoint(falls.copy(), (len(series),)))
         for attempt, drop in falls.found:
             told = changes(run, attempt, drop.from_here, drop.seen)
             if drop.start - series.step[0] >= _EARLY_STEPS and not any(name in told for name in _EXPLAIN):

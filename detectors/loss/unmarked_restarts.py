@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.ndimage import median_filter
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import Span, span_of, spans_of
 from holter.roles import Role, role_of
 from holter.types import FloatArray, RunData, Series
@@ -59,19 +59,19 @@ class _Seen:
     gaps: tuple[float, ...] = (0.0,) * _ROUTINE
 
 
-def seams_of(run: RunData, series: Series, memory: Memory) -> Seams:
+def seams_of(run: RunData, series: Series, state: IncrementalState) -> Seams:
     """The seams of a series' attempts: by its own rows, and by the learning rate."""
     rates = next((run.series[key] for key in sorted(run.series) if role_of(key) is Role.LEARNING_RATE), None)
-    found = {attempt: list(seams) for attempt, seams in _in_rows(series, memory).items()}
-    for attempt, seams in (_warmups(rates, memory) if rates is not None else {}).items():
+    found = {attempt: list(seams) for attempt, seams in _in_rows(series, state).items()}
+    for attempt, seams in (_warmups(rates, state) if rates is not None else {}).items():
         found.setdefault(attempt, []).extend(seams)
     return {attempt: sorted(seams, key=lambda one: one.step) for attempt, seams in found.items()}
 
 
-def _in_rows(series: Series, memory: Memory) -> Mapping[int, tuple[Seam, ...]]:
-    trail: Trail[_Seen] = memory.trail(("seams", series.key), [series])
-    mark = trail.newest([series]) or Mark(_Seen(), (0,))
-    seen, (row,) = mark.state, mark.rows
+def _in_rows(series: Series, state: IncrementalState) -> Mapping[int, tuple[Seam, ...]]:
+    checkpoints: ScanCheckpoints[_Seen] = state.checkpoints(("seams", series.key), [series])
+    checkpoint = checkpoints.latest([series]) or Checkpoint(_Seen(), (0,))
+    seen, (row,) = checkpoint.state, checkpoint.rows
     for span in spans_of(series, row):
         begun = span_of(series, span.attempt).first
         seen = seen if begun < span.first else _Seen(seen.found)
@@ -81,7 +81,7 @@ def _in_rows(series: Series, memory: Memory) -> Mapping[int, tuple[Seam, ...]]:
         if silences or gaps:
             found[span.attempt] = (*found.get(span.attempt, ()), *silences, *gaps)
         seen = _Seen(found, longest_silences, longest_gaps)
-    trail.keep(Mark(seen, (len(series),)))
+    checkpoints.save(Checkpoint(seen, (len(series),)))
     return seen.found
 
 
@@ -121,12 +121,12 @@ def _told(
     return [Seam(step=at, seen_step=at, sign=sign, size=size) for at, size in steps if size >= least], longest
 
 
-def _warmups(rates: Series, memory: Memory) -> Mapping[int, tuple[Seam, ...]]:
-    trail: Trail[_Seen] = memory.trail(("seams", "rate", rates.key), [rates])
-    mark = trail.newest([rates]) or Mark(_Seen(), (0,))
-    found = dict(mark.state.found)
+def _warmups(rates: Series, state: IncrementalState) -> Mapping[int, tuple[Seam, ...]]:
+    checkpoints: ScanCheckpoints[_Seen] = state.checkpoints(("seams", "rate", rates.key), [rates])
+    checkpoint = checkpoints.latest([rates]) or Checkpoint(_Seen(), (0,))
+    found = dict(checkpoint.state.found)
     # a fall is told two rows later
-    for span in spans_of(rates, max(mark.rows[0] - 2, 0)):
+    for span in spans_of(rates, max(checkpoint.rows[0] - 2, 0)):
         begun = span_of(rates, span.attempt).first
         first = max(span.first - 1, begun)
         step, rate = rates.step[first : span.after], rates.value[first : span.after]
@@ -136,5 +136,5 @@ def _warmups(rates: Series, memory: Memory) -> Mapping[int, tuple[Seam, ...]]:
                 size = float(rate[row] / rate[row - 1])
                 seam = Seam(step=int(step[row]), seen_step=int(step[row + 2]), sign="warm-up", size=size)
                 found[span.attempt] = (*found.get(span.attempt, ()), seam)
-    trail.keep(Mark(_Seen(found), (len(rates),)))
+    checkpoints.save(Checkpoint(_Seen(found), (len(rates),)))
     return found

@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.mixture.scan import Scan, Shift, Standing
 from holter.detectors.mixture.shares import Parts, Sources, fitted, parts_of, sources_of
 from holter.detectors.positions import rows_upto, settled
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _RESUME_ROWS, _WAIT_ROWS = 50, 150
@@ -34,27 +34,26 @@ class MixtureShift:
 
     name: ClassVar[str] = "mixture_shift"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.MIXTURE_SHIFT, Kind.RESUME_ARTIFACT})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per shift of the shares, on the total loss."""
         sources = sources_of(run)
         if sources is None:
             return
-        trail = (memory or Memory()).trail(self.name, sources.series)
-        sensitivity = self.tuning.of(sources.total.key.metric).sensitivity
-        for shift in _shifts(sources, trail, sensitivity):
+        checkpoints = context.state.checkpoints(self.name, sources.series)
+        sensitivity = context.tuning.of(sources.total.key.metric).sensitivity
+        for shift in _shifts(sources, checkpoints, sensitivity):
             spoken = _spoken(shift)
             if spoken is not None:
                 finding = _finding(sources, shift, spoken)
                 yield finding if _restart(shift) is None else _with_restart(finding, shift)
 
 
-def _shifts(sources: Sources, trail: Trail[Standing], sensitivity: float) -> list[Shift]:
+def _shifts(sources: Sources, checkpoints: ScanCheckpoints[Standing], sensitivity: float) -> list[Shift]:
     """Every shift, in the order in which they are seen; looked for from where the last look ended."""
     series = sources.series
-    mark = trail.newest(series)
-    since, first = (mark.state, mark.rows) if mark else (Standing(), (0,) * len(series))
+    checkpoint = checkpoints.latest(series)
+    since, first = (checkpoint.state, checkpoint.rows) if checkpoint else (Standing(), (0,) * len(series))
     rows = parts_of(sources, first, since.behind)
     scan, last, after = Scan(since, sources, rows, sensitivity), None, since.at + len(rows)
     # what a series that is behind will say still counts
@@ -62,18 +61,18 @@ def _shifts(sources: Sources, trail: Trail[Standing], sensitivity: float) -> lis
     worth = {behind, *(after - apart for apart in _APART)}
     for standing in scan.run():
         if last is not None and any(last.at <= row < standing.at for row in worth):
-            _keep(last, series, trail)
+            _keep(last, series, checkpoints)
         last = standing
     if last is not None:
-        _keep(last, series, trail)
+        _keep(last, series, checkpoints)
     return scan.found
 
 
-def _keep(standing: Standing, series: list[Series], trail: Trail[Standing]) -> None:
+def _keep(standing: Standing, series: list[Series], checkpoints: ScanCheckpoints[Standing]) -> None:
     kept = standing.kept()
     assert kept.behind is not None
     place = int(kept.behind.attempt[-1]), int(kept.behind.step[-1])
-    trail.keep(Mark(kept, tuple(rows_upto(one, place) for one in series), upto=place))
+    checkpoints.save(Checkpoint(kept, tuple(rows_upto(one, place) for one in series), upto=place))
 
 
 def _spoken(shift: Shift) -> int | None:

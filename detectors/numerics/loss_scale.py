@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.context import changes
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _HALVINGS = 3.0
@@ -59,25 +59,24 @@ class LossScaleCollapse:
 
     name: ClassVar[str] = "loss_scale"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LOSS_SCALE_COLLAPSE})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per collapse, from the first series of a loss scale."""
         scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
         for series in scales[:1]:
-            for collapse in _collapses(series, (memory or Memory()).trail(self.name, [series])):
+            for collapse in _collapses(series, context.state.checkpoints(self.name, [series])):
                 yield _finding(run, series, collapse)
 
 
-def _collapses(series: Series, trail: Trail[_Scan]) -> tuple[_Collapse, ...]:
+def _collapses(series: Series, checkpoints: ScanCheckpoints[_Scan]) -> tuple[_Collapse, ...]:
     """Every collapse, in order, looked for from where the last look ended."""
-    mark = trail.newest([series])
-    scan = mark.state.copy() if mark else _Scan()
-    for span in spans_of(series, mark.rows[0] if mark else 0):
+    checkpoint = checkpoints.latest([series])
+    scan = checkpoint.state.copy() if checkpoint else _Scan()
+    for span in spans_of(series, checkpoint.rows[0] if checkpoint else 0):
         value = series.value[span.rows]
         good = np.isfinite(value) & (value > 0)
         scan.look(span.attempt, series.step[span.rows][good], np.log2(value[good]))
-    trail.keep(Mark(scan.copy(), (len(series),)))
+    checkpoints.save(Checkpoint(scan.copy(), (len(series),)))
     return scan.collapses
 
 

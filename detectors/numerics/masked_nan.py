@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
 _CHANCE = float(np.log(1e-8))
@@ -77,33 +77,32 @@ class HiddenNonfinite:
 
     name: ClassVar[str] = "hidden_nonfinite"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.HIDDEN_NONFINITE})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per event, named by the series that told it first."""
-        memory = memory or Memory()
+        state = context.state
         traces: list[_Trace] = []
         for key in sorted(run.series):
             role = role_of(key)
             if any(name == "rank" for name, _ in key.labels):
                 continue
             if role in (Role.LOSS, Role.GRAD_NORM):
-                traces += _remembered(run.series[key], memory.trail((self.name, key), [run.series[key]]))
+                traces += _remembered(run.series[key], state.checkpoints((self.name, key), [run.series[key]]))
             elif role is Role.SKIPPED:
                 traces += _counted(run.series[key])
         yield from _events(traces)
 
 
-def _remembered(series: Series, trail: Trail[tuple[_Trace, ...]]) -> tuple[_Trace, ...]:
+def _remembered(series: Series, checkpoints: ScanCheckpoints[tuple[_Trace, ...]]) -> tuple[_Trace, ...]:
     """The traces in a series, looked for from where the last look ended."""
-    mark = trail.newest([series])
-    known, row = (mark.state, mark.rows[0]) if mark else ((), 0)
+    checkpoint = checkpoints.latest([series])
+    known, row = (checkpoint.state, checkpoint.rows[0]) if checkpoint else ((), 0)
     traces = (*known, *_masked(series, row))
     # what may still be going on is looked at again
     open_ones = [one.row for one in traces if one.good is None and one.attempt == series.attempt[-1]]
     settled = min([*open_ones, _last_change(series)])
     if settled > row:
-        trail.keep(Mark(tuple(one for one in traces if one.row < settled), (settled,)))
+        checkpoints.save(Checkpoint(tuple(one for one in traces if one.row < settled), (settled,)))
     return traces
 
 

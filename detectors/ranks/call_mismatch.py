@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.detector import DetectorContext
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_upto, settled
 from holter.detectors.ranks.naming import ANONYMOUS, called, names, plain, whose
 from holter.detectors.ranks.rank_matrix import common_key, hosts_among, table_of
@@ -31,13 +32,15 @@ class DifferentCalls:
     name: ClassVar[str] = "different_calls"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per attempt: the first call at which ranks differ; other communicators follow suit."""
-        memory = memory or Memory()
+        state = context.state
         first: dict[int, tuple[_Parting, list[Series]]] = {}
         for series in _side_by_side(run):
-            trail: Trail[dict[int, _Parting]] = memory.trail((self.name, common_key(series[0].key)), series)
-            for attempt, parting in _partings(series, trail).items():
+            checkpoints: ScanCheckpoints[dict[int, _Parting]] = state.checkpoints(
+                (self.name, common_key(series[0].key)), series
+            )
+            for attempt, parting in _partings(series, checkpoints).items():
                 if attempt not in first or parting.step < first[attempt][0].step:
                     first[attempt] = parting, series
         for attempt in sorted(first):
@@ -68,10 +71,10 @@ def _too_many(series: Sequence[Series]) -> bool:
     return size is not None and len(series) > int(size[1])
 
 
-def _partings(series: list[Series], trail: Trail[dict[int, _Parting]]) -> dict[int, _Parting]:
+def _partings(series: list[Series], checkpoints: ScanCheckpoints[dict[int, _Parting]]) -> dict[int, _Parting]:
     """By attempt, looked for from where the last look ended."""
-    mark = trail.newest(series)
-    found, first = (mark.state, mark.rows) if mark else ({}, (0,) * len(series))
+    checkpoint = checkpoints.latest(series)
+    found, first = (checkpoint.state, checkpoint.rows) if checkpoint else ({}, (0,) * len(series))
     table = table_of(series, first)
     done = 0
     # a rank that is behind comes yet, unless it has ended for good
@@ -82,7 +85,7 @@ def _partings(series: list[Series], trail: Trail[dict[int, _Parting]]) -> dict[i
                 place = int(table.attempt[row]), int(table.step[row])
                 found.setdefault(place[0], _Parting(place[1], tuple(table.value[row].tolist())))
             done, place = upto, (int(table.attempt[upto - 1]), int(table.step[upto - 1]))
-            trail.keep(Mark(found, tuple(rows_upto(one, place) for one in series), upto=place))
+            checkpoints.save(Checkpoint(found, tuple(rows_upto(one, place) for one in series), upto=place))
     return found
 
 

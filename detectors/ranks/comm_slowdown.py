@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import At, rows_upto, settled
 from holter.detectors.ranks.rank_matrix import Ranks, common_key, peer_median, series_by_rank, table_of
 from holter.detectors.throughput.block_medians import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.level_shift import Departure, Watch
 from holter.roles import Role
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
 _SMALLEST = log(1.2)
@@ -34,23 +34,23 @@ class CommSlowdown:
 
     name: ClassVar[str] = "comm_slowdown"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.COMM_SLOWDOWN})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per rise of the time that the transfers take."""
-        memory = memory or Memory()
         for series in series_by_rank(run, Role.COLLECTIVE_TIME):
             key = common_key(series[0].key)
-            for departure in self._scanned(series, memory).watch.departures:
+            for departure in self._scanned(series, context).watch.departures:
                 yield _finding(key, departure)
 
-    def _scanned(self, series: list[Series], memory: Memory) -> _Scan:
+    def _scanned(self, series: list[Series], context: DetectorContext) -> _Scan:
         metric = series[0].key.metric
-        trail: Trail[_Scan] = memory.trail((self.name, common_key(series[0].key)), series)
-        mark = trail.newest(series)
-        first = mark.rows if mark else (0,) * len(series)
-        sensitivity = self.tuning.of(metric).sensitivity
-        scan = mark.state if mark else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
+        checkpoints: ScanCheckpoints[_Scan] = context.state.checkpoints(
+            (self.name, common_key(series[0].key)), series
+        )
+        checkpoint = checkpoints.latest(series)
+        first = checkpoint.rows if checkpoint else (0,) * len(series)
+        sensitivity = context.tuning.of(metric).sensitivity
+        scan = checkpoint.state if checkpoint else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
         table = table_of(series, first)
         begin = scan.cut.row
         # a rank that is behind comes yet, unless it has ended for good
@@ -59,7 +59,9 @@ class CommSlowdown:
                 scan = scan.and_then(series, table, begin, upto)
                 place = table.place_before(scan.cut.row - begin)
                 if place is not None:
-                    trail.keep(Mark(scan, tuple(rows_upto(one, place) for one in series), upto=place))
+                    checkpoints.save(
+                        Checkpoint(scan, tuple(rows_upto(one, place) for one in series), upto=place)
+                    )
         return scan
 
 

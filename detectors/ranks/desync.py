@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.detector import DetectorContext
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_upto, settled
 from holter.detectors.ranks.rank_matrix import Ranks, rank_of, series_by_rank, table_of
 from holter.detectors.ranks.ras import REPORTS
 from holter.roles import Role
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _STANDS = 3
@@ -36,16 +36,15 @@ class Desync:
 
     name: ClassVar[str] = "desync"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per time at which ranks part, naming those that differ."""
-        memory = memory or Memory()
+        state = context.state
         for series in series_by_rank(run, Role.SEQUENCE):
             if series[0].key.own_steps == REPORTS:
                 continue  # asked so seldom that each report counts
             metric = series[0].key.metric
-            for parting in _partings(series, memory.trail((self.name, metric), series)):
+            for parting in _partings(series, state.checkpoints((self.name, metric), series)):
                 yield _finding(series, parting)
 
 
@@ -144,10 +143,12 @@ def _tell(
 _State = tuple[_Standing | None, tuple[_Parting, ...]]
 
 
-def _partings(series: list[Series], trail: Trail[_State]) -> tuple[_Parting, ...]:
+def _partings(series: list[Series], checkpoints: ScanCheckpoints[_State]) -> tuple[_Parting, ...]:
     """Every parting, looked for from where the last look ended."""
-    mark = trail.newest(series)
-    (standing, found), first = (mark.state, mark.rows) if mark else ((None, ()), (0,) * len(series))
+    checkpoint = checkpoints.latest(series)
+    (standing, found), first = (
+        (checkpoint.state, checkpoint.rows) if checkpoint else ((None, ()), (0,) * len(series))
+    )
     table = table_of(series, first)
     done, behind = 0, table.rows_upto(settled(series))
     # a rank that is behind comes yet, unless it has ended for good
@@ -155,7 +156,9 @@ def _partings(series: list[Series], trail: Trail[_State]) -> tuple[_Parting, ...
         if upto > done:
             standing, found = _after(table.part(done, upto), standing, found)
             done, place = upto, (int(table.attempt[upto - 1]), int(table.step[upto - 1]))
-            trail.keep(Mark((standing, found), tuple(rows_upto(one, place) for one in series), upto=place))
+            checkpoints.save(
+                Checkpoint((standing, found), tuple(rows_upto(one, place) for one in series), upto=place)
+            )
     return found
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import duration
 from holter.detectors.positions import span_of
 from holter.detectors.ranks.naming import called, names, plain
@@ -38,7 +39,7 @@ class Hang:
     name: ClassVar[str] = "hang"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per attempt: a hang in one group makes the others time out."""
         found: dict[int, Finding] = {}
         for (attempt, group), told in sorted(_groups(run).items()):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.positions import span_of
 from holter.detectors.ranks.naming import names, plain, whose
 from holter.detectors.ranks.rank_matrix import hosts_among
@@ -32,7 +33,7 @@ class RasReports:
     name: ClassVar[str] = "ras"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
 
-    def detect(self, run: RunData) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per attempt for either: what is seen first; others follow from it."""
         counts: dict[_Key, list[Series]] = {}
         missing: dict[_Key, list[Series]] = {}

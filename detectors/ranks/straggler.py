@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.detector import DetectorContext
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_upto
 from holter.detectors.ranks.lag_detector import CHUNK, Cost, Lag, Lags
 from holter.detectors.ranks.rank_matrix import (
@@ -21,7 +22,6 @@ from holter.detectors.ranks.rank_matrix import (
 )
 from holter.detectors.ranks.timing_rows import rows_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
 _MAJOR = 0.1
@@ -39,39 +39,45 @@ class Straggler:
 
     name: ClassVar[str] = "straggler"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STRAGGLER})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per slow rank, or per group of ranks that became slow together."""
-        memory = memory or Memory()
         waits = series_by_rank(run, Role.COLLECTIVE_TIME)
         timed = series_by_rank(run, Role.COMPUTE_TIME) or series_by_rank(run, Role.STEP_TIME)
         for series in timed:
             same = next((wait for wait in waits if _beside(wait, series)), [])
-            yield from self._in_ranks(run, series, same, memory)
+            yield from self._in_ranks(run, series, same, context)
         if not timed:
             for wait in waits:
-                yield from self._in_ranks(run, wait, [], memory, turned=True)
+                yield from self._in_ranks(run, wait, [], context, turned=True)
 
     def _in_ranks(
         self,
         run: RunData,
         series: list[Series],
         wait: list[Series],
-        memory: Memory,
+        context: DetectorContext,
         *,
         turned: bool = False,
     ) -> Iterator[Finding]:
-        lags = self._scanned(series, wait, memory, turned=turned)
+        lags = self._scanned(series, wait, context, turned=turned)
         for lag in sorted(lags.found, key=lambda one: one.detected.row):
             yield _with_hosts(_finding(series, lag, lags.row, has_waits=bool(wait)), run)
 
-    def _scanned(self, series: list[Series], wait: list[Series], memory: Memory, *, turned: bool) -> Lags:
+    def _scanned(
+        self, series: list[Series], wait: list[Series], context: DetectorContext, *, turned: bool
+    ) -> Lags:
         metric, both = series[0].key.metric, [*series, *wait]
-        trail: Trail[Lags] = memory.trail((self.name, common_key(series[0].key)), both)
-        mark = trail.newest(both)
-        first = mark.rows if mark else (0,) * len(both)
-        lags = mark.state.copy() if mark else Lags(len(series), self.tuning.of(metric).sensitivity)
+        checkpoints: ScanCheckpoints[Lags] = context.state.checkpoints(
+            (self.name, common_key(series[0].key)), both
+        )
+        checkpoint = checkpoints.latest(both)
+        first = checkpoint.rows if checkpoint else (0,) * len(both)
+        lags = (
+            checkpoint.state.copy()
+            if checkpoint
+            else Lags(len(series), context.tuning.of(metric).sensitivity)
+        )
         ranks = table_of(series, first[: len(series)])
         begin, end = lags.row, lags.row + len(ranks.step)
         waits = table_of(wait, first[len(series) :]) if wait else None
@@ -80,7 +86,9 @@ class Straggler:
             lags = after
             place = ranks.place_before(lags.row - begin)
             if lags.is_whole and place is not None and _worth_a_mark(end - lags.row):
-                trail.keep(Mark(lags.copy(), tuple(rows_upto(one, place) for one in both), upto=place))
+                checkpoints.save(
+                    Checkpoint(lags.copy(), tuple(rows_upto(one, place) for one in both), upto=place)
+                )
         return lags
 
 

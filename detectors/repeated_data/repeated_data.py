@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import Span, place_of, rows_upto, settled, spans_of, values_before
 from holter.detectors.repeated_data.matching import Match, Trace, match, refined, trace_of
 from holter.plurals import counted, verb
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
 
 _SMALL_PAST = 50_000
@@ -33,14 +33,13 @@ class RepeatedData:
 
     name: ClassVar[str] = "repeated_data"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.REPEATED_DATA})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """At most one finding per resume."""
         channels = _channels(run)
         if not channels:
             return
-        known = self._known(channels, memory or Memory())
+        known = self._known(channels, context)
         loss, stream = channels[0], _Stream()
         spans = spans_of(loss)
         for number, span in enumerate(spans):
@@ -51,50 +50,59 @@ class RepeatedData:
                 lag = known.lag(channels, span, look, replay.first_unseen, is_over=number + 1 < len(spans))
                 yield _finding(loss, span, look, replay, lag, is_over=number + 1 < len(spans))
 
-    def _known(self, channels: list[Series], memory: Memory) -> _Known:
+    def _known(self, channels: list[Series], context: DetectorContext) -> _Known:
         """What the looks after every resume have found."""
         loss = channels[0]
-        trail: Trail[_Known] = memory.trail((self.name, loss.key), channels)
-        mark = trail.newest(channels)
-        known, done = (mark.state, mark.rows[0]) if mark else (_Known(), 0)
+        sensitivity = context.tuning.of(loss.key.metric).sensitivity
+        checkpoints: ScanCheckpoints[_Known] = context.state.checkpoints((self.name, loss.key), channels)
+        checkpoint = checkpoints.latest(channels)
+        known, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_Known(), 0)
         # what the channel that is behind will say still counts; and it may have ended for good
         for place in sorted({settled(channels), place_of(loss, len(loss) - 1)}):
             upto = rows_upto(loss, place)
             if upto > done:
-                known, done = self._and_then(known, channels, upto), upto
-                trail.keep(Mark(known, tuple(rows_upto(one, place) for one in channels), upto=place))
+                known, done = _and_then(known, channels, upto, sensitivity), upto
+                checkpoints.save(
+                    Checkpoint(known, tuple(rows_upto(one, place) for one in channels), upto=place)
+                )
         return known
 
-    def _and_then(self, known: _Known, channels: list[Series], upto: int) -> _Known:
-        """What is known after so many rows of the loss."""
-        spans = [span for span in spans_of(channels[0]) if span.first < upto]
-        looks = dict(known.looks)
-        known = replace(known, kept=dict(known.kept))  # what is older keeps what it had
-        for number, span in enumerate(spans[1:], start=1):
-            points = min(span.after, upto) - span.first
-            look = looks.get(span.attempt)
-            if look is None or look.is_due(points):
-                past = known.traces(channels, spans[:number])
-                looks[span.attempt] = self._look(look, channels, span.attempt, points, past)
-        last = looks.get(spans[-1].attempt) if spans else None
-        going_on = last is not None and last.match is None and bool(last.sizes)
-        return _Known(looks=looks, kept=known.kept if going_on else {}, lags=dict(known.lags))
 
-    def _look(
-        self, look: _Look | None, channels: list[Series], attempt: int, points: int, past: list[Trace]
-    ) -> _Look:
-        """Look after every number of points that is due; the first sure match stands."""
-        sensitivity = self.tuning.of(channels[0].key.metric).sensitivity
-        every = _looks(sum(one.residual.shape[1] for one in past))
-        sizes = every if look is None else look.sizes
-        while sizes and sizes[0] <= points:
-            new = trace_of(channels, attempt, points=sizes[0])
-            if new is not None and past:
-                best = match(new, past, looks=len(every), sensitivity=sensitivity)
-                if best is not None and best.sure:
-                    return _Look(best, sizes[0])
-            sizes = sizes[1:]
-        return _Look(sizes=sizes)
+def _and_then(known: _Known, channels: list[Series], upto: int, sensitivity: float) -> _Known:
+    """What is known after so many rows of the loss."""
+    spans = [span for span in spans_of(channels[0]) if span.first < upto]
+    looks = dict(known.looks)
+    known = replace(known, kept=dict(known.kept))  # what is older keeps what it had
+    for number, span in enumerate(spans[1:], start=1):
+        points = min(span.after, upto) - span.first
+        look = looks.get(span.attempt)
+        if look is None or look.is_due(points):
+            past = known.traces(channels, spans[:number])
+            looks[span.attempt] = _look(look, channels, span.attempt, points, past, sensitivity)
+    last = looks.get(spans[-1].attempt) if spans else None
+    going_on = last is not None and last.match is None and bool(last.sizes)
+    return _Known(looks=looks, kept=known.kept if going_on else {}, lags=dict(known.lags))
+
+
+def _look(
+    look: _Look | None,
+    channels: list[Series],
+    attempt: int,
+    points: int,
+    past: list[Trace],
+    sensitivity: float,
+) -> _Look:
+    """Look after every number of points that is due; the first sure match stands."""
+    every = _looks(sum(one.residual.shape[1] for one in past))
+    sizes = every if look is None else look.sizes
+    while sizes and sizes[0] <= points:
+        new = trace_of(channels, attempt, points=sizes[0])
+        if new is not None and past:
+            best = match(new, past, looks=len(every), sensitivity=sensitivity)
+            if best is not None and best.sure:
+                return _Look(best, sizes[0])
+        sizes = sizes[1:]
+    return _Look(sizes=sizes)
 
 
 @dataclass(frozen=True)

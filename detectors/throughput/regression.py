@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import At, place_of, rows_upto, settled, span_of
 from holter.detectors.throughput.block_medians import Block, Cut, Points, cut_into_blocks
 from holter.detectors.throughput.level_shift import Departure, Watch
 from holter.detectors.throughput.work_per_step import Regimes, regimes_of, work_of
 from holter.roles import Role, role_of
-from holter.tuning import Tuning
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _ROLES = (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME)
@@ -35,31 +35,29 @@ class Throughput:
 
     name: ClassVar[str] = "throughput"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.THROUGHPUT_REGRESSION})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per slow-down, from the series that shows it first."""
-        memory = memory or Memory()
         spoken = []
         for series in speed_series(run):
-            spoken += list(self._in_series(series, run, memory))
+            spoken += list(self._in_series(series, run, context))
         return _one_per_event(spoken)
 
-    def _in_series(self, series: Series, run: RunData, memory: Memory) -> Iterator[Finding]:
+    def _in_series(self, series: Series, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         source = work_of(run)
-        regimes = Regimes() if source is None else regimes_of(source, memory)
+        regimes = Regimes() if source is None else regimes_of(source, context.state)
         both = [series] if source in (None, series) else [series, source]
-        trail: Trail[_Scan] = memory.trail((self.name, series.key), both)
-        mark = trail.newest(both)
-        sensitivity = self.tuning.of(series.key.metric).sensitivity
-        scan = mark.state if mark else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
-        done = mark.rows[0] if mark else 0
+        checkpoints: ScanCheckpoints[_Scan] = context.state.checkpoints((self.name, series.key), both)
+        checkpoint = checkpoints.latest(both)
+        sensitivity = context.tuning.of(series.key.metric).sensitivity
+        scan = checkpoint.state if checkpoint else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
+        done = checkpoint.rows[0] if checkpoint else 0
         # what the one that is behind will say still counts; and it may have ended for good
         for place in sorted({settled(both), place_of(series, len(series) - 1)} if len(series) else ()):
             upto = rows_upto(series, place)
             if upto > done:
                 scan, done = scan.and_then(series, regimes, upto), upto
-                trail.keep(Mark(scan, tuple(rows_upto(one, place) for one in both), upto=place))
+                checkpoints.save(Checkpoint(scan, tuple(rows_upto(one, place) for one in both), upto=place))
         for departure in scan.watch.departures:
             yield _finding(series, departure)
 

@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import duration
 from holter.detectors.health.activity import with_activity
-from holter.detectors.incremental import Mark, Memory, Trail
-from holter.tuning import Tuning
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _LEAST_SECONDS = 600.0
@@ -90,75 +90,80 @@ class Stall:
 
     name: ClassVar[str] = "stall"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STALL})
-    tuning: Tuning = Tuning()
 
-    def detect(self, run: RunData, memory: Memory | None = None) -> Iterable[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """Every silence, the one that lasts at the end."""
-        memory = memory or Memory()
+        state = context.state
         # what watches machines goes on when training does not
         series = [one for key, one in run.series.items() if not key.by_clock]
-        trail: Trail[_Times] = memory.trail(self.name, series)
-        mark = trail.newest(series) or Mark(_Times((False,) * len(series)), (0,) * len(series))
-        times = mark.state.and_then(one.time[row:] for one, row in zip(series, mark.rows, strict=True))
+        checkpoints: ScanCheckpoints[_Times] = state.checkpoints(self.name, series)
+        checkpoint = checkpoints.latest(series) or Checkpoint(
+            _Times((False,) * len(series)), (0,) * len(series)
+        )
+        times = checkpoint.state.and_then(
+            one.time[row:] for one, row in zip(series, checkpoint.rows, strict=True)
+        )
         timed = [one for one, is_timed in zip(series, times.timed, strict=True) if is_timed]
         if not timed:
             return
         # the series logged most often beats the time
         clock = max(timed, key=lambda one: (one.key.own_steps is None, len(one), one.key))
-        beat = self._beat(clock, memory)
+        beat = self._beat(clock, context)
         times = times.between([pause.span for pause in beat.pauses], timed)
-        trail.keep(Mark(times, tuple(len(one) for one in series)))
+        checkpoints.save(Checkpoint(times, tuple(len(one) for one in series)))
         for pause in beat.pauses:
             if (silence := times.silences[pause.span]) > pause.limit:
                 finding = _finding(clock, pause.row, pause.following, silence, pause.limit)
                 yield with_activity(finding, run, *pause.span)
-        limit = self._limit(beat.steady)
+        limit = _limit(beat.steady, context.tuning.sensitivity)
         if run.now is not None and run.now - times.latest > limit:
             finding = _finding(clock, beat.row, None, run.now - times.latest, limit)
             yield with_activity(finding, run, times.latest, run.now)
 
-    def _beat(self, clock: Series, memory: Memory) -> _Beat:
-        trail: Trail[_Beat] = memory.trail((self.name, clock.key), [clock])
-        mark = trail.newest([clock]) or Mark(_Beat(), (0,))
-        if mark.rows[0] == len(clock):
-            return mark.state
-        beat = self._after(mark.state, clock, mark.rows[0])
-        trail.keep(Mark(beat, (len(clock),)))
+    def _beat(self, clock: Series, context: DetectorContext) -> _Beat:
+        checkpoints: ScanCheckpoints[_Beat] = context.state.checkpoints((self.name, clock.key), [clock])
+        checkpoint = checkpoints.latest([clock]) or Checkpoint(_Beat(), (0,))
+        if checkpoint.rows[0] == len(clock):
+            return checkpoint.state
+        beat = _after(checkpoint.state, clock, checkpoint.rows[0], context.tuning.sensitivity)
+        checkpoints.save(Checkpoint(beat, (len(clock),)))
         return beat
 
-    def _after(self, beat: _Beat, clock: Series, first: int) -> _Beat:
-        """The beat after the rows from `first` on."""
-        rows = first + np.flatnonzero(np.isfinite(clock.time[first:]))
-        if beat.row >= 0:
-            rows = np.concatenate(([beat.row], rows))
-        if not len(rows):
-            return beat
-        time = np.maximum.accumulate(np.maximum(clock.time[rows], beat.time))
-        gaps, steady = np.diff(time), np.diff(clock.attempt[rows]) == 0
-        known = np.concatenate((beat.steady, gaps[steady]))
-        count = len(beat.steady) + np.concatenate(([0], np.cumsum(steady)))
-        pauses = list(beat.pauses)
-        for place in _suspects(beat.near, gaps):
-            # a silence that ended by itself belongs to the rhythm from then on
-            limit = self._limit(known[: count[place]])
-            if gaps[place] > limit:
-                span = (float(time[place]), float(time[place + 1]))
-                pauses.append(_Pause(int(rows[place]), int(rows[place + 1]), span, limit))
-        return _Beat(
-            row=int(rows[-1]),
-            time=float(time[-1]),
-            steady=known[-_REMEMBERED:].copy(),
-            near=np.concatenate((beat.near, gaps))[-_NEARBY:],
-            pauses=tuple(pauses),
-        )
 
-    def _limit(self, gaps: FloatArray) -> float:
-        """Seconds after which silence is no pause any more; for ever while the rhythm is not known."""
-        known = gaps[-_REMEMBERED:]
-        if len(known) < _FEWEST:
-            return float("inf")
-        usual = max(_TIMES_USUAL * float(np.median(known)), _TIMES_LONGEST * float(np.max(known)))
-        return max(_LEAST_SECONDS, usual / self.tuning.sensitivity)
+def _after(beat: _Beat, clock: Series, first: int, sensitivity: float) -> _Beat:
+    """The beat after the rows from `first` on."""
+    rows = first + np.flatnonzero(np.isfinite(clock.time[first:]))
+    if beat.row >= 0:
+        rows = np.concatenate(([beat.row], rows))
+    if not len(rows):
+        return beat
+    time = np.maximum.accumulate(np.maximum(clock.time[rows], beat.time))
+    gaps, steady = np.diff(time), np.diff(clock.attempt[rows]) == 0
+    known = np.concatenate((beat.steady, gaps[steady]))
+    count = len(beat.steady) + np.concatenate(([0], np.cumsum(steady)))
+    pauses = list(beat.pauses)
+    for place in _suspects(beat.near, gaps):
+        # a silence that ended by itself belongs to the rhythm from then on
+        limit = _limit(known[: count[place]], sensitivity)
+        if gaps[place] > limit:
+            span = (float(time[place]), float(time[place + 1]))
+            pauses.append(_Pause(int(rows[place]), int(rows[place + 1]), span, limit))
+    return _Beat(
+        row=int(rows[-1]),
+        time=float(time[-1]),
+        steady=known[-_REMEMBERED:].copy(),
+        near=np.concatenate((beat.near, gaps))[-_NEARBY:],
+        pauses=tuple(pauses),
+    )
+
+
+def _limit(gaps: FloatArray, sensitivity: float) -> float:
+    """Seconds after which silence is no pause any more; for ever while the rhythm is not known."""
+    known = gaps[-_REMEMBERED:]
+    if len(known) < _FEWEST:
+        return float("inf")
+    usual = max(_TIMES_USUAL * float(np.median(known)), _TIMES_LONGEST * float(np.max(known)))
+    return max(_LEAST_SECONDS, usual / sensitivity)
 
 
 def _suspects(near: FloatArray, gaps: FloatArray) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import Place, place_of
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
@@ -88,19 +88,19 @@ def work_of(run: RunData) -> Series | None:
     return None
 
 
-def regimes_of(source: Series, memory: Memory) -> Regimes:
+def regimes_of(source: Series, state: IncrementalState) -> Regimes:
     """The amounts of work per step, and when they changed. Each change rests on earlier points only.
 
     Work is the logged batch size, or else tokens (samples) per second times the seconds the step took
     by the wall clock.
     """
-    trail: Trail[Regimes] = memory.trail(("work", source.key), [source])
-    mark = trail.newest([source]) or Mark(Regimes(), (0,))
-    (first,) = mark.rows
+    checkpoints: ScanCheckpoints[Regimes] = state.checkpoints(("work", source.key), [source])
+    checkpoint = checkpoints.latest([source]) or Checkpoint(Regimes(), (0,))
+    (first,) = checkpoint.rows
     if first == len(source):
-        return mark.state
-    regimes = mark.state.and_then(_amounts(source, first), source, first)
-    trail.keep(Mark(regimes, (len(source),)))
+        return checkpoint.state
+    regimes = checkpoint.state.and_then(_amounts(source, first), source, first)
+    checkpoints.save(Checkpoint(regimes, (len(source),)))
     return regimes
 
 

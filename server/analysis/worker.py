@@ -109,7 +109,7 @@ class AnalysisLoop:
 
     def look_soon(self, run_id: int) -> None:
         """This run has news."""
-        self._pace.changes_since(run_id)
+        self._pace.news(run_id)
 
     @contextmanager
     def apart(self, run_id: int) -> Iterator[None]:

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from holter.attempts.config_diff import attempts_of, changes, settings
+from holter.attempts.config_diff import attempts_with_config, list_changes, list_settings
 from holter.curves import Stretch, between
 from holter.detectors.launch_checks import remarks
 from holter.flops.peaks import Peaks
-from holter.flops.throughput import as_json, throughput_of
+from holter.flops.throughput import throughput_json, run_throughput
 from holter.json_values import plain
 from holter.server.maintenance.select_points import sieve
 from holter.server.store import Store
-from holter.server.store.cache import Memory
-from holter.server.store.encoding.block import Points
-from holter.types import Remark, RunData, Series, SeriesKey
+from holter.server.store.cache import LruCache
+from holter.server.store.encoding.block import SeriesPoints
+from holter.types import Diagnostic, RunData, Series, SeriesKey
 
 _STAY = 4  # of each bucket: the first, the last, the lowest, the highest
 
@@ -43,7 +43,7 @@ def _thinned(one: Stretch, there: np.ndarray[Any, np.dtype[np.bool_]], bucket: i
     step, value = one.step[there], one.value[there]
     if bucket > _STAY:
         clock = np.full(len(step), np.nan)
-        stay = sieve(Points(step, clock, value), bucket, np.zeros(len(step), dtype=bool))
+        stay = sieve(SeriesPoints(step, clock, value), bucket, np.zeros(len(step), dtype=bool))
         step, value = step[stay], value[stay]
     return {"attempt": one.attempt, "ghost": one.ghost, "step": step.tolist(), "value": value.tolist()}
 
@@ -87,14 +87,14 @@ class SetUp:
     def __init__(self, store: Store, peaks: Peaks) -> None:
         self._store = store
         self._peaks = peaks
-        self._memory = Memory(_MEMORY)
+        self._memory = LruCache(_MEMORY)
 
     def config(self, run_id: int, q: str | None = None) -> dict[str, Any]:
         """What is stated of each launch; `q`: part of a setting's name or value. All changes are told."""
         stated = self._store.config(run_id)
-        found = [one for one in settings(stated) if q is None or _says(one, q.lower())]
+        found = [one for one in list_settings(stated) if q is None or _says(one, q.lower())]
         return {
-            "attempts": attempts_of(stated),
+            "attempts": attempts_with_config(stated),
             "settings": found[:SHOWN_SETTINGS],
             "settings_count": len(found),
             "changes": [
@@ -103,7 +103,7 @@ class SetUp:
                     "settings": one["settings"][:SHOWN_CHANGES],
                     "settings_count": len(one["settings"]),
                 }
-                for one in changes(stated)
+                for one in list_changes(stated)
             ],
         }
 
@@ -122,7 +122,7 @@ class SetUp:
         place = (run_id, "throughput")
         known = self._memory.get(place)
         if known is None or known[0] != version:
-            told = plain(as_json(throughput_of(self._data(run_id), self._peaks)))
+            told = plain(throughput_json(run_throughput(self._data(run_id), self._peaks)))
             known = version, told
             self._memory.put(place, known, _THROUGHPUT_BYTES * (2 + len(told["reported"])))
         found: dict[str, Any] = known[1]
@@ -130,7 +130,7 @@ class SetUp:
 
     def curve(self, run_id: int, quantity: str, points: int) -> list[dict[str, Any]]:
         """One of Holter's own figures of a run as a curve. Raises CorruptDataError."""
-        own = throughput_of(self._data(run_id), self._peaks).own
+        own = run_throughput(self._data(run_id), self._peaks).own
         drawn = own.curve(quantity, getattr(own, quantity))
         return [] if drawn is None else stretches(drawn, points)
 
@@ -138,7 +138,7 @@ class SetUp:
         return RunData(series=_Series(self._store, run_id), config=self._store.config(run_id))
 
 
-def _as_json(remark: Remark) -> dict[str, Any]:
+def _as_json(remark: Diagnostic) -> dict[str, Any]:
     told: dict[str, Any] = plain(remark.as_json() | {"labels": dict(remark.labels)})
     return told
 

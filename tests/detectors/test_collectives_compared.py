@@ -12,7 +12,7 @@ import pytest
 from holter.bus_bandwidth import bus_bandwidth, bus_factor
 from holter.cli.report.collectives import told
 from holter.detectors.communication import Comparison, compare
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey, RunData, SeriesKey
 from tests.detectors.curves import run, series
 
@@ -44,7 +44,7 @@ def with_config(data: RunData, **said: Any) -> RunData:
 
 
 def read(name: str) -> Comparison:
-    return compare(gather(DATA / name).data)
+    return compare(read_run(DATA / name).data)
 
 
 def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
@@ -116,7 +116,7 @@ def test_traces_of_several_ranks_tell_who_waits(tmp_path: Path) -> None:
         info = {"backend": "nccl", "rank": rank, "world_size": RANKS}
         trace = {"deviceProperties": devices, "distributedInfo": info, "traceEvents": events}
         (tmp_path / f"rank{rank}.json").write_text(json.dumps(trace))
-    found = compare(gather(tmp_path).data)
+    found = compare(read_run(tmp_path).data)
     (waited,) = found.waits
     assert (waited.rank, waited.calls) == ("1", 20)
     assert waited.waited == pytest.approx(20 * 800e-6)
@@ -170,7 +170,7 @@ def test_what_is_compared_is_plain_data_and_nothing_for_a_run_without_collective
     ("name", "ranks"), [("all_reduce_perf.out", 16), ("alltoall-2.18.log", 8), ("all-reduce-bench.txt", 4)]
 )
 def test_bus_bandwidth_is_what_benchmarks_print(name: str, ranks: int) -> None:
-    table = gather(DATA / name).data.series
+    table = read_run(DATA / name).data.series
     printed = [key for key in table if key.metric == "busbw_gbs"]
     assert printed
     for key in printed:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.detectors.launch_checks import remarks
-from holter.ingest.offline.read_run import gather
-from holter.types import ConfigKey, Remark, RunData, labels_of
+from holter.ingest.offline.read_run import read_run
+from holter.types import ConfigKey, Diagnostic, RunData, labels_of
 
 DATA = Path(__file__).parents[1] / "data"
 HOSTS, GPUS = ("n1", "n2"), 8
@@ -70,10 +70,10 @@ def logged(folder: Path, lines: Lines, *, hosts: tuple[str, ...] = HOSTS) -> Run
         for line in lines(host, gpu)
     )
     (folder / "slurm-1.out").write_text(text)
-    return gather(folder).data
+    return read_run(folder).data
 
 
-def codes(found: list[Remark]) -> list[str]:
+def codes(found: list[Diagnostic]) -> list[str]:
     return [remark.code for remark in found]
 
 
@@ -103,7 +103,7 @@ def test_what_nccl_prints_is_told_by_host(tmp_path: Path) -> None:
 
 def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_remarked_on(tmp_path: Path) -> None:
     (tmp_path / "run.log").write_bytes((DATA / "collectives" / "rccl-mi300x-2node.log").read_bytes())
-    run = gather(tmp_path).data
+    run = read_run(tmp_path).data
     assert sum(map(len, run.series.values())) == 3 * 56  # communicators, their timings, warnings
     (found,) = remarks(run)
     assert found.code == "nccl-sockets"
@@ -135,7 +135,7 @@ def test_the_real_log_of_sixteen_nodes_without_gpu_direct_is_remarked_on_for_tha
     tmp_path: Path,
 ) -> None:
     (tmp_path / "slurm-1.out").write_bytes((DATA / "collectives" / "nccl-2.7-16nodes.log").read_bytes())
-    run = gather(tmp_path).data
+    run = read_run(tmp_path).data
     (found,) = remarks(run)
     assert found.code == "nccl-no-gdr"
     assert len(found.evidence["hosts"]) == 16

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from holter.detectors.incremental import Memory
+from holter.detectors.detector import DetectorContext
+from holter.detectors.incremental import IncrementalState
 from holter.detectors.ranks.call_mismatch import DifferentCalls
 from holter.detectors.ranks.hang import Hang
 from holter.detectors.ranks.ras import RasReports
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.types import Finding, RunData
 from tests.detectors.curves import until
 
@@ -28,7 +29,7 @@ def read(tmp_path: Path) -> Read:
     def written(**texts: str) -> RunData:
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        return gather(tmp_path).data
+        return read_run(tmp_path).data
 
     return written
 
@@ -118,7 +119,7 @@ def test_the_real_desync_is_found_though_its_log_names_no_communicator(read: Rea
         call(2, 0x28C, what="AllGather", elements=59205120),
         call(2, 0x28D, what="AllGather", elements=15360),
     ]
-    found = one(DifferentCalls().detect(read(**{"nccl.log": "".join(lines)})))
+    found = one(DifferentCalls().detect(read(**{"nccl.log": "".join(lines)}), DetectorContext()))
     assert found.start_step == found.detected_step == 0x28C
     assert found.evidence["ranks"] == ["h03r3n06:45010"]
     assert "AllGather of 226 MiB" in found.summary
@@ -132,7 +133,7 @@ def test_ranks_are_joined_by_the_communicators_id_over_files_and_the_last_of_all
         texts[f"nccl.h.{rank}.log"] = init(rank) + "".join(
             call(rank, count, elements=7 if (rank, count) == (3, 50) else 9984512) for count in counts
         )
-    found = one(DifferentCalls().detect(read(**texts)))
+    found = one(DifferentCalls().detect(read(**texts), DetectorContext()))
     assert found.start_step == 50
     assert found.evidence["ranks"] == [3]
     assert found.evidence["behind"] == 1
@@ -149,8 +150,8 @@ def test_calls_that_differ_within_groups_or_between_communicators_of_one_size_ar
         call(rank, 1, what="AllReduce" if rank < WORLD else "Broadcast", comm=f"0x7{rank}")
         for rank in range(2 * WORLD)
     )
-    assert list(DifferentCalls().detect(read(**{"a.log": grouped}))) == []
-    assert list(DifferentCalls().detect(read(**{"a.log": others}))) == []
+    assert list(DifferentCalls().detect(read(**{"a.log": grouped}), DetectorContext())) == []
+    assert list(DifferentCalls().detect(read(**{"a.log": others}), DetectorContext())) == []
 
 
 def test_dumps_tell_different_operations_at_one_sequence_number(read: Read) -> None:
@@ -160,7 +161,7 @@ def test_dumps_tell_different_operations_at_one_sequence_number(read: Read) -> N
         )
         for rank in range(WORLD)
     }
-    found = one(DifferentCalls().detect(read(**dumps)))
+    found = one(DifferentCalls().detect(read(**dumps), DetectorContext()))
     assert (found.start_step, found.evidence["ranks"]) == (7, [2])
     assert found.evidence["others_call"] == "all_reduce of 2 MiB"
 
@@ -172,15 +173,15 @@ def test_uneven_gathers_are_no_desync(read: Read) -> None:
         )
         for rank in range(2)
     }
-    found = list(DifferentCalls().detect(read(**dumps)))
+    found = list(DifferentCalls().detect(read(**dumps), DetectorContext()))
     assert {finding.start_step for finding in found} == {1}  # all_reduce of other sizes is one
     only = {name: text.replace("all_reduce", "all_to_all") for name, text in dumps.items()}
-    assert list(DifferentCalls().detect(read(**only))) == []
+    assert list(DifferentCalls().detect(read(**only), DetectorContext())) == []
 
 
 def test_a_rank_that_prints_no_time_out_is_the_suspect(read: Read) -> None:
     text = "".join(init(rank) for rank in range(WORLD)) + "".join(timed_out(rank) for rank in (0, 1, 3))
-    found = one(Hang().detect(read(**{"slurm-1.out": text})))
+    found = one(Hang().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == [2]
     assert found.evidence["waiting"] == [0, 1, 3]
     assert found.evidence["sequence"] == found.start_step == 808
@@ -190,16 +191,16 @@ def test_a_rank_that_prints_no_time_out_is_the_suspect(read: Read) -> None:
 
 def test_a_rank_that_had_enqueued_less_is_the_suspect(read: Read) -> None:
     text = "".join(timed_out(rank) for rank in (0, 1, 3)) + timed_out(2, at=790, enqueued=790, op="ALLGATHER")
-    found = one(Hang().detect(read(**{"slurm-1.out": text})))
+    found = one(Hang().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == [2]
     assert "not called, the last is 790" in found.summary
 
 
 def test_where_all_wait_nobody_is_accused(read: Read) -> None:
     text = "".join(init(rank) + timed_out(rank) for rank in range(WORLD))
-    found = one(Hang().detect(read(**{"slurm-1.out": text})))
+    found = one(Hang().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == []
-    alone = one(Hang().detect(read(**{"slurm-1.out": timed_out(0)})))
+    alone = one(Hang().detect(read(**{"slurm-1.out": timed_out(0)}), DetectorContext()))
     assert alone.evidence["ranks"] == []
     assert "Rank 0 waits for 10 min in collective 808 (ALLREDUCE)" in alone.summary
 
@@ -209,7 +210,7 @@ def test_dumps_name_who_has_not_called_what_the_others_wait_for(read: Read) -> N
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=6 if rank == 1 else 9, completed=6)
         for rank in range(WORLD)
     }
-    found = one(Hang().detect(read(**dumps)))
+    found = one(Hang().detect(read(**dumps), DetectorContext()))
     assert found.evidence["ranks"] == [1]
     assert found.evidence["sequence"] == 7
     assert "all_reduce of 2 MiB" in found.summary
@@ -217,7 +218,7 @@ def test_dumps_name_who_has_not_called_what_the_others_wait_for(read: Read) -> N
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=9, completed=6, started=6 if rank == 3 else 7)
         for rank in range(WORLD)
     }
-    assert one(Hang().detect(read(**idle))).evidence["ranks"] == [3]
+    assert one(Hang().detect(read(**idle), DetectorContext())).evidence["ranks"] == [3]
 
 
 def test_dumps_of_a_run_that_goes_on_accuse_nobody(read: Read) -> None:
@@ -226,17 +227,19 @@ def test_dumps_of_a_run_that_goes_on_accuse_nobody(read: Read) -> None:
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=12, completed=9 + chance.randrange(2))
         for rank in range(WORLD)
     }
-    assert list(Hang().detect(read(**dumps))) == []
+    assert list(Hang().detect(read(**dumps), DetectorContext())) == []
     real = {name: (DATA / name).read_text() for name in ("fr_gloo_rank0.json", "fr_gloo_rank1.json")}
-    assert list(Hang().detect(read(**real))) == []
+    assert list(Hang().detect(read(**real), DetectorContext())) == []
 
 
 def test_reports_in_which_nothing_moves_name_who_is_behind(read: Read) -> None:
-    as_json = one(RasReports().detect(read(**{"ras.json": (DATA / "ncclras.json").read_text()})))
+    as_json = one(
+        RasReports().detect(read(**{"ras.json": (DATA / "ncclras.json").read_text()}), DetectorContext())
+    )
     assert as_json.evidence["ranks"] == [2]
     assert (as_json.start_step, as_json.detected_step, as_json.end_step) == (2, 3, None)
     text = read(**{"ras.json": "", "ras.txt": (DATA / "ncclras-verbose.txt").read_text()})
-    stuck, gone = RasReports().detect(text)
+    stuck, gone = RasReports().detect(text, DetectorContext())
     assert stuck.evidence["ranks"] == [2, 3]
     assert gone.evidence["ranks"] == [21]
     assert "172.16.64.213" in gone.advice
@@ -250,7 +253,7 @@ def test_a_mismatch_while_counts_grow_is_no_desync(read: Read) -> None:
         )
         for number in range(2, 8)
     )
-    assert list(RasReports().detect(read(**{"ras.json": growing}))) == []
+    assert list(RasReports().detect(read(**{"ras.json": growing}), DetectorContext())) == []
 
 
 @pytest.mark.parametrize("detector", [DifferentCalls(), Hang(), RasReports()], ids=lambda one: one.name)
@@ -266,13 +269,19 @@ def test_what_was_said_on_a_beginning_is_said_on_the_whole(detector: Any, read: 
         "slurm-1.out": "".join(timed_out(rank) for rank in (0, 1, 3)),
     }
     whole = read(**texts)
-    said = {(one.metric, one.labels, one.start_step, one.detected_step) for one in detector.detect(whole)}
+    said = {
+        (one.metric, one.labels, one.start_step, one.detected_step)
+        for one in detector.detect(whole, DetectorContext())
+    }
     assert said
-    memory = Memory()
+    memory = IncrementalState()
     for step in (1, 2, 3, 49, 50, 51, 60, 807, 808, 812):
         part = until(whole, 0, step)
-        heard = {(one.metric, one.labels, one.start_step, one.detected_step) for one in detector.detect(part)}
+        heard = {
+            (one.metric, one.labels, one.start_step, one.detected_step)
+            for one in detector.detect(part, DetectorContext())
+        }
         assert heard == {one for one in said if one[3] <= step}
         if detector.name == "different_calls":
-            again = detector.detect(part, memory)
+            again = detector.detect(part, DetectorContext(state=memory))
             assert {(one.metric, one.labels, one.start_step, one.detected_step) for one in again} == heard

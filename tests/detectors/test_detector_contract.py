@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from holter import detectors
 from holter.cli.report import json as jsonable
 from holter.detectors import Detector, find, registry
+from holter.detectors.detector import DetectorContext
 from holter.types import RunData
 from tests.detectors.curves import (
     healthy_run,
@@ -139,7 +140,9 @@ EVENTFUL = eventful_runs()
 @each_detector
 def test_healthy_runs_raise_nothing_above_information(detector: Detector) -> None:
     for seed in range(20):
-        assert [one for one in detector.detect(healthy_run(seed)) if one.severity != "info"] == []
+        assert [
+            one for one in detector.detect(healthy_run(seed), DetectorContext()) if one.severity != "info"
+        ] == []
 
 
 @each_detector
@@ -160,7 +163,7 @@ def test_any_floats_are_taken_without_complaint(
         whole.append(series(name, value, attempt=attempt, step=step, time=rng.choice([1e9, np.nan, 2e9], n)))
     ranks = [series("compute_time", np.roll(values[0], rank), rank=rank) for rank in range(5)]
     with np.errstate(all="ignore"):  # as find() asks them
-        findings = list(detector.detect(run(*whole, *ranks, now=3e9)))
+        findings = list(detector.detect(run(*whole, *ranks, now=3e9), DetectorContext()))
     for finding in findings:
         assert finding.kind in detector.kinds
         assert finding.detected_step >= finding.start_step or finding.end_step is not None
@@ -168,23 +171,28 @@ def test_any_floats_are_taken_without_complaint(
 
 @each_detector
 def test_no_points_no_findings(detector: Detector) -> None:
-    assert list(detector.detect(run())) == []
-    assert list(detector.detect(run(series("loss", []), series("tokens_per_s", []), now=1e9))) == []
+    assert list(detector.detect(run(), DetectorContext())) == []
+    assert (
+        list(detector.detect(run(series("loss", []), series("tokens_per_s", []), now=1e9), DetectorContext()))
+        == []
+    )
 
 
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_the_same_data_gives_the_same_findings(detector: Detector, name: str) -> None:
-    assert list(detector.detect(EVENTFUL[name])) == list(detector.detect(EVENTFUL[name]))
+    assert list(detector.detect(EVENTFUL[name], DetectorContext())) == list(
+        detector.detect(EVENTFUL[name], DetectorContext())
+    )
 
 
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_what_was_said_on_a_prefix_is_said_on_the_whole(detector: Detector, name: str) -> None:
     whole = EVENTFUL[name]
-    said = {identity(finding) for finding in detector.detect(whole)}
+    said = {identity(finding) for finding in detector.detect(whole, DetectorContext())}
     for attempt, step in prefixes(whole, 25, seed=3):
-        for finding in detector.detect(until(whole, attempt, step)):
+        for finding in detector.detect(until(whole, attempt, step), DetectorContext()):
             assert identity(finding) in said, (attempt, step)
 
 

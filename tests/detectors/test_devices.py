@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.detectors import Memory, find, fingerprint
+from holter.detectors import IncrementalState, find, fingerprint
+from holter.detectors.detector import DetectorContext
 from holter.detectors.health.gpu_fault import GpuFault
 from holter.detectors.health.xid import CATALOGUE
 from holter.detectors.launch_checks import remarks
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.types import BY_CLOCK, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
 from tests.detectors.curves import run, series
 
@@ -39,7 +40,7 @@ def clocked(metric: str, points: list[tuple[float, float]], **labels: object) ->
 def faults(*all_series: Series, config: dict[ConfigKey, str] | None = None) -> list[Finding]:
     data = run(*all_series)
     stated = {key: {0: value} for key, value in (config or {}).items()}
-    return list(GpuFault().detect(RunData(series=data.series, config=stated)))
+    return list(GpuFault().detect(RunData(series=data.series, config=stated), DetectorContext()))
 
 
 class TestPlaces:
@@ -200,14 +201,14 @@ def test_a_kernel_log_in_a_runs_folder_is_one_attempt_and_one_finding(tmp_path: 
     data = Path(__file__).parents[1] / "data" / "telemetry" / "dmesg-with-xid-119.log"
     text = data.read_text().replace("[Sun Feb 23 16:", "2025-02-23T16:").replace(" 2025]", "Z")
     (tmp_path / "dmesg.log").write_text(text)
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert (gathered.attempts, gathered.unreadable) == (1, [])
     assert gathered.files == {"dmesg.log": "kernel", "z-train.csv": "csv"}
     (finding,) = find(gathered.data)
     assert (finding.kind, finding.start_step) == (Kind.GPU_FAULT, 429)
     assert finding.evidence["faults"] == {"XID 119": 5}
     assert finding.peak_step is not None
-    until = gather(tmp_path, until_step=300)
+    until = read_run(tmp_path, until_step=300)
     assert find(until.data) == []
 
 
@@ -215,7 +216,7 @@ def test_looks_that_go_on_find_what_one_look_finds() -> None:
     rng = np.random.default_rng(3)
     gauge = [(BEGIN + 10 * i, float(rng.choice([0, 0, 0, 31, 79]))) for i in range(200)]
     count = [(BEGIN + 10 * i, float(value)) for i, value in enumerate(np.cumsum(rng.random(200) < 0.02))]
-    memory = Memory()
+    memory = IncrementalState()
     for upto in (1, 50, 51, 130, 200):
         watching = [
             clocked("gpu_last_xid", gauge[:upto], gpu=0, host="n1"),
@@ -223,7 +224,9 @@ def test_looks_that_go_on_find_what_one_look_finds() -> None:
             clocked("xid_errors", [(BEGIN + 5, 1.0)], pci="0000:9b:00", xid=13),
         ]
         data = run(training(5 * upto), *watching)
-        assert list(GpuFault().detect(data, memory)) == list(GpuFault().detect(data))
+        assert list(GpuFault().detect(data, DetectorContext(state=memory))) == list(
+            GpuFault().detect(data, DetectorContext())
+        )
 
 
 def test_any_numbers_are_no_trouble() -> None:

@@ -7,6 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from holter.detectors import find
+from holter.detectors.detector import DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.types import Finding, FloatArray, Kind, Severity
 from tests.detectors.curves import loss_curve, run, series
@@ -55,7 +56,9 @@ def test_of_two_hundred_healthy_series_of_fifty_evaluations_at_most_one_says_any
     loud = 0
     for seed in range(400):
         step, value = healthy(seed)
-        loud += bool(list(EvaluationDetector().detect(run(series("eval/loss", value, step=step)))))
+        loud += bool(
+            list(EvaluationDetector().detect(run(series("eval/loss", value, step=step)), DetectorContext()))
+        )
     assert loud <= 2
 
 
@@ -157,11 +160,14 @@ def test_what_was_said_is_what_is_said_later_whatever_else_is_logged(seed: int) 
     value[random.integers(20, 150, 3)] *= 1.3
     value[random.integers(60, 150) :] *= 1.2
     at = np.cumsum(random.integers(100, 900, 150))
-    said = [_place(one) for one in EvaluationDetector().detect(run(series("eval/loss", value, step=at)))]
+    said = [
+        _place(one)
+        for one in EvaluationDetector().detect(run(series("eval/loss", value, step=at)), DetectorContext())
+    ]
     assert said
     for points in range(1, 150):
         whole = run(series("eval/loss", value[:points], step=at[:points]))
-        seen = [_place(one) for one in EvaluationDetector().detect(whole)]
+        seen = [_place(one) for one in EvaluationDetector().detect(whole, DetectorContext())]
         assert seen == [one for one in said if one[-1] <= at[points - 1]]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import holter
 from holter.detectors import BUILTIN, Detector, Tuning, find, fingerprint, registry
+from holter.detectors.detector import DetectorContext
 from holter.registry import DuplicateNameError, build
 from holter.types import Finding, Kind, RunData
 from tests.detectors.curves import healthy_run, loss_curve, rank_times, run, series, speed_curve, until
@@ -98,7 +99,7 @@ class Shouter:
     name: ClassVar[str] = "spike"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STALL})
 
-    def detect(self, run: RunData) -> list[Finding]:
+    def detect(self, run: RunData, context: DetectorContext) -> list[Finding]:
         return []
 
 

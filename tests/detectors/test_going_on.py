@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from holter.detectors.detector import Resuming
+from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.health.memory_leak import MemoryLeak
-from holter.detectors.incremental import Memory
+from holter.detectors.incremental import IncrementalState
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.detectors.mixture.shift import MixtureShift
@@ -110,26 +110,26 @@ each = pytest.mark.parametrize(
 
 @each
 def test_look_by_look_it_is_the_same(
-    detector: Resuming, life: Callable[[np.random.Generator, int], RunData]
+    detector: Detector, life: Callable[[np.random.Generator, int], RunData]
 ) -> None:
     heard = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        whole, memory = life(rng, 14_000), Memory()
+        whole, memory = life(rng, 14_000), IncrementalState()
         longest = max(whole.series.values(), key=len)
         for row in np.unique(rng.integers(1, len(longest), 12)).tolist():
             then = until(whole, int(longest.attempt[row]), int(longest.step[row]))
-            found = list(detector.detect(then, memory))
-            assert found == list(detector.detect(then)), (seed, row)
+            found = list(detector.detect(then, DetectorContext(state=memory)))
+            assert found == list(detector.detect(then, DetectorContext())), (seed, row)
             heard += len(found)
     assert heard > 6
 
 
 @each
 def test_rows_that_come_late_are_seen(
-    detector: Resuming, life: Callable[[np.random.Generator, int], RunData]
+    detector: Detector, life: Callable[[np.random.Generator, int], RunData]
 ) -> None:
-    whole, memory = life(np.random.default_rng(7), 6000), Memory()
+    whole, memory = life(np.random.default_rng(7), 6000), IncrementalState()
     without = run(
         *(
             series(
@@ -141,5 +141,9 @@ def test_rows_that_come_late_are_seen(
             for one in whole.series.values()
         )
     )
-    assert list(detector.detect(without, memory)) == list(detector.detect(without))
-    assert list(detector.detect(whole, memory)) == list(detector.detect(whole))
+    assert list(detector.detect(without, DetectorContext(state=memory))) == list(
+        detector.detect(without, DetectorContext())
+    )
+    assert list(detector.detect(whole, DetectorContext(state=memory))) == list(
+        detector.detect(whole, DetectorContext())
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.numerics.masked_nan import HiddenNonfinite
 from holter.types import Finding, Series
 from tests.detectors.curves import loss_curve, run, series
@@ -13,7 +14,7 @@ N = 4000
 
 
 def found(*all_series: Series) -> list[Finding]:
-    return list(HiddenNonfinite().detect(run(*all_series)))
+    return list(HiddenNonfinite().detect(run(*all_series), DetectorContext()))
 
 
 def loss(seed: int = 0) -> np.ndarray:

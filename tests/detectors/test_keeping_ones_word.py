@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holter.detectors import Detector
+from holter.detectors.detector import DetectorContext
 from holter.detectors.ranks.straggler import Straggler
 from holter.detectors.repeated_data.repeated_data import RepeatedData
 from holter.detectors.throughput.regression import Throughput
@@ -26,9 +27,11 @@ def keeps_its_word(
     of one attempt its step tells when it was due.
     """
     at_once = at_once and all(int(one.attempt.max()) == 0 for one in whole.series.values())
-    said = {identity(finding): finding for finding in detector.detect(whole)}
+    said = {identity(finding): finding for finding in detector.detect(whole, DetectorContext())}
     for attempt, step in cuts:
-        heard = {identity(finding) for finding in detector.detect(until(whole, attempt, step))}
+        heard = {
+            identity(finding) for finding in detector.detect(until(whole, attempt, step), DetectorContext())
+        }
         assert heard <= set(said)
         due = {who for who, one in said.items() if (one.attempt, one.detected_step) <= (attempt, step)}
         assert not at_once or due <= heard
@@ -116,6 +119,8 @@ def test_about_silences(seed: int) -> None:
         if len(later):
             live = {
                 identity(one)
-                for one in Stall().detect(RunData(series=then.series, now=float(later[0]) - 1e-3))
+                for one in Stall().detect(
+                    RunData(series=then.series, now=float(later[0]) - 1e-3), DetectorContext()
+                )
             }
-            assert live <= {identity(one) for one in Stall().detect(whole)}
+            assert live <= {identity(one) for one in Stall().detect(whole, DetectorContext())}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.health.gpu_fault import GpuFault
 from holter.detectors.ranks.desync import Desync
 from holter.types import Finding, Series
@@ -14,7 +15,7 @@ N = 300
 
 
 def faults(*all_series: Series) -> list[Finding]:
-    return list(GpuFault().detect(run(*all_series)))
+    return list(GpuFault().detect(run(*all_series), DetectorContext()))
 
 
 class TestGpuFaults:
@@ -52,7 +53,7 @@ def numbers(ranks: int = 8, *, seed: int = 0, skew: int = 2) -> np.ndarray:
 
 def desync(value: np.ndarray, **where: object) -> list[Finding]:
     each = [series("coll_sn", value[:, rank], rank=rank, **where) for rank in range(value.shape[1])]  # type: ignore[arg-type]
-    return list(Desync().detect(run(*each)))
+    return list(Desync().detect(run(*each), DetectorContext()))
 
 
 class TestDesync:

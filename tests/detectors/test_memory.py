@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holter.detectors.incremental import Mark, Memory
+from holter.detectors.incremental import Checkpoint, IncrementalState
 from holter.types import Series
 from tests.detectors.curves import series
 
@@ -14,82 +14,86 @@ def loss(*values: float, first: int = 0, attempt: int = 0) -> Series:
     return series("loss", values, step=first + np.arange(len(values)), attempt=attempt)
 
 
-def newest(memory: Memory, *of: Series) -> Mark[str] | None:
-    return memory.trail("scan", of).newest(of)
+def newest(memory: IncrementalState, *of: Series) -> Checkpoint[str] | None:
+    return memory.checkpoints("scan", of).latest(of)
 
 
-def kept(memory: Memory, one: Series, state: str) -> None:
-    memory.trail("scan", [one]).keep(Mark(state, (len(one),)))
+def kept(memory: IncrementalState, one: Series, state: str) -> None:
+    memory.checkpoints("scan", [one]).save(Checkpoint(state, (len(one),)))
 
 
 def test_a_series_that_has_grown_goes_on_from_the_newest_mark() -> None:
-    memory = Memory()
+    memory = IncrementalState()
     assert newest(memory, loss()) is None
     kept(memory, loss(1, 2), "two")
     kept(memory, loss(1, 2, 3), "three")
-    assert newest(memory, loss(1, 2, 3, 4)) == Mark("three", (3,))
+    assert newest(memory, loss(1, 2, 3, 4)) == Checkpoint("three", (3,))
 
 
 def test_a_row_that_comes_between_others_takes_back_what_rests_on_later_ones() -> None:
-    memory = Memory()
+    memory = IncrementalState()
     for n in (2, 4, 6):
         kept(memory, loss(*range(n)), f"{n}")
     late = series("loss", [0, 1, 2, 2.5, 3, 4, 5], step=[0, 1, 2, 2, 3, 4, 5])
-    assert newest(memory, late) == Mark("2", (2,))
+    assert newest(memory, late) == Checkpoint("2", (2,))
 
 
 def test_a_row_that_changed_in_place_must_be_told() -> None:
-    memory = Memory()
+    memory = IncrementalState()
     for n in (2, 4, 6):
         kept(memory, loss(*range(n)), f"{n}")
-    memory.changed(loss().key, 4)
-    assert newest(memory, loss(0, 1, 2, 3, 9, 5)) == Mark("4", (4,))
-    memory.changed(loss().key, 0)
+    memory.mark_changed(loss().key, 4)
+    assert newest(memory, loss(0, 1, 2, 3, 9, 5)) == Checkpoint("4", (4,))
+    memory.mark_changed(loss().key, 0)
     assert newest(memory, loss(9, 1, 2, 3, 9, 5)) is None
 
 
 def test_not_a_number_is_the_same_as_itself() -> None:
-    memory = Memory()
+    memory = IncrementalState()
     kept(memory, loss(1, np.nan), "two")
-    assert newest(memory, loss(1, np.nan, 3)) == Mark("two", (2,))
+    assert newest(memory, loss(1, np.nan, 3)) == Checkpoint("two", (2,))
 
 
 def test_a_state_over_several_series_holds_until_one_of_them_has_an_earlier_point() -> None:
-    memory = Memory()
+    memory = IncrementalState()
     norm = series("grad_norm", [1.0, 1.0])
     for n in (2, 3):
         both = (loss(*range(n)), norm)
-        memory.trail("scan", both).keep(Mark(f"{n}", (n, 2), upto=(0, n - 1)))
-    assert newest(memory, loss(0, 1, 2), series("grad_norm", [1.0] * 2)) == Mark("3", (3, 2), upto=(0, 2))
-    assert newest(memory, loss(0, 1, 2), series("grad_norm", [1.0] * 3)) == Mark("2", (2, 2), upto=(0, 1))
+        memory.checkpoints("scan", both).save(Checkpoint(f"{n}", (n, 2), upto=(0, n - 1)))
+    assert newest(memory, loss(0, 1, 2), series("grad_norm", [1.0] * 2)) == Checkpoint(
+        "3", (3, 2), upto=(0, 2)
+    )
+    assert newest(memory, loss(0, 1, 2), series("grad_norm", [1.0] * 3)) == Checkpoint(
+        "2", (2, 2), upto=(0, 1)
+    )
 
 
 def test_over_other_series_or_with_other_preferences_nothing_is_known() -> None:
-    memory = Memory().under("a preference")
+    memory = IncrementalState().for_settings("a preference")
     kept(memory, loss(1, 2), "two")
-    assert newest(memory.under("a preference"), loss(1, 2)) is not None
+    assert newest(memory.for_settings("a preference"), loss(1, 2)) is not None
     assert newest(memory, loss(1, 2), series("grad_norm", [1.0])) is None
     kept(memory, loss(1, 2), "two")
-    assert newest(memory.under("another"), loss(1, 2)) is None
+    assert newest(memory.for_settings("another"), loss(1, 2)) is None
 
 
 @pytest.mark.parametrize("back", [1, 10, 100, 1000, 5000])
 def test_a_few_marks_reach_far_back(back: int) -> None:
-    memory, whole = Memory(), np.arange(10_000.0)
-    trail = memory.trail("scan", [series("loss", whole)])
+    memory, whole = IncrementalState(), np.arange(10_000.0)
+    trail = memory.checkpoints("scan", [series("loss", whole)])
     for n in range(10, 10_001, 10):
-        trail.keep(Mark(n, (n,)))
-    assert len(trail._marks) < 25
-    memory.changed(loss().key, 10_000 - back)
+        trail.save(Checkpoint(n, (n,)))
+    assert len(trail._checkpoints) < 25
+    memory.mark_changed(loss().key, 10_000 - back)
     mark = newest(memory, series("loss", whole))
     assert mark is not None
     assert 10_000 - 5 * max(back, 10) <= mark.rows[0] <= 10_000 - back
 
 
 def test_what_a_look_came_to_is_known_until_something_comes_or_changes() -> None:
-    memory, two = Memory(), loss(1, 2)
-    memory.trail("scan", [two]).answered([two], "two")
-    assert memory.trail("scan", [two]).answer([two]) == "two"
-    assert memory.trail("scan", [loss(1, 2, 3)]).answer([loss(1, 2, 3)]) is None
-    memory.changed(two.key, 1)
-    assert memory.trail("scan", [loss(1, 9)]).answer([loss(1, 9)]) is None
+    memory, two = IncrementalState(), loss(1, 2)
+    memory.checkpoints("scan", [two]).cache_result([two], "two")
+    assert memory.checkpoints("scan", [two]).cached_result([two]) == "two"
+    assert memory.checkpoints("scan", [loss(1, 2, 3)]).cached_result([loss(1, 2, 3)]) is None
+    memory.mark_changed(two.key, 1)
+    assert memory.checkpoints("scan", [loss(1, 9)]).cached_result([loss(1, 9)]) is None

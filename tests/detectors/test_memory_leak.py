@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.health.memory_leak import MemoryLeak
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
@@ -16,7 +17,7 @@ T = np.arange(N)
 
 
 def found(*all_series: Series) -> list[Finding]:
-    return list(MemoryLeak().detect(run(*all_series)))
+    return list(MemoryLeak().detect(run(*all_series), DetectorContext()))
 
 
 def noise(seed: int, kind: str) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from holter.detectors import find
+from holter.detectors.detector import DetectorContext
 from holter.detectors.mixture.shares import fitted
 from holter.detectors.mixture.shift import MixtureShift
 from holter.types import Finding, Series
@@ -40,7 +41,7 @@ def switched(*shares: tuple[int, tuple[float, ...]]) -> np.ndarray:
 
 
 def found(all_series: list[Series]) -> list[Finding]:
-    return list(MixtureShift().detect(run(*all_series)))
+    return list(MixtureShift().detect(run(*all_series), DetectorContext()))
 
 
 @pytest.mark.parametrize("samples", [16, 256, 4096])

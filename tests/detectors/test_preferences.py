@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.detectors import Memory, find
+from holter.detectors import IncrementalState, find
 from holter.roles import Role, WithRole, role_of
 from holter.tuning import Expected, MetricTuning, Tuning, What
 from holter.types import Kind, RunData, SeriesKey
@@ -188,7 +188,7 @@ def test_words_may_be_plain_strings() -> None:
 
 def test_a_memory_of_another_tuning_changes_nothing() -> None:
     data = run(*spiky("my_loss").series.values(), *slow().series.values())
-    memory = Memory()
+    memory = IncrementalState()
     for tuning in (
         Tuning(metrics={"my_loss": Role.LOSS}),
         Tuning(metrics={"my_loss": Role.LOSS}, ignore=frozenset({Kind.SPIKE_FAST})),
@@ -197,4 +197,4 @@ def test_a_memory_of_another_tuning_changes_nothing() -> None:
         Tuning(expected=[Expected(what=What.MAINTENANCE, from_step=1500)]),
         Tuning(),
     ):
-        assert find(data, tuning=tuning, memory=memory) == find(data, tuning=tuning)
+        assert find(data, tuning=tuning, state=memory) == find(data, tuning=tuning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.repeated_data.repeated_data import RepeatedData
 from holter.types import Finding, FloatArray, IntArray, RunData
 from tests.detectors.curves import run, series
@@ -52,7 +53,7 @@ def training(
 
 
 def found(data: RunData) -> list[Finding]:
-    return list(RepeatedData().detect(data))
+    return list(RepeatedData().detect(data, DetectorContext()))
 
 
 @pytest.mark.parametrize("seed", range(5))

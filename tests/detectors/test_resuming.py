@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.detectors import BUILTIN, Detector, Memory, find
-from holter.detectors.detector import look
-from holter.types import Finding, Kind, RunData, Series, SeriesKey
+from holter.detectors import BUILTIN, Detector, IncrementalState, find
+from holter.detectors.detector import DetectorContext
+from holter.types import Finding, RunData, Series, SeriesKey
 from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve
 from tests.detectors.test_detector_contract import EVENTFUL, clock
 
@@ -95,74 +94,60 @@ def rows_of(one: Series, rows: slice | np.ndarray) -> Series:
     )
 
 
-def found(detector: Detector, data: RunData, memory: Memory) -> list[Finding]:
+def found(detector: Detector, data: RunData, memory: IncrementalState) -> list[Finding]:
     with np.errstate(all="ignore"):  # as find() asks them
-        return list(look(detector, data, memory))
+        return list(detector.detect(data, DetectorContext(state=memory)))
 
 
 @each_detector
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
 def test_on_any_prefixes_of_a_run(detector: Detector, seed: int) -> None:
-    rng, whole, memory = np.random.default_rng(seed), many_things(seed), Memory()
+    rng, whole, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
     late = int(rng.choice([0, 0, 5, 60]))
     for share in np.sort(np.append(rng.random(int(rng.integers(1, 8))), 1.0)).tolist():
         data = first_rows(whole, share, rng, late=late)
         now = max((float(np.nanmax(one.time)) for one in data.series.values()), default=0.0)
         data = replace(data, now=now + float(rng.uniform(0, 5000)))
-        assert found(detector, data, memory) == found(detector, data, Memory())
+        assert found(detector, data, memory) == found(detector, data, IncrementalState())
 
 
 @each_detector
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_on_prefixes_of_runs_in_which_something_happens(detector: Detector, name: str) -> None:
-    rng, whole, memory = np.random.default_rng(5), EVENTFUL[name], Memory()
+    rng, whole, memory = np.random.default_rng(5), EVENTFUL[name], IncrementalState()
     for share in (0.1, 0.4, 0.401, 0.45, 0.62, 0.85, 0.851, 1.0):
         data = first_rows(whole, share, rng, late=0)
-        assert found(detector, data, memory) == found(detector, data, Memory())
+        assert found(detector, data, memory) == found(detector, data, IncrementalState())
 
 
 @each_detector
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
 def test_when_rows_come_out_of_their_order_or_are_written_again(detector: Detector, seed: int) -> None:
-    rng, whole, memory = np.random.default_rng(seed), many_things(seed), Memory()
+    rng, whole, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
     longest = max(len(one) for one in whole.series.values())
     missing = {key: rng.random(len(one)) < 3 / longest for key, one in whole.series.items()}
     for share in (0.5, 0.7, 1.0):
         data = first_rows(whole, share, rng, late=0)
         part = {key: rows_of(one, ~missing[key][: len(one)]) for key, one in data.series.items()}
         early = RunData(series={key: one for key, one in part.items() if len(one)})
-        assert found(detector, early, memory) == found(detector, early, Memory())
-    assert found(detector, whole, memory) == found(detector, whole, Memory())
+        assert found(detector, early, memory) == found(detector, early, IncrementalState())
+    assert found(detector, whole, memory) == found(detector, whole, IncrementalState())
     key = SeriesKey("loss")
     value = whole.series[key].value.copy()
     row = int(rng.integers(0, len(value)))
     value[row:] += rng.normal(0, 1.0)
     again = RunData(series={**whole.series, key: replace(whole.series[key], value=value)})
-    memory.changed(key, row)
-    assert found(detector, again, memory) == found(detector, again, Memory())
+    memory.mark_changed(key, row)
+    assert found(detector, again, memory) == found(detector, again, IncrementalState())
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=seeds)
 def test_all_of_them_together(seed: int) -> None:
-    rng, whole, memory = np.random.default_rng(seed), many_things(seed), Memory()
+    rng, whole, memory = np.random.default_rng(seed), many_things(seed), IncrementalState()
     for share in np.sort(np.append(rng.random(4), 1.0)).tolist():
         data = first_rows(whole, share, rng, late=3)
-        assert find(data, memory=memory) == find(data)
-        assert find(data, memory=memory) == find(data)
-
-
-class Forgetful:
-    """A detector of somebody else, who knows nothing of memories."""
-
-    name: ClassVar[str] = "forgetful"
-    kinds: ClassVar[frozenset[Kind]] = frozenset()
-
-    def detect(self, run: RunData) -> list[Finding]:
-        return []
-
-
-def test_a_detector_without_a_memory_looks_at_everything() -> None:
-    assert list(look(Forgetful(), run(), Memory())) == []
+        assert find(data, state=memory) == find(data)
+        assert find(data, state=memory) == find(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.throughput.stall import Stall
 from holter.types import Finding, RunData
 from tests.detectors.curves import START, run, series
@@ -17,7 +18,7 @@ def logged(gaps: np.ndarray, *, now: float | None = None, attempt: object = 0) -
 
 
 def found(data: RunData) -> list[Finding]:
-    return list(Stall().detect(data))
+    return list(Stall().detect(data, DetectorContext()))
 
 
 STEADY = np.full(500, 10.0)

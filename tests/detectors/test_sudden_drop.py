@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
@@ -16,7 +17,7 @@ T = np.arange(N)
 
 
 def found(*all_series: Series) -> list[Finding]:
-    return list(SuddenDrop().detect(run(*all_series)))
+    return list(SuddenDrop().detect(run(*all_series), DetectorContext()))
 
 
 def base(t: np.ndarray) -> np.ndarray:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from holter.detectors.launch_checks import remarks
-from holter.flops import FORMULAS, Peaks, Precision, Throughput, throughput_of
-from holter.flops.launch_settings import Told
-from holter.flops.levels import Level
-from holter.flops.model_shape import shape_of
-from holter.flops.throughput import as_json, fits, formula_of
-from holter.types import ConfigValue, FloatArray, Remark, RunData, Severity
+from holter.flops import FORMULAS, Peaks, Precision, RunThroughput, run_throughput
+from holter.flops.launch_settings import LaunchSettings
+from holter.flops.levels import CurveLevel
+from holter.flops.shape_from_config import parse_shape
+from holter.flops.throughput import describe_formula, matching_formula, throughput_json
+from holter.types import ConfigValue, Diagnostic, FloatArray, RunData, Severity
 from tests.flops.runs import LLAMA3_8B, MEGATRON_8B, NANOGPT, run, series
 
 N = 200
@@ -27,17 +27,17 @@ def flat(value: float) -> FloatArray:
 
 def per_token(name: str, config: Mapping[str, ConfigValue], recomputed: bool = False) -> float:
     """FLOPs of one token by a formula."""
-    shape = shape_of(Told(config)).shape
+    shape = parse_shape(LaunchSettings(config)).shape
     assert shape is not None
     return FORMULAS[name].per_token(shape, recomputed)
 
 
-def truth(data: RunData, peaks: Peaks | None = None) -> Throughput:
+def truth(data: RunData, peaks: Peaks | None = None) -> RunThroughput:
     """The truth on a run."""
-    return throughput_of(data, peaks or Peaks())
+    return run_throughput(data, peaks or Peaks())
 
 
-def level(data: RunData, name: str) -> Level:
+def level(data: RunData, name: str) -> CurveLevel:
     """The level of one of Holter's own curves."""
     own = truth(data).own
     found = own.level(getattr(own, name))
@@ -50,7 +50,7 @@ def codes(data: RunData) -> list[str]:
     return [one.code for one in remarks(data)]
 
 
-def only(data: RunData) -> Remark:
+def only(data: RunData) -> Diagnostic:
     """The one remark there is."""
     (one,) = remarks(data)
     return one
@@ -81,9 +81,9 @@ def test_torchtitans_figures_are_reported_by_its_formula_and_our_own_stand_besid
     mfu, tflops = found.reported
     assert (mfu.quantity, tflops.quantity) == ("MFU", "TFLOPS")
     assert mfu.level is not None
-    assert mfu.level.usual == pytest.approx(0.390, abs=0.001)
-    assert formula_of(mfu, found.own) == FORMULAS["torchtitan"].title
-    assert level(data, "mfu").usual == pytest.approx(6667 * 51470401536 / 989e12)
+    assert mfu.level.typical == pytest.approx(0.390, abs=0.001)
+    assert describe_formula(mfu, found.own) == FORMULAS["torchtitan"].title
+    assert level(data, "mfu").typical == pytest.approx(6667 * 51470401536 / 989e12)
     assert remarks(data) == []
 
 
@@ -91,16 +91,16 @@ def test_the_version_of_megatron_is_told_by_its_numbers() -> None:
     for name in ("megatron-0.11", "megatron-0.12"):
         data = megatron(6.0, name)
         found = truth(data)
-        assert fits(found.reported[0], found.own) == name
+        assert matching_formula(found.reported[0], found.own) == name
         assert remarks(data) == []
     own = level(megatron(6.0, "megatron-0.11"), "tflops")
-    assert own.usual == pytest.approx(level(megatron(6.0, "megatron-0.12"), "tflops").usual)
+    assert own.typical == pytest.approx(level(megatron(6.0, "megatron-0.12"), "tflops").typical)
 
 
 def test_hfu_counts_what_is_recomputed() -> None:
     nothing, full = (megatron(6.0, "megatron-0.12", recompute_granularity=word) for word in ("None", "full"))
-    assert level(nothing, "hfu").usual == level(nothing, "mfu").usual
-    ratio = level(full, "hfu").usual / level(full, "mfu").usual
+    assert level(nothing, "hfu").typical == level(nothing, "mfu").typical
+    ratio = level(full, "hfu").typical / level(full, "mfu").typical
     assert 1.3 < ratio < 4 / 3  # the output layer is not repeated
     unknown = megatron(6.0, "megatron-0.12", recompute_granularity="selective", recompute_modules="mlp")
     assert truth(unknown).own.level(truth(unknown).own.hfu) is None
@@ -118,7 +118,7 @@ def test_nanogpts_peak_is_that_of_an_a100_on_every_device() -> None:
     seconds = 0.13
     tokens = 480 * 1024 / 8 / seconds
     config = NANOGPT | {"vocab_size": 50304}
-    shape = shape_of(Told(config)).shape
+    shape = parse_shape(LaunchSettings(config)).shape
     assert shape is not None
     mfu = FORMULAS["palm"].per_token(replace(shape, positions=0), False) * tokens / 312e12
     curves = {"loss": flat(3.0), "step_time (ms)": flat(130), "mfu(%)": flat(100 * mfu)}
@@ -211,7 +211,7 @@ def test_steps_that_are_timed_too_early_are_flagged() -> None:
 def test_the_first_points_of_attempts_do_not_count() -> None:
     times = np.concatenate([np.full(3, 60_000.0), np.full(40, 6000.0)])
     data = run(MEGATRON_8B, **{"elapsed time per iteration (ms)": times})
-    assert level(data, "mfu").usual == level(megatron(6.0, "megatron-0.12"), "mfu").usual
+    assert level(data, "mfu").typical == level(megatron(6.0, "megatron-0.12"), "mfu").typical
 
 
 def test_what_is_missing_is_said_and_nothing_is_made_up() -> None:
@@ -228,7 +228,7 @@ def test_what_is_missing_is_said_and_nothing_is_made_up() -> None:
 
 def test_a_precision_that_is_assumed_is_said() -> None:
     config = {name: value for name, value in LLAMA3_8B.items() if "precision" not in name}
-    assert truth(run(config, **{"throughput(tps)": flat(1000)})).own.launch.device.assumed
+    assert truth(run(config, **{"throughput(tps)": flat(1000)})).own.launch.device.precision_assumed
 
 
 def test_each_attempt_goes_by_its_own_devices() -> None:
@@ -248,11 +248,11 @@ def test_each_attempt_goes_by_its_own_devices() -> None:
 
 
 def test_it_is_json_all_through() -> None:
-    said = as_json(truth(torchtitan(6667, 989)))
+    said = throughput_json(truth(torchtitan(6667, 989)))
     assert said["own"]["mfu"]["usual"] == pytest.approx(0.347, abs=0.001)
     assert said["own"]["peak_tflops"] == 989
     assert said["reported"][0]["framework"] == "torchtitan"
-    assert as_json(truth(RunData(series={})))["own"]["mfu"] == {"newest": None, "usual": None, "best": None}
+    assert throughput_json(truth(RunData(series={})))["own"]["mfu"] == {"newest": None, "usual": None, "best": None}
 
 
 def test_values_that_are_no_numbers_raise_nothing() -> None:

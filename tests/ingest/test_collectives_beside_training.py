@@ -13,11 +13,12 @@ import pytest
 
 from holter.attempts import Attempts
 from holter.detectors import find
+from holter.detectors.detector import DetectorContext
 from holter.detectors.ranks.comm_slowdown import CommSlowdown
 from holter.detectors.ranks.desync import Desync
 from holter.detectors.ranks.straggler import Straggler
-from holter.ingest.discovery.run_layout import place_tree
-from holter.ingest.offline.read_run import gather
+from holter.ingest.discovery.run_layout import assign_tree
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Kind, SeriesKey
 
@@ -108,7 +109,7 @@ def test_a_profile_of_eight_ranks_beside_a_log_is_one_attempt_and_no_finding(
 ) -> None:
     (tmp_path / name).write_text(text)
     inspector(tmp_path / profile)
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert len(gathered.files) == 1 + RANKS
     assert gathered.attempts == 1
     assert gathered.unreadable == []
@@ -121,7 +122,7 @@ def test_a_restart_is_seen_though_a_profile_lies_beside_both_launches(tmp_path: 
     (tmp_path / "slurm-2.out").write_text(megatron(801, 1200))
     inspector(tmp_path / "nccl-inspector-1")
     inspector(tmp_path / "nccl-inspector-2", first=1)
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     loss = gathered.data.series[SeriesKey("lm loss")]
     assert gathered.attempts == 2
     assert loss.step[loss.attempt == 1].tolist() == list(range(801, 1201))
@@ -133,7 +134,7 @@ def test_lines_of_nccl_among_those_of_training_are_read_from_the_same_text(tmp_p
     end = (DATA / "collectives" / "watchdog.out").read_text()
     (tmp_path / "slurm-1.out").write_text(talk + megatron(1, 300) + end)
     (tmp_path / "slurm-2.out").write_text(talk + megatron(201, 500))
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     loss = gathered.data.series[SeriesKey("lm loss")]
     assert gathered.attempts == 2
     assert loss.step[loss.attempt == 0].tolist() == list(range(1, 301))
@@ -168,7 +169,7 @@ def test_texts_of_nccl_beside_an_exact_log_are_read_for_what_nccl_says_alone(tmp
     (tmp_path / "nccl.log").write_text(
         (DATA / "collectives" / "nccl-debug.log").read_text() + megatron(1, 100)
     )
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert gathered.attempts == 1
     assert SeriesKey("lm loss") not in gathered.data.series
     assert any(key.metric == "nccl_op_count" for key in gathered.data.series)
@@ -194,7 +195,7 @@ def test_a_text_gives_way_to_a_log_that_appears_later_and_its_time_outs_are_told
 def test_the_folder_of_a_profile_belongs_to_the_run_above_it(tmp_path: Path) -> None:
     log, profile = tmp_path / "exp" / "log.csv", tmp_path / "exp" / "nccl-inspector-7" / "n-pid1.log"
     for root in (tmp_path, tmp_path / "exp"):
-        places = place_tree(root, [log, profile])
+        places = assign_tree(root, [log, profile])
         assert places[log].run == places[profile].run == "exp"
         assert places[profile].labels == ()
         assert places[log].writer != places[profile].writer
@@ -204,7 +205,11 @@ def test_a_rank_that_arrives_late_waits_least_and_is_named(tmp_path: Path) -> No
     own = np.zeros((400, RANKS))
     own[150:, 5] += 3000.0
     inspector(tmp_path, own=own)
-    found = [one for one in Straggler().detect(gather(tmp_path).data) if "AllReduce" in str(one.labels)]
+    found = [
+        one
+        for one in Straggler().detect(read_run(tmp_path).data, DetectorContext())
+        if "AllReduce" in str(one.labels)
+    ]
     assert found
     assert {dict(one.labels)["rank"] for one in found} == {"5"}
     assert all(abs(one.start_step - 5150) < 30 for one in found)
@@ -215,7 +220,7 @@ def test_a_slow_fabric_is_told_for_each_kind_of_collective(tmp_path: Path) -> No
     slow = np.ones(400)
     slow[200:] = 2.0
     inspector(tmp_path, all_ranks=slow)
-    found = list(CommSlowdown().detect(gather(tmp_path).data))
+    found = list(CommSlowdown().detect(read_run(tmp_path).data, DetectorContext()))
     assert found
     assert all(abs(one.start_step - 5200) < 30 for one in found)
     assert len({one.labels for one in found}) == len(found)
@@ -227,9 +232,9 @@ def test_ends_of_files_that_are_not_at_the_same_call_are_no_desync(tmp_path: Pat
         own = [line for line in lines if line.startswith(f"n{1 + rank // 2}:10{rank + 1}:")]
         own = [line for line in own if "Broadcast" not in line]
         (tmp_path / f"nccl.n.{rank}.log").write_text("".join(own[: len(own) - rank % 2]))
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert sum(key.metric == "nccl_op_count" for key in gathered.data.series) == 4
-    assert list(Desync().detect(gathered.data)) == []
+    assert list(Desync().detect(gathered.data, DetectorContext())) == []
 
 
 def test_rows_beside_training_do_not_use_up_the_time_in_which_a_new_writer_is_settled(reading: Any) -> None:

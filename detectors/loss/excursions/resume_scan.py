@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from holter.detectors.incremental import Mark, Trail
+from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.scan import Belief, Standing, excursions_of
 from holter.detectors.loss.excursions.segment import Stretch
@@ -19,24 +19,24 @@ _APART = (0, 4096, 32_768, 262_144)
 def resumed(
     stretches: list[Stretch],
     series: list[Series],
-    trail: Trail[Standing],
+    checkpoints: ScanCheckpoints[Standing],
     *,
     doubtful: Collection[int],
     belief: Belief,
 ) -> list[Excursion]:
     """Every excursion of the first of these series, which is cut into stretches; what is believed of it
     rests on the others."""
-    known = trail.answer(series)
+    known = checkpoints.cached_result(series)
     if isinstance(known, _Answer) and known.doubtful == frozenset(doubtful):
         return list(known.found)
-    mark = trail.newest(series)
-    while mark is not None and not mark.state.holds(stretches, doubtful):
-        mark = trail.before(mark)
-    keeper = _Keeper(stretches, series, trail)
-    since = None if mark is None else mark.state
+    checkpoint = checkpoints.latest(series)
+    while checkpoint is not None and not checkpoint.state.holds(stretches, doubtful):
+        checkpoint = checkpoints.previous(checkpoint)
+    keeper = _Keeper(stretches, series, checkpoints)
+    since = None if checkpoint is None else checkpoint.state
     found = excursions_of(stretches, doubtful=doubtful, belief=belief, since=since, keep=keeper.hear)
     keeper.end()
-    trail.answered(series, _Answer(frozenset(doubtful), tuple(found)))
+    checkpoints.cache_result(series, _Answer(frozenset(doubtful), tuple(found)))
     return found
 
 
@@ -50,10 +50,12 @@ class _Answer(NamedTuple):
 class _Keeper:
     """Keeps a few of the places from which a scan might go on: those that are the last before some rows."""
 
-    def __init__(self, stretches: list[Stretch], series: list[Series], trail: Trail[Standing]) -> None:
+    def __init__(
+        self, stretches: list[Stretch], series: list[Series], checkpoints: ScanCheckpoints[Standing]
+    ) -> None:
         self._stretches = stretches
         self._series = series
-        self._trail = trail
+        self._trail = checkpoints
         self._last: tuple[int, Standing] | None = None
         known = [one for one in series if len(one)]
         rows = {len(series[0]) - apart for apart in _APART}
@@ -74,4 +76,6 @@ class _Keeper:
 
     def _keep(self, row: int, standing: Standing) -> None:
         place = place_of(self._series[0], row - 1)
-        self._trail.keep(Mark(standing, tuple(rows_upto(one, place) for one in self._series), upto=place))
+        self._trail.save(
+            Checkpoint(standing, tuple(rows_upto(one, place) for one in self._series), upto=place)
+        )

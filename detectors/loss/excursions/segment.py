@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.incremental import Mark, Memory, Trail
+from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.types import FloatArray, IntArray, Series
 
@@ -45,14 +45,14 @@ class Stretch:
         return int(self.spacing(point, point + 1)[0])
 
 
-def stretches_of(series: Series, memory: Memory) -> list[Stretch]:
+def stretches_of(series: Series, state: IncrementalState) -> list[Stretch]:
     """A series cut into its attempts, without what is not finite, and with huge values bounded."""
-    trail: Trail[frozenset[int]] = memory.trail(("stretches", series.key), [series])
-    mark = trail.newest([series]) or Mark(frozenset(), (0,))
-    news = slice(mark.rows[0], len(series))
+    checkpoints: ScanCheckpoints[frozenset[int]] = state.checkpoints(("stretches", series.key), [series])
+    checkpoint = checkpoints.latest([series]) or Checkpoint(frozenset(), (0,))
+    news = slice(checkpoint.rows[0], len(series))
     unfit = ~(np.abs(series.value[news]) <= _HUGE)
-    unfit_in = mark.state | set(series.attempt[news][unfit].tolist())
-    trail.keep(Mark(unfit_in, (len(series),)))
+    unfit_in = checkpoint.state | set(series.attempt[news][unfit].tolist())
+    checkpoints.save(Checkpoint(unfit_in, (len(series),)))
     found = []
     for attempt, first, after in spans_of(series):
         step, value, rows = series.step[first:after], series.value[first:after], None

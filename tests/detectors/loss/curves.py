@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, RunData, Series, SeriesKey, labels_of
@@ -119,7 +120,10 @@ def identity(finding: Finding) -> tuple[object, ...]:
 
 def found_in(run: RunData) -> list[Finding]:
     """What the detectors of the loss find, in the order in which they spoke."""
-    found = [*SpikeDetector().detect(run), *NonfiniteDetector().detect(run)]
+    found = [
+        *SpikeDetector().detect(run, DetectorContext()),
+        *NonfiniteDetector().detect(run, DetectorContext()),
+    ]
     return sorted(found, key=lambda finding: (finding.attempt, finding.detected_step))
 
 

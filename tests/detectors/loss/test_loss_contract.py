@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.types import Finding, RunData, SeriesKey, Severity
@@ -19,7 +20,7 @@ DETECTORS = (SpikeDetector(), NonfiniteDetector())
 
 
 def found_in(run: RunData) -> list[Finding]:
-    return [finding for detector in DETECTORS for finding in detector.detect(run)]
+    return [finding for detector in DETECTORS for finding in detector.detect(run, DetectorContext())]
 
 
 NOISES = (0.003, 0.01, 0.03, 0.1)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holter.detectors.detector import DetectorContext
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity
 from tests.detectors.loss.curves import curve, identity, prefix, run_of
@@ -18,7 +19,7 @@ NAN, INF = np.nan, np.inf
 
 
 def found_in(run: RunData) -> list[Finding]:
-    return list(NonfiniteDetector().detect(run))
+    return list(NonfiniteDetector().detect(run, DetectorContext()))
 
 
 def without_loss(run: RunData, missing: np.ndarray | list[int]) -> RunData:
