@@ -16,7 +16,7 @@ from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.format import Format
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
-from holter.ingest.stdout import texts
+from holter.ingest.stdout import text_formats
 from holter.ingest.stdout.nccl_text import NcclTests
 from holter.ingest.telemetry.amd_csv import AmdTables
 from holter.ingest.telemetry.amd_json import AmdJson
@@ -53,7 +53,7 @@ BUILTIN: tuple[Format, ...] = (
     TrainerState(),
     SettingsFile(),
     JsonLines(),
-    *texts(),  # console_log in every dialect, and nccl_text
+    *text_formats(),  # console_log in every dialect, and nccl_text
 )
 
 
@@ -65,6 +65,6 @@ def formats(house: Sequence[HouseFormat] = ()) -> dict[str, Format]:
     """
     if not house:
         return build(BUILTIN, group="holter.formats")
-    printed = {one.name for one in texts()}
+    printed = {one.name for one in text_formats()}
     others = tuple(one for one in BUILTIN if one.name not in printed)
-    return build((*others, *texts(house)), group="holter.formats")
+    return build((*others, *text_formats(house)), group="holter.formats")

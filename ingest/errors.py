@@ -7,10 +7,10 @@ from typing import Any
 
 from holter.types import Unreadable
 
-TOLD_PER_BLOCK = 20
+MAX_PER_BLOCK = 20
 
 
-class Problems:
+class ProblemBuffer:
     """Problems of the block just read, told after its batch; they are part of a reader's state."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -21,12 +21,12 @@ class Problems:
     def add(self, place: str, reason: str) -> None:
         """Remember a problem; beyond `TOLD_PER_BLOCK` only their number is kept."""
         self._last = place
-        if len(self._waiting) < TOLD_PER_BLOCK:
+        if len(self._waiting) < MAX_PER_BLOCK:
             self._waiting.append(Unreadable(place=place, reason=reason))
         else:
             self._more += 1
 
-    def tell(self) -> Iterator[Unreadable]:
+    def drain(self) -> Iterator[Unreadable]:
         """Yield what waits; what has been yielded is forgotten."""
         if self._more:
             reason = f"{self._more} more places like these, up to here, could not be read"

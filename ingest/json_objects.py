@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from holter.ingest import step_columns
-from holter.ingest.names import as_label
-from holter.ingest.rows import Row
+from holter.ingest.names import storable_label
+from holter.ingest.rows import LogRow
 from holter.types import labels_of
 
 _DEEPEST = 8
@@ -38,17 +38,17 @@ def read_object(line: bytes) -> dict[str, Any]:
     return found
 
 
-def slashed(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+def flatten_object(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
     """An object's fields, those of objects in it by their keys joined with slashes."""
     for key, value in found.items():
         if isinstance(value, dict):
             if depth < _DEEPEST:
-                yield from slashed(value, f"{prefix}{key}/", depth + 1)
+                yield from flatten_object(value, f"{prefix}{key}/", depth + 1)
         else:
             yield prefix + key, value
 
 
-def row_of(fields: dict[str, Any], step_name: str) -> Row:
+def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
     """The row that an object's fields make; its keys name the step, the clock, the launch and labels.
 
     Raises ValueError.
@@ -67,10 +67,10 @@ def row_of(fields: dict[str, Any], step_name: str) -> Row:
     }
     values = {}
     for name, value in fields.items():
-        found = number(value)
+        found = json_number(value)
         if found is not None:
             values[name] = found
-    return Row(step, time, values, labels_of(labels), None if attempt is None else _label(attempt))
+    return LogRow(step, time, values, labels_of(labels), None if attempt is None else _label(attempt))
 
 
 def _is_label(value: object) -> bool:
@@ -78,10 +78,10 @@ def _is_label(value: object) -> bool:
 
 
 def _label(value: object) -> str:
-    return as_label(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
+    return storable_label(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
 
 
-def number(value: object) -> float | None:
+def json_number(value: object) -> float | None:
     """The number that a JSON value is, None for everything else."""
     if isinstance(value, float):
         return value

@@ -7,10 +7,10 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.errors import Problems
-from holter.ingest.json_objects import read_object, row_of, slashed
-from holter.ingest.lines import Lines
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
+from holter.ingest.lines import LineBlocks
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
 
 # last values and settings, not a history
@@ -37,14 +37,14 @@ class JsonLines:
             return False
         line, end, _ = head.partition(b"\n")
         try:
-            names = [name for name, _ in slashed(read_object(line))] if end else []
+            names = [name for name, _ in flatten_object(read_object(line))] if end else []
         except ValueError:
             names = []
         if _OTHERS.intersection(names):
             return False
         if named:
-            return head.lstrip()[:1] in {b"{", b""} and not step_columns.is_long(names)
-        return step_columns.find_step(names) is not None and not step_columns.is_long(names)
+            return head.lstrip()[:1] in {b"{", b""} and not step_columns.is_long_table(names)
+        return step_columns.find_step(names) is not None and not step_columns.is_long_table(names)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
         """A reader that goes on from `state`."""
@@ -54,11 +54,11 @@ class JsonLines:
 class JsonLinesReader:
     """Reads one file of JSON Lines as it grows; `row` makes a row of an object, None without a step."""
 
-    def __init__(self, state: Mapping[str, Any], row: Callable[[Mapping[str, Any]], Row | None]) -> None:
+    def __init__(self, state: Mapping[str, Any], row: Callable[[Mapping[str, Any]], LogRow | None]) -> None:
         self._row_of = row
-        self._lines = Lines(state, expected="an object")
+        self._lines = LineBlocks(state, expected="an object")
         self._stepless: bool = state.get("stepless", False)
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """The line number, and what has been told."""
@@ -70,9 +70,9 @@ class JsonLinesReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the objects of every complete line; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         while (block := self._lines.next(stream, self._problems)) is not None:
-            rows: list[Row] = []
+            rows: list[LogRow] = []
             before = self._lines.number
             for at, line in enumerate(block.lines):
                 row = self._row(line, before + at + 1)
@@ -81,16 +81,16 @@ class JsonLinesReader:
                 if rows and row.attempt != rows[-1].attempt:
                     self._lines.number = before + at
                     stream.seek(block.offsets[at])
-                    yield batch_of(rows)
+                    yield batch_from_rows(rows)
                     rows = []
                 rows.append(row)
             self._lines.number = before + len(block.lines)
             stream.seek(block.offsets[-1])
             if rows:
-                yield batch_of(rows)
-            yield from self._problems.tell()
+                yield batch_from_rows(rows)
+            yield from self._problems.drain()
 
-    def _row(self, line: bytes, number: int) -> Row | None:
+    def _row(self, line: bytes, number: int) -> LogRow | None:
         if not line or line.isspace():
             return None
         try:
@@ -104,7 +104,7 @@ class JsonLinesReader:
         return row
 
 
-def _any_row(found: Mapping[str, Any]) -> Row | None:
-    fields = dict(slashed(found))
+def _any_row(found: Mapping[str, Any]) -> LogRow | None:
+    fields = dict(flatten_object(found))
     name = step_columns.find_step(list(fields))
-    return None if name is None else row_of(fields, name)
+    return None if name is None else row_from_fields(fields, name)

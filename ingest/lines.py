@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from holter.ingest.errors import Problems
+from holter.ingest.errors import ProblemBuffer
 
 BLOCK = 128 * 1024
 LONGEST_LINE = 1024 * 1024
@@ -64,7 +64,7 @@ def skip_line(stream: BinaryIO) -> bool:
     return False
 
 
-class Lines:
+class LineBlocks:
     """The blocks of a file, one after another; what is too long to be a line is told and passed over.
 
     `number` is that of the last line passed; who reads a block moves it on.
@@ -79,7 +79,7 @@ class Lines:
         """The line number, and whether it is in the middle of a line that is too long."""
         return {"line": self.number, **({"skipping": True} if self._skipping else {})}
 
-    def next(self, stream: BinaryIO, problems: Problems) -> LineBlock | None:
+    def next(self, stream: BinaryIO, problems: ProblemBuffer) -> LineBlock | None:
         """The next complete lines, None if there are none yet; a line too long counts as passed."""
         if self._skipping and not skip_line(stream):
             return None

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from holter.types import Batch, SeriesKey, Unreadable
 
-LONGEST_METRIC = 500
-LONGEST_LABEL = 200
+MAX_METRIC_LENGTH = 500
+MAX_LABEL_LENGTH = 200
 _MOST_TOLD = 1000
 
 
-def keepable(batch: Batch) -> tuple[Batch, list[Unreadable]]:
+def without_invalid_names(batch: Batch) -> tuple[Batch, list[Unreadable]]:
     """The batch without series whose names cannot be kept, and a word on each of those."""
     refused = [column.key for column in batch.columns if not _is_keepable(column.key)]
     if not refused:
@@ -21,7 +21,7 @@ def keepable(batch: Batch) -> tuple[Batch, list[Unreadable]]:
     return replace(batch, columns=kept), [_word(key) for key in refused]
 
 
-class Told:
+class FirstReports:
     """What was said of names that cannot be kept: each once, and no more than so many of one log."""
 
     def __init__(self, most: int = _MOST_TOLD) -> None:
@@ -38,22 +38,22 @@ class Told:
         return fresh
 
 
-def as_text(text: str) -> str:
+def storable_text(text: str) -> str:
     """The text with what no database takes spelt out: bytes of file names that are no UTF-8, and NUL."""
     if text.isascii() and "\0" not in text:
         return text
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\ufffd")
 
 
-def as_label(text: str) -> str:
+def storable_label(text: str) -> str:
     """A label's value or an attempt's name, in bounds."""
-    return as_text(text)[:LONGEST_LABEL]
+    return storable_text(text)[:MAX_LABEL_LENGTH]
 
 
 def _is_keepable(key: SeriesKey) -> bool:
-    return 0 < len(key.metric) <= LONGEST_METRIC and as_text(key.metric) == key.metric
+    return 0 < len(key.metric) <= MAX_METRIC_LENGTH and storable_text(key.metric) == key.metric
 
 
 def _word(key: SeriesKey) -> Unreadable:
-    reason = f"expected text of 1 to {LONGEST_METRIC} characters; its points are left out"
-    return Unreadable(place=f"metric {as_text(key.metric)[:60]!r}", reason=reason)
+    reason = f"expected text of 1 to {MAX_METRIC_LENGTH} characters; its points are left out"
+    return Unreadable(place=f"metric {storable_text(key.metric)[:60]!r}", reason=reason)

@@ -10,7 +10,7 @@ import numpy as np
 from holter.types import NO_CONFIG, Batch, Column, Config, Labels, SeriesKey
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     """What was logged at once. `time` is in Unix seconds, NaN without a clock; `labels` are every value's."""
 
     step: int
@@ -20,7 +20,7 @@ class Row(NamedTuple):
     attempt: str | None = None
 
 
-def batch_of(rows: Sequence[Row], *, config: Config = NO_CONFIG) -> Batch:
+def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG) -> Batch:
     """The rows of one attempt as columns over them, in their order, and what was said of it before them."""
     return Batch(
         steps=np.array([row.step for row in rows], dtype=np.int64),
@@ -31,7 +31,7 @@ def batch_of(rows: Sequence[Row], *, config: Config = NO_CONFIG) -> Batch:
     )
 
 
-def _alike(rows: Sequence[Row]) -> Sequence[Column]:
+def _alike(rows: Sequence[LogRow]) -> Sequence[Column]:
     """The columns of rows that all name the same metrics in the same order, nothing of others."""
     names, labels = tuple(rows[0].values) if rows else (), rows[0].labels if rows else ()
     if any(tuple(row.values) != names or row.labels != labels for row in rows):
@@ -43,7 +43,7 @@ def _alike(rows: Sequence[Row]) -> Sequence[Column]:
     )
 
 
-def _unlike(rows: Sequence[Row]) -> Sequence[Column]:
+def _unlike(rows: Sequence[LogRow]) -> Sequence[Column]:
     """The columns of any rows."""
     columns: dict[Labels, dict[str, tuple[list[int], list[float]]]] = {}
     for at, row in enumerate(rows):

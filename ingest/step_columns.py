@@ -16,12 +16,12 @@ STEP_NAMES = (
     "num_updates",
 )
 CLOCK_NAMES = ("wall_time", "_timestamp", "timestamp", "wall time")
-MAYBE_CLOCK_NAMES = ("time", "ts", "datetime")
+AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")
 LABEL_NAMES = ("rank", "host", "node", "dataset")
 ATTEMPT_NAME = "attempt"
 
-FIRST_CLOCK = 1e9  # 2001: what is smaller in a column `time` is a duration
-FIRST_MILLISECONDS = 1e11
+EARLIEST_CLOCK = 1e9  # 2001: what is smaller in a column `time` is a duration
+SMALLEST_MILLISECONDS = 1e11
 _ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
 LARGEST_STEP = 2**62
 
@@ -32,7 +32,7 @@ def find_step(names: Sequence[str]) -> str | None:
     return next((plain[name] for name in (*STEP_NAMES, "epoch") if name in plain), None)
 
 
-def is_long(names: Collection[str]) -> bool:
+def is_long_table(names: Collection[str]) -> bool:
     """Whether these are the columns of a table with a point a row, as `holter export` writes it."""
     return "metric" in names and "value" in names
 
@@ -40,23 +40,23 @@ def is_long(names: Collection[str]) -> bool:
 def find_clock(names: Sequence[str]) -> str | None:
     """The name that is the wall clock's, as it is written. `time` may be a duration: ask `read_clock`."""
     plain = {name.strip().lower(): name for name in reversed(names)}
-    return next((plain[name] for name in (*CLOCK_NAMES, *MAYBE_CLOCK_NAMES) if name in plain), None)
+    return next((plain[name] for name in (*CLOCK_NAMES, *AMBIGUOUS_CLOCK_NAMES) if name in plain), None)
 
 
-def is_maybe_clock(name: str) -> bool:
+def is_ambiguous_clock(name: str) -> bool:
     """Whether a clock's name may as well be a duration's."""
-    return name.strip().lower() in MAYBE_CLOCK_NAMES
+    return name.strip().lower() in AMBIGUOUS_CLOCK_NAMES
 
 
 def clock_or_metric(first: str, *, name: str) -> str:
     """What the first value of a column `time` makes of it: "clock", "metric", or "?" if it tells nothing."""
     try:
-        return "?" if is_absent(first) else "metric" if read_clock(first, name=name) is None else "clock"
+        return "?" if is_empty_cell(first) else "metric" if read_clock(first, name=name) is None else "clock"
     except ValueError:
         return "?"
 
 
-def is_absent(cell: str) -> bool:
+def is_empty_cell(cell: str) -> bool:
     """Whether a cell says that nothing was logged, which is not the same as a NaN that was."""
     return cell.strip() in _ABSENT
 
@@ -99,9 +99,9 @@ def read_clock(value: object, *, name: str) -> float | None:
         raise ValueError(f"expected a time in {name}, found {_shown(value)}") from error
     except ValueError:
         return _iso(str(value), name)
-    if is_maybe_clock(name) and not seconds >= FIRST_CLOCK:
+    if is_ambiguous_clock(name) and not seconds >= EARLIEST_CLOCK:
         return None
-    for limit, scale in ((1e17, 1e9), (1e14, 1e6), (FIRST_MILLISECONDS, 1e3)):
+    for limit, scale in ((1e17, 1e9), (1e14, 1e6), (SMALLEST_MILLISECONDS, 1e3)):
         if abs(seconds) >= limit:
             return seconds / scale
     return seconds

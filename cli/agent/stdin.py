@@ -23,7 +23,7 @@ from holter.client.spool import Spool
 from holter.client.uploader import Access, Courier, Sender
 from holter.client.values import clean
 from holter.custom_format import HouseFormat
-from holter.ingest.console.prefixes import clean as without_prefix
+from holter.ingest.console.prefixes import strip_prefixes as without_prefix
 from holter.plurals import counted, verb
 
 LAST_SECONDS = 5.0  # for the sender to end, when nothing more is waited for

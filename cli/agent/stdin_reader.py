@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from holter.custom_format import HouseFormat
-from holter.ingest.console.prefixes import clean
-from holter.ingest.discovery.run_layout import Place
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.format import Reader
 from holter.ingest.jsonl import JsonLines
-from holter.ingest.names import Told, keepable
-from holter.ingest.stdout import dialects
-from holter.ingest.stdout.nccl_text import NcclText
+from holter.ingest.names import FirstReports, without_invalid_names
+from holter.ingest.stdout import console_dialects
+from holter.ingest.stdout.nccl_text import SystemText
 from holter.types import Batch, Labels, Unreadable
 
 LONGEST_LINE = 2**20
@@ -31,12 +31,12 @@ class Listener:
     """
 
     def __init__(self, house: Sequence[HouseFormat] = ()) -> None:
-        self._text: Reader = NcclText(dialects(house)).reader(_NOWHERE, {})
+        self._text: Reader = SystemText(console_dialects(house)).reader(_NOWHERE, {})
         self._json = JsonLines()
         self._objects: dict[Labels, Reader] = {}
         self._voice: Labels | None = None  # who speaks first is the run's voice, as among ranks
         self._rest = b""
-        self._told = Told()
+        self._told = FirstReports()
 
     def hear(self, data: bytes) -> Iterator[Batch | Unreadable]:
         """What the lines say that are complete with this piece."""
@@ -59,7 +59,7 @@ class Listener:
             if isinstance(record, Unreadable):
                 yield record
                 continue
-            batch, refused = keepable(record)
+            batch, refused = without_invalid_names(record)
             yield from self._told.new(refused)
             yield batch
 
@@ -69,13 +69,13 @@ class Listener:
             block = _OBJECT.sub(lambda line: self._put_aside(line[0], objects), block)
         yield from self._text.read(io.BytesIO(block))
         for labels, lines in objects.items():
-            put = Place(run="", writer="", labels=labels).put
+            put = RunAssignment(run="", writer="", labels=labels).put
             for record in self._reader(labels).read(io.BytesIO(b"\n".join([*lines, b""]))):
                 yield record if isinstance(record, Unreadable) else put(record)
 
     def _put_aside(self, line: bytes, objects: dict[Labels, list[bytes]]) -> bytes:
         """Collect a line that is an object with a step; what is left of it for those who read text."""
-        found = clean(line)
+        found = strip_prefixes(line)
         content = found.text.encode()
         if not content.startswith(b"{") or not self._json.sniff(_NOWHERE, content + b"\n"):
             return line

@@ -17,11 +17,11 @@ from holter.detectors import find
 from holter.detectors.apply_tuning import with_roles
 from holter.detectors.launch_checks import remarks
 from holter.flops.peaks import Peaks
-from holter.flops.throughput import throughput_of
+from holter.flops.throughput import run_throughput
 from holter.ingest import formats
 from holter.ingest.format import Format
-from holter.ingest.offline.read_run import Gathered, gather
-from holter.ingest.offline.tracker_runs import gather_runs
+from holter.ingest.offline.read_run import OfflineRun, read_run
+from holter.ingest.offline.tracker_runs import read_tracker_runs
 from holter.ingest.trackers import collection_at
 from holter.ingest.trackers.base import CollectionError
 from holter.settings import SettingsError, load
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"holter analyze: {error}", file=sys.stderr)
         return EXIT_USAGE
     tuning = settings.project(arguments.project).detection.tuning()
-    known, peaks, reports = formats(settings.formats), Peaks.said(settings.peaks), []
+    known, peaks, reports = formats(settings.formats), Peaks.from_settings(settings.peaks), []
     for report in _reports(arguments.paths, arguments.until_step, arguments.metric, tuning, known, peaks):
         _complain(report)
         reports.append(report)
@@ -110,7 +110,7 @@ def _reports(
             data=data,
             findings=[finding for finding in find(data, tuning=tuning) if _wanted(finding, metrics)],
             remarks=remarks(data, peaks=peaks),
-            throughput=throughput_of(data, peaks),
+            throughput=run_throughput(data, peaks),
             spent=spent_in(data),
             unreadable=gathered.unreadable,
         )
@@ -118,15 +118,15 @@ def _reports(
 
 def _gathered(
     paths: Sequence[Path], until_step: int | None, known: Mapping[str, Format]
-) -> Iterator[tuple[Path, str, Gathered]]:
+) -> Iterator[tuple[Path, str, OfflineRun]]:
     """A run a path, by its name; each of its runs where another tracker keeps them there."""
     for path in paths:
         collection = collection_at(path)
         if collection is None:
-            yield path, path.resolve().name, gather(path, until_step=until_step, known=known)
+            yield path, path.resolve().name, read_run(path, until_step=until_step, known=known)
             continue
         try:
-            for name, gathered in gather_runs(path, collection, until_step=until_step):
+            for name, gathered in read_tracker_runs(path, collection, until_step=until_step):
                 yield path, name, gathered
         except (CollectionError, OSError) as error:
             print(f"holter analyze: {error}", file=sys.stderr)

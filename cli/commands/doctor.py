@@ -25,8 +25,8 @@ from holter.cli.commands.serve import add_arguments as add_server_flags
 from holter.cli.commands.serve import given_flags
 from holter.cli.report import logs
 from holter.ingest import formats
-from holter.ingest.offline.explain import explain
-from holter.ingest.offline.tracker_runs import explain_runs
+from holter.ingest.offline.explain import explain_files
+from holter.ingest.offline.tracker_runs import explain_tracker_runs
 from holter.ingest.trackers import collection_at
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted, verb
@@ -252,7 +252,7 @@ def _path(path: Path, settings: Settings) -> str:
     try:
         if (collection := collection_at(path)) is not None:
             return _collection(path, collection)
-        files = explain(path, known=formats(settings.formats))
+        files = explain_files(path, known=formats(settings.formats))
     except CollectionError as error:
         raise Unwell(str(error)) from error
     except OSError as error:
@@ -264,7 +264,7 @@ def _path(path: Path, settings: Settings) -> str:
 
 
 def _collection(path: Path, collection: Collection) -> str:
-    runs = explain_runs(path, collection)
+    runs = explain_tracker_runs(path, collection)
     told = "".join(f"\n       {line}" for line in logs.lines(runs, path))
     taken = sum(run.format is not None for run in runs)
     summary = (

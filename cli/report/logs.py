@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from holter.ingest.offline.explain import Explained
-from holter.ingest.offline.suggest_pattern import as_toml
+from holter.ingest.offline.explain import FileReport
+from holter.ingest.offline.suggest_pattern import format_as_toml
 from holter.plurals import counted, verb
 from holter.roles import Role, role_of
 from holter.types import SeriesKey
@@ -26,7 +26,7 @@ ADVICE = (
 )
 
 
-def summary(files: Sequence[Explained]) -> str:
+def summary(files: Sequence[FileReport]) -> str:
     """How many files are read, by format."""
     kinds = Counter(file.format for file in files if file.format is not None)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
@@ -34,7 +34,7 @@ def summary(files: Sequence[Explained]) -> str:
     return f"{told} of {there}" if kinds else f"{there}, none of a known format"
 
 
-def lines(files: Sequence[Explained], root: Path) -> Iterator[str]:
+def lines(files: Sequence[FileReport], root: Path) -> Iterator[str]:
     """A paragraph for each file that is read, a line for each that is not; repeated reasons are counted.
 
     Of thousands of files the first are told, and those with places that could not be read; the rest is
@@ -52,7 +52,7 @@ def lines(files: Sequence[Explained], root: Path) -> Iterator[str]:
         yield ADVICE
 
 
-def _rest(files: Sequence[Explained]) -> Iterator[str]:
+def _rest(files: Sequence[FileReport]) -> Iterator[str]:
     """The files that are not told one by one."""
     if files:
         points = sum(sum(file.points.values()) for file in files)
@@ -64,7 +64,7 @@ def _rest(files: Sequence[Explained]) -> Iterator[str]:
         yield f"and {len(files):,} more: {told}; {counted(runs, 'run')}, {counted(points, 'point')}{more}"
 
 
-def _unread(files: Sequence[Explained], root: Path) -> Iterator[str]:
+def _unread(files: Sequence[FileReport], root: Path) -> Iterator[str]:
     reasons = Counter(file.why_not for file in files).most_common()
     for reason, count in reasons[:_REASONS]:
         names = [_name(file.path, root) for file in files if file.why_not == reason][:_PLACES]
@@ -75,10 +75,10 @@ def _unread(files: Sequence[Explained], root: Path) -> Iterator[str]:
     found = {file.suggestion: file for file in reversed(files) if file.suggestion is not None}
     for suggestion, file in list(found.items())[:_SUGGESTIONS]:
         yield f"{_name(file.path, root)} repeats a line with numbers; to read it, put into holter.toml:"
-        yield from (f"    {line}" for line in as_toml(suggestion).splitlines())
+        yield from (f"    {line}" for line in format_as_toml(suggestion).splitlines())
 
 
-def _reach(file: Explained) -> str:
+def _reach(file: FileReport) -> str:
     """From where to where a file goes: in steps, or by the clock."""
     first, last = file.first_step or 0, file.last_step or 0
     if file.points and all(key.by_clock for key in file.points) and 0 < first <= last < _YEAR_9999:
@@ -87,7 +87,7 @@ def _reach(file: Explained) -> str:
     return f"steps {first:,} to {last:,}"
 
 
-def _read(file: Explained, root: Path) -> Iterator[str]:
+def _read(file: FileReport, root: Path) -> Iterator[str]:
     points = sum(file.points.values())
     steps = "" if file.first_step is None else f", {_reach(file)}"
     run = f", run {file.run}" if file.run else ""

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.communication.labels import BYTES, is_step, labels_beside, size_of
 from holter.ingest.console.blocks import read_text
-from holter.ingest.console.prefixes import clean
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
 _TELL = re.compile(
@@ -71,11 +71,11 @@ class AllReduceBenchReader:
         """Yield the rows of every complete line; see `Reader`."""
         while (block := read_text(stream)) is not None:
             lines = block.replace(b"\r", b"\n").split(b"\n")
-            rows = [row for line in lines if (row := self._line(clean(line).text)) is not None]
+            rows = [row for line in lines if (row := self._line(strip_prefixes(line).text)) is not None]
             if rows:
-                yield batch_of(rows)
+                yield batch_from_rows(rows)
 
-    def _line(self, line: str) -> Row | None:
+    def _line(self, line: str) -> LogRow | None:
         if "|" in line:
             return self._in_table(line.strip())
         if (announced := _ANNOUNCED.search(line)) is not None:
@@ -85,13 +85,13 @@ class AllReduceBenchReader:
             self._ranks = ranks[1] if ranks else ""
             return None
         if self._payload is not None and (average := _AVERAGE.search(line)) is not None:
-            return Row(self._payload, _NONE, {f"{average[1]}_gbs": float(average[2])}, self._labels(BYTES))
+            return LogRow(self._payload, _NONE, {f"{average[1]}_gbs": float(average[2])}, self._labels(BYTES))
         if (printer := _PRINTER.fullmatch(line.strip())) is not None:
             self._printer = printer[1]
             return None
         return self._trial(line)
 
-    def _in_table(self, line: str) -> Row | None:
+    def _in_table(self, line: str) -> LogRow | None:
         if _HEADER.fullmatch(line):
             self._columns, self._row = line.strip("|").split(), 0
             self._columns = [name for name in self._columns if name != "|"]
@@ -103,15 +103,15 @@ class AllReduceBenchReader:
         values = {name: float(found[1]) for name, found in speeds.items() if found is not None}
         self._row += 1
         if "payload" not in cells:  # a payload's stability: a row a trial
-            return Row(self._row, _NONE, values, self._labels("trials"))
+            return LogRow(self._row, _NONE, values, self._labels("trials"))
         payload = size_of(cells["payload"])
         return (
             None
             if payload is None or not is_step(payload)
-            else Row(payload, _NONE, values, self._labels(BYTES))
+            else LogRow(payload, _NONE, values, self._labels(BYTES))
         )
 
-    def _trial(self, line: str) -> Row | None:
+    def _trial(self, line: str) -> LogRow | None:
         """What one rank says of its own trial; a payload's size is not always printed there."""
         found = _OWN.search(line)
         if found is None:
@@ -121,7 +121,7 @@ class AllReduceBenchReader:
             self._trials[rank] = self._trials.get(rank, 0) + 1
         value = float(found[2]) * {"sec": 1e6, "bps": 1 / 8e9, "Gbps": 1 / 8}[found[3]]
         metric = {"duration": "time_us", "algo throughput": "algbw_gbs", "busbw": "busbw_gbs"}[found[1]]
-        return Row(self._trials.get(rank, 1), _NONE, {metric: value}, self._labels("trials", rank=rank))
+        return LogRow(self._trials.get(rank, 1), _NONE, {metric: value}, self._labels("trials", rank=rank))
 
     def _labels(self, steps: str, **more: str) -> Labels:
         return labels_beside(steps, collective="all_reduce", ranks=self._ranks, **more)

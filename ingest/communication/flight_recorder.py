@@ -16,8 +16,8 @@ import msgspec
 
 from holter.ingest.communication import safe_pickle
 from holter.ingest.communication.labels import DTYPE_BYTES, SEQUENCE, is_step, labels_beside
-from holter.ingest.errors import Problems
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
 LARGEST = 32 * 1024 * 1024
@@ -63,7 +63,7 @@ class FlightRecorderReader:
 
     def __init__(self, state: Mapping[str, Any], rank: str | None) -> None:
         self._rank = rank
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """What was wrong with the dump, as far as it was not told."""
@@ -71,7 +71,7 @@ class FlightRecorderReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what a whole dump says; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         if stream.tell() == 0:
             data = stream.read(LARGEST + 1)
             try:
@@ -85,11 +85,11 @@ class FlightRecorderReader:
             rows = list(self._rows(dump))
             stream.seek(0, 2)
             if rows:
-                yield batch_of(rows)
+                yield batch_from_rows(rows)
         stream.seek(0, 2)
-        yield from self._problems.tell()
+        yield from self._problems.drain()
 
-    def _rows(self, dump: Mapping[str, Any]) -> Iterator[Row]:
+    def _rows(self, dump: Mapping[str, Any]) -> Iterator[LogRow]:
         entries = dump.get("entries")
         entries = entries if isinstance(entries, list) else []
         if len(entries) > _MOST_ENTRIES:
@@ -109,7 +109,7 @@ class FlightRecorderReader:
             if isinstance(said, dict):
                 yield from self._status(said, groups.get(str(name), str(name)))
 
-    def _members(self, dump: Mapping[str, Any]) -> Iterator[Row]:
+    def _members(self, dump: Mapping[str, Any]) -> Iterator[LogRow]:
         """The ranks of each group, told by the first few of them: a dump of each rank would say it again."""
         config = dump.get("pg_config")
         for said in list(config.values())[:4096] if isinstance(config, dict) else ():
@@ -117,12 +117,12 @@ class FlightRecorderReader:
             group = _group((said.get("name", ""), said.get("desc", ""))) if found else ""
             size = {"process_group_ranks": float(len(found))}
             if found:
-                yield Row(0, float("nan"), size, self._labels("collective_seq_id", group))
+                yield LogRow(0, float("nan"), size, self._labels("collective_seq_id", group))
             for rank in found[:_MOST_MEMBERS] if self._rank in found[:_TELLING] else ():
                 labels = labels_beside(SEQUENCE, rank=int(rank), process_group=group)
-                yield Row(0, float("nan"), {"process_group_member": 1.0}, labels)
+                yield LogRow(0, float("nan"), {"process_group_member": 1.0}, labels)
 
-    def _entry(self, entry: Mapping[str, Any], group: str) -> Iterator[Row]:
+    def _entry(self, entry: Mapping[str, Any], group: str) -> Iterator[LogRow]:
         word = "p2p_seq_id" if entry.get("is_p2p") else "collective_seq_id"
         step = entry[word]
         if not is_step(step):
@@ -135,21 +135,21 @@ class FlightRecorderReader:
         values = {f"{kind}_state": state}
         if kind == "collective":
             values["collective_call"] = float(crc32(_call(name, entry).encode()))
-        yield Row(step, time, values, self._labels(word, group))
+        yield LogRow(step, time, values, self._labels(word, group))
         moved = max(_bytes(entry, "input"), _bytes(entry, "output"))
         values = {"message_bytes": moved}
         duration = entry.get("duration_ms")
         if isinstance(duration, int | float) and not isinstance(duration, bool) and duration > 0:
             values[f"{kind}_time (us)"] = 1e3 * float(duration)
-        yield Row(step, time, values, self._labels(word, group, collective=name))
+        yield LogRow(step, time, values, self._labels(word, group, collective=name))
 
-    def _status(self, said: Mapping[str, Any], group: str) -> Iterator[Row]:
+    def _status(self, said: Mapping[str, Any], group: str) -> Iterator[LogRow]:
         """How far a group has come; numbers that JSON holds as text."""
         known = {name: _whole(said.get(name)) for name in _STATUS}
         values = {name: float(number) for name, number in known.items() if number is not None}
         step = known[_STATUS[0]]
         if values and is_step(step):
-            yield Row(step or 0, float("nan"), values, self._labels("collective_seq_id", group))
+            yield LogRow(step or 0, float("nan"), values, self._labels("collective_seq_id", group))
 
     def _labels(self, steps: str, group: str, **more: str) -> Labels:
         words = SEQUENCE if steps == "collective_seq_id" else steps

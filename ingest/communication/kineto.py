@@ -17,9 +17,9 @@ import numpy as np
 
 from holter.bus_bandwidth import bus_bandwidth
 from holter.ingest.communication.labels import BYTES, DTYPE_BYTES, is_step, labels_beside
-from holter.ingest.errors import Problems
-from holter.ingest.rows import Row, batch_of
-from holter.ingest.step_columns import FIRST_CLOCK
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.rows import LogRow, batch_from_rows
+from holter.ingest.step_columns import EARLIEST_CLOCK
 from holter.plurals import counted
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, ConfigValue, FloatArray, Unreadable
 
@@ -92,7 +92,7 @@ class KinetoReader:
     """Reads one trace, all of it at once, event by event."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """What has still to be told."""
@@ -100,7 +100,7 @@ class KinetoReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what a whole trace says; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         if stream.tell() == 0:
             found = _whole(stream)
             if found is None:  # not all of it is there
@@ -113,9 +113,9 @@ class KinetoReader:
                 )
             stream.seek(0, 2)
             if rows:
-                yield batch_of(rows, config=found.config)
+                yield batch_from_rows(rows, config=found.config)
         stream.seek(0, 2)
-        yield from self._problems.tell()
+        yield from self._problems.drain()
 
 
 class _Kind(NamedTuple):
@@ -161,10 +161,10 @@ class _Found:
                 known = self.calls.setdefault(kind, [0.0, 0.0, float("inf")])
                 known[:] = known[0] + 1, known[1] + length, min(known[2], length)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[LogRow]:
         """What there is to say, if there are kernels at all."""
         seconds = self.base / 1e9 + self.first / 1e6
-        time = seconds if FIRST_CLOCK <= seconds < 1e11 else float("nan")
+        time = seconds if EARLIEST_CLOCK <= seconds < 1e11 else float("nan")
         for kind, (count, total, shortest) in self.calls.items():
             if kind.size is not None:
                 yield self._of_kind(kind, count, total, shortest, time)
@@ -175,16 +175,16 @@ class _Found:
                 "compute_us": computing,
                 "exposed_communication_us": _covered(self.talking + self.computing) - computing,
             }
-            yield Row(0, time, values, labels_beside("whole trace", rank=self.rank))
+            yield LogRow(0, time, values, labels_beside("whole trace", rank=self.rank))
         totals: dict[str, list[float]] = {}
         for kind, (count, total, _) in self.calls.items():
             of_all = totals.setdefault(kind.collective, [0.0, 0.0])
             of_all[:] = of_all[0] + count, of_all[1] + total
         for collective, (count, total) in totals.items():
             labels = labels_beside("whole trace", rank=self.rank, collective=collective)
-            yield Row(0, time, {"calls": count, "time_us": total}, labels)
+            yield LogRow(0, time, {"calls": count, "time_us": total}, labels)
 
-    def _of_kind(self, kind: _Kind, count: float, total: float, shortest: float, time: float) -> Row:
+    def _of_kind(self, kind: _Kind, count: float, total: float, shortest: float, time: float) -> LogRow:
         values = {"calls": count, "time_us": total / count, "shortest_time_us": shortest}
         if kind.ranks > 0 and shortest > 0 and kind.size:
             for name, time_us in (("busbw_gbs", total / count), ("best_busbw_gbs", shortest)):
@@ -196,7 +196,7 @@ class _Found:
             process_group=kind.group,
             ranks=kind.ranks or None,
         )
-        return Row(kind.size or 0, time, values, labels)
+        return LogRow(kind.size or 0, time, values, labels)
 
 
 class _Measured:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable
 from functools import lru_cache
 
-from holter.ingest.names import as_label
+from holter.ingest.names import storable_label
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Labels, labels_of
 
@@ -29,7 +29,11 @@ _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)((?:[KMGTPE]i?)?B)")
 @lru_cache(maxsize=16_384)  # the same few, for millions of calls
 def labels_beside(steps: str, **labels: Hashable) -> Labels:
     """Labels of a series whose steps count `steps`; what is None or empty says nothing."""
-    said = {name: as_label(str(value)) for name, value in labels.items() if value is not None and value != ""}
+    said = {
+        name: storable_label(str(value))
+        for name, value in labels.items()
+        if value is not None and value != ""
+    }
     return labels_of({**said, "steps": steps})
 
 

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, ClassVar
 import msgspec
 
 from holter.ingest.communication.labels import SEQUENCE, is_step, labels_beside, size_class
-from holter.ingest.errors import Problems
-from holter.ingest.lines import Lines
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.lines import LineBlocks
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
 
 _decode = msgspec.json.Decoder().decode
@@ -49,8 +49,8 @@ class NcclInspectorReader:
     """Reads one process's file as it grows."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._lines = Lines(state, expected="an object")
-        self._problems = Problems(state)
+        self._lines = LineBlocks(state, expected="an object")
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """The line number, and what has still to be told."""
@@ -58,19 +58,19 @@ class NcclInspectorReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         while (block := self._lines.next(stream, self._problems)) is not None:
             before = self._lines.number
-            rows: list[Row] = []
+            rows: list[LogRow] = []
             for at, line in enumerate(block.lines):
                 self._lines.number = before + at + 1
                 rows += self._rows(line)
             stream.seek(block.offsets[-1])
             if rows:
-                yield batch_of(rows)
-            yield from self._problems.tell()
+                yield batch_from_rows(rows)
+            yield from self._problems.drain()
 
-    def _rows(self, line: bytes) -> Iterator[Row]:
+    def _rows(self, line: bytes) -> Iterator[LogRow]:
         if not line or line.isspace():
             return
         try:
@@ -81,7 +81,7 @@ class NcclInspectorReader:
             self._problems.add(place, f"expected one of the Inspector's objects; {found}")
 
 
-def _rows(found: Any) -> Iterator[Row]:
+def _rows(found: Any) -> Iterator[LogRow]:
     """A row for each collective or message that an object tells of. Raises KeyError, TypeError ..."""
     header, metadata = found["header"], found.get("metadata", {})
     stamp = metadata.get("dump_timestamp_us")
@@ -106,7 +106,7 @@ def _rows(found: Any) -> Iterator[Row]:
             size=size_class(values.get("message_bytes", -1)),
             host=metadata.get("hostname"),
         )
-        yield Row(step, _seconds(stamp), values, labels)
+        yield LogRow(step, _seconds(stamp), values, labels)
 
 
 def _number(value: object) -> float | None:

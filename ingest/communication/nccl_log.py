@@ -6,8 +6,8 @@ import re
 from zlib import crc32
 
 from holter.ingest.communication.labels import labels_beside
-from holter.ingest.console.dialect import LineKind, Memory, Said
-from holter.ingest.console.values import moment
+from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_time
 from holter.ingest.step_columns import LARGEST_STEP
 
 _PROCESS = re.compile(r"([\w.-]{1,100}:\d{1,9}):\d{1,9} \[\d{1,3}\]")
@@ -32,7 +32,7 @@ _MOST_KNOWN = 8192
 """Communicators and counters remembered of a printer; what is beyond is told without its rank, or not."""
 
 
-def _call(line: str, memory: Memory) -> list[Said] | None:
+def _call(line: str, memory: DialectState) -> list[LineValues] | None:
     """A call is told by the order in which it was enqueued; there is no time, and no duration."""
     found = _CALL.search(line)
     if found is None:
@@ -53,12 +53,12 @@ def _call(line: str, memory: Memory) -> list[Said] | None:
     if _remember(memory, counter, (calls + 1, total + size)):
         sums |= {"nccl_calls": calls + 1.0, "nccl_bytes": float(total + size)}
     return [
-        Said(step, at_call, labels=labels_beside("opCount", **whose)),
-        Said(step, sums, labels=labels_beside("opCount", collective=collective, **whose)),
+        LineValues(step, at_call, labels=labels_beside("opCount", **whose)),
+        LineValues(step, sums, labels=labels_beside("opCount", collective=collective, **whose)),
     ]
 
 
-def _init(line: str, memory: Memory) -> Said | None:
+def _init(line: str, memory: DialectState) -> LineValues | None:
     """A communicator: which rank of it a process is, and by its id, where it is printed, which one it is."""
     found = _INIT.search(line)
     if found is None:
@@ -74,10 +74,10 @@ def _init(line: str, memory: Memory) -> Said | None:
     number = _count(memory, f"communicators {process}")
     # several processes are rank 0 of a communicator each: which one it is, the largest tells
     labels = labels_beside("communicators", **_whose(process, _rank(memory, process)))
-    return Said(number, {"nccl_communicator_ranks": float(ranks)}, labels=labels)
+    return LineValues(number, {"nccl_communicator_ranks": float(ranks)}, labels=labels)
 
 
-def _named(memory: Memory, process: str, pointer: str, ranks: str) -> str:
+def _named(memory: DialectState, process: str, pointer: str, ranks: str) -> str:
     """What a communicator is called that is known by its address in its process alone: "4 ranks".
 
     Where a process has several of a size, they are numbered as they come.
@@ -91,7 +91,7 @@ def _named(memory: Memory, process: str, pointer: str, ranks: str) -> str:
     return name
 
 
-def _is_first(memory: Memory, name: str, step: int) -> bool:
+def _is_first(memory: DialectState, name: str, step: int) -> bool:
     """Whether a call is the first at its opCount: those of a group have one in common."""
     if memory.get(name) == step:
         return False
@@ -99,7 +99,7 @@ def _is_first(memory: Memory, name: str, step: int) -> bool:
     return True
 
 
-def _timings(line: str, memory: Memory) -> Said | None:
+def _timings(line: str, memory: DialectState) -> LineValues | None:
     """How long the making of a communicator took."""
     found = _TIMINGS.search(line)
     if found is None:
@@ -107,18 +107,21 @@ def _timings(line: str, memory: Memory) -> Said | None:
     process = _process(line[: found.start()])
     labels = labels_beside("communicators", **_whose(process, _rank(memory, process) or found[1]))
     number = _count(memory, f"timings {process}")
-    return Said(number, {"nccl_init_seconds": float(found[2])}, labels=labels)
+    return LineValues(number, {"nccl_init_seconds": float(found[2])}, labels=labels)
 
 
-def _warning(line: str, memory: Memory) -> list[Said]:
+def _warning(line: str, memory: DialectState) -> list[LineValues]:
     """Warnings counted by process, and what of them the network said."""
     process = _process(line.partition("NCCL WARN")[0])
     number = _count(memory, f"warnings {process}")
     labels = labels_beside("warnings", **_whose(process, _rank(memory, process)))
-    return [Said(number, {"nccl_warnings": float(number)}, moment(line), labels), *_completion(line, memory)]
+    return [
+        LineValues(number, {"nccl_warnings": float(number)}, parse_time(line), labels),
+        *_completion(line, memory),
+    ]
 
 
-def _completion(line: str, memory: Memory) -> list[Said]:
+def _completion(line: str, memory: DialectState) -> list[LineValues]:
     """A transfer that failed: status 12 is a peer or a link that is gone, 5 follows from another failure."""
     found = _COMPLETION.search(line)
     if found is None:
@@ -128,7 +131,7 @@ def _completion(line: str, memory: Memory) -> list[Said]:
     labels = labels_beside(
         "errors", status=found[2], peer=found[1], **_whose(process, _rank(memory, process))
     )
-    return [Said(number, {"nccl_network_errors": float(number)}, moment(line), labels)]
+    return [LineValues(number, {"nccl_network_errors": float(number)}, parse_time(line), labels)]
 
 
 def _process(before: str) -> str:
@@ -137,7 +140,7 @@ def _process(before: str) -> str:
     return found[-1] if found else ""
 
 
-def _rank(memory: Memory, process: str) -> str | None:
+def _rank(memory: DialectState, process: str) -> str | None:
     """A process' rank in the largest of its communicators."""
     rank: str | None = memory.get(f"rank {process}", (0, None))[1]
     return rank
@@ -148,13 +151,13 @@ def _whose(process: str, rank: str | None) -> dict[str, str | None]:
     return {"rank": rank, "host": process.partition(":")[0], "process": process if rank is None else None}
 
 
-def _count(memory: Memory, what: str) -> int:
+def _count(memory: DialectState, what: str) -> int:
     number = int(memory.get(what, 0)) + 1
     _remember(memory, what, number)
     return min(number, LARGEST_STEP)
 
 
-def _remember(memory: Memory, name: str, value: object) -> bool:
+def _remember(memory: DialectState, name: str, value: object) -> bool:
     if name not in memory and len(memory) >= _MOST_KNOWN:
         return False
     memory[name] = value

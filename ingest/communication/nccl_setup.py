@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from holter.ingest.console.dialect import LineKind, Memory, Stated
-from holter.ingest.names import as_label
+from holter.ingest.console.dialect import DialectState, LineKind, LineSettings
+from holter.ingest.names import storable_label
 from holter.types import ConfigValue, labels_of
 
 _PROCESS = re.compile(r"([\w.-]{1,100}):(\d{1,9}):\d{1,9} \[\d{1,3}\]")
@@ -150,7 +150,7 @@ _LINES: tuple[tuple[str, re.Pattern[str], Callable[[_Found], _Settings]], ...] =
 """Words of a line, what it looks like, and how it is read."""
 
 
-def _setup(line: str, memory: Memory) -> list[Stated]:
+def _setup(line: str, memory: DialectState) -> list[LineSettings]:
     """What a line states of its host, the first time that its process says so.
 
     The first word of a host is the host's; another process that says otherwise is named beside it.
@@ -160,14 +160,14 @@ def _setup(line: str, memory: Memory) -> list[Stated]:
         return []
     prefixes = _PROCESS.findall(line)  # lines of several processes may be glued: the last one's it is
     if not prefixes:
-        return [Stated(dict(said))]
+        return [LineSettings(dict(said))]
     host, number = prefixes[-1]
     if _FIRST.search(line):
         _begin(host, number, memory)
     return list(_of_process(host, number, said, memory))
 
 
-def _begin(host: str, number: str, memory: Memory) -> None:
+def _begin(host: str, number: str, memory: DialectState) -> None:
     """A process begins, which says so once: of a number that had begun it is another, of a new launch.
 
     Numbers come again where each launch has a container of its own. Then all is said anew, also of the host,
@@ -183,24 +183,24 @@ def _begin(host: str, number: str, memory: Memory) -> None:
         memory.pop(f"host {host}", None)
 
 
-def _gpu(line: str, memory: Memory) -> list[Stated]:
+def _gpu(line: str, memory: DialectState) -> list[LineSettings]:
     """A rank's GPU, as nccl-tests lists them: the job's, and that of each host."""
     found = _LISTED.search(line)
     if found is None:
         return []
     stated = list(_of_process(found["host"], found["pid"], [("gpu.name", found["gpu"].strip())], memory))
-    return [*(Stated(one.config) for one in stated[:1]), *stated]
+    return [*(LineSettings(one.config) for one in stated[:1]), *stated]
 
 
 def _of_process(
-    host: str, number: str, said: list[tuple[str, ConfigValue]], memory: Memory
-) -> Iterator[Stated]:
+    host: str, number: str, said: list[tuple[str, ConfigValue]], memory: DialectState
+) -> Iterator[LineSettings]:
     process = f"{host}:{number}"
     for name, value in _not_yet(memory, process, said):
-        value = as_label(value[:_LONGEST]) if isinstance(value, str) else value
+        value = storable_label(value[:_LONGEST]) if isinstance(value, str) else value
         of_host = memory.setdefault(f"host {host}", {}) if _is_room(memory) else {}
         other = {"process": process} if of_host.setdefault(name, value) != value else {}
-        yield Stated({name: value}, labels_of({"host": host, **other}))
+        yield LineSettings({name: value}, labels_of({"host": host, **other}))
 
 
 def _said(line: str) -> Iterator[list[tuple[str, ConfigValue]]]:
@@ -210,7 +210,7 @@ def _said(line: str) -> Iterator[list[tuple[str, ConfigValue]]]:
 
 
 def _not_yet(
-    memory: Memory, process: str, said: list[tuple[str, ConfigValue]]
+    memory: DialectState, process: str, said: list[tuple[str, ConfigValue]]
 ) -> list[tuple[str, ConfigValue]]:
     """Those settings of which a process has not spoken."""
     if f"setup {process}" not in memory and not _is_room(memory):
@@ -221,7 +221,7 @@ def _not_yet(
     return fresh
 
 
-def _is_room(memory: Memory) -> bool:
+def _is_room(memory: DialectState) -> bool:
     return len(memory) < _MOST_PROCESSES
 
 

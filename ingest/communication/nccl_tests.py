@@ -8,9 +8,9 @@ from pathlib import PurePath
 from typing import Any
 
 from holter.ingest.communication.labels import BYTES, is_step, labels_beside
-from holter.ingest.console.prefixes import clean
-from holter.ingest.console.values import moment, number
-from holter.ingest.rows import Row
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.rows import LogRow
 
 HEADER = re.compile(rb"(?m)^[^\n]{0,200}?\bsize +count +type\b[^\n]*\bbusbw\b")
 _NAMES = re.compile(r"\bsize +count +.*\bbusbw\b.*")
@@ -64,12 +64,12 @@ class Tables:
         """Whether some lines may hold anything of a table, or name the program."""
         return bool(self._columns) or b"busbw" in block or b"_perf" in block
 
-    def rows(self, block: bytes) -> Iterator[Row]:
+    def rows(self, block: bytes) -> Iterator[LogRow]:
         """What some complete lines say."""
         for line in block.replace(b"\r", b"\n").split(b"\n"):
-            yield from self._line(clean(line).text)
+            yield from self._line(strip_prefixes(line).text)
 
-    def _line(self, line: str) -> Iterator[Row]:
+    def _line(self, line: str) -> Iterator[LogRow]:
         if (header := _NAMES.search(line)) is not None and "time" in header[0]:
             self._columns = header[0].split()[:_MOST_COLUMNS]
             self._tables += 1
@@ -77,13 +77,13 @@ class Tables:
             self._collective = program[1][:40]
         elif self._columns:
             if (footer := _FOOTER.search(line)) is not None:
-                value = number(footer[2])
+                value = parse_number(footer[2])
                 if value is not None:
-                    yield Row(self._size, float("nan"), {_FOOTERS[footer[1]]: value}, self._labels({}))
+                    yield LogRow(self._size, float("nan"), {_FOOTERS[footer[1]]: value}, self._labels({}))
             elif "#" not in line and "NCCL" not in line and (found := _ROW.search(line)) is not None:
                 yield from self._rows(found[0])
 
-    def _rows(self, text: str) -> Iterator[Row]:
+    def _rows(self, text: str) -> Iterator[LogRow]:
         cells = text.split()
         names = self._columns
         if names[-1] == "timestamp":
@@ -95,10 +95,10 @@ class Tables:
             return
         self._size = size
         said = dict(zip(names[: names.index(_first_of(names))], cells, strict=False))
-        time = moment(cells[-1]) if names[-1] == "timestamp" else float("nan")
+        time = parse_time(cells[-1]) if names[-1] == "timestamp" else float("nan")
         for in_place, values in zip(("no", "yes"), _measured(names, cells), strict=True):
             if values:
-                yield Row(size, time, values, self._labels(said, in_place=in_place))
+                yield LogRow(size, time, values, self._labels(said, in_place=in_place))
 
     def _labels(self, said: Mapping[str, str], **more: str) -> tuple[tuple[str, str], ...]:
         """Labels of a row; a second table of one file is told from the first."""
@@ -119,7 +119,7 @@ def _measured(names: list[str], cells: list[str]) -> tuple[dict[str, float], dic
     both: tuple[dict[str, float], dict[str, float]] = ({}, {})
     seen: set[str] = set()
     for name, cell in zip(names, cells, strict=True):
-        metric, value = _METRICS.get(name), number(cell)
+        metric, value = _METRICS.get(name), parse_number(cell)
         if metric is not None and value is not None:
             both[name in seen][metric] = value
         seen.add(name)

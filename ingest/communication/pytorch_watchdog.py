@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from holter.ingest.communication.labels import SEQUENCE, labels_beside
-from holter.ingest.console.dialect import LineKind, Memory, Said
+from holter.ingest.console.dialect import DialectState, LineKind, LineValues
 from holter.ingest.step_columns import LARGEST_STEP
 
 _PRINTER = re.compile(r"\[rank(\d{1,7})\]:")
@@ -21,7 +21,7 @@ _AT_WORK = re.compile(
 _LAST = re.compile(r"last (enqueued|started|completed)(?: NCCL)? work: (-?\d{1,18})")
 
 
-def _timeout(line: str, memory: Memory) -> Said | None:
+def _timeout(line: str, memory: DialectState) -> LineValues | None:
     """The collective that did not end, or how far the rank had come. Their stamps have no year: no time."""
     work = _WORK.search(line)
     if work is not None:
@@ -38,7 +38,7 @@ def _timeout(line: str, memory: Memory) -> Said | None:
     return _said(int(found["seq"]), values, line)
 
 
-def _said(step: int, values: dict[str, float], line: str, **more: str) -> Said | None:
+def _said(step: int, values: dict[str, float], line: str, **more: str) -> LineValues | None:
     if step > LARGEST_STEP:
         return None
     printers, groups = _PRINTER.findall(line), list(_IN_GROUP.finditer(line))
@@ -46,7 +46,7 @@ def _said(step: int, values: dict[str, float], line: str, **more: str) -> Said |
     # the rank in brackets counts within the group, torch's prefix within the job
     rank = printers[-1] if printers else group["rank"] if group else None
     named = (group["guid"] or group["number"]) if group else None
-    return Said(step, values, labels=labels_beside(SEQUENCE, rank=rank, process_group=named, **more))
+    return LineValues(step, values, labels=labels_beside(SEQUENCE, rank=rank, process_group=named, **more))
 
 
 KINDS = (LineKind(mark=re.compile(rb"ProcessGroupNCCL\.cpp:\d"), read=_timeout),)

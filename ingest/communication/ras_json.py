@@ -10,9 +10,9 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.communication.labels import labels_beside
 from holter.ingest.communication.ras_text import DEAD, EVENTS, MISSING, REPORTS, comm_of
-from holter.ingest.console.values import moment
-from holter.ingest.errors import Problems
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.console.values import parse_time
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
 
 LARGEST = 64 * 1024 * 1024
@@ -50,7 +50,7 @@ class RasReader:
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._reports: int = state.get("reports", 0)
         self._events: dict[str, int] = dict(state.get("events", {}))
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """How many reports there were, how many of each event, and what has still to be told."""
@@ -58,7 +58,7 @@ class RasReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what each whole object says; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         while (said := self._next(stream)) is not None:
             try:
                 rows = list(self._rows(said))
@@ -67,9 +67,9 @@ class RasReader:
                 self._problems.add(f"the object that ends at byte {stream.tell()}", found)
                 rows = []
             if rows:
-                yield batch_of(rows, config=_config(said) if self._reports == 1 else NO_CONFIG)
-            yield from self._problems.tell()
-        yield from self._problems.tell()
+                yield batch_from_rows(rows, config=_config(said) if self._reports == 1 else NO_CONFIG)
+            yield from self._problems.drain()
+        yield from self._problems.drain()
 
     def _next(self, stream: BinaryIO) -> dict[str, Any] | None:
         """The next object, the stream left behind it; None where none is whole yet."""
@@ -86,8 +86,8 @@ class RasReader:
             stream.seek(begin + len(data))
         return None
 
-    def _rows(self, found: Mapping[str, Any]) -> Iterator[Row]:
-        time = moment(str(found.get("timestamp", "")))
+    def _rows(self, found: Mapping[str, Any]) -> Iterator[LogRow]:
+        time = parse_time(str(found.get("timestamp", "")))
         if "event" in found:
             yield from self._event(found, time)
             return
@@ -103,31 +103,31 @@ class RasReader:
             yield from self._comm(comm, name, time)
         timeouts = found.get("ras", {}).get("timeouts_count", 0)
         values = {"nccl_ras_timeouts": float(timeouts), "nccl_ras_communicators": float(len(comms))}
-        yield Row(self._reports, time, values, labels_beside(REPORTS))
+        yield LogRow(self._reports, time, values, labels_beside(REPORTS))
 
-    def _comm(self, comm: Mapping[str, Any], name: str, time: float) -> Iterator[Row]:
+    def _comm(self, comm: Mapping[str, Any], name: str, time: float) -> Iterator[LogRow]:
         size = {"nccl_ranks": float(comm["size"]), "nccl_missing_ranks": float(len(comm["missing_ranks"]))}
-        yield Row(self._reports, time, size, labels_beside(REPORTS, comm=name))
+        yield LogRow(self._reports, time, size, labels_beside(REPORTS, comm=name))
         ranks = [(rank, rank["collective_counts"]) for rank in comm["ranks"]]
         used = sorted({kind for _, counts in ranks for kind, count in counts.items() if count})[:32]
         for rank, counts in ranks:
             whose = {"comm": name, "rank": int(rank["rank"]), "host": rank.get("host")}
             for kind in used:
                 labels = labels_beside(REPORTS, collective=kind, **whose)
-                yield Row(self._reports, time, {"nccl_op_count": float(counts.get(kind, 0))}, labels)
+                yield LogRow(self._reports, time, {"nccl_op_count": float(counts.get(kind, 0))}, labels)
             errors = [rank["status"].get(one, 0) for one in ("init_state", "async_error")]
             wrong = next((one for one in errors if one not in _FINE), 0)
             if wrong or rank["status"].get("abort_flag") is True:
                 labels = labels_beside(REPORTS, **whose)
-                yield Row(self._reports, time, {"nccl_rank_error": float(wrong)}, labels)
+                yield LogRow(self._reports, time, {"nccl_rank_error": float(wrong)}, labels)
         for rank in comm["missing_ranks"]:
             labels = labels_beside(REPORTS, comm=name, rank=int(rank["rank"]), host=rank.get("host"))
             status = rank.get("status", {})
             if status.get("considered_dead") is True or status.get("unresponsive") is True:
                 value = DEAD if status.get("considered_dead") is True else MISSING
-                yield Row(self._reports, time, {"nccl_missing": value}, labels)
+                yield LogRow(self._reports, time, {"nccl_missing": value}, labels)
 
-    def _event(self, found: Mapping[str, Any], time: float) -> Iterator[Row]:
+    def _event(self, found: Mapping[str, Any], time: float) -> Iterator[LogRow]:
         peer = found.get("peer", {})
         host = str(peer.get("host", ""))[:100]
         process = f"{host}:{int(peer['pid'])}" if "pid" in peer else None
@@ -136,7 +136,7 @@ class RasReader:
         if name in self._events or len(self._events) < _MOST_EVENTS:
             number = self._events[name] = self._events.get(name, 0) + 1
             labels = labels_beside(EVENTS, event=event, process=process, host=host)
-            yield Row(number, time, {"nccl_peer_events": float(number)}, labels)
+            yield LogRow(number, time, {"nccl_peer_events": float(number)}, labels)
 
 
 def _config(said: Mapping[str, Any]) -> Config:

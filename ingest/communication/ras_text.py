@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from holter.ingest.communication.labels import labels_beside
 from holter.ingest.console.console_log import ConsoleLog
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.console.values import moment
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
+from holter.ingest.console.values import parse_time
 
 REPORTS, EVENTS = "RAS reports", "RAS events"
 MISSING, DEAD = 1.0, 2.0
@@ -37,17 +37,17 @@ _MOST_KNOWN = 4096
 _MOST_LISTED = 1024
 
 
-def _report(line: str, memory: Memory) -> Stated | None:
+def _report(line: str, memory: DialectState) -> LineSettings | None:
     """A report begins: its number is the step of all it says."""
     version = _VERSION.search(line)
     number = memory.get("report", 0) + 1
     kept = {name: value for name, value in memory.items() if name.startswith("event ")}
     memory.clear()
     memory.update(kept, report=number)
-    return Stated({"nccl.version": version[1]}) if version and number == 1 else None
+    return LineSettings({"nccl.version": version[1]}) if version and number == 1 else None
 
 
-def _group(line: str, memory: Memory) -> Said | None:
+def _group(line: str, memory: DialectState) -> LineValues | None:
     """A row of the summary: communicators by status and errors, summed over the groups."""
     found = _GROUP.match(line)
     if found is None:
@@ -55,29 +55,29 @@ def _group(line: str, memory: Memory) -> Said | None:
     name = f"group {found[2]} {found[3]}"
     memory[name] = memory.get(name, 0) + int(found[1])
     labels = labels_beside(REPORTS, status=found[2], errors=found[3])
-    return Said(_step(memory), {"nccl_communicators": float(memory[name])}, labels=labels)
+    return LineValues(_step(memory), {"nccl_communicators": float(memory[name])}, labels=labels)
 
 
-def _comm(line: str, memory: Memory) -> None:
+def _comm(line: str, memory: DialectState) -> None:
     """A communicator of which details follow."""
     found = _COMM.search(line)
     if found is not None:
         memory.update(comm=comm_of(found[1]), what=found[2], most=0, collective="", count=None)
 
 
-def _section(line: str, memory: Memory) -> None:
+def _section(line: str, memory: DialectState) -> None:
     """Processes follow that gave no answer, or that are dead."""
     memory.update(comm="", what=line.strip())
 
 
-def _different(line: str, memory: Memory) -> None:
+def _different(line: str, memory: DialectState) -> None:
     """Counts of one collective follow; before NCCL 2.26 of all of them ("collective")."""
     found = _DIFFERENT.search(line)
     if found is not None:
         memory.update(most=0, collective="" if found[1] in (None, "collective") else found[1], count=None)
 
 
-def _most(line: str, memory: Memory) -> Said | None:
+def _most(line: str, memory: DialectState) -> LineValues | None:
     """How far so many ranks have come; the number that most have is the communicator's."""
     found = _MOST.match(line)
     if found is None or not memory.get("comm"):
@@ -86,10 +86,10 @@ def _most(line: str, memory: Memory) -> Said | None:
     if int(found[1]) <= memory.get("most", 0):
         return None
     memory["most"] = int(found[1])
-    return Said(_step(memory), {"nccl_most_op_count": float(memory["count"])}, labels=_labels(memory))
+    return LineValues(_step(memory), {"nccl_most_op_count": float(memory["count"])}, labels=_labels(memory))
 
 
-def _rank(line: str, memory: Memory) -> Said | None:
+def _rank(line: str, memory: DialectState) -> LineValues | None:
     """A rank that is not where most are, or that gave no answer."""
     found = _RANK.match(line)
     if found is None or not memory.get("comm"):
@@ -98,45 +98,47 @@ def _rank(line: str, memory: Memory) -> Said | None:
     where = _WHERE.match(rest)
     labels = _labels(memory, rank=rank, host=where[3] if where else None)
     if memory.get("what") == "INCOMPLETE":
-        return Said(_step(memory), {"nccl_missing": MISSING}, labels=labels)
+        return LineValues(_step(memory), {"nccl_missing": MISSING}, labels=labels)
     alone = launched is not None or nothing is not None
     count = (int(launched) if launched else 0) if alone else memory.get("count")
-    return None if count is None else Said(_step(memory), {"nccl_op_count": float(count)}, labels=labels)
+    return (
+        None if count is None else LineValues(_step(memory), {"nccl_op_count": float(count)}, labels=labels)
+    )
 
 
-def _lost(line: str, memory: Memory) -> list[Said]:
+def _lost(line: str, memory: DialectState) -> list[LineValues]:
     """Ranks without an answer, as NCCL up to 2.25 lists them: "1-3,7"."""
     found = _LOST.match(line)
     if found is None or not memory.get("comm"):
         return []
-    said: list[Said] = []
+    said: list[LineValues] = []
     for part in found[1].split(","):
         first, _, last = (one.strip() for one in part.partition("-"))
         if first.isdecimal() and (not last or last.isdecimal()) and len(first + last) < 15:
             ranks = range(int(first), int(last or first) + 1)[: _MOST_LISTED - len(said)]
             labels = [_labels(memory, rank=str(rank)) for rank in ranks]
-            said += [Said(_step(memory), {"nccl_missing": MISSING}, labels=one) for one in labels]
+            said += [LineValues(_step(memory), {"nccl_missing": MISSING}, labels=one) for one in labels]
     return said
 
 
-def _process(line: str, memory: Memory) -> Said | None:
+def _process(line: str, memory: DialectState) -> LineValues | None:
     """A process without an answer, or one that is dead."""
     found = _PROCESS.match(line)
     if found is None or memory.get("comm") or memory.get("what") not in ("INCOMPLETE", "DEAD"):
         return None
     labels = labels_beside(REPORTS, process=f"{found[2]}:{found[1]}", host=found[2], gpu=found[3])
     value = DEAD if memory["what"] == "DEAD" else MISSING
-    return Said(_step(memory), {"nccl_missing": value}, labels=labels)
+    return LineValues(_step(memory), {"nccl_missing": value}, labels=labels)
 
 
-def _timeouts(line: str, memory: Memory) -> Said | None:
+def _timeouts(line: str, memory: DialectState) -> LineValues | None:
     found = _TIMEOUTS.search(line)
     if found is None:
         return None
-    return Said(_step(memory), {"nccl_ras_timeouts": float(found[1])}, labels=labels_beside(REPORTS))
+    return LineValues(_step(memory), {"nccl_ras_timeouts": float(found[1])}, labels=labels_beside(REPORTS))
 
 
-def _event(line: str, memory: Memory) -> Said | None:
+def _event(line: str, memory: DialectState) -> LineValues | None:
     """What the monitor saw happen to a process, counted by event."""
     found = _EVENT.search(line)
     if found is None:
@@ -148,7 +150,7 @@ def _event(line: str, memory: Memory) -> Said | None:
         return None
     memory[name] = memory.get(name, 0) + 1
     labels = labels_beside(EVENTS, event=found[1], process=process, host=peer[2] if peer else None)
-    return Said(memory[name], {"nccl_peer_events": float(memory[name])}, moment(line), labels)
+    return LineValues(memory[name], {"nccl_peer_events": float(memory[name])}, parse_time(line), labels)
 
 
 def comm_of(digits: str) -> str:
@@ -156,15 +158,15 @@ def comm_of(digits: str) -> str:
     return f"0x{digits.lstrip('0') or '0'}"
 
 
-def _step(memory: Memory) -> int:
+def _step(memory: DialectState) -> int:
     return int(memory.get("report", 0)) or 1
 
 
-def _labels(memory: Memory, **more: str | None) -> tuple[tuple[str, str], ...]:
+def _labels(memory: DialectState, **more: str | None) -> tuple[tuple[str, str], ...]:
     return labels_beside(REPORTS, comm=memory.get("comm"), collective=memory.get("collective"), **more)
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="nccl-ras",
     tell=re.compile(
         rb"NCCL version \S+ compiled with CUDA|Group     Comms     Nodes     Ranks"

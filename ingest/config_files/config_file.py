@@ -11,10 +11,10 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 from zlib import crc32
 
-from holter.flops.names import NAMES
+from holter.flops.config_names import NAMES
 from holter.ingest.config_files.parse import MOST, kept_of, mapping_of
-from holter.ingest.errors import Problems
-from holter.ingest.rows import batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.rows import batch_from_rows
 from holter.types import Batch, Config, Unreadable
 
 _FILE = re.compile(
@@ -94,7 +94,7 @@ class SettingsReader:
         while "rewritten" in state:  # it was written anew before it was read
             state = state["rewritten"]
         self._said: str = state.get("said", "")
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """A mark of what was said last."""
@@ -103,7 +103,7 @@ class SettingsReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what a whole file says, unless that was said before; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         place = stream.tell()
         stream.seek(0)
         data = stream.read(LARGEST + 1)
@@ -117,16 +117,16 @@ class SettingsReader:
             end = stream.seek(0, 2)
         elif config is None:
             stream.seek(place)
-            yield from self._problems.tell()
+            yield from self._problems.drain()
             return
         said = f"{crc32(repr(sorted((config or {}).items())).encode()):08x}"
         anew, self._anew = self._anew and bool(self._said), False
         stream.seek(end)
         if config and said != self._said:
             self._said = said
-            batch = batch_of([], config=config)
+            batch = batch_from_rows([], config=config)
             yield Batch(steps=batch.steps, times=batch.times, columns=(), restarts=anew, config=config)
-        yield from self._problems.tell()
+        yield from self._problems.drain()
 
     def _config(self, data: bytes) -> Config | None:
         """What the bytes say; None where they are no whole document."""

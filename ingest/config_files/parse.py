@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from holter.attempts.values import dotted
-from holter.ingest.names import as_text
+from holter.attempts.config_values import flatten_settings
+from holter.ingest.names import storable_text
 from holter.ingest.redaction import without_private
-from holter.ingest.trainers.trainer_state import whole
+from holter.ingest.trainers.trainer_state import decode_state
 from holter.types import ConfigKey, ConfigValue
 
 _DEEPEST, _MOST = 40, 50_000
@@ -45,7 +45,7 @@ def mapping_of(suffix: str, data: bytes) -> Mapping[Any, Any] | None:
     Raises ValueError where it is larger than a document of settings can be.
     """
     if suffix == ".json":
-        return whole(data)
+        return decode_state(data)
     try:
         if suffix == ".toml":
             return tomllib.loads(data.decode())
@@ -102,7 +102,7 @@ MOST, LONGEST_NAME, LONGEST = 2000, 200, 2000
 
 def kept_of(found: Mapping[Any, Any]) -> tuple[dict[ConfigKey, ConfigValue], int]:
     """What is kept of a mapping, by dotted names, and how many settings it has; those beyond are left out."""
-    stated = [one for one in dotted(found).items() if _says(found, one[1])]
+    stated = [one for one in flatten_settings(found).items() if _says(found, one[1])]
     kept, _ = without_private({ConfigKey(name): value for name, value in stated[:MOST]})
     return {_key(key): _value(value) for key, value in kept.items() if key.name}, len(stated)
 
@@ -113,11 +113,11 @@ def _says(found: Mapping[str, Any], value: ConfigValue) -> bool:
 
 
 def _key(key: ConfigKey) -> ConfigKey:
-    return ConfigKey(as_text(key.name)[:LONGEST_NAME])
+    return ConfigKey(storable_text(key.name)[:LONGEST_NAME])
 
 
 def _value(value: ConfigValue) -> ConfigValue:
     if not isinstance(value, str):
         return value
-    text = as_text(value)
+    text = storable_text(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -8,13 +8,13 @@ from math import isnan
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.attempts.values import from_json, to_json
+from holter.attempts.config_values import config_from_json, config_to_json
 from holter.ingest.console.blocks import read_text
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.console.pattern_search import marks_of
-from holter.ingest.console.prefixes import Clean, clean
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
+from holter.ingest.console.pattern_search import line_matcher
+from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.redaction import without_secrets
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
@@ -28,7 +28,7 @@ class ConsoleLog:
 
     among_text: ClassVar[bool] = True
 
-    def __init__(self, dialect: Dialect, before: tuple[Dialect, ...] = ()) -> None:
+    def __init__(self, dialect: ConsoleDialect, before: tuple[ConsoleDialect, ...] = ()) -> None:
         self._dialect = dialect
         self._before = before
 
@@ -54,20 +54,20 @@ class ConsoleLog:
 
 
 @dataclass(slots=True)
-class Heard:
+class ParsedLines:
     """What some lines say: rows, and what was stated of their launch before them.
 
     `told`: some of the rows tell of a launch, so that what is stated behind them is of what follows.
     """
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[LogRow] = field(default_factory=list)
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
     told: bool = False
 
     def batches(self) -> Iterator[Batch]:
         """What was heard as a batch, none for nothing."""
         if self.rows or self.config:
-            yield batch_of(self.rows, config=self.config)
+            yield batch_from_rows(self.rows, config=self.config)
 
 
 class ConsoleReader:
@@ -78,19 +78,21 @@ class ConsoleReader:
     stated of the whole job is taken from the first process that does so.
     """
 
-    def __init__(self, dialect: Dialect, state: Mapping[str, Any]) -> None:
-        self._marks = marks_of(dialect.kinds)
-        self._memories: dict[str, Memory] = {
+    def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
+        self._marks = line_matcher(dialect.kinds)
+        self._memories: dict[str, DialectState] = {
             printer: dict(memory) for printer, memory in state.get("memories", {}).items()
         }
         self._voice = _labels(state.get("voice"))
         self._herald = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
-        self._announced = from_json(state.get("announced", ()))  # stated of what follows, not given yet
+        self._announced = config_from_json(
+            state.get("announced", ())
+        )  # stated of what follows, not given yet
 
     def state(self) -> Mapping[str, Any]:
         """What earlier lines said that later ones rest on, and who speaks."""
-        announced = {"announced": to_json(self._announced)} if self._announced else {}
+        announced = {"announced": config_to_json(self._announced)} if self._announced else {}
         return {
             "memories": {printer: dict(memory) for printer, memory in self._memories.items() if memory},
             "voice": self._voice,
@@ -102,19 +104,19 @@ class ConsoleReader:
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
         while (block := read_text(stream)) is not None:
-            heard = Heard()
+            heard = ParsedLines()
             taken = self.hear(block, heard)
             if taken < len(block):
                 stream.seek(stream.tell() - len(block) + taken)
             yield from heard.batches()
         yield from self.last().batches()
 
-    def last(self) -> Heard:
+    def last(self) -> ParsedLines:
         """What was stated of a launch of which nothing else is known yet."""
-        heard, self._announced = Heard(config=self._announced), {}
+        heard, self._announced = ParsedLines(config=self._announced), {}
         return heard
 
-    def hear(self, block: bytes, heard: Heard) -> int:
+    def hear(self, block: bytes, heard: ParsedLines) -> int:
         """Take in what some complete lines say; how many bytes of them.
 
         Those are fewer where a line states something behind rows that tell of a launch: it is the last one
@@ -123,7 +125,7 @@ class ConsoleReader:
         heard.config |= self._announced
         self._announced = {}
         for start, line, kind in self._marks.lines(block):
-            found = clean(line)
+            found = strip_prefixes(line)
             text = line.decode("utf-8", "replace") if kind.whole else found.text
             memory = self._memory((self._voice or ()) if kind.of_job else found.labels)
             try:
@@ -131,7 +133,7 @@ class ConsoleReader:
             except OverflowError:  # a number that no float holds: no framework printed that
                 continue
             for one in words if isinstance(words, list) else (words,):
-                if isinstance(one, Stated):
+                if isinstance(one, LineSettings):
                     if not kind.states:
                         raise TypeError(f"{kind} states {one.config}, expected `states=True`")
                     self._state(one, found, self._announced if heard.told else heard.config)
@@ -139,13 +141,13 @@ class ConsoleReader:
                     # a line's own clock tells no zone
                     time = one.time if isnan(found.time) else found.time
                     for labels in self._labels_of(one, kind, found):
-                        heard.rows.append(Row(one.step, time, one.values, labels))
+                        heard.rows.append(LogRow(one.step, time, one.values, labels))
                     heard.told |= not (kind.states or kind.aside)
             if self._announced:
                 return min(len(block), start + len(line) + 1)
         return len(block)
 
-    def _state(self, stated: Stated, line: Clean, config: dict[ConfigKey, ConfigValue]) -> None:
+    def _state(self, stated: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]) -> None:
         if stated.labels is not None:
             labels = _own(stated, line)
         else:
@@ -157,12 +159,12 @@ class ConsoleReader:
         for name, value in without_secrets(stated.config).items():
             config[ConfigKey(name, labels)] = value
 
-    def _labels_of(self, said: Said, kind: LineKind, line: Clean) -> tuple[Labels, ...]:
+    def _labels_of(self, said: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
         if kind.of_job:
             return (said.labels or (),)
         return self._kept(line.labels) if said.labels is None else (_own(said, line),)
 
-    def _memory(self, printer_labels: Labels) -> Memory:
+    def _memory(self, printer_labels: Labels) -> DialectState:
         printer = "/".join(value for _, value in printer_labels)
         if printer not in self._memories and len(self._memories) >= _PRINTERS:
             printer = ""
@@ -182,7 +184,7 @@ def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:
     return None if stored is None else tuple((name, value) for name, value in stored)
 
 
-def _own(said: Said | Stated, line: Clean) -> Labels:
+def _own(said: LineValues | LineSettings, line: CleanLine) -> Labels:
     """The labels that a line gives its values itself; the rank that its launcher names is the job's."""
     labels = said.labels or ()
     rank = next((label for label in line.labels if label[0] == "rank"), None)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol
 
 from holter.types import ConfigValue, Labels
 
-Memory = dict[str, Any]
+DialectState = dict[str, Any]
 """What earlier lines said that later ones rest on, e.g. the step of a block; JSON-able values."""
 
 
-class Said(NamedTuple):
+class LineValues(NamedTuple):
     """What one line says: values at a step. `time` is Unix seconds, NaN where the line has no clock.
 
     `labels` are those of the values where the line says itself whose they are, beside its printer's rank.
@@ -25,7 +25,7 @@ class Said(NamedTuple):
     labels: Labels | None = None
 
 
-class Found(Protocol):
+class TextMatch(Protocol):
     """A place in a text, as `re.Match` tells it."""
 
     def start(self) -> int:
@@ -37,19 +37,19 @@ class Found(Protocol):
         ...
 
 
-class Search(Protocol):
+class TextPattern(Protocol):
     """What finds places in a text: a compiled pattern, or what does as one."""
 
-    def finditer(self, string: bytes, /) -> Iterator[Found]:
+    def finditer(self, string: bytes, /) -> Iterator[TextMatch]:
         """Every place, in their order."""
         ...
 
-    def search(self, string: bytes, /) -> Found | None:
+    def search(self, string: bytes, /) -> TextMatch | None:
         """The first one."""
         ...
 
 
-class Stated(NamedTuple):
+class LineSettings(NamedTuple):
     """What one line says of the launch itself: names of settings with their values.
 
     Without `labels` they are the job's, and of processes that print the same the first one's word counts;
@@ -60,7 +60,9 @@ class Stated(NamedTuple):
     labels: Labels | None = None
 
 
-Words = Said | Stated | list[Said] | list[Stated] | list[Said | Stated] | None
+LineResult = (
+    LineValues | LineSettings | list[LineValues] | list[LineSettings] | list[LineValues | LineSettings] | None
+)
 """What a line says; None where it says nothing after all."""
 
 
@@ -78,8 +80,8 @@ class LineKind:
     labels are complete.
     """
 
-    mark: Search
-    read: Callable[[str, Memory], Words]
+    mark: TextPattern
+    read: Callable[[str, DialectState], LineResult]
     states: bool = False
     aside: bool = False
     of_job: bool = False
@@ -87,7 +89,7 @@ class LineKind:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dialect:
+class ConsoleDialect:
     """One framework's way of printing.
 
     A text is taken for it where `tell` is found in it, `times` times. With `adds` it tells what other logs of
@@ -96,7 +98,7 @@ class Dialect:
     """
 
     name: str
-    tell: Search
+    tell: TextPattern
     kinds: tuple[LineKind, ...]
     times: int = 1
     adds: bool = False
@@ -105,10 +107,10 @@ class Dialect:
         """Whether a text is in this dialect."""
         return len(list(islice(self.tell.finditer(text), self.times))) == self.times
 
-    def beside(self, *others: Dialect) -> Dialect:
+    def beside(self, *others: ConsoleDialect) -> ConsoleDialect:
         """This dialect in programs that print lines of others as well."""
         return replace(self, kinds=(*self.kinds, *(kind for other in others for kind in other.kinds)))
 
-    def behind(self, *others: Dialect) -> Dialect:
+    def behind(self, *others: ConsoleDialect) -> ConsoleDialect:
         """This dialect where lines of others are read as theirs first."""
         return replace(self, kinds=(*(kind for other in others for kind in other.kinds), *self.kinds))

@@ -12,10 +12,10 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]
 
-from holter.ingest.console.dialect import Dialect, LineKind
+from holter.ingest.console.dialect import ConsoleDialect, LineKind
 
 
-class AtOnce:
+class PatternSet:
     """Which of some patterns a text holds, by one automaton of all of them.
 
     A search for each by itself costs a pass over the text a pattern; there are dozens, and most texts
@@ -51,12 +51,12 @@ class AtOnce:
         return sorted([*(self._members[member] for member in found), *self._others])
 
 
-class Marks:
+class LineMatcher:
     """The marks of some kinds of lines."""
 
     def __init__(self, kinds: Sequence[LineKind]) -> None:
         self._kinds = tuple(kinds)
-        self._searched = AtOnce([kind.mark for kind in self._kinds])
+        self._searched = PatternSet([kind.mark for kind in self._kinds])
 
     def within(self, block: bytes) -> list[LineKind]:
         """The kinds whose marks may be found in a block, in their order."""
@@ -85,12 +85,12 @@ class Marks:
 
 
 @lru_cache(maxsize=256)
-def marks_of(kinds: tuple[LineKind, ...]) -> Marks:
+def line_matcher(kinds: tuple[LineKind, ...]) -> LineMatcher:
     """The marks of these kinds, made once: thousands of files are read with the same."""
-    return Marks(kinds)
+    return LineMatcher(kinds)
 
 
 @lru_cache(maxsize=256)
-def tells_of(dialects: tuple[Dialect, ...]) -> AtOnce:
+def signature_set(dialects: tuple[ConsoleDialect, ...]) -> PatternSet:
     """What tells these dialects, likewise."""
-    return AtOnce([dialect.tell for dialect in dialects])
+    return PatternSet([dialect.tell for dialect in dialects])

@@ -24,7 +24,7 @@ _PREFIX = re.compile(
 )
 
 
-class Clean(NamedTuple):
+class CleanLine(NamedTuple):
     """A line as the program printed it, and the labels that its launcher's prefixes give it.
 
     `time` is when it was printed, in Unix seconds, where a prefix tells; else NaN.
@@ -35,7 +35,7 @@ class Clean(NamedTuple):
     time: float = float("nan")
 
 
-def clean(line: bytes) -> Clean:
+def strip_prefixes(line: bytes) -> CleanLine:
     """Take colours and prefixes off a line; of several ranks named, the innermost is the line's."""
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
@@ -46,7 +46,7 @@ def clean(line: bytes) -> Clean:
         if found["stamp"] is not None:
             time = _second(found["stamp"], found["zone"]) + float(found["part"] or 0)
         at = found.end()
-    return Clean(text[at:], labels, time)
+    return CleanLine(text[at:], labels, time)
 
 
 def _labels(prefix: re.Match[str], before: Labels) -> Labels:

@@ -17,7 +17,7 @@ _MOMENT = re.compile(
 )
 
 
-def moment(text: str) -> float:
+def parse_time(text: str) -> float:
     """Unix seconds of the first date and time in a text, NaN where there is none."""
     if text.count(":") < 2 or (text.count("-") < 2 and text.count("/") < 2):  # told without a search
         return _NONE
@@ -44,7 +44,7 @@ _SCALE = {"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12, "P": 1e15
 _SHAPE = re.compile(r"([-+]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s?([KkMGBTPE]?)(?:%|FLOPS|B)?")
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """The number that a text is, None where it is none. Suffixes are decimal: 67.4M is 67,400,000."""
     try:
         return None if "_" in text else float(text)  # Python reads 1_000, no logger writes it
@@ -55,6 +55,6 @@ def number(text: str) -> float | None:
     return float(found[1].replace(",", "")) * _SCALE.get(found[2], 1.0)
 
 
-def numbers(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+def parse_numbers(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
     """Of names and texts, those whose text is a number."""
-    return {name: value for name, text in pairs if (value := number(text)) is not None}
+    return {name: value for name, text in pairs if (value := parse_number(text)) is not None}

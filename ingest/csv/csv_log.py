@@ -9,12 +9,12 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
-from holter.ingest.csv.csv_table import Layout, Table, parse
-from holter.ingest.csv.rewritten import Trail
-from holter.ingest.errors import Problems
-from holter.ingest.lines import LineBlock, Lines
-from holter.ingest.open_log import HEAD
-from holter.ingest.wandb.chart_csv import is_export
+from holter.ingest.csv.csv_table import CsvLayout, CsvTable, parse_rows
+from holter.ingest.csv.rewritten import RowFingerprint
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.lines import LineBlock, LineBlocks
+from holter.ingest.open_log import HEAD_BYTES
+from holter.ingest.wandb.chart_csv import is_chart_export
 from holter.types import Batch, Unreadable
 
 _ATTEMPT = re.compile(r"attempt-(\d+)\.csv")
@@ -35,8 +35,8 @@ class CsvLog:
             return False
         line, end, _ = head.partition(b"\n")
         names, _ = _split_header(line)
-        whole = bool(end) or len(head) >= HEAD
-        if step_columns.is_long(names) or is_export(names):  # for holter import
+        whole = bool(end) or len(head) >= HEAD_BYTES
+        if step_columns.is_long_table(names) or is_chart_export(names):  # for holter import
             return False
         return whole and step_columns.find_step(names) is not None
 
@@ -55,11 +55,11 @@ class CsvReader:
         self._header: list[str] | None = state.get("header")
         self._old_header: list[str] | None = before.get("header")
         self._delimiter: str = state.get("delimiter", before.get("delimiter", ","))
-        self._lines = Lines(state, expected="a row")
-        self._layout = Layout.from_state(self._header or [], state)
-        self._trail = Trail(state.get("trail", {}))
-        self._expected = Trail(before.get("trail", {}))
-        self._problems = Problems(state)
+        self._lines = LineBlocks(state, expected="a row")
+        self._layout = CsvLayout.from_state(self._header or [], state)
+        self._trail = RowFingerprint(state.get("trail", {}))
+        self._expected = RowFingerprint(before.get("trail", {}))
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """Header, line number, what the columns were found to hold, and the trail of rows read."""
@@ -76,21 +76,21 @@ class CsvReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete line; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         if self._expected.rows and not self._pass_known(stream):
             return
         while (block := self._lines.next(stream, self._problems)) is not None:
             yield from self._batches(self._table(block), block, stream)
-            yield from self._problems.tell()
+            yield from self._problems.drain()
 
-    def _table(self, block: LineBlock) -> Table:
+    def _table(self, block: LineBlock) -> CsvTable:
         """The rows of a block; the first line of a file is its header."""
         lines, first_line = block.lines, self._lines.number + 1
         skip = 0
         if self._header is None and lines:
             skip = self._take_header(lines[0])
         self._lines.number += len(lines)
-        return parse(
+        return parse_rows(
             lines[skip:],
             layout=self._layout,
             delimiter=self._delimiter,
@@ -106,12 +106,12 @@ class CsvReader:
         else:
             self._delimiter, skip = delimiter, 1
         self._header = names
-        self._layout = Layout(names)
+        self._layout = CsvLayout(names)
         if self._layout.step is None:
             self._problems.add("line 1", f"expected a column named step, found {', '.join(names)[:200]}")
         return skip
 
-    def _batches(self, table: Table, block: LineBlock, stream: BinaryIO) -> Iterator[Batch]:
+    def _batches(self, table: CsvTable, block: LineBlock, stream: BinaryIO) -> Iterator[Batch]:
         """Batches of one attempt each; the stream and the state stand right after each as it is yielded."""
         line, position, told = self._lines.number, stream.tell(), 0
         for start, stop in table.stretches():
@@ -127,7 +127,7 @@ class CsvReader:
             yield table.batch(start, stop, attempt=self._attempt)
         self._blame(table, told)
 
-    def _blame(self, table: Table, told: int) -> int:
+    def _blame(self, table: CsvTable, told: int) -> int:
         """Take over the table's problems up to the current line; how many are taken over by now."""
         due = [problem for problem in table.problems[told:] if problem[0] <= self._lines.number]
         for line, reason in due:
@@ -157,16 +157,16 @@ class CsvReader:
                 stream.seek(block.offsets[self._lines.number - line])
             assert stream.tell() > here
         agrees = self._trail.agrees(self._expected)
-        self._expected = Trail({})
-        self._problems = Problems({})  # told before, or told again when the file is read from its start
+        self._expected = RowFingerprint({})
+        self._problems = ProblemBuffer({})  # told before, or told again when the file is read from its start
         if not agrees:
             self._restart(stream, start)
         return True
 
     def _restart(self, stream: BinaryIO, start: int) -> None:
         stream.seek(start)
-        self._header, self._lines = None, Lines({}, expected="a row")
-        self._layout, self._trail, self._problems = Layout([]), Trail({}), Problems({})
+        self._header, self._lines = None, LineBlocks({}, expected="a row")
+        self._layout, self._trail, self._problems = CsvLayout([]), RowFingerprint({}), ProblemBuffer({})
 
 
 def _split_header(line: bytes) -> tuple[list[str], str]:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holter.ingest import step_columns
-from holter.ingest.names import as_label
+from holter.ingest.names import storable_label
 from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
 
-class Cells(NamedTuple):
+class CsvCells(NamedTuple):
     """The numbers of one column: `values[i]` stands at row `rows[i]`, at every row where that is None."""
 
     name: str
@@ -22,7 +22,7 @@ class Cells(NamedTuple):
     rows: IntArray | None
 
 
-class Layout:
+class CsvLayout:
     """What each column of a header is for, and which of them have been seen to hold numbers or text."""
 
     def __init__(self, header: Sequence[str]) -> None:
@@ -33,14 +33,14 @@ class Layout:
         self.attempt = _place(self.header, step_columns.ATTEMPT_NAME)
         # `time` is a clock or a duration: the first value that stands there decides
         self.clock_is = (
-            "?" if self.clock is not None and step_columns.is_maybe_clock(self.header[self.clock]) else ""
+            "?" if self.clock is not None and step_columns.is_ambiguous_clock(self.header[self.clock]) else ""
         )
         self.labels = [header.index(name) for name in step_columns.LABEL_NAMES if name in header]
         self.numeric: set[int] = set()
         self.text: set[int] = set()
 
     @classmethod
-    def from_state(cls, header: Sequence[str], state: Mapping[str, Any]) -> Layout:
+    def from_state(cls, header: Sequence[str], state: Mapping[str, Any]) -> CsvLayout:
         """The layout that `state()` described."""
         layout = cls(header)
         layout.numeric = _places(state.get("numeric", "0"))
@@ -70,13 +70,13 @@ class Layout:
 
 
 @dataclass(kw_only=True)
-class Table:
+class CsvTable:
     """Rows that could be read. `lines` [n] has each row's line number, `problems` the line and reason."""
 
     lines: IntArray
     steps: IntArray
     times: FloatArray
-    columns: list[Cells]
+    columns: list[CsvCells]
     attempts: list[str] | None = None
     labels: list[Labels] | None = None
     problems: list[tuple[int, str]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Table:
         )
 
 
-def parse(lines: Sequence[bytes], *, layout: Layout, delimiter: str, first_line: int) -> Table:
+def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, first_line: int) -> CsvTable:
     """The rows among these lines. A line that is no row is a problem, an empty one or the header is not."""
     problems: list[tuple[int, str]] = []
     rows, numbers = _rows(lines, layout.header, delimiter, first_line, problems)
@@ -124,7 +124,7 @@ def parse(lines: Sequence[bytes], *, layout: Layout, delimiter: str, first_line:
     place = np.array(numbers, dtype=np.int64)
     times = _times(cells, layout, place, problems)
     columns = [_column(cells[at], at, layout, place, problems) for at in layout.metrics()] if rows else []
-    return Table(
+    return CsvTable(
         lines=place,
         steps=steps,
         times=times,
@@ -166,7 +166,7 @@ def _quoted(line: str, delimiter: str) -> list[str]:
 
 
 def _steps(
-    rows: list[list[str]], numbers: list[int], layout: Layout, problems: list[tuple[int, str]]
+    rows: list[list[str]], numbers: list[int], layout: CsvLayout, problems: list[tuple[int, str]]
 ) -> tuple[list[list[str]], list[int], IntArray]:
     """Rows whose step can be read, and those steps."""
     place = layout.step or 0
@@ -185,26 +185,26 @@ def _steps(
 
 
 def _times(
-    cells: Sequence[Sequence[str]], layout: Layout, numbers: IntArray, problems: list[tuple[int, str]]
+    cells: Sequence[Sequence[str]], layout: CsvLayout, numbers: IntArray, problems: list[tuple[int, str]]
 ) -> FloatArray:
     unknown = np.full(len(numbers), np.nan)
     if layout.clock is None or not len(numbers):
         return unknown
     name, column = layout.header[layout.clock], cells[layout.clock]
     if layout.clock_is == "?":
-        first = next((cell for cell in column if not step_columns.is_absent(cell)), "")
+        first = next((cell for cell in column if not step_columns.is_empty_cell(cell)), "")
         layout.settle_clock(step_columns.clock_or_metric(first, name=name))
         if layout.clock is None:
             return unknown
     try:
         times = np.array(list(map(float, column)), dtype=np.float64)
-        if np.all((times >= step_columns.FIRST_CLOCK) & (times < step_columns.FIRST_MILLISECONDS)):
+        if np.all((times >= step_columns.EARLIEST_CLOCK) & (times < step_columns.SMALLEST_MILLISECONDS)):
             return times
     except ValueError:
         pass
     for row, cell in enumerate(column):
         try:
-            time = None if step_columns.is_absent(cell) else step_columns.read_clock(cell, name=name)
+            time = None if step_columns.is_empty_cell(cell) else step_columns.read_clock(cell, name=name)
             unknown[row] = np.nan if time is None else time
         except ValueError as error:
             problems.append((int(numbers[row]), f"column {name}: {error}"))
@@ -212,13 +212,13 @@ def _times(
 
 
 def _column(
-    cells: Sequence[str], place: int, layout: Layout, numbers: IntArray, problems: list[tuple[int, str]]
-) -> Cells:
+    cells: Sequence[str], place: int, layout: CsvLayout, numbers: IntArray, problems: list[tuple[int, str]]
+) -> CsvCells:
     name = layout.header[place]
     try:
         values = np.array(list(map(float, cells)), dtype=np.float64)
         layout.numeric.add(place)
-        return Cells(name, values, None)
+        return CsvCells(name, values, None)
     except ValueError:
         pass
     found: list[float] = []
@@ -231,17 +231,17 @@ def _column(
             found.append(float(cell))
             rows.append(row)
         except ValueError:
-            if not step_columns.is_absent(cell):
+            if not step_columns.is_empty_cell(cell):
                 wrong.append(row)
     _tell_wrong(cells, wrong, place, layout, numbers, problems, any_number=bool(found))
-    return Cells(name, np.array(found, dtype=np.float64), np.array(rows, dtype=np.int64))
+    return CsvCells(name, np.array(found, dtype=np.float64), np.array(rows, dtype=np.int64))
 
 
 def _tell_wrong(
     cells: Sequence[str],
     wrong: Sequence[int],
     place: int,
-    layout: Layout,
+    layout: CsvLayout,
     numbers: IntArray,
     problems: list[tuple[int, str]],
     *,
@@ -268,7 +268,7 @@ def _attempts(cells: Sequence[str]) -> list[str]:
     return [_whole(cell) for cell in cells]
 
 
-def _labels(cells: Sequence[Sequence[str]], layout: Layout) -> list[Labels]:
+def _labels(cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[Labels]:
     names = [layout.header[place] for place in layout.labels]
     known: dict[tuple[str, ...], Labels] = {}
     found = []
@@ -291,7 +291,7 @@ def _labelled(name: str, values: FloatArray, rows: IntArray, labels: Sequence[La
         yield Column(key=SeriesKey(name, label), values=values[taken], rows=rows[taken])
 
 
-def _between(cells: Cells, start: int, stop: int) -> tuple[FloatArray, IntArray]:
+def _between(cells: CsvCells, start: int, stop: int) -> tuple[FloatArray, IntArray]:
     if cells.rows is None:
         return cells.values[start:stop], np.arange(stop - start, dtype=np.int64)
     first, last = np.searchsorted(cells.rows, (start, stop))
@@ -300,7 +300,7 @@ def _between(cells: Cells, start: int, stop: int) -> tuple[FloatArray, IntArray]
 
 def _whole(cell: str) -> str:
     """`3` for `3`, `3.0` and ` 3`: loggers that go through a data frame write integers as floats."""
-    text = as_label(cell.strip())
+    text = storable_label(cell.strip())
     return text[:-2] if text.endswith(".0") and text[:-2].isdecimal() else text
 
 

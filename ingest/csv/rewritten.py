@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.ingest.csv.csv_table import Table
+from holter.ingest.csv.csv_table import CsvTable
 
 Hashes = NDArray[np.uint64]
 
 
-class Trail:
+class RowFingerprint:
     """A fingerprint of the rows read so far, in their order, whatever the order of the columns.
 
     Beside the sum over all rows it keeps that of the first 1, 2, 4, 8 ... rows, so that a file can be told
@@ -31,7 +31,7 @@ class Trail:
         """The trail as JSON-able values: a few hundred bytes at most."""
         return {"rows": self.rows, "sum": f"{self._sum:x}", "marks": [f"{mark:x}" for mark in self._marks]}
 
-    def extend(self, table: Table, start: int, stop: int) -> None:
+    def extend(self, table: CsvTable, start: int, stop: int) -> None:
         """Add rows [start, stop) of a table."""
         if start == stop:
             return
@@ -42,14 +42,14 @@ class Trail:
         self._sum = (self._sum + int(sums[-1])) % 2**64
         self.rows += stop - start
 
-    def agrees(self, known: Trail) -> bool:
+    def agrees(self, known: RowFingerprint) -> bool:
         """Whether these rows are the first ones of those known, as far as marks tell."""
         if self.rows == known.rows:
             return self._sum == known._sum
         return self.rows < known.rows and self._marks == known._marks[: len(self._marks)]
 
 
-def _rows(table: Table) -> Hashes:
+def _rows(table: CsvTable) -> Hashes:
     """A hash of every row: the sum of its cells' hashes."""
     hashes = _mix(table.steps.astype(np.uint64)) * _name("step")
     hashes += np.where(np.isnan(table.times), np.uint64(0), _mix(table.times.view(np.uint64)))

@@ -7,24 +7,24 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from holter.ingest.discovery.run_layout import Place, reading_order
-from holter.ingest.names import as_text
+from holter.ingest.discovery.run_layout import RunAssignment, chronological_key
+from holter.ingest.names import storable_text
 
 _PART = re.compile(r"\.hydra|final|latest|checkpoint-\d+|step[-_]?\d+(?:-unsharded)?")
 """Folders in which programs put settings that are of the folder above: checkpoints, and Hydra's own."""
 
 
-class Belonging(NamedTuple):
+class ConfigFileAssignment(NamedTuple):
     """Where settings belong: `at` orders them among the run's logs, by the index of those."""
 
-    place: Place
+    place: RunAssignment
     known_as: Path
     at: float
 
 
-def belonging(
-    settings: Iterable[Path], logs: Sequence[tuple[Path, Place]], root: Path
-) -> dict[Path, Belonging]:
+def assign_config_files(
+    settings: Iterable[Path], logs: Sequence[tuple[Path, RunAssignment]], root: Path
+) -> dict[Path, ConfigFileAssignment]:
     """The settings files that are of one run alone; `logs` in the order in which they are read.
 
     Of those in a run's checkpoints the newest is taken. Settings are read before the run's first logs, or
@@ -40,12 +40,12 @@ def belonging(
         run = runs.pop()
         name = known_as.relative_to(root).as_posix() if known_as.is_relative_to(root) else known_as.name
         at = first[run] - 0.5 if first[run] in near else near[-1] + 0.5
-        found[path] = Belonging(Place(run=run, writer=as_text(name)), known_as, at)
+        found[path] = ConfigFileAssignment(RunAssignment(run=run, writer=storable_text(name)), known_as, at)
     return found
 
 
 def _folders(
-    logs: Sequence[tuple[Path, Place]], root: Path
+    logs: Sequence[tuple[Path, RunAssignment]], root: Path
 ) -> tuple[dict[Path, list[int]], dict[Path, list[int]], dict[str, int]]:
     """The logs in each folder, those below it, and the first one of each run, by their indices."""
     beside: dict[Path, list[int]] = {}
@@ -66,7 +66,7 @@ def _newest(settings: Iterable[Path], root: Path) -> dict[Path, Path]:
     for path in settings:
         copies.setdefault(_home(path, root), []).append(path)
     return {
-        home: max(paths, key=lambda path: (path == home, reading_order(path)))
+        home: max(paths, key=lambda path: (path == home, chronological_key(path)))
         for home, paths in copies.items()
     }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holter.ingest.format import Format, is_among_text, stands_beside
-from holter.ingest.open_log import HEAD, open_log, plain_name, read_head
+from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
 from holter.ingest.telemetry import kernel_lines
 
 _log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ _FURTHEST = 64 * 1024 * 1024
 _OVERLAP = 4096
 
 
-class Recognised(NamedTuple):
+class DetectedFormat(NamedTuple):
     """The format of a file, None where none is found; how far it was looked for; whether that is all.
 
     `failed`: it could not be read, which says nothing of what is in it.
@@ -30,10 +30,12 @@ class Recognised(NamedTuple):
     failed: bool = False
 
 
-NOT_YET = Recognised(None)
+NOT_DETECTED = DetectedFormat(None)
 
 
-def recognise(path: Path, formats: Mapping[str, Format], *, before: Recognised = NOT_YET) -> Recognised:
+def detect_format(
+    path: Path, formats: Mapping[str, Format], *, before: DetectedFormat = NOT_DETECTED
+) -> DetectedFormat:
     """The format that claims a file by its name and content, looking on from where `before` ended.
 
     None where none does, or where the file cannot be read.
@@ -42,37 +44,39 @@ def recognise(path: Path, formats: Mapping[str, Format], *, before: Recognised =
         if before.looked:
             return _among_text(path, formats, before.looked)
         head = read_head(path)
-        name = plain_name(path)
+        name = uncompressed_name(path)
         found = next((format_ for format_ in formats.values() if format_.sniff(name, head)), None)
         if found is not None:
-            return Recognised(found, settled=True)
-        if len(head) < HEAD:  # what it is may still be written
-            return Recognised(None)
-        return Recognised(None, settled=True) if b"\0" in head else _among_text(path, formats, HEAD)
+            return DetectedFormat(found, settled=True)
+        if len(head) < HEAD_BYTES:  # what it is may still be written
+            return DetectedFormat(None)
+        return DetectedFormat(None, settled=True) if b"\0" in head else _among_text(path, formats, HEAD_BYTES)
     except OSError as error:
         if not before.failed:  # it is tried again and again, and told once
             _log.warning("%s: cannot be read: %s", path, error.strerror or error)
-        return Recognised(None, before.looked, failed=True)
+        return DetectedFormat(None, before.looked, failed=True)
 
 
-def goes_by_clock(format_: Format) -> bool:
+def uses_wall_clock(format_: Format) -> bool:
     """Whether a format's points belong to the launch that is under way at their time: they are read last."""
-    return stands_beside(format_) and (not is_among_text(format_) or format_.name == kernel_lines.SPEECH.name)
+    return stands_beside(format_) and (
+        not is_among_text(format_) or format_.name == kernel_lines.DIALECT.name
+    )
 
 
-def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> Recognised:
+def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> DetectedFormat:
     """Look through a text from byte `looked` on for a first record."""
-    name = plain_name(path)
+    name = uncompressed_name(path)
     candidates = [format_ for format_ in formats.values() if is_among_text(format_)]
     with open_log(path).stream as stream:
         stream.seek(looked - _OVERLAP)
         while candidates and looked < _FURTHEST:
-            piece = stream.read(HEAD)
+            piece = stream.read(HEAD_BYTES)
             if len(piece) <= _OVERLAP:
-                return Recognised(None, looked)
+                return DetectedFormat(None, looked)
             for format_ in candidates:
                 if format_.sniff(name, piece):
-                    return Recognised(format_, settled=True)
+                    return DetectedFormat(format_, settled=True)
             looked = stream.tell()
             stream.seek(looked - _OVERLAP)
-    return Recognised(None, settled=True)
+    return DetectedFormat(None, settled=True)

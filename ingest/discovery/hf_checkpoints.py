@@ -10,36 +10,38 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 
 from holter.ingest.format import Format, stands_beside
-from holter.ingest.trainers.trainer_state import FILE, LARGEST, TrainerStateReader
+from holter.ingest.trainers.trainer_state import MAX_STATE_BYTES, STATE_FILE, TrainerStateReader
 
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 
 
-def is_state(path: PurePath) -> bool:
+def is_trainer_state(path: PurePath) -> bool:
     """Whether a file is one of the Trainer's states."""
-    return path.name == FILE
+    return path.name == STATE_FILE
 
 
-def home(path: Path, root: Path) -> Path:
+def logical_path(path: Path, root: Path) -> Path:
     """Where a log stands; for a state in a checkpoint that is the folder which its run writes to."""
     folder = path.parent
-    kept = is_state(path) and _CHECKPOINT.fullmatch(folder.name) and folder.is_relative_to(root)
+    kept = is_trainer_state(path) and _CHECKPOINT.fullmatch(folder.name) and folder.is_relative_to(root)
     return folder.parent / path.name if kept and folder != root else path
 
 
-def repeated(found: Mapping[Path, Format], root: Path, *, one_run: bool) -> set[Path]:
+def redundant_states(found: Mapping[Path, Format], root: Path, *, one_run: bool) -> set[Path]:
     """Those of the states that need not be read: other logs of their run, or another state, say it all.
 
     Of several branches of a run, states that contradict one another, all are read if it is looked at as a
     whole; while it is followed, the one that tells most.
     """
     others = {
-        path.parent for path, format_ in found.items() if not (is_state(path) or stands_beside(format_))
+        path.parent
+        for path, format_ in found.items()
+        if not (is_trainer_state(path) or stands_beside(format_))
     }
     states: dict[Path, list[Path]] = {}
     dropped: set[Path] = set()
-    for path in filter(is_state, found):
-        folder = home(path, root).parent
+    for path in filter(is_trainer_state, found):
+        folder = logical_path(path, root).parent
         if others and (one_run or _are_related(folder, others)):
             dropped.add(path)
         else:
@@ -50,10 +52,10 @@ def repeated(found: Mapping[Path, Format], root: Path, *, one_run: bool) -> set[
     return dropped
 
 
-def written(path: Path) -> int:
+def written_at(path: Path) -> int:
     """When a state was written, which orders branches; 0 for every other log."""
     try:
-        return path.stat().st_mtime_ns if is_state(path) else 0
+        return path.stat().st_mtime_ns if is_trainer_state(path) else 0
     except OSError:
         return 0
 
@@ -90,7 +92,7 @@ def _history(path: Path) -> str:
 @lru_cache(maxsize=1024)
 def _marks(path: str, size: int, modified: int) -> str:
     """A mark for each row of a state, as it is at this size and time; "" while it is not whole."""
-    if size > LARGEST:
+    if size > MAX_STATE_BYTES:
         return ""
     reader = TrainerStateReader({})
     with open(path, "rb") as file:

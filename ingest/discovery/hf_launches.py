@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holter.ingest.format import Format
-from holter.ingest.open_log import HEAD, read_head
+from holter.ingest.open_log import HEAD_BYTES, read_head
 from holter.types import Batch
 
 _FOLDER = re.compile(r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.*")
@@ -21,7 +21,7 @@ _INTERVAL = re.compile(rb'"logging_steps": (\d+)')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Launch:
+class TrainerLaunch:
     """What a launch says of itself. `began` in Unix seconds; `interval` and `first_step` in steps."""
 
     output: str
@@ -35,7 +35,7 @@ def may_be_launch(file: Path) -> bool:
     return _FOLDER.fullmatch(file.parent.name) is not None and _BEGAN.fullmatch(file.name) is not None
 
 
-def read_launch(file: Path, format_: Format) -> Launch | bool:
+def read_launch(file: Path, format_: Format) -> TrainerLaunch | bool:
     """The launch that a file begins with, or whether it can still become one: its first step is awaited.
 
     Raises OSError where the file cannot be read.
@@ -44,11 +44,11 @@ def read_launch(file: Path, format_: Format) -> Launch | bool:
     records = format_.reader(file, {}).read(io.BytesIO(head))
     record = next((one for one in records if not isinstance(one, Batch) or len(one.steps)), None)
     if record is None:
-        return len(head) < HEAD
+        return len(head) < HEAD_BYTES
     output, interval, began = _OUTPUT.search(head), _INTERVAL.search(head), _BEGAN.fullmatch(file.name)
     if not isinstance(record, Batch) or _ARGUMENTS not in head or output is None or began is None:
         return False
-    return Launch(
+    return TrainerLaunch(
         output=json.loads(output[1]),
         began=int(began[1]),
         interval=int(interval[1]) if interval else 0,
@@ -56,7 +56,7 @@ def read_launch(file: Path, format_: Format) -> Launch | bool:
     )
 
 
-def continued(launches: Mapping[Path, Launch]) -> dict[Path, Path]:
+def continued_launches(launches: Mapping[Path, TrainerLaunch]) -> dict[Path, Path]:
     """By the folder of each launch that goes on from an earlier one: the folder of that run's first launch.
 
     A launch goes on from the one before it with the same output folder if its first step lies beyond the

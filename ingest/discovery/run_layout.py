@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from holter.ingest.names import as_label, as_text
-from holter.ingest.open_log import plain_name
+from holter.ingest.names import storable_label, storable_text
+from holter.ingest.open_log import uncompressed_name
 from holter.types import Batch, Column, ConfigKey, Labels, SeriesKey, labels_of
 
 # Keras' and the Estimator's folders of one run; "test" alone is as likely the name of a run
@@ -28,7 +28,7 @@ _PLAIN_STEMS = frozenset({"metrics", "log", "logs", "train", "training", "histor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class RunAssignment:
     """Where a file stands: its run's name, its writer within that, and what its folders say of its series."""
 
     run: str
@@ -53,13 +53,13 @@ class Place:
         return labels_of({**dict(self.labels), **dict(labels)})
 
 
-def place_tree(
+def assign_tree(
     root: Path,
     files: Collection[Path],
     *,
     one_run: bool = False,
     continued: Mapping[Path, Path] = MappingProxyType({}),
-) -> dict[Path, Place]:
+) -> dict[Path, RunAssignment]:
     """The place of every log file of a watched folder; of a single run's folder with `one_run`.
 
     A folder that holds logs is a run, and what lies below it belongs to it. The watched folder itself
@@ -78,20 +78,22 @@ def place_tree(
         name = root.resolve().name if one_run or run == root else begun.relative_to(root).as_posix()
         for file in inside:
             writer = _process(file) or file.relative_to(run).as_posix()
-            places[file] = Place(run=as_text(name), writer=as_text(writer), prefix=prefix, labels=labels)
+            places[file] = RunAssignment(
+                run=storable_text(name), writer=storable_text(writer), prefix=prefix, labels=labels
+            )
     return places
 
 
-def place_file(file: Path) -> Place:
+def assign_file(file: Path) -> RunAssignment:
     """The place of a file that is watched by itself; a name that says nothing gives way to its folder's."""
-    name = plain_name(file).name
+    name = uncompressed_name(file).name
     stem = PurePath(name).stem
     plain = stem.lower() in _PLAIN_STEMS or _LAUNCH.fullmatch(stem) or _process(file)
     run = file.resolve().parent.name if plain else stem
-    return Place(run=as_text(run or stem), writer=as_text(_process(file) or file.name))
+    return RunAssignment(run=storable_text(run or stem), writer=storable_text(_process(file) or file.name))
 
 
-def reading_order(file: Path) -> tuple[float, list[tuple[int, str | int]]]:
+def chronological_key(file: Path) -> tuple[float, list[tuple[int, str | int]]]:
     """A key by which files of one run sort in the order in which they were begun, as far as names tell."""
     named = _EVENT_FILE.fullmatch(file.name)
     parts = re.split(r"(\d+)", file.as_posix())
@@ -152,7 +154,7 @@ def _within(run: Path, folder: Path, *, launches: bool) -> tuple[str, Labels]:
         elif not (launches and _LAUNCH.fullmatch(part)) and not _BESIDE.fullmatch(part):
             others += [] if part.lower() in _OUTPUTS else [part]
     if others:
-        labels["folder"] = as_label("/".join(others))
+        labels["folder"] = storable_label("/".join(others))
     return "".join(split + "/" for split in splits), labels_of(labels)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from holter.custom_format import HouseFormat
 from holter.ingest import formats, step_columns
-from holter.ingest.discovery.scanner import Source, Tree, is_passed, walk
+from holter.ingest.discovery.scanner import LogTree, Source, is_skipped, walk_files
 from holter.ingest.format import Format, states_only
-from holter.ingest.offline.read_run import read_whole
-from holter.ingest.offline.suggest_pattern import suggest
-from holter.ingest.open_log import HEAD, open_log, plain_name, read_head
-from holter.ingest.stdout.nccl_text import ASIDE
+from holter.ingest.offline.read_run import read_source
+from holter.ingest.offline.suggest_pattern import suggest_format
+from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
+from holter.ingest.stdout.nccl_text import NCCL_ONLY
 from holter.ingest.trackers import collection_at
 from holter.types import ConfigKey, SeriesKey, Unreadable
 
@@ -27,7 +27,7 @@ _KEPT = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Explained:
+class FileReport:
     """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series,
     `again` those among them at the step that the series had told right before, as when every rank prints
     the same line: the last one counts. `settings`: what it says of launches besides.
@@ -49,28 +49,28 @@ class Explained:
     suggestion: HouseFormat | None = None
 
 
-def explain(root: Path, *, known: Mapping[str, Format] | None = None) -> list[Explained]:
+def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> list[FileReport]:
     """Every file below a folder, or the file itself, in the order of their paths.
 
     Files that are read are read whole. Raises OSError where `root` cannot be listed.
     """
     known = known or formats()
-    sources = {source.path: source for source in Tree(root, known).scan()}
-    seen = {Path(path) for path, _ in walk(root)}
+    sources = {source.path: source for source in LogTree(root, known).scan()}
+    seen = {Path(path) for path, _ in walk_files(root)}
     everything = seen if root.is_file() else seen | {path for path in root.rglob("*") if path.is_file()}
     return [_explained(path, sources.get(path), seen, known) for path in sorted(everything)]
 
 
-def _explained(path: Path, source: Source | None, seen: set[Path], known: Mapping[str, Format]) -> Explained:
+def _explained(path: Path, source: Source | None, seen: set[Path], known: Mapping[str, Format]) -> FileReport:
     read = None if source is None else _read(source)
-    if read is None or (source is not None and source.format is ASIDE and not read.points):
+    if read is None or (source is not None and source.format is NCCL_ONLY and not read.points):
         why_not = _why_not(path, seen, known)
         suggestion = _suggestion(path) if why_not == _SILENT else None
-        return Explained(path=path, why_not=why_not, suggestion=suggestion)
+        return FileReport(path=path, why_not=why_not, suggestion=suggestion)
     return read
 
 
-def _read(source: Source) -> Explained:
+def _read(source: Source) -> FileReport:
     points: dict[SeriesKey, int] = defaultdict(int)
     newest: dict[SeriesKey, int] = {}
     again = 0
@@ -78,7 +78,7 @@ def _read(source: Source) -> Explained:
     count = 0
     steps: list[int] = []
     settings: set[ConfigKey] = set()
-    for record in read_whole(source):
+    for record in read_source(source):
         if isinstance(record, Unreadable):
             unreadable += [record] if count < _KEPT else []
             count += 1
@@ -92,7 +92,7 @@ def _read(source: Source) -> Explained:
                 newest[column.key] = int(told[-1])
         if len(record.steps):
             steps = [min([*steps, int(record.steps.min())]), max([*steps, int(record.steps.max())])]
-    return Explained(
+    return FileReport(
         path=source.path,
         format=source.format.name,
         run=source.place.run,
@@ -111,14 +111,14 @@ def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
     if collection is not None:
         return f"runs that {collection.name} keeps: `holter import` takes them, `holter analyze` reads them"
     if path not in seen:
-        if is_passed(path.name):
+        if is_skipped(path.name):
             return "passed over by its name: hidden, or a model, an archive, a picture, a program"
         return "passed over: in a folder of checkpoints or a hidden one, or a link within the tree"
     try:
         head = read_head(path)
     except OSError as error:
         return f"cannot be opened: {error.strerror or error}"
-    name = plain_name(path)
+    name = uncompressed_name(path)
     claims = [format_ for format_ in known.values() if format_.sniff(name, head)]
     if any(map(states_only, claims)):
         return "settings: read beside the logs of one run, and none, several, or a newer copy stand there"
@@ -135,7 +135,7 @@ def _unknown(suffix: str, head: bytes) -> str:
         return "no format is known for it"
     if suffix in {".csv", ".tsv"}:
         header = head.partition(b"\n")[0].decode("utf-8", "replace").strip()[:_SHOWN]
-        if step_columns.is_long(header.split(",")):
+        if step_columns.is_long_table(header.split(",")):
             return "a table with a point a row: `holter import` takes it"
         return f"no column of its header is a step ({', '.join(step_columns.STEP_NAMES)}): {header}"
     if suffix in {".json", ".jsonl", ".ndjson"}:
@@ -149,7 +149,7 @@ def _suggestion(path: Path) -> HouseFormat | None:
     """A pattern for the lines of a text, from its end, where its metrics are if anywhere."""
     try:
         with open_log(path).stream as stream:
-            stream.seek(max(0, stream.seek(0, 2) - HEAD))
-            return suggest(stream.read(HEAD))
+            stream.seek(max(0, stream.seek(0, 2) - HEAD_BYTES))
+            return suggest_format(stream.read(HEAD_BYTES))
     except OSError:
         return None

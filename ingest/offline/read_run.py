@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holter.ingest import formats
-from holter.ingest.discovery.run_layout import place_tree
-from holter.ingest.discovery.scanner import Source, Tree
+from holter.ingest.discovery.run_layout import assign_tree
+from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.format import Format, states_only
-from holter.ingest.offline.series_builder import Assembly, attempts_of
-from holter.ingest.open_log import open_log, plain_name
-from holter.ingest.stdout.nccl_text import ASIDE
+from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
+from holter.ingest.open_log import open_log, uncompressed_name
+from holter.ingest.stdout.nccl_text import NCCL_ONLY
 from holter.types import Batch, RunData, Unreadable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gathered:
+class OfflineRun:
     """A run's data, and how it was come by. `points` counts what stands in `data`; files are relative.
 
     `runs` are the folders that watching would tell apart, by their names.
@@ -31,9 +31,9 @@ class Gathered:
     runs: tuple[str, ...] = ()
 
 
-def gather(
+def read_run(
     path: Path, *, until_step: int | None = None, known: Mapping[str, Format] | None = None
-) -> Gathered:
+) -> OfflineRun:
     """Read a folder that holds one run's logs, or a single log, up to `until_step` (that one included).
 
     What cannot be read is listed with its file and place; nothing readable gives no points. `known` are
@@ -42,23 +42,23 @@ def gather(
     unreadable: list[tuple[str, Unreadable]] = []
     sources: list[Source] = []
     if path.exists():
-        sources = Tree(path, known or formats(), one_run=True).scan()
+        sources = LogTree(path, known or formats(), one_run=True).scan()
     else:
         unreadable.append((str(path), Unreadable(place="path", reason="no such file or folder")))
-    assembly, files = Assembly(until_step=until_step), dict[str, str]()
+    assembly, files = SeriesBuilder(until_step=until_step), dict[str, str]()
     for source in sources:
-        if source.format is not ASIDE:
+        if source.format is not NCCL_ONLY:
             files[_name(source.path, path)] = source.format.name
-        for record in read_whole(source):
+        for record in read_source(source):
             files.setdefault(_name(source.path, path), source.format.name)
             if isinstance(record, Unreadable):
                 unreadable.append((_name(source.path, path), record))
             else:
                 assembly.add(source.place.writer, source.place.put(record))
     series = assembly.series()
-    return Gathered(
+    return OfflineRun(
         data=RunData(series=series, config=assembly.config()),
-        attempts=attempts_of(series),
+        attempts=count_attempts(series),
         points=sum(len(one) for one in series.values()),
         unreadable=unreadable,
         files=files,
@@ -70,10 +70,10 @@ def _runs(path: Path, sources: list[Source]) -> tuple[str, ...]:
     if not path.is_dir():
         return ()
     logs = [one.path for one in sources if not states_only(one.format)]
-    return tuple(sorted({place.run for place in place_tree(path, logs).values()}))
+    return tuple(sorted({place.run for place in assign_tree(path, logs).values()}))
 
 
-def read_whole(source: Source) -> Iterator[Batch | Unreadable]:
+def read_source(source: Source) -> Iterator[Batch | Unreadable]:
     """All records of a log as it is now; a rest that may still be written to is told, not guessed at."""
     try:
         opened = open_log(source.path)
@@ -81,7 +81,7 @@ def read_whole(source: Source) -> Iterator[Batch | Unreadable]:
         yield Unreadable(place="file", reason=f"expected to open it: {error.strerror or error}")
         return
     with opened.stream as stream:
-        yield from source.format.reader(plain_name(source.path), {}).read(stream)
+        yield from source.format.reader(uncompressed_name(source.path), {}).read(stream)
         position = stream.tell()
         rest = stream.seek(0, 2) - position
     if opened.problem is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from holter.attempts import Attempts
-from holter.attempts.config import ByAttempt, by_attempt
+from holter.attempts.config import ConfigByAttempt, config_by_attempt
 from holter.types import Batch, ConfigKey, ConfigValue, FloatArray, IntArray, Series, SeriesKey
 
 
@@ -21,7 +21,7 @@ class _Parts:
     value: list[FloatArray] = field(default_factory=list)
 
 
-class Assembly:
+class SeriesBuilder:
     """Takes batches in the order in which they were logged, up to `until_step` (that one included)."""
 
     def __init__(self, *, until_step: int | None = None) -> None:
@@ -38,9 +38,9 @@ class Assembly:
                 for key, value in piece.config.items():
                     self._settled.setdefault(key, {})[number] = value
 
-    def config(self) -> ByAttempt:
+    def config(self) -> ConfigByAttempt:
         """What has been said of the launches besides, in the order of the keys."""
-        return by_attempt(self._settled, self._attempts.waiting(), self._attempts.started)
+        return config_by_attempt(self._settled, self._attempts.waiting(), self._attempts.started)
 
     def series(self) -> dict[SeriesKey, Series]:
         """What has been taken, in the order of the keys."""
@@ -62,7 +62,7 @@ class Assembly:
                 mine.value.append(value)
 
 
-def attempts_of(series: dict[SeriesKey, Series]) -> int:
+def count_attempts(series: dict[SeriesKey, Series]) -> int:
     """How many attempts these series tell of."""
     return len({number for one in series.values() for number in np.unique(one.attempt).tolist()})
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from holter.custom_format import STEP, TIME, HouseFormat
-from holter.ingest.console.dialect import Said
-from holter.ingest.console.prefixes import clean
-from holter.ingest.stdout.custom_patterns import dialect_of
+from holter.ingest.console.dialect import LineValues
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.stdout.custom_patterns import custom_dialect
 
 _LONGEST_LINE = 400
 _LEAST_LINES = 3
@@ -33,12 +33,14 @@ class _Shape(NamedTuple):
     texts: list[list[str]]
 
 
-def suggest(head: bytes) -> HouseFormat | None:
+def suggest_format(head: bytes) -> HouseFormat | None:
     """A format of one pattern that reads the most frequent lines with numbers, None where there are none.
 
     The step is the number that a word says is one, else the first whole number that rises.
     """
-    lines = [clean(line).text for line in re.split(rb"[\r\n]+", head) if 0 < len(line) <= _LONGEST_LINE]
+    lines = [
+        strip_prefixes(line).text for line in re.split(rb"[\r\n]+", head) if 0 < len(line) <= _LONGEST_LINE
+    ]
     shapes: dict[str, list[str]] = defaultdict(list)
     for line in lines:
         shapes[_PIECE.sub("\0", line)].append(line)
@@ -48,7 +50,7 @@ def suggest(head: bytes) -> HouseFormat | None:
     return None
 
 
-def as_toml(house: HouseFormat) -> str:
+def format_as_toml(house: HouseFormat) -> str:
     """The format as lines of holter.toml."""
     quote = "'''" if "'" in house.pattern else "'"
     return f'[[formats]]\nname = "{house.name}"\npattern = {quote}{house.pattern}{quote}'
@@ -64,9 +66,9 @@ def _format(lines: Sequence[str]) -> HouseFormat | None:
         house = HouseFormat(name="ours", pattern=pattern)
     except ValueError:  # nothing beside the step, or text that RE2 reads otherwise
         return None
-    [kind] = dialect_of(house).kinds
+    [kind] = custom_dialect(house).kinds
     said = [kind.read(line, {}) for line in lines]
-    read = sum(isinstance(one, Said) and bool(one.values) for one in said)
+    read = sum(isinstance(one, LineValues) and bool(one.values) for one in said)
     return house if 2 * read >= len(lines) else None
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from holter.ingest.names import keepable
-from holter.ingest.offline.explain import Explained
-from holter.ingest.offline.read_run import Gathered
-from holter.ingest.offline.series_builder import Assembly
+from holter.ingest.names import without_invalid_names
+from holter.ingest.offline.explain import FileReport
+from holter.ingest.offline.read_run import OfflineRun
+from holter.ingest.offline.series_builder import SeriesBuilder
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
 from holter.ingest.trackers.row_order import batches
@@ -19,20 +19,22 @@ from holter.types import NO_CONFIG, Config, RunData, Series, SeriesKey, Unreadab
 _WRITER = "import"
 
 
-def assemble(contents: Contents, *, until_step: int | None = None) -> tuple[Assembly, list[Unreadable]]:
+def build_series(
+    contents: Contents, *, until_step: int | None = None
+) -> tuple[SeriesBuilder, list[Unreadable]]:
     """A run's points in their attempts, told from their order; and what is left out of it."""
-    assembly, left_out = Assembly(until_step=until_step), list(contents.left_out)
+    assembly, left_out = SeriesBuilder(until_step=until_step), list(contents.left_out)
     refused: dict[str, Unreadable] = {}
     for batch in batches(contents):
-        kept, words = keepable(batch)
+        kept, words = without_invalid_names(batch)
         refused.update({word.place: word for word in words})
         assembly.add(_WRITER, kept)
     return assembly, [*left_out, *refused.values()]
 
 
-def gather_runs(
+def read_tracker_runs(
     path: Path, collection: Collection, *, until_step: int | None = None
-) -> Iterator[tuple[str, Gathered]]:
+) -> Iterator[tuple[str, OfflineRun]]:
     """Each run of a collection by its name; one that cannot be read has no points, and says why.
 
     Raises CollectionError where the collection as a whole cannot be read.
@@ -42,27 +44,27 @@ def gather_runs(
             yield run.name, _gathered(path, collection, run, until_step)
 
 
-def _gathered(path: Path, collection: Collection, run: KeptRun, until_step: int | None) -> Gathered:
+def _gathered(path: Path, collection: Collection, run: KeptRun, until_step: int | None) -> OfflineRun:
     name = f"{path.name}: {run.name}"
     try:
         contents = run.read()
     except (CollectionError, OSError) as error:
-        return _gathering(Assembly(), [(name, Unreadable(place="run", reason=str(error)))], {})
-    assembly, left_out = assemble(contents, until_step=until_step)
+        return _gathering(SeriesBuilder(), [(name, Unreadable(place="run", reason=str(error)))], {})
+    assembly, left_out = build_series(contents, until_step=until_step)
     config, _ = without_private(contents.config)
     return _gathering(assembly, [(name, word) for word in left_out], {name: collection.name}, config)
 
 
 def _gathering(
-    assembly: Assembly,
+    assembly: SeriesBuilder,
     unreadable: list[tuple[str, Unreadable]],
     files: dict[str, str],
     config: Config = NO_CONFIG,
-) -> Gathered:
+) -> OfflineRun:
     series: dict[SeriesKey, Series] = assembly.series()
     numbers = sorted({int(number) for one in series.values() for number in np.unique(one.attempt)})
     said = {key: dict.fromkeys(numbers, value) for key, value in config.items()}
-    return Gathered(
+    return OfflineRun(
         data=RunData(series=series, config=said),
         attempts=len(numbers),
         points=sum(map(len, series.values())),
@@ -71,21 +73,21 @@ def _gathering(
     )
 
 
-def explain_runs(path: Path, collection: Collection) -> list[Explained]:
+def explain_tracker_runs(path: Path, collection: Collection) -> list[FileReport]:
     """What each run of a collection holds, or why it is not taken. Raises CollectionError, OSError."""
     return [_explained(path, collection, run) for run in collection.runs(path)]
 
 
-def _explained(path: Path, collection: Collection, run: KeptRun) -> Explained:
+def _explained(path: Path, collection: Collection, run: KeptRun) -> FileReport:
     name = f"{run.project}/{run.name}"
     if run.why_not:
-        return Explained(path=path, run=name, why_not=run.why_not)
+        return FileReport(path=path, run=name, why_not=run.why_not)
     try:
         contents = run.read()
     except (CollectionError, OSError) as error:
-        return Explained(path=path, run=name, why_not=str(error))
+        return FileReport(path=path, run=name, why_not=str(error))
     first, last = _extent(contents)
-    return Explained(
+    return FileReport(
         path=path,
         format=collection.name,
         run=name,

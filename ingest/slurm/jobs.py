@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.slurm.settings import ENDED, settings_of, state_of
 from holter.ingest.telemetry.json_stream import DocumentReader
 from holter.ingest.telemetry.line_reader import LineReader
@@ -78,7 +78,7 @@ class JobsReader(LineReader):
         moment = {} if self._moment != self._moment else {"moment": self._moment}
         return {"header": self._names, "edges": self._edges, "job": dict(self._job), **moment}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """What is said of a job, with its last line."""
         if self._job and (not line.strip() or _SCONTROL.match(line)):
             job, self._job = self._job, {}
@@ -129,7 +129,7 @@ class JsonReader(DocumentReader):
 
     expected = "a document of squeue, sacct or scontrol"
 
-    def of_document(self, found: Any) -> Iterator[Row]:
+    def of_document(self, found: Any) -> Iterator[LogRow]:
         """What is said of each of its jobs."""
         jobs = found.get("jobs") if isinstance(found, dict) else None
         for job in jobs if isinstance(jobs, list) else ():
@@ -137,7 +137,7 @@ class JsonReader(DocumentReader):
                 yield from rows_of(self, {name: _text(said) for name, said in job.items()}, self.moment)
 
 
-def rows_of(reader: LineReader, fields: Mapping[str, str], moment: float) -> Iterator[Row]:
+def rows_of(reader: LineReader, fields: Mapping[str, str], moment: float) -> Iterator[LogRow]:
     """A job's state at a moment, and its end where it has ended; what else is said of it is stated."""
     job = _first(fields, "JobId", "JobID", "JOBID", "job_id", "JobIDRaw").strip()
     if not re.fullmatch(r"\d{1,12}(?:_\d{1,9})?", job):  # 4711.batch is a step of a job

@@ -6,7 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated, Words
+from holter.ingest.console.dialect import (
+    ConsoleDialect,
+    DialectState,
+    LineKind,
+    LineResult,
+    LineSettings,
+    LineValues,
+)
 from holter.ingest.slurm.settings import setting_of
 from holter.ingest.telemetry.kernel_lines import said
 
@@ -36,7 +43,7 @@ _VARIABLE = re.compile(
 )
 
 
-def _ended(line: str, memory: Memory) -> Said | None:
+def _ended(line: str, memory: DialectState) -> LineValues | None:
     found = _CANCELLED.search(line)
     if found is not None:
         job, node, at, why = found.groups()
@@ -48,7 +55,7 @@ def _ended(line: str, memory: Memory) -> Said | None:
     return said(line, memory, found.start(), "job_ends", state="OUT_OF_MEMORY", job=found[1])
 
 
-def _task(line: str, memory: Memory) -> Said | None:
+def _task(line: str, memory: DialectState) -> LineValues | None:
     found = _TASK.search(line)
     if found is not None:
         return said(
@@ -60,14 +67,14 @@ def _task(line: str, memory: Memory) -> Said | None:
     return said(line, memory, found.start(), "job_ends", state="NODE_FAIL", host=found[1])
 
 
-def _elastic(line: str, memory: Memory) -> Said | None:
+def _elastic(line: str, memory: DialectState) -> LineValues | None:
     found = _ELASTIC.search(line)
     if found is None:
         return None
     return said(line, memory, found.start(), "process_exits", local_rank=found[2], how=_how(found[1]))
 
 
-def _block(line: str, memory: Memory) -> Said | None:
+def _block(line: str, memory: DialectState) -> LineValues | None:
     """torch's table of failures: `host`, `rank`, then `exitcode`, a line each."""
     found = _FIELD.match(line)
     if found is None:
@@ -85,20 +92,20 @@ def _how(code: str) -> str:
     return f"signal {code[1:]}" if code.startswith("-") else f"exit code {code}"
 
 
-def _variable(line: str, memory: Memory) -> Stated | None:
+def _variable(line: str, memory: DialectState) -> LineSettings | None:
     """`SLURM_JOB_ID=123`, from `env`, `export -p` or `declare -p`."""
     found = _VARIABLE.match(line.strip())
     if found is None:
         return None
     setting = setting_of(found[1], found[2] or found[3] or found[4] or "")
-    return None if setting is None else Stated(dict([setting]))
+    return None if setting is None else LineSettings(dict([setting]))
 
 
-def _kind(mark: bytes, read: Callable[[str, Memory], Words], *, whole: bool = False) -> LineKind:
+def _kind(mark: bytes, read: Callable[[str, DialectState], LineResult], *, whole: bool = False) -> LineKind:
     return LineKind(mark=re.compile(re.escape(mark)), read=read, aside=True, whole=whole)
 
 
-SPEECH = Dialect(
+DIALECT = ConsoleDialect(
     name="slurm",
     tell=re.compile(
         rb"slurmstepd\S*: error: (?:\*\*\* (?:JOB|STEP) |Detected \d+ oom)"

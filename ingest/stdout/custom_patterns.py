@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from holter.custom_format import LABEL_GROUPS, METRIC, STEP, TIME, VALUE, HouseFormat, compiled
-from holter.ingest.console.dialect import Dialect, Found, LineKind, Memory, Said
-from holter.ingest.console.prefixes import clean
-from holter.ingest.console.values import moment, number
-from holter.ingest.names import as_label
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues, TextMatch
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.values import parse_number, parse_time
+from holter.ingest.names import storable_label
 from holter.types import Labels, labels_of
 
 _NOT_METRICS = frozenset({STEP, TIME, METRIC, VALUE}) | LABEL_GROUPS
@@ -20,20 +20,20 @@ _LATEST = 1e11
 """Unix seconds; larger numbers are milliseconds."""
 
 
-def dialect_of(house: HouseFormat) -> Dialect:
+def custom_dialect(house: HouseFormat) -> ConsoleDialect:
     """A dialect of console logs whose lines are those that the patterns fit."""
     kinds = tuple(_kind(pattern, house) for pattern in house.every_pattern)
     steps = [pattern for pattern in house.every_pattern if STEP in compiled(pattern).groupindex]
-    return Dialect(name=f"house/{house.name}", tell=InLines(steps[0]), kinds=kinds)
+    return ConsoleDialect(name=f"house/{house.name}", tell=UnanchoredPattern(steps[0]), kinds=kinds)
 
 
 def _kind(pattern: str, house: HouseFormat) -> LineKind:
     searched = compiled(pattern.encode())  # text would be encoded for each search
     groups = tuple((name.decode(), at) for name, at in searched.groupindex.items())
-    return LineKind(mark=InLines(pattern), read=_Reading(searched, groups, house))
+    return LineKind(mark=UnanchoredPattern(pattern), read=_Reading(searched, groups, house))
 
 
-class InLines:
+class UnanchoredPattern:
     """Finds a pattern in a block of lines that may still have a launcher's prefixes and colours."""
 
     def __init__(self, pattern: str) -> None:
@@ -43,16 +43,16 @@ class InLines:
             unbound = unbound[:-1]
         self._pattern = compiled(unbound.encode(), in_lines=True)
 
-    def finditer(self, text: bytes, /) -> Iterator[Found]:
+    def finditer(self, text: bytes, /) -> Iterator[TextMatch]:
         """The places where it may fit; of lines with colours between, the whole line."""
         if b"\x1b" not in text:
             yield from self._pattern.finditer(text.replace(b"\r", b"\n"))
             return
         for line in _LINE.finditer(text):
-            if self._pattern.search(clean(line[0]).text.encode()) is not None:
+            if self._pattern.search(strip_prefixes(line[0]).text.encode()) is not None:
                 yield line
 
-    def search(self, text: bytes, /) -> Found | None:
+    def search(self, text: bytes, /) -> TextMatch | None:
         """The first of them."""
         return next(self.finditer(text), None)
 
@@ -65,7 +65,7 @@ class _Reading:
     groups: tuple[tuple[str, int], ...]
     house: HouseFormat
 
-    def __call__(self, line: str, memory: Memory) -> Said | None:
+    def __call__(self, line: str, memory: DialectState) -> LineValues | None:
         found = self.pattern.search(line.encode("utf-8", "replace"))
         if found is None:
             return None
@@ -74,15 +74,15 @@ class _Reading:
         if step is None:
             return None
         values = dict(_values(groups, self.house))
-        return Said(step, values, _time(groups.get(TIME), line), _labels(groups, self.house.labels))
+        return LineValues(step, values, _time(groups.get(TIME), line), _labels(groups, self.house.labels))
 
 
-def _step(text: str | None, memory: Memory) -> int | None:
+def _step(text: str | None, memory: DialectState) -> int | None:
     """The step that a line names, else the one before it; None where there is none."""
     if text is None:
         before: int | None = memory.get(STEP)
         return before
-    value = number(text)
+    value = parse_number(text)
     if value is None or value != value // 1:
         return None
     memory[STEP] = int(value)
@@ -98,7 +98,7 @@ def _values(groups: Mapping[str, str], house: HouseFormat) -> Iterator[tuple[str
     if METRIC in groups and VALUE in groups:
         told[groups[METRIC]] = groups[VALUE]
     for name, text in told.items():
-        value = number(text.rstrip(",;"))
+        value = parse_number(text.rstrip(",;"))
         if value is not None:
             yield name, value
 
@@ -106,10 +106,10 @@ def _values(groups: Mapping[str, str], house: HouseFormat) -> Iterator[tuple[str
 def _time(text: str | None, line: str) -> float:
     """Unix seconds; without a group for it the first date of the line, as everywhere."""
     if text is None:
-        return moment(line)
-    value = number(text)
+        return parse_time(line)
+    value = parse_number(text)
     if value is None:
-        return moment(text)
+        return parse_time(text)
     return value / 1000 if value > _LATEST else value
 
 
@@ -118,4 +118,4 @@ def _labels(groups: Mapping[str, str], more: Sequence[str]) -> Labels | None:
     own = {name: groups[name] for name in (*LABEL_GROUPS, *more) if groups.get(name)}
     if "rank" in own and own["rank"].isdecimal():
         own["rank"] = str(int(own["rank"]))
-    return labels_of({name: as_label(text) for name, text in own.items()}) or None
+    return labels_of({name: storable_label(text) for name, text in own.items()}) or None

@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest.communication import nccl_log, nccl_setup, pytorch_watchdog
 from holter.ingest.communication.nccl_tests import HEADER, Tables, collective_of
 from holter.ingest.console.blocks import read_text
-from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, Heard
-from holter.ingest.console.dialect import Dialect
-from holter.ingest.console.pattern_search import tells_of
+from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
+from holter.ingest.console.dialect import ConsoleDialect
+from holter.ingest.console.pattern_search import signature_set
 from holter.ingest.format import Format
 from holter.ingest.slurm import log_lines as slurm_lines
 from holter.ingest.telemetry import kernel_lines
@@ -25,7 +25,7 @@ _FURTHEST = 64 * 1024 * 1024
 _KEPT = 4096
 _LINE = re.compile(rb"[^\r\n]*[\r\n]|[^\r\n]+")
 
-SPEECH = Dialect(
+NCCL_DIALECT = ConsoleDialect(
     name="nccl",
     tell=re.compile(
         rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
@@ -37,12 +37,12 @@ SPEECH = Dialect(
 )
 """NCCL's lines and PyTorch's about it."""
 
-OTHERS = (SPEECH, kernel_lines.SPEECH, slurm_lines.SPEECH)
+SYSTEM_DIALECTS = (NCCL_DIALECT, kernel_lines.DIALECT, slurm_lines.DIALECT)
 """What stands in texts beside training: also the kernel's lines, and those of schedulers and launchers."""
-_ALL = SPEECH.beside(*OTHERS[1:])
+_ALL = NCCL_DIALECT.beside(*SYSTEM_DIALECTS[1:])
 
 
-class NcclText:
+class SystemText:
     """A text with NCCL's lines and, so far, none of training: the dialect that speaks first reads those.
 
     So it is with a text of the kernel's lines, or of SLURM's: with `place`, one of `OTHERS`, that is what
@@ -52,9 +52,9 @@ class NcclText:
     among_text: ClassVar[bool] = True
     beside: ClassVar[bool] = True
 
-    def __init__(self, dialects: tuple[Dialect, ...], place: int = 0) -> None:
+    def __init__(self, dialects: tuple[ConsoleDialect, ...], place: int = 0) -> None:
         self._dialects, self.place = dialects, place
-        self._log = ConsoleLog(OTHERS[place], (*dialects, *OTHERS[:place]))
+        self._log = ConsoleLog(SYSTEM_DIALECTS[place], (*dialects, *SYSTEM_DIALECTS[:place]))
 
     @property
     def name(self) -> str:
@@ -65,22 +65,24 @@ class NcclText:
         """A line of NCCL's, and none of training; not at the head of a table of nccl-tests."""
         return self._log.sniff(path, head) and HEADER.search(head) is None
 
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> SystemTextReader:
         """A reader that goes on from `state`."""
         known = {} if "rewritten" in state else state
-        if not known and OTHERS[self.place] is kernel_lines.SPEECH:  # dmesg does not say whose it is
+        if (
+            not known and SYSTEM_DIALECTS[self.place] is kernel_lines.DIALECT
+        ):  # dmesg does not say whose it is
             known = {"console": {"memories": {"": host_of(path)}}}
-        return NcclReader(self._dialects, known)
+        return SystemTextReader(self._dialects, known)
 
 
-_DEAF = tuple(NcclText((), place) for place in range(len(OTHERS)))
-ASIDE = _DEAF[0]
+_DEAF = tuple(SystemText((), place) for place in range(len(SYSTEM_DIALECTS)))
+NCCL_ONLY = _DEAF[0]
 """Deaf to training: for the texts of runs that have other logs for that."""
 
 
-def deaf(format_: Format) -> NcclText:
+def without_training(format_: Format) -> SystemText:
     """What reads a text of some format but for what it says of training."""
-    return _DEAF[format_.place] if isinstance(format_, NcclText) else ASIDE
+    return _DEAF[format_.place] if isinstance(format_, SystemText) else NCCL_ONLY
 
 
 class NcclTests:
@@ -94,15 +96,17 @@ class NcclTests:
         """A table's header."""
         return b"busbw" in head and b"\0" not in head and HEADER.search(head) is not None
 
-    def reader(self, path: PurePath, state: Mapping[str, Any]) -> NcclReader:
+    def reader(self, path: PurePath, state: Mapping[str, Any]) -> SystemTextReader:
         """A reader that goes on from `state`."""
-        return NcclReader((), {} if "rewritten" in state else state, collective_of(path))
+        return SystemTextReader((), {} if "rewritten" in state else state, collective_of(path))
 
 
-class NcclReader:
+class SystemTextReader:
     """Reads one growing text, from where a dialect of training first speaks with the ears for that."""
 
-    def __init__(self, dialects: Sequence[Dialect], state: Mapping[str, Any], collective: str = "") -> None:
+    def __init__(
+        self, dialects: Sequence[ConsoleDialect], state: Mapping[str, Any], collective: str = ""
+    ) -> None:
         self._dialects = dialects
         self._heard: dict[str, int] = dict(state.get("heard", {}))
         self._before: bytes = state.get("before", "").encode("latin-1")
@@ -129,7 +133,7 @@ class NcclReader:
             begin, known = stream.tell() - len(block), (dict(self._heard), self._before)
             turn = self._turn(block, begin)
             block, dialect = (block, None) if turn is None else (block[: turn[0]], turn[1])
-            heard = Heard()
+            heard = ParsedLines()
             taken = self._console.hear(block, heard)
             if taken < len(block):  # what follows is of another launch: nothing of it has been heard
                 block, dialect = block[:taken], None
@@ -143,17 +147,17 @@ class NcclReader:
             yield from heard.batches()
         yield from self._console.last().batches()
 
-    def _take_turn(self, dialect: Dialect) -> None:
+    def _take_turn(self, dialect: ConsoleDialect) -> None:
         self._spoken = dialect.name
         self._dialects = self._dialects[: self._dialects.index(dialect)]
         self._console = ConsoleReader(dialect.beside(_ALL), self._console.state())
 
-    def _turn(self, block: bytes, offset: int) -> tuple[int, Dialect] | None:
+    def _turn(self, block: bytes, offset: int) -> tuple[int, ConsoleDialect] | None:
         """Where the line begins in which a dialect has been heard often enough, and that dialect."""
         if offset > _FURTHEST or not self._dialects:
             return None
         text = self._before + block
-        may = (self._dialects[place] for place in tells_of(tuple(self._dialects)).within(text))
+        may = (self._dialects[place] for place in signature_set(tuple(self._dialects)).within(text))
         heard = [one for one in may if one.tell.search(text) is not None]
         for line in _LINE.finditer(block) if heard else ():
             for dialect in heard:
@@ -165,7 +169,7 @@ class NcclReader:
             self._before = text[begin:][-_KEPT:]
         return None
 
-    def _hears(self, dialect: Dialect, text: bytes) -> bool:
+    def _hears(self, dialect: ConsoleDialect, text: bytes) -> bool:
         """Whether a line, behind the one before it, is that in which a dialect is heard often enough."""
         for found in dialect.tell.finditer(text):
             if found.end() > len(self._before):

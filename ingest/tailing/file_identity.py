@@ -10,7 +10,7 @@ _TAIL = 64
 _START = 48
 
 
-class Identity(NamedTuple):
+class FileIdentity(NamedTuple):
     """What is remembered of a file that has been read up to an offset. `inode` finds it under a new name."""
 
     inode: int = 0
@@ -35,7 +35,7 @@ class Identity(NamedTuple):
         return bytes.fromhex(self.start).startswith(found[:_START])
 
 
-class Snapshot(NamedTuple):
+class ContentSnapshot(NamedTuple):
     """What a file held when reading began: its first bytes, and those before the offset."""
 
     offset: int
@@ -50,32 +50,32 @@ class Snapshot(NamedTuple):
         return self == _snapshot(stream, self.offset, _HEAD)
 
 
-def take_snapshot(stream: BinaryIO, offset: int) -> Snapshot:
+def take_snapshot(stream: BinaryIO, offset: int) -> ContentSnapshot:
     """What a file holds now, as far as a rewrite of it would show. The stream is left elsewhere."""
     return _snapshot(stream, offset, _HEAD)
 
 
-def _snapshot(stream: BinaryIO, offset: int, length: int) -> Snapshot:
+def _snapshot(stream: BinaryIO, offset: int, length: int) -> ContentSnapshot:
     stream.seek(0)
     head = stream.read(length)
     start = max(0, offset - _TAIL)
     stream.seek(start)
-    return Snapshot(offset, head, stream.read(offset - start))
+    return ContentSnapshot(offset, head, stream.read(offset - start))
 
 
-def identify(stream: BinaryIO, offset: int, *, inode: int) -> Identity:
+def identify(stream: BinaryIO, offset: int, *, inode: int) -> FileIdentity:
     """The identity of a file read up to an offset. The stream is left elsewhere."""
-    return Identity(inode, *_look(stream, offset, min(offset, _HEAD)))
+    return FileIdentity(inode, *_look(stream, offset, min(offset, _HEAD)))
 
 
-def parse(text: str) -> Identity:
+def parse_identity(text: str) -> FileIdentity:
     """The identity that `str` wrote; an empty one for text that is none."""
     parts = text.split(":")
     try:
         inode, length, start, head, tail = parts
-        return Identity(int(inode), int(length), bytes.fromhex(start).hex(), head, tail)
+        return FileIdentity(int(inode), int(length), bytes.fromhex(start).hex(), head, tail)
     except ValueError:
-        return Identity()
+        return FileIdentity()
 
 
 def _look(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str, str]:

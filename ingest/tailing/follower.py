@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from holter.ingest import formats
-from holter.ingest.discovery.scanner import Source, Tree
+from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.format import Format
-from holter.ingest.names import as_text
+from holter.ingest.names import storable_text
 from holter.ingest.tailing.rotation import predecessors
 from holter.ingest.tailing.tail import Sink, SinkError, Tail
-from holter.ingest.tailing.watcher import Watch
+from holter.ingest.tailing.watcher import FolderWatch
 from holter.plurals import counted
 
 __all__ = ["Follower", "Sink", "SinkError"]
@@ -35,7 +35,7 @@ _LATE = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lag:
+class TailingLag:
     """How far a follower is behind. `failing` files are left alone for a while; `last_error` is on one."""
 
     files: int
@@ -73,7 +73,7 @@ class Follower:
         self._stop = stop or threading.Event()
         self._poll, self._at_once = poll, at_once
         known = known or formats()
-        self._trees = {root: Tree(root, known) for root in dict.fromkeys(path.resolve() for path in roots)}
+        self._trees = {root: LogTree(root, known) for root in dict.fromkeys(path.resolve() for path in roots)}
         self._tails: dict[Path, Tail] = {}
         self._sources: dict[Path, dict[Path, Source]] = {}
         self._pauses: dict[Path, tuple[float, float]] = {}
@@ -85,7 +85,7 @@ class Follower:
     def run(self) -> None:
         """Follow until the stop is set."""
         self.catch_up()
-        watch = Watch(list(self._trees), poll=self._poll, clock=self._clock, stop=self._stop)
+        watch = FolderWatch(list(self._trees), poll=self._poll, clock=self._clock, stop=self._stop)
         for changes in watch.changes():
             for root in changes.sweep:
                 began = self._clock()
@@ -105,11 +105,11 @@ class Follower:
         """A line for each root: what has been found there so far."""
         return [_in_words(root, self._sources.get(root, {})) for root in self._trees]
 
-    def lag(self) -> Lag:
+    def lag(self) -> TailingLag:
         """How far what is read is behind what is written; asked from another thread."""
         behind = [tail.behind() for tail in list(self._tails.values())]
         late = [(size, seconds) for size, seconds in behind if size and seconds > _LATE]
-        return Lag(
+        return TailingLag(
             files=len(behind),
             files_behind=len(late),
             bytes_behind=sum(size for size, _ in late),
@@ -199,14 +199,14 @@ class Follower:
     def _tail(self, source: Source) -> Tail | None:
         """The tail of a log; None while it may be becoming a copy of another."""
         tail = self._tails.get(source.path)
-        if tail is not None and not (tail.is_another_file() and not tail.holds()):
+        if tail is not None and not (tail.is_another_file() and not tail.is_intact()):
             return tail
         fresh = self._begin(source)  # what was read of another log may have come to stand here
-        if not (fresh.has_begun and fresh.holds()):
+        if not (fresh.has_begun and fresh.is_intact()):
             if self._is_copy(source):
                 return None
             fresh = self._begin(source)
-        if tail is None or (fresh.has_begun and fresh.holds()):
+        if tail is None or (fresh.has_begun and fresh.is_intact()):
             self._drop(source.path)
             tail = self._tails[source.path] = fresh
         return tail
@@ -220,7 +220,7 @@ class Follower:
         return self._name(path)
 
     def _name(self, path: Path) -> str:
-        return as_text(f"{self._host}:{path}" if self._host else str(path))
+        return storable_text(f"{self._host}:{path}" if self._host else str(path))
 
     def _is_copy(self, source: Source) -> bool:
         """Whether a log is becoming a copy of another; one that has become it goes on from there."""

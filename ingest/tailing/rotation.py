@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from holter.ingest.open_log import open_log
-from holter.ingest.tailing.file_identity import Identity
+from holter.ingest.tailing.file_identity import FileIdentity
 
 _ROTATED = re.compile(
     r"(?P<base>.+?)"
@@ -46,7 +46,7 @@ def successors(path: Path, inode: int) -> Iterator[Path]:
     yield from (path.parent / name for name in sorted(named))
 
 
-def holds(path: Path, identity: Identity, offset: int) -> bool:
+def contains_content(path: Path, identity: FileIdentity, offset: int) -> bool:
     """Whether a file holds what was read up to an offset, whatever it is called."""
     try:
         if path.suffix == ".gz" and path.stat().st_size > _LARGEST_PACKED:
@@ -57,7 +57,7 @@ def holds(path: Path, identity: Identity, offset: int) -> bool:
         return False
 
 
-def is_copying(path: Path, identity: Identity, offset: int) -> bool:
+def may_become_copy(path: Path, identity: FileIdentity, offset: int) -> bool:
     """Whether a file may be about to hold it: it begins the same and is still shorter."""
     try:
         with open_log(path).stream as stream:
@@ -66,7 +66,7 @@ def is_copying(path: Path, identity: Identity, offset: int) -> bool:
         return False
 
 
-class Held:
+class OpenFile:
     """A file that stays open whatever becomes of its name, closed with this object at the latest."""
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from holter.ingest.discovery.run_layout import Place
+from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.discovery.scanner import Source
-from holter.ingest.names import Told, keepable
-from holter.ingest.open_log import Opened, open_log, plain_name
-from holter.ingest.tailing.file_identity import identify, parse, take_snapshot
-from holter.ingest.tailing.rotation import Held, holds, is_copying, successors
+from holter.ingest.names import FirstReports, without_invalid_names
+from holter.ingest.open_log import OpenedLog, open_log, uncompressed_name
+from holter.ingest.tailing.file_identity import identify, parse_identity, take_snapshot
+from holter.ingest.tailing.rotation import OpenFile, contains_content, may_become_copy, successors
 from holter.types import Batch, Cursor, Delivery, Unreadable
 
 _SETTLED = 60.0
@@ -71,7 +71,7 @@ class Tail:
     ) -> None:
         name = names(source.path)
         self._names = names
-        self._held: Held | None = None
+        self._held: OpenFile | None = None
         self._source, self._sink, self._project, self._clock = source, sink, project, clock
         self.name = name
         cursor = _call(sink.cursor, name)
@@ -81,7 +81,7 @@ class Tail:
         # a run keeps its name even if later files would suggest another one
         self._place = _remembered(self._cursor.state.get("place")) or source.place
         self._seen: tuple[int, int, int] | None = None
-        self._told = Told()
+        self._told = FirstReports()
         self._short_since: float | None = None
         self._read_at = clock()
 
@@ -119,7 +119,7 @@ class Tail:
         before = self._cursor
         opened = open_log(self._source.path)
         try:
-            if parse(before.identity).holds(opened.stream, before.offset):
+            if parse_identity(before.identity).holds(opened.stream, before.offset):
                 self._short_since = None
                 whole = self._read(opened, stat.st_ino)
             elif self._is_replaced(opened.stream):
@@ -142,7 +142,7 @@ class Tail:
     def _is_replaced(self, stream: BinaryIO) -> bool:
         """Whether another content stands in the file's place; a shorter file gets time to become it again."""
         size = stream.seek(0, os.SEEK_END)
-        if size >= self._cursor.offset or not parse(self._cursor.identity).begins(stream):
+        if size >= self._cursor.offset or not parse_identity(self._cursor.identity).begins(stream):
             self._short_since = None
             return True
         if self._short_since is None:
@@ -152,9 +152,9 @@ class Tail:
         self._short_since = None
         return True
 
-    def holds(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether its file still holds what was read of it."""
-        return holds(self._source.path, parse(self._cursor.identity), self._cursor.offset)
+        return contains_content(self._source.path, parse_identity(self._cursor.identity), self._cursor.offset)
 
     def finish(self) -> None:
         """Read the rest of what has gone from this place: from the open file, or where it stands now.
@@ -163,30 +163,32 @@ class Tail:
         """
         if self._held is not None and self._held.has_left(self._source.path):
             with self._held.stream() as stream:
-                if parse(self._cursor.identity).holds(stream, self._cursor.offset):
-                    self._read(Opened(stream), parse(self._cursor.identity).inode)
+                if parse_identity(self._cursor.identity).holds(stream, self._cursor.offset):
+                    self._read(OpenedLog(stream), parse_identity(self._cursor.identity).inode)
         self.let_go()
         if not self._cursor.offset:
             return
-        for path in successors(self._source.path, parse(self._cursor.identity).inode):
+        for path in successors(self._source.path, parse_identity(self._cursor.identity).inode):
             if self.move(path):
                 return
 
     def move(self, path: Path) -> bool:
         """Go on in a file that holds what was read of this one; False where it does not."""
-        if not self._cursor.offset or not holds(path, parse(self._cursor.identity), self._cursor.offset):
+        if not self._cursor.offset or not contains_content(
+            path, parse_identity(self._cursor.identity), self._cursor.offset
+        ):
             return False
         # what was known under that name may have gone on in turn
         there = replace(self._source, path=path)
         elder = Tail(there, self._sink, project=self._project, names=self._names, clock=self._clock)
-        if elder.has_begun and not elder.holds():
+        if elder.has_begun and not elder.is_intact():
             elder.finish()
         elif elder.has_begun and elder.is_beyond(self):
             return True
         opened, inode = open_log(path), path.stat().st_ino
         with opened.stream:
             self._read(opened, inode)
-        identity = parse(self._cursor.identity)._replace(inode=inode)
+        identity = parse_identity(self._cursor.identity)._replace(inode=inode)
         _call(
             self._sink.save_cursor,
             replace(self._cursor, source=self._names(path), identity=str(identity)),
@@ -195,7 +197,9 @@ class Tail:
 
     def is_another_file(self) -> bool:
         """Whether another file than the one that was read stands in its place. Raises OSError."""
-        return self.has_begun and parse(self._cursor.identity).inode != self._source.path.stat().st_ino
+        return (
+            self.has_begun and parse_identity(self._cursor.identity).inode != self._source.path.stat().st_ino
+        )
 
     def is_beyond(self, other: Tail) -> bool:
         """Whether as much has been read of it as of another of the same content."""
@@ -208,12 +212,14 @@ class Tail:
 
     def is_copied_to(self, path: Path) -> bool:
         """Whether a file seems about to become a copy of what was read."""
-        return self.has_begun and is_copying(path, parse(self._cursor.identity), self._cursor.offset)
+        return self.has_begun and may_become_copy(
+            path, parse_identity(self._cursor.identity), self._cursor.offset
+        )
 
     def _hold(self, stream: BinaryIO) -> None:
         self.let_go()
         if self._source.path.suffix != ".gz":
-            self._held = Held(stream)
+            self._held = OpenFile(stream)
         stream.close()
 
     def let_go(self) -> None:
@@ -237,14 +243,14 @@ class Tail:
         generation: int = self._cursor.state.get("generation", 0)
         return generation
 
-    def _read(self, opened: Opened, inode: int) -> bool:
+    def _read(self, opened: OpenedLog, inode: int) -> bool:
         """Hand over everything complete from the cursor on; False if the file was rewritten meanwhile.
 
         The reader starts from the cursor each time: what the sink did not take is simply read again.
         """
         stream, format_ = opened.stream, self._source.format
         snapshot = take_snapshot(stream, self._cursor.offset)
-        reader = format_.reader(plain_name(self._source.path), self._cursor.state.get("reader", {}))
+        reader = format_.reader(uncompressed_name(self._source.path), self._cursor.state.get("reader", {}))
         stream.seek(self._cursor.offset)
         for record in reader.read(stream):
             cursor = self._advanced(stream, reader.state(), inode)
@@ -292,7 +298,7 @@ class Tail:
         self._cursor = cursor
 
     def _deliver(self, batch: Batch, cursor: Cursor) -> None:
-        batch, refused = keepable(batch)
+        batch, refused = without_invalid_names(batch)
         for unreadable in self._told.new(refused):
             self._report(unreadable, None)
         delivery = Delivery(
@@ -334,10 +340,10 @@ def _with(cursor: Cursor, **state: object) -> Cursor:
     return replace(cursor, state={**cursor.state, **state})
 
 
-def _remembered(place: object) -> Place | None:
+def _remembered(place: object) -> RunAssignment | None:
     if not isinstance(place, list | tuple) or len(place) != 4:
         return None
     run, writer, prefix, labels = place
-    return Place(
+    return RunAssignment(
         run=run, writer=writer, prefix=prefix, labels=tuple((str(name), str(value)) for name, value in labels)
     )

@@ -47,8 +47,8 @@ def is_remote(path: Path, *, table: Path = MOUNT_TABLE) -> bool:
 
 _log = logging.getLogger(__name__)
 
-POLL = 0.5
-SWEEP = 5.0  # even where the kernel tells, now and then everything is looked at: it may drop messages
+POLL_SECONDS = 0.5
+SWEEP_SECONDS = 5.0  # even where the kernel tells, now and then everything is looked at: it may drop messages
 _STEP_MS = 20
 _DEBOUNCE_MS = 100
 _TIMEOUT_MS = 250
@@ -61,7 +61,7 @@ class Changes(NamedTuple):
     sweep: frozenset[Path]
 
 
-class Watch:
+class FolderWatch:
     """The roots, and when each must be looked at as a whole."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Watch:
         self._clock, self._stop = clock, stop
         told = poll is None
         self.told = [root for root in roots if told and root.is_dir() and not is_remote(root)]
-        self._every = {root: SWEEP if root in self.told else poll or POLL for root in roots}
+        self._every = {root: SWEEP_SECONDS if root in self.told else poll or POLL_SECONDS for root in roots}
         # at once, for what changed before the kernel was asked to tell
         self._next = dict.fromkeys(roots, clock())
 
@@ -85,10 +85,12 @@ class Watch:
                 yield from self._told()
             except (OSError, RuntimeError) as error:  # the limit of watches is reached, or a root has gone
                 _log.warning(
-                    "changes are looked for every %s s, since the kernel does not tell: %s", POLL, error
+                    "changes are looked for every %s s, since the kernel does not tell: %s",
+                    POLL_SECONDS,
+                    error,
                 )
                 for root in self.told:
-                    self._every[root] = POLL
+                    self._every[root] = POLL_SECONDS
                     self._next[root] = self._clock()
         while not self._stop.wait(self._pause()):
             yield Changes(frozenset(), self._due())

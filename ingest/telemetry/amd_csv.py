@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.amd_names import gpu_of, measured
 from holter.ingest.telemetry.line_reader import LineReader
@@ -69,7 +69,7 @@ class AmdTablesReader(LineReader):
         moment = {} if self._moment != self._moment else {"moment": self._moment}
         return {"header": self._names, **moment}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """The row of a GPU; a header, or a moment, for the rows below."""
         if not line or line.isspace() or line.startswith(("WARNING", "=")):
             return
@@ -88,7 +88,7 @@ class AmdTablesReader(LineReader):
         if row is not None:
             yield row
 
-    def _row(self, named: Mapping[str, str]) -> Row | None:
+    def _row(self, named: Mapping[str, str]) -> LogRow | None:
         gpu = gpu_of(named.get("gpu", named.get("device", "")))
         if gpu is None:
             return None  # rocm-smi ends its tables with a row "system"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.json_objects import number
-from holter.ingest.rows import Row
+from holter.ingest.json_objects import json_number
+from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.amd_names import gpu_of, measured
 from holter.ingest.telemetry.json_stream import DocumentReader
@@ -47,7 +47,7 @@ class AmdJsonReader(DocumentReader):
         super().__init__(state)
         self._whose = q.host_of(path)
 
-    def of_document(self, found: Any) -> Iterator[Row]:
+    def of_document(self, found: Any) -> Iterator[LogRow]:
         """A row for each device."""
         if isinstance(found, dict):
             devices = found.get("gpu_data", found.get("gpu_metrics"))
@@ -59,7 +59,7 @@ class AmdJsonReader(DocumentReader):
             if isinstance(device, dict) and (row := self._row(device)) is not None:
                 yield row
 
-    def _row(self, device: Mapping[str, Any]) -> Row | None:
+    def _row(self, device: Mapping[str, Any]) -> LogRow | None:
         gpu = gpu_of(str(device.get("gpu", "")))
         if gpu is None:
             return None
@@ -69,7 +69,7 @@ class AmdJsonReader(DocumentReader):
             self.state_that(q.about("gpu.name", labels), series[:200])
         values: dict[str, float] = {}
         _collect(values, device, "", 0)
-        stamp = number(device.get("timestamp"))
+        stamp = json_number(device.get("timestamp"))
         row = row_at(self.moment if stamp is None else stamp, values, **labels)
         return self.counted.row(values, **labels) if row is None else row
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.telemetry.line_reader import LineReader
 
 _LONGEST = 512 * 1024
@@ -29,7 +29,7 @@ class DocumentReader(LineReader):
         self._begun: str = state.get("begun", "")
 
     @abstractmethod
-    def of_document(self, found: Any) -> Iterator[Row]:
+    def of_document(self, found: Any) -> Iterator[LogRow]:
         """What a document says."""
 
     def own_state(self) -> Mapping[str, Any]:
@@ -37,7 +37,7 @@ class DocumentReader(LineReader):
         moment = {} if self.moment != self.moment else {"moment": self.moment}
         return {**moment, **({"begun": self._begun} if self._begun else {})}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """What the document says whose last line this is."""
         if line[:1] in ("{", "["):
             if self._begun:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Hashable
 
 from holter.ingest.communication.labels import labels_beside
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Words
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineResult, LineValues
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.timestamped import LocalClock, step_of
@@ -30,14 +30,14 @@ _SINCE_BOOT = re.compile(r"\[\s*(\d{1,10}\.\d{1,9})\]")
 _MOST_COUNTED = 8192
 
 
-def _xid(line: str, memory: Memory) -> Said | None:
+def _xid(line: str, memory: DialectState) -> LineValues | None:
     found = _XID.search(line)
     if found is None:
         return None
     return said(line, memory, found.start(), "xid_errors", pci=q.bus_id(found[1]), xid=int(found[2]))
 
 
-def _sxid(line: str, memory: Memory) -> Said | None:
+def _sxid(line: str, memory: DialectState) -> LineValues | None:
     """An error of an NVSwitch."""
     found = _SXID.search(line)
     if found is None:
@@ -45,14 +45,14 @@ def _sxid(line: str, memory: Memory) -> Said | None:
     return said(line, memory, found.start(), "sxid_errors", pci=q.bus_id(found[1]), sxid=int(found[2]))
 
 
-def _lost(line: str, memory: Memory) -> Said | None:
+def _lost(line: str, memory: DialectState) -> LineValues | None:
     found = _LOST.search(line)
     if found is None or "Xid" in line:
         return None
     return said(line, memory, found.start(), "gpu_lost", pci=q.bus_id(found[1]))
 
 
-def _amd(line: str, memory: Memory) -> Said | None:
+def _amd(line: str, memory: DialectState) -> LineValues | None:
     """RAS: errors of memory and units by block; resets; rings that hang."""
     found = _AMD.search(line)
     if found is None:
@@ -67,12 +67,12 @@ def _amd(line: str, memory: Memory) -> Said | None:
     return said(line, memory, at, "ring_timeouts", pci=pci) if re.search(r"ring \S+ timeout", text) else None
 
 
-def _oom(line: str, memory: Memory) -> Said | None:
+def _oom(line: str, memory: DialectState) -> LineValues | None:
     found = _OOM.search(line)
     return None if found is None else said(line, memory, found.start(), "oom_kills", process=found[1])
 
 
-def _edac(line: str, memory: Memory) -> Said | None:
+def _edac(line: str, memory: DialectState) -> LineValues | None:
     """Errors of the host's memory."""
     found = _EDAC.search(line)
     if found is None:
@@ -82,8 +82,15 @@ def _edac(line: str, memory: Memory) -> Said | None:
 
 
 def said(
-    line: str, memory: Memory, stop: int, metric: str, *, more: int = 1, at: str = "", **labels: Hashable
-) -> Said | None:
+    line: str,
+    memory: DialectState,
+    stop: int,
+    metric: str,
+    *,
+    more: int = 1,
+    at: str = "",
+    **labels: Hashable,
+) -> LineValues | None:
     """An event, counted: the values of a series are how many there were so far, at the time of the line.
 
     The time and the host stand before `stop`, or the time in the text `at`.
@@ -102,18 +109,18 @@ def said(
     moment = clock.read(at or before)
     memory.update(clock.state())
     if moment == moment and moment > 0:
-        return Said(step_of(moment), values, moment, labels_beside(BY_CLOCK, **labels))
+        return LineValues(step_of(moment), values, moment, labels_beside(BY_CLOCK, **labels))
     boot = _SINCE_BOOT.search(before)
     if boot is not None:
-        return Said(int(float(boot[1]) * 1000), values, labels=labels_beside(BOOT, **labels))
-    return Said(count, values, labels=labels_beside(EVENTS, **labels))
+        return LineValues(int(float(boot[1]) * 1000), values, labels=labels_beside(BOOT, **labels))
+    return LineValues(count, values, labels=labels_beside(EVENTS, **labels))
 
 
-def _kind(mark: bytes, read: Callable[[str, Memory], Words]) -> LineKind:
+def _kind(mark: bytes, read: Callable[[str, DialectState], LineResult]) -> LineKind:
     return LineKind(mark=re.compile(re.escape(mark)), read=read, aside=True, whole=True)
 
 
-SPEECH = Dialect(
+DIALECT = ConsoleDialect(
     name="kernel",
     tell=re.compile(
         rb"NVRM: Xid \(|SXid \((?:PCI:)?[0-9a-f]|NVRM: GPU \S{7,22} GPU has fallen"

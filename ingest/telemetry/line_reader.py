@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from holter.ingest.errors import Problems
-from holter.ingest.lines import Lines
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.lines import LineBlocks
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.telemetry.timestamped import Counted, LocalClock
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
@@ -25,14 +25,14 @@ class LineReader(ABC):
     expected = "a line"
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self.lines = Lines(state, expected=self.expected)
-        self.problems = Problems(state)
+        self.lines = LineBlocks(state, expected=self.expected)
+        self.problems = ProblemBuffer(state)
         self.clock, self.counted = LocalClock(state), Counted(state)
         self._stated: dict[str, ConfigValue] = dict(state.get("stated", {}))
         self._fresh: dict[ConfigKey, ConfigValue] = {}
 
     @abstractmethod
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """What a line says."""
 
     @abstractmethod
@@ -51,17 +51,17 @@ class LineReader(ABC):
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what the complete lines say; see `Reader`."""
-        yield from self.problems.tell()
+        yield from self.problems.drain()
         while (block := self.lines.next(stream, self.problems)) is not None:
-            rows: list[Row] = []
+            rows: list[LogRow] = []
             for line in block.lines:
                 self.lines.number += 1
                 rows += self.rows(line.decode("utf-8", "replace").rstrip("\r"))
             stream.seek(block.offsets[-1])
             if rows or self._fresh:
                 config, self._fresh = self._fresh, {}
-                yield replace(batch_of(rows), config=config)
-            yield from self.problems.tell()
+                yield replace(batch_from_rows(rows), config=config)
+            yield from self.problems.drain()
 
     def blame(self, reason: str) -> None:
         """The line just read cannot be read."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.line_reader import LineReader
 from holter.ingest.telemetry.timestamped import row_at
@@ -92,7 +92,7 @@ class NvidiaSmiReader(LineReader):
         moment = {} if self._moment != self._moment else {"moment": self._moment}
         return {"header": self._header, **moment}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """The row of a GPU; a header, or a moment, for the rows below."""
         if not line or line.isspace():
             return
@@ -118,7 +118,7 @@ class NvidiaSmiReader(LineReader):
         if row is not None:
             yield row
 
-    def _row(self, cells: Sequence[str], named: Mapping[str, str]) -> Row | None:
+    def _row(self, cells: Sequence[str], named: Mapping[str, str]) -> LogRow | None:
         gpu = _gpu(named)
         labels = {**self._whose, **({} if gpu is None else {"gpu": gpu})}
         for field, setting in _STATED.items():

@@ -11,7 +11,7 @@ from zlib import crc32
 from prometheus_client.parser import text_string_to_metric_families
 
 from holter.ingest.communication.labels import labels_beside
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.line_reader import LineReader
 from holter.ingest.telemetry.metric_allowlist import is_chosen, named
@@ -68,7 +68,7 @@ class ExpositionReader(LineReader):
             return {"moment": self._moment}
         return {"seen": sorted(self._seen), "scrape": self._scrape} if self._seen else {}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """The value of a sample; a moment, for the samples below."""
         if line.startswith("#") or line[:1].isdigit() or _DATE.search(line[:40]):
             moment = self._said(line)
@@ -96,7 +96,7 @@ class ExpositionReader(LineReader):
         found = _EPOCH.fullmatch(line)
         return float(line.strip("# \t")) if found else self.clock.read(line[:200])
 
-    def _numbered(self, sample: Sample, labels: Mapping[str, str]) -> Row:
+    def _numbered(self, sample: Sample, labels: Mapping[str, str]) -> LogRow:
         """The row of a sample without any clock, by the number of its scrape."""
         mark = crc32(f"{sample.metric} {sorted(labels.items())}".encode())
         if mark in self._seen:
@@ -104,7 +104,7 @@ class ExpositionReader(LineReader):
             self._scrape += 1
         if len(self._seen) < _MOST_SEEN:
             self._seen.add(mark)
-        return Row(
+        return LogRow(
             self._scrape, float("nan"), {str(sample.metric): sample.value}, labels_beside(SAMPLES, **labels)
         )
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.telemetry.metric_allowlist import choice
 from holter.ingest.telemetry.prometheus import metric_of, sample_of
 from holter.ingest.telemetry.timestamped import row_at
@@ -79,8 +79,8 @@ def page_of(text: str, moment: float, host: str, chosen: Callable[[str], bool]) 
             for key, value in sample.about:
                 config[ConfigKey(key.name, tuple(sorted({"host": host, **dict(key.labels)}.items())))] = value
     found = [row_at(moment, values, **dict(labels)) for labels, values in rows.items()]
-    one: list[Row] = [row for row in found if row is not None]
-    return Page(batch=replace(batch_of(one), config=config), left_out=left_out, broken=broken)
+    one: list[LogRow] = [row for row in found if row is not None]
+    return Page(batch=replace(batch_from_rows(one), config=config), left_out=left_out, broken=broken)
 
 
 class Scraper:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.line_reader import LineReader
 from holter.ingest.telemetry.timestamped import row_at
@@ -70,7 +70,7 @@ class DmonReader(LineReader):
         """The names of the columns."""
         return {"header": self._names}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """The row of a GPU; its header is repeated from time to time."""
         if line.startswith("#"):
             if _HEADER.fullmatch(line.strip()):
@@ -128,7 +128,7 @@ class RocmReader(LineReader):
         """The last moment that stood between the tables."""
         return {} if self._moment != self._moment else {"moment": self._moment}
 
-    def rows(self, line: str) -> Iterator[Row]:
+    def rows(self, line: str) -> Iterator[LogRow]:
         """The row of a GPU, by the units of its cells: columns have moved from release to release."""
         found = _ROCM_ROW.match(line)
         if found is None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from holter.ingest.communication.labels import labels_beside
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.types import BY_CLOCK, Labels
 
 SAMPLES = "samples"
@@ -32,11 +32,11 @@ _NAIVE = re.compile(
 )
 
 
-def row_at(moment: float, values: Mapping[str, float], **labels: Hashable) -> Row | None:
+def row_at(moment: float, values: Mapping[str, float], **labels: Hashable) -> LogRow | None:
     """The row of a wall time (Unix seconds); None where it is none."""
     if not 0 < moment < _FURTHEST:
         return None
-    return Row(step_of(moment), moment, values, labels_beside(BY_CLOCK, **labels))
+    return LogRow(step_of(moment), moment, values, labels_beside(BY_CLOCK, **labels))
 
 
 def step_of(moment: float) -> int:
@@ -54,14 +54,14 @@ class Counted:
         """The numbers so far."""
         return {"counted": dict(self._numbers)} if self._numbers else {}
 
-    def row(self, values: Mapping[str, float], **labels: Hashable) -> Row | None:
+    def row(self, values: Mapping[str, float], **labels: Hashable) -> LogRow | None:
         """The row of the next sample with these labels; None beyond what can be remembered."""
         key = labels_beside(SAMPLES, **labels)
         name = _name(key)
         if name not in self._numbers and len(self._numbers) >= _MOST_COUNTED:
             return None
         number = self._numbers[name] = self._numbers.get(name, -1) + 1
-        return Row(number, float("nan"), values, key)
+        return LogRow(number, float("nan"), values, key)
 
 
 def _name(labels: Labels) -> str:

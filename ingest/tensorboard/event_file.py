@@ -11,21 +11,21 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.ingest.errors import Problems
-from holter.ingest.rows import batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.rows import batch_from_rows
 from holter.ingest.tensorboard import protobuf
-from holter.ingest.tensorboard.hparams import Statements
-from holter.ingest.tensorboard.jit import Kernels, in_background
+from holter.ingest.tensorboard.hparams import EventFileSettings
+from holter.ingest.tensorboard.jit import Kernels, background_kernels
 from holter.ingest.tensorboard.records import (
     HEADER,
     TRAILER,
     Records,
-    Walker,
+    RecordWalker,
     find_header,
     only_zeros,
     read_header,
 )
-from holter.ingest.tensorboard.scalars import Decoder, Scalars
+from holter.ingest.tensorboard.scalars import ScalarDecoder, Scalars
 from holter.plurals import counted
 from holter.types import NO_CONFIG, Batch, Column, Config, IntArray, SeriesKey, Unreadable
 
@@ -44,7 +44,7 @@ class EventFile:
 
     name: ClassVar[str] = "tensorboard"
 
-    def __init__(self, kernels: Callable[[int], Kernels | None] = in_background) -> None:
+    def __init__(self, kernels: Callable[[int], Kernels | None] = background_kernels) -> None:
         self._kernels = kernels
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
@@ -61,12 +61,12 @@ class EventFileReader:
 
     def __init__(self, state: Mapping[str, Any], kernels: Callable[[int], Kernels | None]) -> None:
         self._kernels = kernels
-        self._walker = Walker()
-        self._decoder = Decoder(state.get("ignored", ()))
+        self._walker = RecordWalker()
+        self._decoder = ScalarDecoder(state.get("ignored", ()))
         self._restarts: bool = state.get("restarts", False)
         # what is said after the first point cannot be told from what a new launch would say
-        self._statements = None if state.get("rows") else Statements(state.get("statements", {}))
-        self._problems = Problems(state)
+        self._statements = None if state.get("rows") else EventFileSettings(state.get("statements", {}))
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """Tags to ignore, whether a new launch was marked after the last point, whether there was one."""
@@ -81,7 +81,7 @@ class EventFileReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the scalars of every complete record; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         size = BLOCK
         while True:
             base = stream.tell()
@@ -90,7 +90,7 @@ class EventFileReader:
             kernels = self._kernels(len(block))
             records = kernels.walk(block) if kernels else self._walker.walk(block)
             yield from self._batches(block, records, base, stream, kernels)
-            yield from self._problems.tell()
+            yield from self._problems.drain()
             position = base + records.stop
             stream.seek(position)
             size = BLOCK
@@ -105,7 +105,7 @@ class EventFileReader:
                     if not self._pass_over(stream, position, size):
                         return
                     size = BLOCK
-            yield from self._problems.tell()
+            yield from self._problems.drain()
 
     def _batches(
         self, block: bytes, records: Records, base: int, stream: BinaryIO, kernels: Kernels | None
@@ -132,7 +132,7 @@ class EventFileReader:
             config = NO_CONFIG
         stream.seek(base + records.stop)
         if config:
-            yield batch_of([], config=config)
+            yield batch_from_rows([], config=config)
 
     def _stated(self, block: bytes, records: Records, scalars: Scalars) -> Config:
         """What the file says of its launch before its first point."""

@@ -33,7 +33,7 @@ _RULE = re.compile(r"\|?\s*:?-+:?\s*\|[\s:|-]*")
 _TAG_NAME = re.compile(r"[A-Za-z_]\w{1,60}")
 
 
-class Statements:
+class EventFileSettings:
     """Collects what an event file says before its first point. `state` is JSON-able, and bounded.
 
     Known are the sessions of hparams, and texts: JSON, YAML or a table of two columns, where at least two

@@ -23,7 +23,7 @@ _WORTH_IT = 16 * 1024 * 1024  # bytes: a process that reads less is done before 
 _LONGEST_COMPILATION = 300.0
 
 
-class Plain(NamedTuple):
+class PlainEvents(NamedTuple):
     """Points of the plain events of a block, in the order of their events.
 
     `steps` and `times` have an entry per event, right where `odd` is 0. `event` [n], `values` [n],
@@ -47,12 +47,12 @@ class Kernels(Protocol):
         """The complete records of a block."""
         ...
 
-    def scan(self, block: bytes, start: IntArray, end: IntArray) -> Plain:
+    def scan(self, block: bytes, start: IntArray, end: IntArray) -> PlainEvents:
         """The scalars of the plain events at bytes [start, end) of a block."""
         ...
 
 
-class Preparation:
+class BackgroundCompiler:
     """Kernels that are not there at once: a process of its own compiles them, so that reading goes on.
 
     It begins when a process has read `worth_it` bytes. Without numba, or where compiling fails, there
@@ -98,4 +98,4 @@ def no_kernels(size: int) -> None:
     """Read in numpy alone."""
 
 
-in_background = Preparation()
+background_kernels = BackgroundCompiler()

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from holter.ingest.tensorboard.jit import Plain
+from holter.ingest.tensorboard.jit import PlainEvents
 from holter.ingest.tensorboard.protobuf import PADDING, Bytes
 from holter.ingest.tensorboard.records import HEADER, MASK_DELTA, TRAILER, Records
 from holter.types import IntArray
@@ -31,7 +31,7 @@ _INTS, _BITS, _FLAGS = types.int64[::1], types.uint64[::1], types.uint8[::1]
 
 
 def walk(block: bytes) -> Records:
-    """As `holter.ingest.tensorboard.records.Walker.walk`."""
+    """As `holter.ingest.tensorboard.records.RecordWalker.walk`."""
     capacity = len(block) // (HEADER + TRAILER) + 1
     start, end = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     data = np.frombuffer(block + bytes(PADDING), dtype=np.uint8)
@@ -39,7 +39,7 @@ def walk(block: bytes) -> Records:
     return Records(start[:count], end[:count], stop, None if length < 0 else length, bool(damaged))
 
 
-def scan(block: bytes, start: IntArray, end: IntArray) -> Plain:
+def scan(block: bytes, start: IntArray, end: IntArray) -> PlainEvents:
     """The scalars of the plain events at bytes [start, end) of a block.
 
     Plain is an event of a wall time, a step and a summary of scalars, each at most once: simple values,
@@ -66,8 +66,8 @@ def scan(block: bytes, start: IntArray, end: IntArray) -> Plain:
     values = np.where(kinds == _DOUBLE, bits.view(np.float64), values) if tensor.any() else values
     good = (odd[event] == 0) & (kinds != _NONE)
     if good.all():
-        return Plain(steps, times, odd, event, values, tensor, code, spelt)
-    return Plain(steps, times, odd, event[good], values[good], tensor[good], code[good], spelt)
+        return PlainEvents(steps, times, odd, event, values, tensor, code, spelt)
+    return PlainEvents(steps, times, odd, event[good], values[good], tensor[good], code[good], spelt)
 
 
 def _words(data: Bytes) -> NDArray[np.uint64]:

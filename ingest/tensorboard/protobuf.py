@@ -52,7 +52,7 @@ class Fields(NamedTuple):
         return Fields._make(column[chosen] for column in self)
 
 
-class Rounds(list[tuple[Fields, int | None]]):
+class FieldRounds(list[tuple[Fields, int | None]]):
     """Fields of messages, those of a round together; with the key that they all have, None if they differ.
 
     Messages of one writer have their fields in one order, so that mostly a round is all of one key.
@@ -70,7 +70,7 @@ class Rounds(list[tuple[Fields, int | None]]):
         )
 
 
-def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[Rounds, NDArray[np.bool_]]:
+def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[FieldRounds, NDArray[np.bool_]]:
     """The fields of the messages at bytes [start, end), and which messages are not well formed.
 
     `data` has `PADDING` bytes after the last message. Of a malformed message the fields before the fault
@@ -79,7 +79,7 @@ def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[Rounds, NDArray[
     broken = np.zeros(len(start), dtype=bool)
     active = np.flatnonzero(start < end)
     position = start.astype(np.int64)
-    rounds = Rounds()
+    rounds = FieldRounds()
     position, stop = position[active], end[active]
     while len(active) >= _FEW:
         key = _common_key(data, position)

@@ -34,7 +34,7 @@ class Records(NamedTuple):
     damaged: bool
 
 
-class Walker:
+class RecordWalker:
     """Walks from record to record."""
 
     def walk(self, block: bytes) -> Records:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.ingest.tensorboard import protobuf
-from holter.ingest.tensorboard.jit import Kernels, Plain
-from holter.ingest.tensorboard.protobuf import FIXED32, FIXED64, LENGTH, VARINT, Bytes, Fields, Rounds
+from holter.ingest.tensorboard.jit import Kernels, PlainEvents
+from holter.ingest.tensorboard.protobuf import FIXED32, FIXED64, LENGTH, VARINT, Bytes, FieldRounds, Fields
 from holter.types import FloatArray, IntArray
 
 # field numbers of event.proto, summary.proto and tensor.proto
@@ -57,7 +57,7 @@ class Scalars:
     starts: IntArray
 
 
-class Decoder:
+class ScalarDecoder:
     """Decodes events; remembers what a tag's first value said about it."""
 
     def __init__(self, ignored: Iterable[str] = ()) -> None:
@@ -73,7 +73,7 @@ class Decoder:
         scalars = self._taken(plain)
         return scalars if others is None else _merged(scalars, others, odd)
 
-    def _taken(self, plain: Plain) -> Scalars:
+    def _taken(self, plain: PlainEvents) -> Scalars:
         names: dict[str, int] = {}
         spelt = [names.setdefault(_text(tag), len(names)) for tag in plain.tags]
         tags = np.array(spelt, dtype=np.int64)[plain.code] if len(names) < len(spelt) else plain.code
@@ -291,7 +291,7 @@ def _take_content(
 
 
 def _take_listed(
-    data: Bytes, fields: Rounds, wanted: NDArray[np.bool_], dtype: int, numbers: FloatArray, scalar: Any
+    data: Bytes, fields: FieldRounds, wanted: NDArray[np.bool_], dtype: int, numbers: FloatArray, scalar: Any
 ) -> None:
     """Values in their own field, packed or not; a tensor of zeros may leave them out."""
     number, form = _LISTED[dtype]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from holter.attempts.values import as_value
-from holter.ingest.names import as_text
+from holter.attempts.config_values import to_config_value
+from holter.ingest.names import storable_text
 from holter.types import ConfigKey, ConfigValue
 
 LONGEST_NAME, LONGEST_VALUE, MOST = 200, 2000, 2000
@@ -27,7 +27,7 @@ def config_of(settings: Iterable[tuple[str, Any]]) -> dict[ConfigKey, ConfigValu
         if len(found) >= MOST:
             left_out += 1
             continue
-        told = as_value(value)
+        told = to_config_value(value)
         told = _bounded(told, LONGEST_VALUE) if isinstance(told, str) else told
         found[ConfigKey(_bounded(name, LONGEST_NAME))] = told
     if left_out:
@@ -36,7 +36,7 @@ def config_of(settings: Iterable[tuple[str, Any]]) -> dict[ConfigKey, ConfigValu
 
 
 def _bounded(text: str, longest: int) -> str:
-    text = as_text(text)
+    text = storable_text(text)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 import numpy as np
 
-from holter.attempts.values import dotted
-from holter.ingest.json_objects import number, slashed
+from holter.attempts.config_values import flatten_settings
+from holter.ingest.json_objects import flatten_object, json_number
 from holter.ingest.trackers.base import SAMPLES, CollectionError, Contents, KeptRun, Logged
 from holter.ingest.trackers.run_config import config_of
 from holter.ingest.trackers.sqlite import as_word, columns, is_database, opened, portions, tables
@@ -100,7 +100,7 @@ def _read(file: Path, column: str, run: str, config: Mapping[str, Any]) -> Conte
     own = {name: value for name, value in config.items() if not name.startswith("_")}
     if group := config.get("_Group"):
         own["trackio.group"] = group
-    return Contents(logged=logged, config=config_of(dotted(own).items()), left_out=tuple(left_out))
+    return Contents(logged=logged, config=config_of(flatten_settings(own).items()), left_out=tuple(left_out))
 
 
 def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unreadable]) -> list[Logged]:
@@ -118,8 +118,8 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
                 continue
             at = count if machine else step
             count += 1
-            for name, value in slashed(logged):
-                found = number(value)
+            for name, value in flatten_object(logged):
+                found = json_number(value)
                 if found is not None:
                     mine = held.get(name)
                     if mine is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from holter.ingest import step_columns
 from holter.ingest.trackers.base import CollectionError, Contents, KeptRun, Logged
-from holter.ingest.wandb.chart_csv import OWN_STEP, Curve, curves_of, is_export
+from holter.ingest.wandb.chart_csv import OWN_STEP, ChartColumn, is_chart_export, parse_header
 from holter.plurals import counted
 from holter.types import ConfigKey, SeriesKey, Unreadable
 
@@ -33,15 +33,15 @@ class WandbCsv:
             return False
         try:
             with path.open(encoding="utf-8-sig", newline="", errors="replace") as file:
-                return is_export(next(csv.reader(file), []))
+                return is_chart_export(next(csv.reader(file), []))
         except (OSError, csv.Error):
             return False
 
     def runs(self, path: Path) -> Iterator[KeptRun]:
         """Its runs, in the order of their columns."""
         header, rows = _rows(path)
-        of_runs: dict[str, list[Curve]] = {}
-        for curve in curves_of(header):
+        of_runs: dict[str, list[ChartColumn]] = {}
+        for curve in parse_header(header):
             of_runs.setdefault(curve.run, []).append(curve)
         for run, curves in of_runs.items():
             yield KeptRun(id=run, project="default", name=run, read=partial(_read, header, rows, curves))
@@ -58,7 +58,7 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
-def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[Curve]) -> Contents:
+def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[ChartColumn]) -> Contents:
     left_out: list[Unreadable] = []
     own = next((curve.place for curve in curves if curve.metric == OWN_STEP and not curve.bound), None)
     axis = own if own is not None else 0 if step_columns.find_step([header[0]]) is not None else None
@@ -79,14 +79,14 @@ def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence
 
 
 def _points(
-    rows: Sequence[Sequence[str]], axis: int | None, curve: Curve, left_out: list[Unreadable]
+    rows: Sequence[Sequence[str]], axis: int | None, curve: ChartColumn, left_out: list[Unreadable]
 ) -> Logged:
     """Each row that has the curve's value, at its step; without an axis of steps they are counted."""
     steps: list[int] = []
     values: list[float] = []
     wrong = 0
     for row in rows:
-        if len(row) <= max(axis or 0, curve.place) or step_columns.is_absent(row[curve.place]):
+        if len(row) <= max(axis or 0, curve.place) or step_columns.is_empty_cell(row[curve.place]):
             continue
         try:
             value = float(row[curve.place])

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
-from holter.ingest.json_objects import number, read_object, slashed
+from holter.ingest.json_objects import flatten_object, json_number, read_object
 from holter.ingest.jsonl import JsonLinesReader
-from holter.ingest.rows import Row
+from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import read_step
 
 _STEP, _LAST = "current_steps", "total_steps"
@@ -41,22 +41,22 @@ class LlamaFactoryLog:
         return JsonLinesReader({} if "rewritten" in state else state, row_of)
 
 
-def row_of(found: Mapping[str, Any]) -> Row | None:
+def row_of(found: Mapping[str, Any]) -> LogRow | None:
     """What an object says; None where it has no step. Raises ValueError for a step that is none."""
     if _STEP not in found:
         return None
     values = {}
-    for name, value in slashed(found):
+    for name, value in flatten_object(found):
         told = _passed(value) if name in _TIMES else _number(value)
         if told is not None and name not in (_STEP, _LAST):
             values[_TIMES.get(name, name)] = told
-    return Row(read_step(found[_STEP]), float("nan"), values)
+    return LogRow(read_step(found[_STEP]), float("nan"), values)
 
 
 def _number(value: object) -> float | None:
     """A number; of old versions the throughput is one in quotes."""
     try:
-        return float(value) if isinstance(value, str) and len(value) < 40 else number(value)
+        return float(value) if isinstance(value, str) and len(value) < 40 else json_number(value)
     except ValueError:
         return None
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
-from holter.ingest.json_objects import number, read_object
+from holter.ingest.json_objects import json_number, read_object
 from holter.ingest.jsonl import JsonLinesReader
-from holter.ingest.names import as_label
-from holter.ingest.rows import Row
+from holter.ingest.names import storable_label
+from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import read_step
 from holter.types import Batch, Unreadable, labels_of
 
@@ -65,9 +65,9 @@ class TorchtitanReader:
         """Yield what the complete lines say; see `Reader`."""
         yield from self._lines.read(stream)
 
-    def _row(self, found: Mapping[str, Any]) -> Row | None:
-        kind, value = found.get("log_type_name"), number(found.get("value"))
-        nothing = Row(0, float("nan"), {})
+    def _row(self, found: Mapping[str, Any]) -> LogRow | None:
+        kind, value = found.get("log_type_name"), json_number(found.get("value"))
+        nothing = LogRow(0, float("nan"), {})
         if not isinstance(kind, str) or value is None or found.get("step") is None:
             return nothing
         step = read_step(found["step"])
@@ -79,12 +79,12 @@ class TorchtitanReader:
             value = self._sum(step, metric, value)
         else:
             return nothing
-        labels = {"rank": as_label(str(found.get("rank")))}
+        labels = {"rank": storable_label(str(found.get("rank")))}
         if isinstance(source := found.get("source"), str) and source not in _TRAINERS:
-            labels["source"] = as_label(source)
-        time = number(found.get("time_us"))
+            labels["source"] = storable_label(source)
+        time = json_number(found.get("time_us"))
         moment = float("nan") if time is None else time / 1e6
-        return Row(step, moment, {metric: value}, labels_of(labels))
+        return LogRow(step, moment, {metric: value}, labels_of(labels))
 
     def _sum(self, step: int, metric: str, value: float) -> float:
         if step != self._at:

@@ -12,16 +12,16 @@ from zlib import crc32
 
 import msgspec
 
-from holter.attempts.values import as_value
+from holter.attempts.config_values import to_config_value
 from holter.ingest.console.dialects.hf_trainer import metric_name
-from holter.ingest.errors import Problems
-from holter.ingest.json_objects import number, slashed
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.errors import ProblemBuffer
+from holter.ingest.json_objects import flatten_object, json_number
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import read_step
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
 
-FILE = "trainer_state.json"
-LARGEST = 256 * 1024 * 1024
+STATE_FILE = "trainer_state.json"
+MAX_STATE_BYTES = 256 * 1024 * 1024
 MARK = 8  # characters
 _LARGEST_BATCH = 4096  # rows
 _SETTINGS = ("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps", "train_batch_size")
@@ -41,7 +41,7 @@ class TrainerState:
         """The Trainer's name for it, or an object that begins with its words."""
         if head.lstrip()[:1] != b"{" or path.suffix.lower() != ".json":
             return False
-        return path.name == FILE or (b'"log_history"' in head and b'"global_step"' in head)
+        return path.name == STATE_FILE or (b'"log_history"' in head and b'"global_step"' in head)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> TrainerStateReader:
         """A reader that goes on from `state`, or that follows up on a file written anew."""
@@ -58,7 +58,7 @@ class TrainerStateReader:
         self._before: str | None = None if before is None else before.get("marks", "")
         self._marks: str = state.get("marks", "")
         self._whole: bool = state.get("whole", False)
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """A mark of each row that is told, by which it is known again."""
@@ -68,20 +68,20 @@ class TrainerStateReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what a whole file has that was not told before; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         place = stream.tell()
         if self._whole and place:
             return
         stream.seek(0)
-        data = stream.read(LARGEST + 1)
-        found = whole(data) if len(data) <= LARGEST else {}
+        data = stream.read(MAX_STATE_BYTES + 1)
+        found = decode_state(data) if len(data) <= MAX_STATE_BYTES else {}
         if found is None:
             stream.seek(place)
             return
-        if len(data) > LARGEST:
-            self._problems.add("file", f"expected at most {LARGEST} bytes")
+        if len(data) > MAX_STATE_BYTES:
+            self._problems.add("file", f"expected at most {MAX_STATE_BYTES} bytes")
         rows, marks = self._rows(found)
-        for batch, told in self._batches(rows, marks, config_of(found)):
+        for batch, told in self._batches(rows, marks, trainer_config(found)):
             self._marks, self._whole = marks[: MARK * told], told == len(rows)
             if self._whole:
                 stream.seek(0, 2)
@@ -90,41 +90,41 @@ class TrainerStateReader:
             yield batch
         self._marks, self._whole, self._before = marks, True, None
         stream.seek(0, 2)
-        yield from self._problems.tell()
+        yield from self._problems.drain()
 
-    def _batches(self, rows: Sequence[Row], marks: str, config: Config) -> Iterator[tuple[Batch, int]]:
+    def _batches(self, rows: Sequence[LogRow], marks: str, config: Config) -> Iterator[tuple[Batch, int]]:
         """What is not told yet, and how many rows are with each batch."""
         known = self._marks if self._before is None else self._before
-        first = common(known, marks)
+        first = common_rows(known, marks)
         goes_on = self._before is None and bool(self._marks)  # it was stopped in between
         restarts, self._before = first < len(known) // MARK, None
         for start in range(first, len(rows), _LARGEST_BATCH):
-            batch = batch_of(rows[start : start + _LARGEST_BATCH])
+            batch = batch_from_rows(rows[start : start + _LARGEST_BATCH])
             begins = start == first
             batch = replace(
                 batch, restarts=restarts and begins, config=config if begins and not goes_on else NO_CONFIG
             )
             yield batch, start + len(batch.steps)
 
-    def _rows(self, found: Mapping[str, Any]) -> tuple[list[Row], str]:
+    def _rows(self, found: Mapping[str, Any]) -> tuple[list[LogRow], str]:
         rows = []
-        for place, logged in enumerate(history(found)):
+        for place, logged in enumerate(log_history(found)):
             try:
                 if not isinstance(logged, dict) or "step" not in logged:
                     raise ValueError("expected an object with a step")
                 values = {
                     metric_name(name): told
-                    for name, value in slashed(logged)
-                    if name != "step" and (told := number(value)) is not None
+                    for name, value in flatten_object(logged)
+                    if name != "step" and (told := json_number(value)) is not None
                 }
-                rows.append(Row(read_step(logged["step"]), nan, values))
+                rows.append(LogRow(read_step(logged["step"]), nan, values))
             except ValueError as error:
                 if not self._marks:  # else it is told
                     self._problems.add(f"log_history {place}", str(error))
-        return rows, marks_of(rows)
+        return rows, row_marks(rows)
 
 
-def whole(data: bytes) -> dict[str, Any] | None:
+def decode_state(data: bytes) -> dict[str, Any] | None:
     """The object that a file holds; None while it is not all there, or is none."""
     try:
         found = _decode(data)
@@ -138,18 +138,18 @@ def whole(data: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def history(found: Mapping[str, Any]) -> Sequence[Any]:
+def log_history(found: Mapping[str, Any]) -> Sequence[Any]:
     """What was logged, as the file has it."""
     logged = found.get("log_history")
     return logged if isinstance(logged, list) else []
 
 
-def marks_of(rows: Sequence[Row]) -> str:
+def row_marks(rows: Sequence[LogRow]) -> str:
     """Eight characters a row, by which it is known again."""
     return "".join(f"{crc32(repr((row.step, sorted(row.values.items()))).encode()):08x}" for row in rows)
 
 
-def common(some: str, others: str) -> int:
+def common_rows(some: str, others: str) -> int:
     """With how many rows two histories begin alike."""
     rows = min(len(some), len(others)) // MARK
     if some[: MARK * rows] == others[: MARK * rows]:
@@ -164,7 +164,7 @@ def common(some: str, others: str) -> int:
     )
 
 
-def config_of(found: Mapping[str, Any]) -> Config:
+def trainer_config(found: Mapping[str, Any]) -> Config:
     """What the file says of the launch."""
     said = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), int | float)}
-    return {ConfigKey(name): as_value(value) for name, value in said.items()}
+    return {ConfigKey(name): to_config_value(value) for name, value in said.items()}

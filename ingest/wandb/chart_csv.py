@@ -11,7 +11,7 @@ _AXES = frozenset({"Step", "Wall Time", "Relative Time (Process)", "Relative Tim
 _BOUNDS = {"__MIN": "min", "__MAX": "max"}
 
 
-class Curve(NamedTuple):
+class ChartColumn(NamedTuple):
     """A column: whose it is, of what, and which bound of its buckets ("" for the value)."""
 
     place: int
@@ -20,12 +20,12 @@ class Curve(NamedTuple):
     bound: str
 
 
-def is_export(header: Sequence[str]) -> bool:
+def is_chart_export(header: Sequence[str]) -> bool:
     """Whether a header is one of W&B's page."""
-    return bool(curves_of(header)) and len(header) > 1
+    return bool(parse_header(header)) and len(header) > 1
 
 
-def curves_of(header: Sequence[str]) -> list[Curve]:
+def parse_header(header: Sequence[str]) -> list[ChartColumn]:
     """What each column holds. Empty where any but the first is not `RUN - METRIC`.
 
     Runs and metrics may hold " - " themselves. All lines of a chart mostly show the same metric, so it is the
@@ -41,10 +41,10 @@ def curves_of(header: Sequence[str]) -> list[Curve]:
     found = []
     for place, (name, bound) in enumerate(plain, start=1):
         if shared and name.endswith(shared):
-            found.append(Curve(place, name.removesuffix(shared), shared.removeprefix(_BETWEEN), bound))
+            found.append(ChartColumn(place, name.removesuffix(shared), shared.removeprefix(_BETWEEN), bound))
         else:
             run, _, metric = name.rpartition(_BETWEEN)
-            found.append(Curve(place, run, metric, bound))
+            found.append(ChartColumn(place, run, metric, bound))
     return found
 
 

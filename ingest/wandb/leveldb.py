@@ -12,27 +12,27 @@ _HEADER = struct.Struct("<IHB")
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 
 
-class Frame(NamedTuple):
+class RecordFrame(NamedTuple):
     """A whole record, and the byte of the file after it."""
 
     payload: bytes
     end: int
 
 
-class Walked(NamedTuple):
+class WalkedRecords(NamedTuple):
     """The whole records of some bytes of a file, and the byte from which on nothing is known yet.
 
     `damaged` are the bytes of places that were passed over, up to the next block.
     """
 
-    frames: list[Frame]
+    frames: list[RecordFrame]
     stop: int
     damaged: list[int]
 
 
-def walk(data: bytes, base: int) -> Walked:
+def walk_records(data: bytes, base: int) -> WalkedRecords:
     """The complete records of `data`, which begins with a record at byte `base` of its file."""
-    frames: list[Frame] = []
+    frames: list[RecordFrame] = []
     damaged: list[int] = []
     at, stop, pieces = 0, 0, list[bytes]()
     while True:
@@ -63,6 +63,6 @@ def walk(data: bytes, base: int) -> Walked:
         pieces.append(data[start:end])
         at = end
         if kind in (_FULL, _LAST):
-            frames.append(Frame(b"".join(pieces), base + at))
+            frames.append(RecordFrame(b"".join(pieces), base + at))
             pieces, stop = [], at
-    return Walked(frames, base + min(stop, len(data)), damaged)
+    return WalkedRecords(frames, base + min(stop, len(data)), damaged)

@@ -13,12 +13,12 @@ from typing import Any, BinaryIO, ClassVar
 
 from google.protobuf.message import DecodeError
 
-from holter.attempts.values import dotted
-from holter.ingest.errors import Problems
+from holter.attempts.config_values import flatten_settings
+from holter.ingest.errors import ProblemBuffer
 from holter.ingest.redaction import without_private
-from holter.ingest.rows import Row, batch_of
+from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
-from holter.ingest.wandb.leveldb import BLOCK, MAGIC, Walked, walk
+from holter.ingest.wandb.leveldb import BLOCK, MAGIC, WalkedRecords, walk_records
 from holter.ingest.wandb.protobuf import Record
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
@@ -36,7 +36,7 @@ def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
         return {}
     plain = {
         name: value
-        for name, value in dotted(dict(_values(items))).items()
+        for name, value in flatten_settings(dict(_values(items))).items()
         if not (isinstance(value, str) and _PATH.search(value))
     }
     kept, _ = without_private({ConfigKey(name): value for name, value in plain.items()})
@@ -79,7 +79,7 @@ class WandbReader:
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._step: int = state.get("step", 0)
-        self._problems = Problems(state)
+        self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """The step that was logged last, and what is still to be told."""
@@ -87,19 +87,19 @@ class WandbReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete record; see `Reader`."""
-        yield from self._problems.tell()
+        yield from self._problems.drain()
         if stream.tell() == 0 and not _pass_header(stream):
             return
         size = _READ
         while True:
             base = stream.tell()
             data = stream.read(size)
-            walked = walk(data, base)
+            walked = walk_records(data, base)
             for place in walked.damaged:
                 self._problems.add(f"byte {place}", "expected a record, but its checksum does not match")
             yield from self._batches(walked, stream)
             stream.seek(walked.stop)
-            yield from self._problems.tell()
+            yield from self._problems.drain()
             if len(data) < size:
                 return
             size = _READ if walked.stop > base else 2 * size
@@ -108,8 +108,8 @@ class WandbReader:
                 stream.seek(base - base % BLOCK + BLOCK)
                 size = _READ
 
-    def _batches(self, walked: Walked, stream: BinaryIO) -> Iterator[Batch]:
-        rows: list[Row] = []
+    def _batches(self, walked: WalkedRecords, stream: BinaryIO) -> Iterator[Batch]:
+        rows: list[LogRow] = []
         config: dict[ConfigKey, ConfigValue] = {}
         points = before = 0
         for payload, end in walked.frames:
@@ -117,7 +117,7 @@ class WandbReader:
             stated = settings_of(record) if record is not None else {}
             if stated and rows:  # it is said of what comes behind it
                 stream.seek(before)
-                yield batch_of(rows, config=config)
+                yield batch_from_rows(rows, config=config)
                 rows, config, points = [], {}, 0
             config.update(stated)
             row = self._row(record) if record is not None else None
@@ -127,11 +127,11 @@ class WandbReader:
             before = end
             if points >= _LARGEST_BATCH:
                 stream.seek(end)
-                yield batch_of(rows, config=config)
+                yield batch_from_rows(rows, config=config)
                 rows, config, points = [], {}, 0
         if rows or config:
             stream.seek(walked.stop)
-            yield batch_of(rows, config=config)
+            yield batch_from_rows(rows, config=config)
 
     def _record(self, payload: bytes, end: int) -> Any:
         try:
@@ -140,7 +140,7 @@ class WandbReader:
             self._problems.add(f"byte {end - len(payload)}", "expected one of wandb's records")
             return None
 
-    def _row(self, record: Any) -> Row | None:
+    def _row(self, record: Any) -> LogRow | None:
         row = None
         if record.HasField("history"):
             row = self._history(record.history)
@@ -148,7 +148,7 @@ class WandbReader:
             row = self._stats(record.stats)
         return row if row is not None and row.values else None
 
-    def _history(self, history: Any) -> Row | None:
+    def _history(self, history: Any) -> LogRow | None:
         values: dict[str, float] = {}
         for item in history.item:
             value = _number(item.value_json)
@@ -160,12 +160,12 @@ class WandbReader:
         self._step = int(step)
         time = values.get("_timestamp", float("nan"))
         metrics = {name: value for name, value in values.items() if name not in _NOT_METRICS}
-        return Row(self._step, time, metrics)
+        return LogRow(self._step, time, metrics)
 
-    def _stats(self, stats: Any) -> Row:
+    def _stats(self, stats: Any) -> LogRow:
         values = {f"system.{item.key}": _number(item.value_json) for item in stats.item}
         found = {name: value for name, value in values.items() if value is not None}
-        return Row(self._step, stats.timestamp.seconds + stats.timestamp.nanos / 1e9, found)
+        return LogRow(self._step, stats.timestamp.seconds + stats.timestamp.nanos / 1e9, found)
 
 
 def _pass_header(stream: BinaryIO) -> bool:

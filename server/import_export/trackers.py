@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.ingest.names import storable_text
-from holter.ingest.offline.tracker_runs import assemble
+from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
 from holter.server.import_export.importer import PORTION, Imported
@@ -92,7 +92,7 @@ def _taken(identity: str, run: KeptRun, place: tuple[str, str], taker: Taker, *,
     config, hidden = without_private(contents.config)
     if private:
         config, hidden = dict(contents.config), []
-    assembly, left_out = assemble(Contents(logged=contents.logged, left_out=contents.left_out))
+    assembly, left_out = build_series(Contents(logged=contents.logged, left_out=contents.left_out))
     series = list(assembly.series().values())
     told = Taken(project=place[0], run=place[1], left_out=tuple(left_out), private=tuple(hidden))
     if not any(map(len, series)):

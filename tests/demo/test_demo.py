@@ -19,7 +19,7 @@ import pytest
 from holter.cli.demo.narrator import Narrator, judge, table
 from holter.cli.demo.replay import Replay, write_at_once
 from holter.cli.demo.runs import DATA, Event, Recorded, recorded
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 
 
 def demo(*arguments: str) -> subprocess.Popen[str]:
@@ -86,7 +86,7 @@ def test_the_replayed_files_hold_every_point_of_every_attempt(tmp_path: Path) ->
     runs = recorded()
     write_at_once(runs, tmp_path, seconds=100)
     for run in runs:
-        read = gather(tmp_path / run.name)
+        read = read_run(tmp_path / run.name)
         assert (read.points, read.attempts, read.unreadable) == (run.points, len(run.launches), [])
         for series in read.data.series.values():
             logged = np.concatenate([launch.columns[series.key.metric] for launch in run.launches])
@@ -98,13 +98,13 @@ def test_a_replay_writes_only_what_is_due_and_moves_its_wall_times(tmp_path: Pat
     begin = time.time()
     replay = Replay(run, tmp_path, begin=begin, seconds=100)
     replay.write(begin + 50)
-    half = gather(tmp_path / run.name)
+    half = read_run(tmp_path / run.name)
     assert 0.3 < half.points / run.points < 0.7
     assert not replay.over
     replay.write(begin + 101)
     assert replay.over
     assert len(list((tmp_path / run.name).iterdir())) == len(run.launches)
-    times = np.concatenate([series.time for series in gather(tmp_path / run.name).data.series.values()])
+    times = np.concatenate([series.time for series in read_run(tmp_path / run.name).data.series.values()])
     assert begin - 1 <= times.min() <= times.max() <= begin + 101
 
 

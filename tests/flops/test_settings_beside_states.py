@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from holter.flops import Peaks, throughput_of
-from holter.flops.mfu import Own
-from holter.ingest.offline.read_run import gather
+from holter.flops import Peaks, run_throughput
+from holter.flops.mfu import OwnThroughput
+from holter.ingest.offline.read_run import read_run
 
 CONFIG = Path(__file__).parents[1] / "data" / "settings" / "hf" / "config.json"
 
 
-def own_of(folder: Path) -> Own:
-    return throughput_of(gather(folder).data, Peaks()).own
+def own_of(folder: Path) -> OwnThroughput:
+    return run_throughput(read_run(folder).data, Peaks()).own
 
 
 def make_run(folder: Path) -> None:
@@ -59,4 +59,4 @@ def test_the_files_of_a_folder_together_give_the_own_mfu(tmp_path: Path) -> None
     assert own.launch.shape is not None
     assert own.launch.shape.parameters == pytest.approx(1.1e9, rel=0.001)
     flops = 6 * own.launch.shape.active_weights + 6 * 22 * 2048 * 2048
-    assert level.usual == pytest.approx(16 * 2048 / 2 * flops / 989.4e12, rel=0.02)
+    assert level.typical == pytest.approx(16 * 2048 / 2 * flops / 989.4e12, rel=0.02)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from holter.ingest.offline.tracker_runs import assemble
+from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.trackers import collection_at
 from holter.server.database import connect, reading
 from holter.server.import_export import Into
@@ -20,7 +20,7 @@ from holter.server.import_export.trackers import Taken, take_collection
 from holter.server.maintenance.downsampling import thin
 from holter.server.maintenance.horizon import horizon_of
 from holter.server.migrate import upgrade
-from holter.server.models import ConfigRow, Project, Run
+from holter.server.models import ConfigRow, Project, RunRecord
 from holter.server.store import Store
 from holter.settings import Settings
 from holter.types import Series, SeriesKey
@@ -42,7 +42,7 @@ def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[Tak
 
 
 def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
-    query = select(Run.id).join(Project).where(Project.name == project, Run.name == run)
+    query = select(RunRecord.id).join(Project).where(Project.name == project, RunRecord.name == run)
     with reading(engine) as connection:
         return Store(engine).read(connection.execute(query).scalar_one())
 
@@ -50,7 +50,7 @@ def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
 def of_source(path: Path) -> list[dict[SeriesKey, Series]]:
     collection = collection_at(path)
     assert collection is not None
-    found = [assemble(run.read())[0].series() for run in collection.runs(path) if not run.why_not]
+    found = [build_series(run.read())[0].series() for run in collection.runs(path) if not run.why_not]
     return [series for series in found if series]
 
 
@@ -114,7 +114,7 @@ def config_of(engine: Engine, public_id: str) -> tuple[object, object]:
     """What a run is set up with, and whether it has ended."""
     with reading(engine) as connection:
         run_id, ended = connection.execute(
-            select(Run.id, Run.finished_at).where(Run.public_id == public_id)
+            select(RunRecord.id, RunRecord.finished_at).where(RunRecord.public_id == public_id)
         ).one()
     return Store(engine).config(run_id), ended is None
 
@@ -178,13 +178,13 @@ def test_new_points_are_added_and_nothing_else(engine: Engine, kept: Path) -> No
     assert {points for _, points, _ in counts(again)[:-1]} == {0}
     assert stored(engine, "Default", "running")[SeriesKey("loss")].value.tolist() == [1, 2, 3, 4, 5, 6]
     with reading(engine) as connection:
-        assert connection.scalar(select(Run.finished_at).where(Run.name == "running")) == 1_700_000_123.0
+        assert connection.scalar(select(RunRecord.finished_at).where(RunRecord.name == "running")) == 1_700_000_123.0
 
 
 def test_ends_are_those_of_the_tracker_and_running_runs_have_none(sqlite_engine: Engine, kept: Path) -> None:
     bring(sqlite_engine, kept / "mlflow.db")
     with reading(sqlite_engine) as connection:
-        found = {row.name: row.finished_at for row in connection.execute(select(Run.name, Run.finished_at))}
+        found = {row.name: row.finished_at for row in connection.execute(select(RunRecord.name, RunRecord.finished_at))}
     assert found["baseline"] == 1_700_000_200.0
     assert found["running"] is None
 
@@ -211,7 +211,7 @@ def test_what_was_thinned_away_does_not_come_back(sqlite_engine: Engine, tmp_pat
     (taken,) = bring(sqlite_engine, tmp_path / "mlruns")
     assert taken.points == 20_000
     with reading(sqlite_engine) as connection:
-        run_id = connection.execute(select(Run.id)).scalar_one()
+        run_id = connection.execute(select(RunRecord.id)).scalar_one()
     with running(sqlite_engine) as store:
         thin(sqlite_engine, run_id, 100, 2e9)
         assert store.check() == []
@@ -280,11 +280,11 @@ def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed
 
 def test_settings_come_along_with_every_attempt_and_private_ones_do_not(engine: Engine, kept: Path) -> None:
     bring(engine, kept / "mlflow.db")
-    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.value).join(Run, Run.id == ConfigRow.run_id)
+    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.value).join(RunRecord, RunRecord.id == ConfigRow.run_id)
     with reading(engine) as connection:
         found = {
             (row.attempt, row.name): row.value
-            for row in connection.execute(query.where(Run.name == "baseline"))
+            for row in connection.execute(query.where(RunRecord.name == "baseline"))
         }
     assert {found[attempt, "num_layers"] for attempt in (0, 1)} == {"12"}
     assert found[0, "lr"] == "0.0003"

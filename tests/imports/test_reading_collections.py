@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.ingest.offline.tracker_runs import assemble, explain_runs, gather_runs
+from holter.ingest.offline.tracker_runs import build_series, explain_tracker_runs, read_tracker_runs
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers import COLLECTIONS, collection_at
 from holter.ingest.trackers.base import CollectionError, Contents, KeptRun, Logged
@@ -44,7 +44,7 @@ def baseline(path: Path) -> KeptRun:
 
 
 def series(run: KeptRun) -> dict[SeriesKey, Series]:
-    return assemble(run.read())[0].series()
+    return build_series(run.read())[0].series()
 
 
 def odd(step: int) -> float:
@@ -295,7 +295,7 @@ def test_sqlite_keeps_whatever_it_is_given_and_that_is_read(kept: Path) -> None:
         database.execute("UPDATE tags SET value = 3 WHERE key = 'mlflow.runName'")
     run = next(run for run in runs(kept / "mlflow.db").values() if not run.why_not)
     assert (run.name, run.began, run.ended) == ("7", None, None)
-    assert assemble(run.read())[0].series()
+    assert build_series(run.read())[0].series()
     with closing(sqlite3.connect(kept / "trackio" / "llm.db")) as database, database:
         database.execute("UPDATE metrics SET run_name = X'FF41', metrics = '{'")
     for one in runs(kept / "trackio").values():
@@ -330,10 +330,10 @@ def test_the_order_of_logging_is_found_again_and_batches_are_bounded() -> None:
 def test_runs_are_gathered_and_explained_one_by_one(kept: Path) -> None:
     collection = collection_at(kept / "mlflow.db")
     assert collection is not None
-    gathered = dict(gather_runs(kept / "mlflow.db", collection, until_step=5))
+    gathered = dict(read_tracker_runs(kept / "mlflow.db", collection, until_step=5))
     assert gathered["running"].points == 4
     assert gathered["running"].data.config[ConfigKey("mlflow.status")] == {0: "RUNNING"}
-    told = {one.run: one for one in explain_runs(kept / "mlflow.db", collection)}
+    told = {one.run: one for one in explain_tracker_runs(kept / "mlflow.db", collection)}
     assert told["Default/deleted one"].why_not == "deleted in MLflow"
     assert told["Default/running"].points == {SeriesKey("loss"): 4}
     assert told["Default/running"].last_step == 3

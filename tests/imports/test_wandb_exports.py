@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from holter.detectors.launch_checks import remarks
 from holter.ingest import formats
 from holter.ingest.csv.csv_log import CsvLog
-from holter.ingest.offline.tracker_runs import gather_runs
+from holter.ingest.offline.tracker_runs import read_tracker_runs
 from holter.ingest.trackers import collection_at
 from holter.ingest.trackers.base import CollectionError, Contents
 from holter.ingest.trackers.row_order import batches
-from holter.ingest.wandb.chart_csv import curves_of
+from holter.ingest.wandb.chart_csv import parse_header
 from holter.types import ConfigKey, SeriesKey
 
 ONE = '"Step","eager-sun-1 - loss","eager-sun-1 - loss__MIN","eager-sun-1 - loss__MAX"\n'
@@ -97,7 +97,7 @@ def test_groups_and_several_metrics_are_told_apart(tmp_path: Path) -> None:
 
 def test_of_several_runs_with_several_metrics_the_last_part_is_the_metric() -> None:
     header = ["Step", "a - b - loss", "a - b - loss__MIN", "c - loss", "c - lr"]
-    assert [(one.run, one.metric) for one in curves_of(header)] == [
+    assert [(one.run, one.metric) for one in parse_header(header)] == [
         ("a - b", "loss"),
         ("a - b", "loss"),
         ("c", "loss"),
@@ -151,6 +151,6 @@ def test_a_run_that_is_sampled_is_remarked_on_and_another_is_not(tmp_path: Path)
     file.write_text(TWO)
     collection = collection_at(file)
     assert collection is not None
-    sampled = {name: remarks(found.data) for name, found in gather_runs(file, collection)}
+    sampled = {name: remarks(found.data) for name, found in read_tracker_runs(file, collection)}
     assert [(one.code, one.attempt) for one in sampled["a - b"]] == [("sampled-history", 0)]
     assert sampled["c"] == []

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.console.prefixes import clean
-from holter.ingest.console.values import number
-from holter.ingest.offline.read_run import gather
+from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.console.values import parse_number
+from holter.ingest.offline.read_run import read_run
 from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data" / "console"
@@ -94,7 +94,7 @@ def test_any_line_with_a_step_and_names_is_understood(told: Any) -> None:
 
 def test_prose_that_mentions_steps_is_not_taken_for_a_log(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("step 1: buy milk\nstep 2: loss of patience\nstep 3: sleep\n" * 50)
-    assert gather(tmp_path).files == {}
+    assert read_run(tmp_path).files == {}
 
 
 @pytest.mark.parametrize(
@@ -117,13 +117,13 @@ def test_prose_that_mentions_steps_is_not_taken_for_a_log(tmp_path: Path) -> Non
 def test_what_launchers_put_before_a_line_is_taken_off(
     line: bytes, text: str, labels: dict[str, str]
 ) -> None:
-    assert clean(line)[:2] == (text, tuple(labels.items()))
+    assert strip_prefixes(line)[:2] == (text, tuple(labels.items()))
 
 
 def test_a_clock_that_a_prefix_tells_is_exact() -> None:
-    assert clean(b"2026-08-22T10:00:00.25Z stderr F x").time == 1787392800.25
-    assert clean(b"[pod/a/b] 2026-08-22T12:00:00+02:00 x").time == 1787392800
-    assert clean(b"9999-99-99T12:00:00Z x").text == "x", "a date that is none is no reason to stop"
+    assert strip_prefixes(b"2026-08-22T10:00:00.25Z stderr F x").time == 1787392800.25
+    assert strip_prefixes(b"[pod/a/b] 2026-08-22T12:00:00+02:00 x").time == 1787392800
+    assert strip_prefixes(b"9999-99-99T12:00:00Z x").text == "x", "a date that is none is no reason to stop"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_clock_that_a_prefix_tells_is_exact() -> None:
     ],
 )
 def test_numbers_are_read_as_people_print_them(text: str, value: float | None) -> None:
-    assert number(text) == value
+    assert parse_number(text) == value
 
 
 def test_a_progress_bar_is_many_lines(reading: Any) -> None:
@@ -155,13 +155,13 @@ def test_records_far_behind_the_beginning_of_a_text_are_found(tmp_path: Path) ->
     (tmp_path / "run.log").write_bytes(
         b"NCCL INFO nothing to see\n" * 20_000 + (DATA / "nanogpt.out").read_bytes()
     )
-    assert gather(tmp_path).files == {"run.log": "nanogpt"}
+    assert read_run(tmp_path).files == {"run.log": "nanogpt"}
 
 
 def test_a_text_beside_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
     (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
-    assert gather(tmp_path).files == {"metrics.csv": "csv"}
+    assert read_run(tmp_path).files == {"metrics.csv": "csv"}
 
 
 def test_mlperf_tells_steps_whether_vendors_count_steps_or_samples(told: Any) -> None:
@@ -308,7 +308,7 @@ def test_fairseqs_bits_are_told_as_nats(told: Any) -> None:
     ],
 )
 def test_every_record_of_real_logs_is_read(log: str, metric: str, records: int) -> None:
-    found = gather(DATA / "real" / f"{log}.gz")
+    found = read_run(DATA / "real" / f"{log}.gz")
     assert len(found.data.series[SeriesKey(metric)]) == records
     assert found.attempts == 1
 
@@ -369,7 +369,7 @@ def test_megatrons_progress_tells_checkpoints_and_launches(told: Any) -> None:
     ],
 )
 def test_every_number_of_mlperfs_results_is_a_point(log: str, numbers: int) -> None:
-    assert gather(DATA / "real" / f"{log}.gz").points == numbers
+    assert read_run(DATA / "real" / f"{log}.gz").points == numbers
 
 
 def test_mlperf_says_how_a_launch_is_set_up_and_nan_is_data(reading: Any) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from holter.cli.report.logs import ADVICE, lines, summary
 from holter.ingest import formats
-from holter.ingest.offline.explain import Explained, explain
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.explain import FileReport, explain_files
+from holter.ingest.offline.read_run import read_run
 from holter.settings import load
 from holter.types import SeriesKey
 
@@ -17,7 +17,7 @@ DATA = Path(__file__).parents[1] / "data" / "console"
 def test_a_file_that_is_read_tells_its_format_series_and_steps(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "log.csv").write_text("step,loss\n1,2.5\n7,x\n9,2.0\n")
-    (found,) = explain(tmp_path)
+    (found,) = explain_files(tmp_path)
     assert (found.format, found.run, found.points) == ("csv", "run", {SeriesKey("loss"): 2})
     assert (found.first_step, found.last_step) == (1, 9)
     assert [unreadable.place for unreadable in found.unreadable] == ["line 3"]
@@ -30,7 +30,7 @@ def test_a_file_that_is_not_read_tells_why(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{}\n")
     (tmp_path / "core").write_bytes(b"\x7fELF\0")
     (tmp_path / "new.log").touch()
-    why = {found.path.name: found.why_not for found in explain(tmp_path)}
+    why = {found.path.name: found.why_not for found in explain_files(tmp_path)}
     assert why["prices.csv"].startswith("no column of its header is a step")
     assert why["prices.csv"].endswith("name,price")
     assert why["notes.txt"] == "no line names a step together with a loss"
@@ -45,14 +45,14 @@ def test_what_holter_exported_is_left_to_import(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text(
         '{"metric": "loss", "labels": {}, "attempt": 0, "step": 1, "value": 2.5}\n'
     )
-    for found in explain(tmp_path):
+    for found in explain_files(tmp_path):
         assert (found.format, "`holter import`" in found.why_not) == (None, True)
 
 
 def test_a_text_that_gives_way_to_a_log_is_told(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
     (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
-    why = {found.path.name: found.why_not for found in explain(tmp_path)}
+    why = {found.path.name: found.why_not for found in explain_files(tmp_path)}
     assert why["nohup.out"].startswith("left alone: other logs of its run say the same")
 
 
@@ -60,7 +60,7 @@ def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: 
     (tmp_path / "log.csv").write_text("step,loss,lr\n1,2.5,0.1\n2,2.0,0.1\n")
     for number in range(5):
         (tmp_path / f"notes{number}.txt").write_text("buy milk\n")
-    files = explain(tmp_path)
+    files = explain_files(tmp_path)
     assert summary(files) == "1 csv of 6 files"
     assert list(lines(files, tmp_path)) == [
         f"log.csv: csv, run {tmp_path.name}, 2 series, 4 points, steps 1 to 2",
@@ -71,18 +71,18 @@ def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: 
 
 def test_who_has_nothing_readable_is_told_what_always_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("buy milk\n")
-    assert list(lines(explain(tmp_path), tmp_path))[-1] == ADVICE
+    assert list(lines(explain_files(tmp_path), tmp_path))[-1] == ADVICE
 
 
 def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) -> None:
     text = "".join(f"[ACME] it#{at}0 of 80 > L1 2.{at}, gn 1.{at}\n" for at in range(9))
     (tmp_path / "job.out").write_text("loading\n" * 20_000 + text)
-    told = list(lines(explain(tmp_path), tmp_path))
+    told = list(lines(explain_files(tmp_path), tmp_path))
     assert told[0] == "not read: job.out (1): no line names a step together with a loss"
     start = told.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
     (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in told[start + 1 : -1]))
     known = formats(load(file=tmp_path / "holter.toml").formats)
-    (found,) = [one for one in explain(tmp_path, known=known) if one.path.name == "job.out"]
+    (found,) = [one for one in explain_files(tmp_path, known=known) if one.path.name == "job.out"]
     assert (found.format, found.points) == ("house/ours", {SeriesKey("L1"): 9, SeriesKey("gn"): 9})
 
 
@@ -93,7 +93,7 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_told(tmp_path: 
         folder.mkdir(exist_ok=True)
         (folder / f"{number:03d}.csv").write_text(f"step,loss\n1,2.5\n{broken}")
         (folder / f"{number:03d}.txt").write_text("buy milk\n")
-    files = explain(tmp_path)
+    files = explain_files(tmp_path)
     told = list(lines(files, tmp_path))
     assert len(told) < 60
     assert "and 279 more: 279 csv; 56 runs, 279 points" in told
@@ -104,7 +104,7 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_told(tmp_path: 
 
 def test_series_of_one_metric_are_told_together(tmp_path: Path) -> None:
     keys = {SeriesKey("loss", (("rank", str(rank)),)): 2 for rank in (0, 1)}
-    told = list(lines([Explained(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
+    told = list(lines([FileReport(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
     assert told[1] == "    loss (loss) 4 in 2 series"
 
 
@@ -112,8 +112,8 @@ def test_what_every_rank_says_again_is_counted_so(tmp_path: Path) -> None:
     log = tmp_path / "train.jsonl"
     steps = [1, 2, 2, 2, 3, 2]
     log.write_text("".join(f'{{"step": {step}, "loss": {1 / step}}}\n' for step in steps))
-    (told,) = explain(log)
+    (told,) = explain_files(log)
     assert (sum(told.points.values()), told.again) == (6, 2)
     (line, *_) = lines([told], tmp_path)
     assert line.endswith("6 points, steps 1 to 3 (2 of them repeat the step before: the last one counts)")
-    assert gather(log).points == 4, "what analyze has"
+    assert read_run(log).points == 4, "what analyze has"

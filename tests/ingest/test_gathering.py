@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.types import SeriesKey
 
 DATA = Path(__file__).parents[1] / "data"
@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[1] / "data"
 def test_a_restarted_run_of_real_attempts_is_one_run_of_two(tmp_path: Path) -> None:
     for number in (0, 1):
         shutil.copy(DATA / "csv" / f"attempt-{number}.csv.gz", tmp_path)
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert (gathered.attempts, gathered.points, gathered.unreadable) == (2, 12604, [])
     assert gathered.files == {"attempt-0.csv.gz": "csv", "attempt-1.csv.gz": "csv"}
     loss = gathered.data.series[SeriesKey("loss")]
@@ -28,7 +28,7 @@ def test_a_restarted_run_of_real_attempts_is_one_run_of_two(tmp_path: Path) -> N
 
 
 def test_a_tensorboard_run_with_sub_writers_and_a_restart_is_one_run() -> None:
-    gathered = gather(DATA / "tensorboard" / "torch")
+    gathered = read_run(DATA / "tensorboard" / "torch")
     loss = gathered.data.series[SeriesKey("lm-loss-training/lm loss")]
     assert gathered.attempts == 2
     assert loss.step[loss.attempt == 0].tolist() == list(range(10))
@@ -43,7 +43,7 @@ def test_steps_that_go_backwards_in_one_file_begin_an_attempt(tmp_path: Path) ->
     steps = [*range(100), *range(60, 120)]
     rows = "".join(f"{step},{at}\n" for at, step in enumerate(steps))
     (tmp_path / "log.csv").write_text("step,loss\n" + rows)
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     loss = gathered.data.series[SeriesKey("loss")]
     assert gathered.attempts == 2
     assert loss.step[loss.attempt == 1].tolist() == list(range(60, 120))
@@ -51,26 +51,26 @@ def test_steps_that_go_backwards_in_one_file_begin_an_attempt(tmp_path: Path) ->
 
 def test_of_several_writes_of_a_step_in_one_attempt_the_newest_stands(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,3.0\n2,2.0\n2,2.5\n3,1.0\n")
-    loss = gather(tmp_path).data.series[SeriesKey("loss")]
+    loss = read_run(tmp_path).data.series[SeriesKey("loss")]
     assert (loss.step.tolist(), loss.value.tolist()) == ([1, 2, 3], [3.0, 2.5, 1.0])
 
 
 def test_gathering_until_a_step_leaves_out_what_comes_later(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n" + "".join(f"{step},1\n" for step in range(50)))
-    gathered = gather(tmp_path, until_step=19)
+    gathered = read_run(tmp_path, until_step=19)
     assert gathered.points == 20
 
 
 def test_a_single_file_is_a_run(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1, "loss": 2.5}\n')
-    gathered = gather(path)
+    gathered = read_run(path)
     assert (gathered.points, gathered.files) == (1, {"log.jsonl": "jsonl"})
 
 
 def test_what_cannot_be_read_is_told_with_its_file_and_place(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,2.5\nbad\n2,2.0\n3,1.5")
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert [(file, one.place) for file, one in gathered.unreadable] == [
         ("log.csv", "line 3"),
         ("log.csv", "byte 26"),
@@ -81,7 +81,7 @@ def test_what_cannot_be_read_is_told_with_its_file_and_place(tmp_path: Path) -> 
 def test_a_torn_gzip_file_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> None:
     text = "step,loss\n" + "".join(f"{step},{np.sin(step):.9f}\n" for step in range(20_000))
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text.encode())[:-5000])
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert 10_000 < gathered.points < 20_000
     assert any("expected a whole gzip file" in one.reason for _, one in gathered.unreadable)
 
@@ -92,14 +92,14 @@ def test_where_nothing_is_readable_there_are_no_points(name: str, tmp_path: Path
     (tmp_path / "config.json").write_text('{"step": 1}')
     (tmp_path / "notes.txt").write_text("step 1\n")
     (tmp_path / "model.pt").write_bytes(b"step,loss\n1,2\n")
-    gathered = gather(tmp_path / name)
+    gathered = read_run(tmp_path / name)
     assert (gathered.points, gathered.attempts, gathered.files) == (0, 0, {})
 
 
 def test_gzip_files_written_one_after_another_are_read_as_one(tmp_path: Path) -> None:
     parts = (b"step,loss\n1,2.5\n", b"2,2.0\n", b"3,1.5\n")
     (tmp_path / "log.csv.gz").write_bytes(b"".join(gzip.compress(part) for part in parts) + bytes(512))
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert (gathered.points, gathered.unreadable) == (3, [])
 
 
@@ -108,4 +108,4 @@ def test_links_within_the_folder_are_not_read_twice(tmp_path: Path) -> None:
     (tmp_path / "run" / "log.csv").write_text("step,loss\n1,2.5\n")
     (tmp_path / "latest").symlink_to("run")
     (tmp_path / "latest.csv").symlink_to("run/log.csv")
-    assert len(gather(tmp_path).files) == 1
+    assert len(read_run(tmp_path).files) == 1

@@ -10,8 +10,8 @@ import pytest
 
 from holter.custom_format import HouseFormat
 from holter.ingest import formats
-from holter.ingest.offline.read_run import gather
-from holter.ingest.offline.suggest_pattern import as_toml, suggest
+from holter.ingest.offline.read_run import read_run
+from holter.ingest.offline.suggest_pattern import format_as_toml, suggest_format
 from holter.settings import SettingsError, load
 from holter.types import Batch, SeriesKey
 
@@ -64,7 +64,7 @@ def test_its_lines_are_read_in_the_logs_of_frameworks_too(tmp_path: Path) -> Non
         for step in range(5)
     )
     (tmp_path / "out.log").write_text(lines)
-    found = gather(tmp_path, known=formats([ACME]))
+    found = read_run(tmp_path, known=formats([ACME]))
     assert found.files == {"out.log": "nanogpt"}
     assert len(found.data.series[SeriesKey("loss")]) == 5
     assert len(found.data.series[SeriesKey("train/loss", (("data", "x"), ("rank", "0")))]) == 5
@@ -117,7 +117,7 @@ def test_the_format_that_the_documentation_shows_reads_a_log(tmp_path: Path) -> 
     (tmp_path / "holter.toml").write_text(shown)
     (tmp_path / "acme.log").write_bytes(TEXT)
     told = load(file=tmp_path / "holter.toml").formats
-    series = gather(tmp_path / "acme.log", known=formats(told)).data.series
+    series = read_run(tmp_path / "acme.log", known=formats(told)).data.series
     assert {key.metric for key in series} == {"train/loss", "speed", "grad_norm", "val/loss"}
 
 
@@ -133,9 +133,9 @@ def test_what_doctor_suggests_reads_the_lines_it_was_made_from(tmp_path: Path) -
         f"[ACME] 2024-05-05 12:30:{at:02d} | it#{at * 10} of 80 > L1 2.{at}, gn 1.{at} (3{at}.5K tok/s)"
         for at in range(8)
     ]
-    house = suggest("\n".join(["starting", *lines, "done", ""]).encode())
+    house = suggest_format("\n".join(["starting", *lines, "done", ""]).encode())
     assert house is not None
-    (tmp_path / "holter.toml").write_text(as_toml(house))
+    (tmp_path / "holter.toml").write_text(format_as_toml(house))
     (loaded,) = load(file=tmp_path / "holter.toml").formats
     found = read(loaded, "\n".join(["starting", *lines, ""]).encode())
     assert [step for step, *_ in found["L1"]] == [at * 10 for at in range(8)]
@@ -147,4 +147,4 @@ def test_what_doctor_suggests_reads_the_lines_it_was_made_from(tmp_path: Path) -
     ["", "buy milk\n" * 9, "".join(f"took {at} of 9 files\n" for at in range(9)), "\0\1\2" * 99, "1\n" * 9],
 )
 def test_lines_without_metrics_suggest_nothing(text: str) -> None:
-    assert suggest(text.encode()) is None
+    assert suggest_format(text.encode()) is None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensorboardX import SummaryWriter
 
-from holter.ingest.discovery.hf_launches import Launch, continued
+from holter.ingest.discovery.hf_launches import TrainerLaunch, continued_launches
 from holter.ingest.tailing.follower import Follower
 
 ARGUMENTS = {"output_dir": "out/llama", "overwrite_output_dir": False, "logging_steps": 10}
@@ -119,10 +119,10 @@ def test_a_damaged_log_is_not_waited_for(tmp_path: Path, memory: Any) -> None:
 @given(st.lists(st.tuples(st.integers(0, 500), st.sampled_from([1, 10, 100])), max_size=8))
 def test_a_later_launch_never_changes_whose_an_earlier_one_is(said: list[tuple[int, int]]) -> None:
     launches = {
-        Path(f"runs/{number}"): Launch(output="out", began=number, interval=interval, first_step=first)
+        Path(f"runs/{number}"): TrainerLaunch(output="out", began=number, interval=interval, first_step=first)
         for number, (first, interval) in enumerate(said)
     }
-    whole = continued(launches)
+    whole = continued_launches(launches)
     for size in range(len(said)):
         earlier = {folder: launches[folder] for folder in list(launches)[:size]}
-        assert continued(earlier) == {folder: whole[folder] for folder in earlier if folder in whole}
+        assert continued_launches(earlier) == {folder: whole[folder] for folder in earlier if folder in whole}

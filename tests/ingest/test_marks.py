@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from holter.ingest.console.dialect import LineKind
 from holter.ingest.console.dialects import DIALECTS
-from holter.ingest.console.pattern_search import Marks
-from holter.ingest.stdout.nccl_text import SPEECH
+from holter.ingest.console.pattern_search import LineMatcher
+from holter.ingest.stdout.nccl_text import NCCL_DIALECT
 
-KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.beside(SPEECH).kinds)
+KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.beside(NCCL_DIALECT).kinds)
 TEXTS = sorted(
     file
     for file in (Path(__file__).parents[1] / "data").rglob("*")
@@ -33,7 +33,7 @@ def one_by_one(block: bytes) -> Iterator[tuple[int, LineKind]]:
 
 
 def all_at_once(block: bytes) -> Iterator[tuple[int, LineKind]]:
-    return ((start, kind) for start, _, kind in Marks(KINDS).lines(block))
+    return ((start, kind) for start, _, kind in LineMatcher(KINDS).lines(block))
 
 
 @pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.name)

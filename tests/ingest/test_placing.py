@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.ingest.discovery.run_layout import Place, place_file, place_tree, reading_order
+from holter.ingest.discovery.run_layout import RunAssignment, assign_file, assign_tree, chronological_key
 from holter.types import labels_of
 
 ROOT = Path("/logs/project")
@@ -16,8 +16,8 @@ def events(process: str = "node7.4711", seconds: int = 1_700_000_000, uid: int =
     return f"events.out.tfevents.{seconds}.{process}.{uid}"
 
 
-def placed(*files: str, one_run: bool = False) -> dict[str, Place]:
-    places = place_tree(ROOT, [ROOT / file for file in files], one_run=one_run)
+def placed(*files: str, one_run: bool = False) -> dict[str, RunAssignment]:
+    places = assign_tree(ROOT, [ROOT / file for file in files], one_run=one_run)
     return {path.relative_to(ROOT).as_posix(): place for path, place in places.items()}
 
 
@@ -118,7 +118,7 @@ def test_everything_below_a_single_runs_folder_is_that_run() -> None:
     ],
 )
 def test_a_file_watched_by_itself_is_a_run(file: str, run: str) -> None:
-    assert place_file(ROOT / file).run == run
+    assert assign_file(ROOT / file).run == run
 
 
 def test_files_are_read_in_the_order_in_which_they_were_begun() -> None:
@@ -128,7 +128,7 @@ def test_files_are_read_in_the_order_in_which_they_were_begun() -> None:
         "attempt-10.csv",
         "attempt-9.csv",
     ]
-    ordered = sorted((ROOT / name for name in names), key=reading_order)
+    ordered = sorted((ROOT / name for name in names), key=chronological_key)
     assert [path.name for path in ordered] == [names[3], names[2], names[1], names[0]]
 
 

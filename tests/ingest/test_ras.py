@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey
 
 DATA = Path(__file__).parents[1] / "data" / "collectives"
@@ -78,7 +78,7 @@ def test_reports_as_json_tell_where_each_rank_is(reading: Any) -> None:
 @pytest.mark.parametrize(("name", "version"), [("ncclras-verbose.txt", "2.28.9"), ("ncclras.json", "2.29.1")])
 def test_reports_tell_the_version(name: str, version: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes((DATA / name).read_bytes())
-    assert gather(tmp_path).data.config == {ConfigKey("nccl.version"): {0: version}}
+    assert read_run(tmp_path).data.config == {ConfigKey("nccl.version"): {0: version}}
 
 
 def test_a_broken_report_costs_only_itself(reading: Any) -> None:

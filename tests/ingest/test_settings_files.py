@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.attempts import Attempts
-from holter.attempts.config import by_attempt
+from holter.attempts.config import config_by_attempt
 from holter.cli.report.logs import lines
 from holter.ingest import formats
-from holter.ingest.offline.explain import explain
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.explain import explain_files
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, ConfigKey, ConfigValue, Unreadable
 
@@ -45,7 +45,7 @@ def claimed(name: str, content: str) -> list[str]:
 
 
 def stated(path: Path) -> dict[str, dict[int, ConfigValue]]:
-    return {key.name: dict(values) for key, values in gather(path).data.config.items()}
+    return {key.name: dict(values) for key, values in read_run(path).data.config.items()}
 
 
 def test_what_real_files_say() -> None:
@@ -148,7 +148,7 @@ def test_settings_beside_logs_are_of_their_run(tmp_path: Path) -> None:
     for folder, lr in (("checkpoint-500", 1), (".hydra", 2), ("base-model", 3)):
         (run / folder / "config.yaml").write_text(f"lr: {lr}\nseed: {lr}\n")
     shutil.copy(DATA / "hf" / "config.json", run / "checkpoint-500")
-    found = gather(run)
+    found = read_run(run)
     assert found.files == {
         "checkpoint-500/config.yaml": "settings",
         "checkpoint-500/config.json": "settings",
@@ -164,8 +164,8 @@ def test_a_folder_with_settings_alone_is_no_run(tmp_path: Path, memory: Any) -> 
     shutil.copy(DATA / "hf" / "config.json", tmp_path / "model")
     Follower([tmp_path], memory).catch_up()
     assert memory.runs == set()
-    assert gather(tmp_path).files == {}
-    assert gather(tmp_path / "model" / "config.json").files == {}
+    assert read_run(tmp_path).files == {}
+    assert read_run(tmp_path / "model" / "config.json").files == {}
 
 
 def test_settings_above_several_runs_are_of_none_of_them(tmp_path: Path, memory: Any) -> None:
@@ -193,7 +193,7 @@ def test_doctor_tells_what_settings_are_read_and_which_are_not(tmp_path: Path) -
     shutil.copy(DATA / "lightning" / "hparams.yaml", tmp_path / "run")
     (tmp_path / "model").mkdir()
     shutil.copy(DATA / "hf" / "config.json", tmp_path / "model")
-    told = list(lines(explain(tmp_path), tmp_path))
+    told = list(lines(explain_files(tmp_path), tmp_path))
     assert "run/hparams.yaml: settings, run run, 8 settings" in told
     assert any("model/config.json (1): settings: read beside the logs of one run" in line for line in told)
 
@@ -228,7 +228,7 @@ def test_a_file_written_anew_speaks_of_the_next_launch(tmp_path: Path, memory: A
 
 
 def by_name(attempts: Attempts) -> Any:
-    found = by_attempt({}, attempts.waiting(), attempts.started)
+    found = config_by_attempt({}, attempts.waiting(), attempts.started)
     return {key.name: dict(values) for key, values in found.items()}
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holter.detectors.launch_checks import remarks
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.slurm.hostlist import MOST, expand
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -110,7 +110,7 @@ def test_each_launch_has_the_environment_above_it_and_the_end_below_it(tmp_path:
         return f"SLURM_JOB_ID={job}\nSLURM_RESTART_COUNT={first // 30}\n" + "".join(lines) + end
 
     (tmp_path / "slurm.out").write_text(launch(17, 0) + launch(18, 30))
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert gathered.attempts == 2
     said = {str(key): dict(values) for key, values in gathered.data.config.items()}
     assert said == {"slurm.job_id": {0: "17", 1: "18"}, "slurm.restart_count": {0: 0, 1: 1}}
@@ -125,7 +125,7 @@ def test_how_launches_ended_is_remarked_on_with_what_to_do(tmp_path: Path) -> No
     lines = [f"step:{step}/900 train_loss:4.5 train_time:193ms\n" for step in range(50)]
     ended = (DATA / "train-ended.out").read_text()
     (tmp_path / "slurm.out").write_text("".join(lines) + ended.partition("HF_TOKEN")[2])
-    found = remarks(gather(tmp_path).data)
+    found = remarks(read_run(tmp_path).data)
     said = {one.summary: one.advice for one in found}
     (node,) = [text for text in said if "NODE_FAIL on n18" in text]
     assert "--exclude=n18" in said[node]

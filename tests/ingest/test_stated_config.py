@@ -12,9 +12,9 @@ import pytest
 
 from holter.attempts import Attempts
 from holter.ingest.console.console_log import ConsoleReader
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.discovery.run_layout import Place
-from holter.ingest.offline.read_run import gather
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
+from holter.ingest.discovery.run_layout import RunAssignment
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.types import Batch, ConfigKey, ConfigValue
 
@@ -27,7 +27,7 @@ def by_name(config: Any, **labels: str) -> dict[str, dict[int, ConfigValue]]:
 
 
 def test_arguments_printed_before_steps_go_back_are_those_of_the_new_launch() -> None:
-    config = by_name(gather(DATA / "megatron-restarted.out").data.config)
+    config = by_name(read_run(DATA / "megatron-restarted.out").data.config)
     assert config["global_batch_size"] == {0: 256, 1: 512}
     assert config["hidden_size"] == {0: 4096, 1: 4096}
     assert config["lr"] == {0: 0.00015}
@@ -37,12 +37,12 @@ def test_arguments_printed_before_steps_go_back_are_those_of_the_new_launch() ->
 
 
 def test_keys_to_other_services_are_not_kept() -> None:
-    assert "wandb_api_key" not in by_name(gather(DATA / "megatron-restarted.out").data.config)
+    assert "wandb_api_key" not in by_name(read_run(DATA / "megatron-restarted.out").data.config)
 
 
 def test_the_arguments_of_a_real_log_are_all_there() -> None:
     name = "gpt2-meg-ds-3d__meg_ds_3d_gpt2_perf_n16-ds-on.out.gz"
-    config = by_name(gather(DATA / "real" / name).data.config)
+    config = by_name(read_run(DATA / "real" / name).data.config)
     shape = {"num_layers": 64, "hidden_size": 8192, "num_attention_heads": 32, "seq_length": 1024}
     assert {name: config[name][0] for name in shape} == shape
     assert config["padded_vocab_size"] == {0: 50688}
@@ -57,7 +57,7 @@ def test_what_gpt_neox_says_of_where_a_value_comes_from_is_no_part_of_it(tmp_pat
         "---------------- end of arguments ----------------\n"
         " samples/sec: 11.903 | iteration      110/  320000 | lm_loss: 8.512000E+00 |\n"
     )
-    config = by_name(gather(tmp_path / "neox.log").data.config)
+    config = by_name(read_run(tmp_path / "neox.log").data.config)
     assert config["num_layers"] == {0: 24}
     assert config["optimizer_type"] == {0: "adam"}
     assert config["attention_config"] == {0: "['flash', 'flash', 'flash', 'flash']"}
@@ -67,23 +67,23 @@ def test_a_launch_that_has_not_logged_a_step_yet_is_one_of_its_own(tmp_path: Pat
     text = (DATA / "megatron-restarted.out").read_text()
     crashed = "---------- arguments ----------\n  global_batch_size ......... 1024\n"
     (tmp_path / "run.out").write_text(text + crashed)
-    config = by_name(gather(tmp_path / "run.out").data.config)
+    config = by_name(read_run(tmp_path / "run.out").data.config)
     assert config["global_batch_size"] == {0: 256, 1: 512, 2: 1024}
 
 
-def _says(line: str, memory: Memory) -> Said | list[Said | Stated] | Stated:
+def _says(line: str, memory: DialectState) -> LineValues | list[LineValues | LineSettings] | LineSettings:
     word, number, value = line.split()
     if word == "step":
-        return Said(int(number), {"loss": float(value)})
+        return LineValues(int(number), {"loss": float(value)})
     if word == "nccl":
         memory["seen"] = memory.get("seen", 0) + 1
         labels = (("rank", number), ("steps", "calls"))
-        said = Said(memory["seen"], {"calls": 1.0}, labels=labels)
-        return [Stated({"net": value}, (("rank", number),)), said]
-    return Stated({number: value})
+        said = LineValues(memory["seen"], {"calls": 1.0}, labels=labels)
+        return [LineSettings({"net": value}, (("rank", number),)), said]
+    return LineSettings({number: value})
 
 
-READER = Dialect(
+READER = ConsoleDialect(
     name="plain",
     tell=re.compile(rb"step"),
     kinds=(
@@ -159,7 +159,7 @@ def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
 
 def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
     silent = LineKind(mark=re.compile(rb"set \w"), read=_says)
-    dialect = Dialect(name="wrong", tell=silent.mark, kinds=(silent,))
+    dialect = ConsoleDialect(name="wrong", tell=silent.mark, kinds=(silent,))
     with pytest.raises(TypeError, match="states=True"):
         list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
 
@@ -167,7 +167,7 @@ def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> Non
 def test_a_place_labels_what_its_files_state(reading: Any) -> None:
     name, content = "megatron.out", (DATA / "megatron-restarted.out").read_bytes()
     [first, *_] = reading.format_of(name, content).reader(PurePath(name), {}).read(io.BytesIO(content))
-    put = Place(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).put(first)
+    put = RunAssignment(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).put(first)
     assert put.config[ConfigKey("hidden_size", (("rank", "3"),))] == 4096
 
 
@@ -187,7 +187,7 @@ def test_torchtitan_tells_its_model_devices_and_batch(tmp_path: Path) -> None:
     log = tmp_path / "titan.log"
     stamp = "[rank0]:[titan] 2025-11-25 19:44:58,595 - root - INFO - "
     log.write_text("".join(f"{stamp}{one}\n" for one in said))
-    config = {name: values[0] for name, values in by_name(gather(log).data.config).items()}
+    config = {name: values[0] for name, values in by_name(read_run(log).data.config).items()}
     assert config == {
         "model": "llama3 8B", "dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8,
         "vocab_size": 128256, "norm_eps": 1e-05, "num_experts": 8, "max_seq_len": 8192, "_enforced": "",
@@ -215,7 +215,7 @@ def test_the_trainers_model_and_batch_are_those_of_training_not_of_evaluations(t
         "{'loss': 1.5214, 'learning_rate': 1.4e-06, 'epoch': 0.01}\n"
         "***** Running Evaluation *****\n  Num examples = 240\n"
     )
-    assert by_name(gather(log).data.config) == {
+    assert by_name(read_run(log).data.config) == {
         "activation_function": {0: "gelu_new"}, "n_embd": {0: 768}, "n_layer": {0: 12},
         "use_cache": {0: False}, "n_head": {0: 32}, "vocab_size": {0: 50257}, "num_examples": {0: 1000},
         "global_batch_size": {0: 64},
@@ -233,14 +233,14 @@ def test_what_a_followed_log_states_is_told_once_and_of_the_right_launch_across_
     attempts = Attempts()
     batches = [delivery.batch for delivery in memory.deliveries]
     found = by_name(settled(batches, attempts))
-    assert found == by_name(gather(DATA / "megatron-restarted.out").data.config)
+    assert found == by_name(read_run(DATA / "megatron-restarted.out").data.config)
     assert attempts.waiting() == []
 
 
 def test_a_launch_that_hangs_before_its_first_step_is_read(tmp_path: Path) -> None:
     text = (DATA / "megatron-restarted.out").read_text()
     (tmp_path / "run.out").write_text(text[: text.index(" iteration ")])
-    gathered = gather(tmp_path)
+    gathered = read_run(tmp_path)
     assert by_name(gathered.data.config)["hidden_size"] == {0: 4096}
     assert (gathered.points, gathered.files) == (0, {"run.out": "megatron"})
 
@@ -254,7 +254,7 @@ def test_the_table_of_llm_c_is_read_by_its_names(tmp_path: Path) -> None:
     table = "".join(f"| {name:<21} | {value:<50} |\n" for name, value in rows.items())
     step = "step    1/19560 | loss 11.01 (+nanz)| norm 15.1 (+nanz)| lr 8.57e-07 | 4688.25 ms | 111 tok/s\n"
     (tmp_path / "llmc.txt").write_text(table + step)
-    config = by_name(gather(tmp_path / "llmc.txt").data.config)
+    config = by_name(read_run(tmp_path / "llmc.txt").data.config)
     assert {name: values[0] for name, values in config.items()} == {
         "gpu.name": "NVIDIA H100 80GB HBM3", "precision": "BF16", "num_layers": 12,
         "padded_vocab_size": 50304, "num_heads": 12, "channels": 768, "world_size": 8,
@@ -272,6 +272,6 @@ def test_a_launch_whose_processes_have_the_numbers_of_the_last_one_says_again_wh
             text += f"{begins} Bootstrap : Using ib0:10.0.0.1<0>\n{begins} Using network {network}\n"
         text += "".join(f"step: {step} loss: {3.5 - step / 10}\n" for step in range(4))
     (tmp_path / "train.out").write_text(text)
-    config = by_name(gather(tmp_path / "train.out").data.config, host="n1")
+    config = by_name(read_run(tmp_path / "train.out").data.config, host="n1")
     assert config["nccl.net"] == {0: "IB", 1: "Socket"}
     assert config["nccl.oob"] == {0: "ib0", 1: "ib0"}

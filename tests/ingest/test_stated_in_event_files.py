@@ -16,7 +16,7 @@ from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboardX import SummaryWriter
 
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.tensorboard.hparams import settings_in
 from holter.types import Batch
@@ -116,7 +116,7 @@ def test_it_does_not_depend_on_where_a_reader_stops(
 
 def test_a_run_has_it_by_its_launch_and_no_points_of_it(tmp_path: Path) -> None:
     written(tmp_path, of_trainer)
-    run = gather(tmp_path)
+    run = read_run(tmp_path)
     found = {key.name: by_attempt for key, by_attempt in run.data.config.items()}
     assert found["hidden_size"] == {0: 768}
     assert [str(one) for one in run.data.series] == ["loss"]

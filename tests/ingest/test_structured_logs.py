@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.offline.explain import explain
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.explain import explain_files
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.ingest.trainers.trainer_state import TrainerState
 from holter.types import ConfigKey, SeriesKey
@@ -97,7 +97,7 @@ def test_checkpoints_of_a_run_are_read_once(tmp_path: Path) -> None:
     for count in (1, 2, 3, 4):
         write(tmp_path / f"checkpoint-{10 * count}", state(*losses[:count]), at=count)
     write(tmp_path, state(*losses), at=5)
-    found = gather(tmp_path)
+    found = read_run(tmp_path)
     assert (found.attempts, found.points) == (1, 8)
     assert found.files == {"trainer_state.json": "trainer-state"}
     assert found.data.series[LOSS].value.tolist() == losses
@@ -106,7 +106,7 @@ def test_checkpoints_of_a_run_are_read_once(tmp_path: Path) -> None:
 def test_branches_that_contradict_one_another_are_launches(tmp_path: Path) -> None:
     write(tmp_path / "checkpoint-40", state(3.0, 2.5, 2.0, 9.0), at=1)
     write(tmp_path / "checkpoint-30", state(3.0, 2.5, 1.5), at=2)  # gone back to step 20 since
-    found = gather(tmp_path).data.series[LOSS]
+    found = read_run(tmp_path).data.series[LOSS]
     assert found.attempt.tolist() == [0, 0, 0, 0, 1, 1, 1]
     assert found.value.tolist() == [3.0, 2.5, 2.0, 9.0, 3.0, 2.5, 1.5]
 
@@ -114,15 +114,15 @@ def test_branches_that_contradict_one_another_are_launches(tmp_path: Path) -> No
 def test_a_state_beside_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> None:
     write(tmp_path / "out" / "checkpoint-20", state(3.0, 2.5), at=1)
     (tmp_path / "out" / "trainer_log.jsonl").write_bytes((DATA / "trainer_log.jsonl").read_bytes())
-    assert set(gather(tmp_path).files.values()) == {"llama-factory"}
-    told = {one.path.name: one for one in explain(tmp_path)}
+    assert set(read_run(tmp_path).files.values()) == {"llama-factory"}
+    told = {one.path.name: one for one in explain_files(tmp_path)}
     assert told["trainer_state.json"].why_not.startswith("left alone")
 
 
 def test_states_of_several_runs_are_several_runs(tmp_path: Path) -> None:
     for run in ("a", "b"):
         write(tmp_path / run / "checkpoint-20", state(3.0, 2.5), at=1)
-    assert {one.run for one in explain(tmp_path)} == {"a", "b"}
+    assert {one.run for one in explain_files(tmp_path)} == {"a", "b"}
 
 
 def test_checkpoints_that_follow_one_another_are_followed_as_one_log(tmp_path: Path, memory: Any) -> None:
@@ -195,7 +195,7 @@ def test_torchtitans_spans_are_read_beside_what_it_prints(tmp_path: Path) -> Non
         "[titan] 2026-11-22 00:15:2{0},322 - root - INFO - step:  {0}  loss:  6.5  tps: 5,856  mfu: 34.29%\n"
     )
     (tmp_path / "train.log").write_text("".join(line.format(step) for step in range(1, 7)))
-    found = gather(tmp_path)
+    found = read_run(tmp_path)
     assert set(found.files.values()) == {"torchtitan", "torchtitan-trace"}
     assert found.attempts == 1
     assert len(found.data.series[SeriesKey("loss_metrics/global_avg_loss")]) == 6
@@ -207,7 +207,7 @@ def test_megatrons_progress_is_read_beside_other_logs(tmp_path: Path) -> None:
         "step,loss\n" + "".join(f"{step},2.5\n" for step in range(0, 2000, 100))
     )
     (tmp_path / "progress.txt").write_bytes((DATA.parent / "console" / "progress.txt").read_bytes())
-    found = gather(tmp_path)
+    found = read_run(tmp_path)
     assert set(found.files.values()) == {"csv", "megatron-progress"}
     assert found.data.series[SeriesKey("job throughput (TFLOP/s/GPU)")].step.tolist() == [500, 1000, 1500]
     assert len(found.data.series[SeriesKey("loss")]) == 20

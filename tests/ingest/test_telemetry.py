@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holter.ingest.offline.read_run import gather
+from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
 from holter.ingest.telemetry import timestamped
 from holter.ingest.telemetry.gpu_metrics import bus_id, host_of, quantity
@@ -277,7 +277,7 @@ class TestBesideTraining:
         (tmp_path / "attempt-0.csv").write_text(self.training(0, begin))
         (tmp_path / "attempt-1.csv").write_text(self.training(150, begin + 1000))
         (tmp_path / name).write_text(self.gpus(begin - 600, begin + 2000))
-        gathered = gather(tmp_path)
+        gathered = read_run(tmp_path)
         assert (gathered.attempts, gathered.unreadable) == (2, [])
         labels = labels_of({"gpu": 1, "file": name[0], **CLOCK})
         series = gathered.data.series[SeriesKey("gpu_util (%)", labels)]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from holter.ingest import formats
-from holter.ingest.offline.read_run import gather
-from holter.ingest.wandb.leveldb import BLOCK, MAGIC, walk
+from holter.ingest.offline.read_run import read_run
+from holter.ingest.wandb.leveldb import BLOCK, MAGIC, walk_records
 from holter.ingest.wandb.protobuf import Record
 from holter.types import Batch, ConfigKey
 
@@ -101,7 +101,7 @@ def test_a_killed_writer_leaves_whole_records_and_a_rest_that_is_waited_for(read
     found = reading.told(reader.read(stream))
     assert found.values("loss") == [(1, 2.5)]
     assert found.unreadable == []
-    assert stream.tell() == walk(torn[7:], 7).stop < len(torn)
+    assert stream.tell() == walk_records(torn[7:], 7).stop < len(torn)
 
 
 def test_e_mail_addresses_and_arguments_are_not_among_what_is_read() -> None:
@@ -112,7 +112,7 @@ def test_e_mail_addresses_and_arguments_are_not_among_what_is_read() -> None:
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_the_settings_of_a_run_are_read_but_for_the_clients_own(name: str) -> None:
-    config = gather(DATA / name).data.config
+    config = read_run(DATA / name).data.config
     assert config == {ConfigKey("lr"): {0: 0.001}, ConfigKey("model.d"): {0: 8}}
 
 

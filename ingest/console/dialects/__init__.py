@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holter.ingest.console.dialect import Dialect
+from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import (
     bars,
     batches,
@@ -29,7 +29,7 @@ from holter.ingest.console.dialects import (
 
 _MEGATRON, _TRAINER, _DEEPSPEED = megatron.DIALECT, hf_trainer.DIALECT, deepspeed.DIALECT
 
-FRAMEWORKS: tuple[Dialect, ...] = (
+FRAMEWORKS: tuple[ConsoleDialect, ...] = (
     # DeepSpeed prints into the logs of those that use it, often before they say anything themselves
     _MEGATRON.beside(_DEEPSPEED),
     _TRAINER.beside(_DEEPSPEED),
@@ -52,7 +52,7 @@ FRAMEWORKS: tuple[Dialect, ...] = (
 )
 """What frameworks print, in the order in which they are tried."""
 
-GENERIC: tuple[Dialect, ...] = (key_value.DIALECT, bars.DIALECT, epochs.DIALECT)
+GENERIC: tuple[ConsoleDialect, ...] = (key_value.DIALECT, bars.DIALECT, epochs.DIALECT)
 """What fits texts of any program, tried last: lines with steps tell more than bars, those than epochs."""
 
-DIALECTS: tuple[Dialect, ...] = (*FRAMEWORKS, *GENERIC)
+DIALECTS: tuple[ConsoleDialect, ...] = (*FRAMEWORKS, *GENERIC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import LineKind, Memory, Stated
+from holter.ingest.console.dialect import DialectState, LineKind, LineSettings
 from holter.types import ConfigValue
 
 _EDGE = re.compile(r"-{8,} (end of )?(?:[\w-]+ )?arguments -{8,}")
@@ -26,7 +26,7 @@ def as_printed(text: str) -> ConfigValue:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _edge(line: str, memory: Memory) -> None:
+def _edge(line: str, memory: DialectState) -> None:
     """`-------------------- arguments --------------------`, and the end of them."""
     if (found := _EDGE.search(line)) is not None:
         memory.pop("arguments", None)
@@ -34,7 +34,7 @@ def _edge(line: str, memory: Memory) -> None:
             memory["arguments"] = "plain"
 
 
-def _argument(line: str, memory: Memory) -> Stated | None:
+def _argument(line: str, memory: DialectState) -> LineSettings | None:
     """`  num_layers .................. 24`, of GPT-NeoX with `......updated` or `......default` behind."""
     found = _ARGUMENT.match(line) if "arguments" in memory else None
     if found is None:
@@ -45,19 +45,19 @@ def _argument(line: str, memory: Memory) -> Stated | None:
         memory["arguments"] = "marked"
     if source is not None and memory["arguments"] == "marked":  # what is long has no dots behind it
         text = text[: source.start()]
-    return Stated({found[1]: as_printed(text)})
+    return LineSettings({found[1]: as_printed(text)})
 
 
-def _world(line: str, memory: Memory) -> Stated | None:
+def _world(line: str, memory: DialectState) -> LineSettings | None:
     """`using world size: 64, data-parallel-size: 8, …`."""
     found = _WORLD.search(line)
-    return Stated({"world_size": int(found[1])}) if found else None
+    return LineSettings({"world_size": int(found[1])}) if found else None
 
 
-def _padded(line: str, memory: Memory) -> Stated | None:
+def _padded(line: str, memory: DialectState) -> LineSettings | None:
     """` > padded vocab (size: 50257) with 431 dummy tokens (new size: 50688)`, which the dump cannot know."""
     found = _PADDED.search(line)
-    return Stated({"padded_vocab_size": int(found[1])}) if found else None
+    return LineSettings({"padded_vocab_size": int(found[1])}) if found else None
 
 
 KINDS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import numbers
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_numbers
 
 _BAR = re.compile(
     r"(?:\bepoch:?\s*(?P<epoch>\d+)(?P<of>\s*/\s*\d+)?.{0,80}?)?\|\s*(?P<at>\d+)/(?P<total>\d+) "
@@ -19,7 +19,7 @@ _KERAS_EPOCH = re.compile(r"^\s*Epoch (\d+)/\d+\s*$")
 _KERAS = re.compile(r"(?P<at>\d+)/(?P<total>\d+) (?:\[=+\]|━+)?\s*-? .{0,60}?- (?P<values>\w+: .*)$")
 
 
-def _bar(line: str, memory: Memory) -> Said | None:
+def _bar(line: str, memory: DialectState) -> LineValues | None:
     """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, told once a step.
 
     Steps go on over the epochs, which Lightning counts from 0 and `Epoch 1/20` from 1.
@@ -41,11 +41,11 @@ def _bar(line: str, memory: Memory) -> Said | None:
         return None
     memory["bar"] = step
     pairs = ((name.strip(), text) for name, text in _PAIR.findall(found["behind"]))
-    values = numbers((name, text) for name, text in pairs if name not in _NOT_METRICS)
-    return Said(step, {name: value for name, value in values.items() if _is_new(name, value, memory)})
+    values = parse_numbers((name, text) for name, text in pairs if name not in _NOT_METRICS)
+    return LineValues(step, {name: value for name, value in values.items() if _is_new(name, value, memory)})
 
 
-def _is_new(name: str, value: float, memory: Memory) -> bool:
+def _is_new(name: str, value: float, memory: DialectState) -> bool:
     """Whether a bar does not just repeat what was said at the end of an epoch."""
     if not name.startswith("val") and not name.endswith("_epoch"):
         return True
@@ -53,23 +53,23 @@ def _is_new(name: str, value: float, memory: Memory) -> bool:
     return not repeated
 
 
-def _torchtune(line: str, memory: Memory) -> Said | None:
+def _torchtune(line: str, memory: DialectState) -> LineValues | None:
     """`1|2|Loss: 2.764:   2%|▏| 2/101 [00:38<31:17, 18.96s/it]`: epoch, step, loss."""
     found = _TORCHTUNE.search(line)
     if found is None or memory.get("bar") == int(found[1]):
         return None
     memory["bar"] = int(found[1])
-    return Said(memory["bar"], numbers({"loss": found[2]}.items()))
+    return LineValues(memory["bar"], parse_numbers({"loss": found[2]}.items()))
 
 
-def _keras_epoch(line: str, memory: Memory) -> Said | None:
+def _keras_epoch(line: str, memory: DialectState) -> LineValues | None:
     found = _KERAS_EPOCH.match(line)
     if found is not None:
         memory["epoch"], memory["told"], memory["total"] = int(found[1]) - 1, [], None
     return None
 
 
-def _keras(line: str, memory: Memory) -> Said | None:
+def _keras(line: str, memory: DialectState) -> LineValues | None:
     """`92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0`: the end of an epoch.
 
     Epochs count from 0, as CSVLogger's do. Means so far are passed over, and evaluations between epochs.
@@ -80,13 +80,13 @@ def _keras(line: str, memory: Memory) -> Said | None:
     if memory["total"] not in (None, found["total"]):
         return None
     memory["total"] = found["total"]
-    values = numbers(piece.partition(": ")[::2] for piece in found["values"].strip().split(" - "))
+    values = parse_numbers(piece.partition(": ")[::2] for piece in found["values"].strip().split(" - "))
     new = {name: value for name, value in values.items() if name not in memory["told"]}
     memory["told"] += new
-    return Said(memory["epoch"], new)
+    return LineValues(memory["epoch"], new)
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="progress-bars",
     tell=re.compile(
         rb"\| *\d+/\d+ \[\d[^\]\n]*[Ll]oss\w*[=:] ?[-\dni]|\d\|\d+\|Loss: [\d.]+:"

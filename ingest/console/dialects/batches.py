@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _PLACE = re.compile(
     r"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*:?\s*"
@@ -24,7 +24,7 @@ _PAIR = re.compile(
 _NOT_METRICS = frozenset({"eta", "day", "days"})
 
 
-def _batch(line: str, memory: Memory) -> Said | None:
+def _batch(line: str, memory: DialectState) -> LineValues | None:
     """A step is a batch, or a sample where those are counted; values in brackets are means so far.
 
     An evaluation stands at the last step of the training before it.
@@ -42,13 +42,13 @@ def _batch(line: str, memory: Memory) -> Said | None:
     values: dict[str, float] = {}
     for pair in _PAIR.finditer(line, found.end()):
         name = pair["name"].strip()
-        value = number(pair["number"])
+        value = parse_number(pair["number"])
         if value is not None and name not in _NOT_METRICS and not name.startswith("day"):
             values.setdefault(name if split == "train" else f"{split}/{name}", value)
-    return Said(step, values, moment(line[: found.start()]))
+    return LineValues(step, values, parse_time(line[: found.start()]))
 
 
-def _step(place: re.Match[str], memory: Memory) -> int:
+def _step(place: re.Match[str], memory: DialectState) -> int:
     """Batches since epoch 0 or 1, whichever the log counts from; since its first where it tells no number."""
     batch = int(place["batch"])
     if place["epoch"] is None:
@@ -63,7 +63,7 @@ def _step(place: re.Match[str], memory: Memory) -> int:
     return (epoch if from_zero else epoch - 1) * int(place["batches"]) + batch
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="batches",
     tell=re.compile(
         rb"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(train\))?\s*:?\s*"

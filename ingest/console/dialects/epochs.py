@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects.key_value import named_numbers
-from holter.ingest.console.values import moment
+from holter.ingest.console.values import parse_time
 
 _EPOCH = re.compile(r"\bepoch\s*[=:#]?\s*\[?\s*(\d+)(?:\s*/\s*\d+)?\]?", re.I)
 _BATCH = re.compile(r"\bbatch\s*[=:#]?\s*\[?\s*(\d+)\s*/\s*(\d+)", re.I)
 
 
-def _epoch(line: str, memory: Memory) -> Said | None:
+def _epoch(line: str, memory: DialectState) -> LineValues | None:
     """The epoch is the step, as nothing else is there; where batches are told as well, steps are batches."""
     found = _EPOCH.search(line)
     if found is None:
@@ -26,10 +26,10 @@ def _epoch(line: str, memory: Memory) -> Said | None:
         step = (step - from_one + 1) * int(memory["batches"])
     told = named_numbers(line).items()
     values = {name: value for name, value in told if name.lower() not in ("epoch", "batch")}
-    return Said(step, values, moment(line))
+    return LineValues(step, values, parse_time(line))
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="epochs",
     tell=re.compile(
         rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"

@@ -7,8 +7,8 @@ from math import isfinite, log
 
 import msgspec
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, numbers
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_numbers, parse_time
 
 _LINE = re.compile(r"\| (train|train_inner|valid\w*|test) \| (\{.*\})")
 # until 2020 without the words `train_inner`, `train`, `valid`
@@ -20,7 +20,7 @@ _STEP = "num_updates"
 _decode = msgspec.json.Decoder().decode
 
 
-def _stats(line: str, memory: Memory) -> Said | None:
+def _stats(line: str, memory: DialectState) -> LineValues | None:
     """`--log-format json`; what is said of a whole epoch has names of its own: `train_loss`."""
     found = _LINE.search(line)
     try:
@@ -29,28 +29,32 @@ def _stats(line: str, memory: Memory) -> Said | None:
         return None
     if found is None or not isinstance(stats, dict):
         return None
-    told = numbers((name, str(text)) for name, text in stats.items())
+    told = parse_numbers((name, str(text)) for name, text in stats.items())
     return _said(told, line[: found.start()], memory)
 
 
-def _inner(line: str, memory: Memory) -> Said | None:
+def _inner(line: str, memory: DialectState) -> LineValues | None:
     """`| train_inner | epoch 001:    100 / 487 loss=4.655, ppl=25.2, …, num_updates=100, lr=5e-05`."""
     found = _INNER.search(line)
-    return None if found is None else _said(numbers(_PAIR.findall(found[1])), line[: found.start()], memory)
+    return (
+        None
+        if found is None
+        else _said(parse_numbers(_PAIR.findall(found[1])), line[: found.start()], memory)
+    )
 
 
-def _summed(line: str, memory: Memory) -> Said | None:
+def _summed(line: str, memory: DialectState) -> LineValues | None:
     """`| valid | epoch 001 | valid on 'valid' subset | loss 2.001 | ppl 4 | … | num_updates 487`."""
     found = _SUMMED.search(line)
     if found is None:
         return None
     words = (piece.rpartition(" ") for piece in found["pieces"].split(" | "))
     split = found["split"] or ("" if " valid_" in found["pieces"] else "train")
-    told = numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
+    told = parse_numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
     return _said(told, line[: found.start()], memory)
 
 
-def _said(told: dict[str, float], before: str, memory: Memory) -> Said | None:
+def _said(told: dict[str, float], before: str, memory: DialectState) -> LineValues | None:
     """Losses are in bits: they are told in nats, as everybody else's."""
     step = next(
         (int(value) for name, value in told.items() if name.endswith(_STEP) and isfinite(value)), None
@@ -65,15 +69,19 @@ def _said(told: dict[str, float], before: str, memory: Memory) -> Said | None:
         for name, value in told.items()
         if not name.endswith(_STEP)
     }
-    return Said(step, values, moment(before))
+    return LineValues(step, values, parse_time(before))
 
 
-def _overflow(line: str, memory: Memory) -> Said | None:
+def _overflow(line: str, memory: DialectState) -> LineValues | None:
     found = _OVERFLOW.search(line)
-    return Said(int(memory.get("step", 0)), {"loss_scale": float(found[1])}, moment(line)) if found else None
+    return (
+        LineValues(int(memory.get("step", 0)), {"loss_scale": float(found[1])}, parse_time(line))
+        if found
+        else None
+    )
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="fairseq",
     tell=re.compile(rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)|\| epoch \d+: +\d+ / \d+ loss="),
     kinds=(

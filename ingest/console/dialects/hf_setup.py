@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-from holter.attempts.values import dotted
-from holter.ingest.console.dialect import LineKind, Memory, Stated
+from holter.attempts.config_values import flatten_settings
+from holter.ingest.console.dialect import DialectState, LineKind, LineSettings
 from holter.ingest.console.dialects.arguments import as_printed
 
 _PAIR = re.compile(r'^  "([^"]{1,120})": (.{1,300}?),?$')
@@ -23,12 +23,12 @@ _NAMES = {
 }
 
 
-def _begins(line: str, memory: Memory) -> None:
+def _begins(line: str, memory: DialectState) -> None:
     """`Model config LlamaConfig {`, whose pairs follow, a line each; other configs are no model's."""
     memory["config"] = "Model config " in line
 
 
-def _pair(line: str, memory: Memory) -> Stated | None:
+def _pair(line: str, memory: DialectState) -> LineSettings | None:
     """`  "hidden_size": 4096,`; what is a list or an object over several lines is left out."""
     found = _PAIR.match(line.rstrip()) if memory.get("config") else None
     if found is None or found[1] in memory.get("overridden", ()):
@@ -37,28 +37,28 @@ def _pair(line: str, memory: Memory) -> Stated | None:
         value = json.loads(found[2])
     except ValueError:
         return None
-    return None if value is None else Stated(dotted({found[1]: value}))
+    return None if value is None else LineSettings(flatten_settings({found[1]: value}))
 
 
-def _overridden(line: str, memory: Memory) -> Stated:
+def _overridden(line: str, memory: DialectState) -> LineSettings:
     """`Overriding config: n_embd=7168,n_head=32`: a config that is printed yet is the one before that."""
     pairs = _OVERRIDE.findall(line.partition("verriding config: ")[2])
     memory["overridden"] = [name for name, _ in pairs]
     words = {"true": True, "false": False}
-    return Stated({name: words.get(text.lower(), as_printed(text)) for name, text in pairs})
+    return LineSettings({name: words.get(text.lower(), as_printed(text)) for name, text in pairs})
 
 
-def _runs(line: str, memory: Memory) -> None:
+def _runs(line: str, memory: DialectState) -> None:
     """`***** Running training *****`: an evaluation counts examples of its own."""
     memory["training"] = "Running training" in line
 
 
-def _count(line: str, memory: Memory) -> Stated | None:
+def _count(line: str, memory: DialectState) -> LineSettings | None:
     """`  Total train batch size (w. parallel, distributed & accumulation) = 64`."""
     found = _COUNT.search(line) if memory.get("training") else None
     if found is None or found[1] not in _NAMES:
         return None
-    return Stated({_NAMES[found[1]]: int(found[2].replace(",", ""))})
+    return LineSettings({_NAMES[found[1]]: int(found[2].replace(",", ""))})
 
 
 KINDS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import hf_setup
-from holter.ingest.console.values import number
+from holter.ingest.console.values import parse_number
 
 _DICT = re.compile(r"\{('[\w/() ]+': .*)\}")
 _PAIR = re.compile(r"'([^']+)': ('?)([^,'}]+)\2")
@@ -17,7 +17,7 @@ _NOT_METRICS = frozenset({*_OWN_STEPS, "max_steps"})
 _LOSS = "train/loss"
 
 
-def _logged(line: str, memory: Memory) -> list[Said] | Said | None:
+def _logged(line: str, memory: DialectState) -> list[LineValues] | LineValues | None:
     """`{'loss': 1.5214, 'learning_rate': 1.4e-06, 'epoch': 0.01}`, from v5 on with numbers in quotes.
 
     The step does not stand in it. The progress bar that follows tells; without bars the n-th record of
@@ -29,11 +29,11 @@ def _logged(line: str, memory: Memory) -> list[Said] | Said | None:
     texts = {name: text for name, _, text in _PAIR.findall(found[1])}
     if texts.keys().isdisjoint(_OF_A_LOG):
         return None
-    own = next((number(texts[name].partition("/")[0]) for name in _OWN_STEPS if name in texts), None)
+    own = next((parse_number(texts[name].partition("/")[0]) for name in _OWN_STEPS if name in texts), None)
     values = {
         metric_name(name): value
         for name, text in texts.items()
-        if name not in _NOT_METRICS and (value := number(text)) is not None
+        if name not in _NOT_METRICS and (value := parse_number(text)) is not None
     }
     if _LOSS in values:
         memory["count"] = memory.get("count", 0) + 1
@@ -42,13 +42,13 @@ def _logged(line: str, memory: Memory) -> list[Said] | Said | None:
         if memory.get("last", [0, memory.get("total")])[1] != memory.get("total"):
             memory["bar"], memory["total"] = memory["last"]  # before were bars of loading or evaluating
     if own is not None:
-        return Said(int(own), values)
+        return LineValues(int(own), values)
     if "total" not in memory:
-        return Said(memory.get("count", 0), values)
+        return LineValues(memory.get("count", 0), values)
     return _hold(values, memory)
 
 
-def _hold(values: dict[str, float], memory: Memory) -> list[Said] | Said | None:
+def _hold(values: dict[str, float], memory: DialectState) -> list[LineValues] | LineValues | None:
     """Keep a record until the bar says where it stands; one that is still kept stands at the last bar.
 
     Where training losses follow each other without a bar, records and bars came through buffers of their
@@ -56,15 +56,15 @@ def _hold(values: dict[str, float], memory: Memory) -> list[Said] | Said | None:
     """
     count = memory.get("count", 0)
     if memory.get("in bulk"):
-        return Said(count, values)
+        return LineValues(count, values)
     before = memory.get("held", {})
     if _LOSS in before and _LOSS in values:
         memory["in bulk"] = True
         del memory["held"]
-        return [Said(count - 1, before), Said(count, values)]
+        return [LineValues(count - 1, before), LineValues(count, values)]
     if before.keys() & values.keys():
         memory["held"] = values
-        return Said(memory.get("bar", 0), before)
+        return LineValues(memory.get("bar", 0), before)
     memory["held"] = before | values
     return None
 
@@ -79,7 +79,7 @@ def metric_name(name: str) -> str:
     return f"train/{name}"
 
 
-def _bar(line: str, memory: Memory) -> Said | None:
+def _bar(line: str, memory: DialectState) -> LineValues | None:
     """A bar of the training: evaluations have bars of their own, of other lengths."""
     found = _BAR.search(line)
     if found is None:
@@ -90,10 +90,10 @@ def _bar(line: str, memory: Memory) -> Said | None:
     memory["bar"] = step
     memory.pop("in bulk", None)
     held = memory.pop("held", None)
-    return Said(step, held) if held else None
+    return LineValues(step, held) if held else None
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="hf-trainer",
     tell=re.compile(rb"\{'(?:loss|eval_loss)': '?[\d.naif-]+'?, '|, 'loss': '?[\d.naif-]+'?, '"),
     kinds=(

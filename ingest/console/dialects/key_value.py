@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _NUMBER = (
     r"[-+]?(?:\d++(?:,\d{3}(?!\d))*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+(?:[kKMGTP](?![A-Za-z]))?"
@@ -32,7 +32,7 @@ _NOT_METRICS = frozenset(
 _NO_NAME = re.compile(r"(?:step|iteration)s?$|step-by-step|\.(?:py|cc|cpp|cu|rs|go)$", re.I)
 
 
-def _pairs(line: str, memory: Memory) -> Said | None:
+def _pairs(line: str, memory: DialectState) -> LineValues | None:
     """Every `name=number` or `name: number` of a line that names its step.
 
     Steps that begin again with an epoch go on from where the one before ended.
@@ -43,10 +43,10 @@ def _pairs(line: str, memory: Memory) -> Said | None:
     step, epoch = int(found[1]), _EPOCH.search(line)
     if epoch is not None:
         step += _before(int(epoch[1]), step, int(found[2] or 0), memory)
-    return Said(step, named_numbers(line), moment(line))
+    return LineValues(step, named_numbers(line), parse_time(line))
 
 
-def _before(epoch: int, step: int, steps: int, memory: Memory) -> int:
+def _before(epoch: int, step: int, steps: int, memory: DialectState) -> int:
     """The steps of the epochs before, where steps begin again with each."""
     told_epoch, told_step, before = memory.get("told", (epoch, 0, 0))
     if epoch < told_epoch:
@@ -64,7 +64,7 @@ def named_numbers(line: str) -> dict[str, float]:
         told += _SPACED.findall(line)
     values: dict[str, float] = {}
     for name, text in told:
-        value = number(text)
+        value = parse_number(text)
         if value is not None and _is_metric(name):
             values.setdefault(name, value)
     return values
@@ -75,7 +75,7 @@ def _is_metric(name: str) -> bool:
     return name.lower() not in _NOT_METRICS and _NO_NAME.search(name) is None
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="key-value",
     tell=re.compile(
         rb"(?i)\b(?:step|iter(?:ation)?)s?\s*[=:#]?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.dialects.arguments import as_printed
-from holter.ingest.console.values import number, numbers
+from holter.ingest.console.values import parse_number, parse_numbers
 
 _MAIN = re.compile(r"s:(\d+) ((?:[a-z]+:\S+\s*)+)")
 _ROW = re.compile(r"\| ([a-zA-Z][\w ]{0,20}?)(?: [A-Z][A-Zp]?)? +\| (.{1,300}?) *\|$")
@@ -20,16 +20,16 @@ _NAMES = {"trl": "train/loss", "tel": "val/loss", "norm": "grad_norm", "eval": "
 _UNKNOWN_MFU = -100.0
 
 
-def _main(line: str, memory: Memory) -> Said | None:
+def _main(line: str, memory: DialectState) -> LineValues | None:
     """A line of main.log, whose steps count from 0."""
     found = _MAIN.match(line)
     if found is None:
         return None
     pairs = (pair.partition(":")[::2] for pair in found[2].split())
-    return Said(int(found[1]), numbers((_NAMES.get(name, name), text) for name, text in pairs))
+    return LineValues(int(found[1]), parse_numbers((_NAMES.get(name, name), text) for name, text in pairs))
 
 
-def _console(line: str, memory: Memory) -> Said | None:
+def _console(line: str, memory: DialectState) -> LineValues | None:
     """A line of the console, whose steps count from 1. MFU is a GPU's, tok/s everybody's."""
     found = _STEP.search(line)
     if found is None:
@@ -42,27 +42,27 @@ def _console(line: str, memory: Memory) -> Said | None:
         "step_time (ms)": found["time"],
         "tok/s": found["speed"],
     }
-    values = numbers(texts.items())
-    mfu = number(found["mfu"]) if found["mfu"] else None
-    return Said(step, values if mfu in (None, _UNKNOWN_MFU) else values | {"mfu(%)": float(mfu or 0.0)})
+    values = parse_numbers(texts.items())
+    mfu = parse_number(found["mfu"]) if found["mfu"] else None
+    return LineValues(step, values if mfu in (None, _UNKNOWN_MFU) else values | {"mfu(%)": float(mfu or 0.0)})
 
 
-def _validation(line: str, memory: Memory) -> Said | None:
+def _validation(line: str, memory: DialectState) -> LineValues | None:
     found = _VALIDATION.match(line)
-    value = number(found[1]) if found else None
-    return None if value is None else Said(int(memory.get("step", 0)), {"val/loss": value})
+    value = parse_number(found[1]) if found else None
+    return None if value is None else LineValues(int(memory.get("step", 0)), {"val/loss": value})
 
 
-def _row(line: str, memory: Memory) -> Stated | None:
+def _row(line: str, memory: DialectState) -> LineSettings | None:
     """`| num_layers L          | 12          |` of the table before the first step: names without symbols."""
     found = _ROW.match(line)
     if found is None or found[1] == "Parameter":
         return None
     name = found[1].replace(" ", "_")
-    return Stated({_OURS.get(name, name): as_printed(found[2])})
+    return LineSettings({_OURS.get(name, name): as_printed(found[2])})
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="llm.c",
     tell=re.compile(rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S+ \([^)\n]*\)\| norm "),
     kinds=(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _STEP = re.compile(r"completed step: (\d+), (.*)")
 _EVALUATION = re.compile(r"eval metrics after step: (\d+), (.*)")
@@ -13,7 +13,7 @@ _WARM_UP = 2
 """Steps that compile, and that are timed before they are done: their speed is not one."""
 
 
-def _step(line: str, memory: Memory) -> Said | None:
+def _step(line: str, memory: DialectState) -> LineValues | None:
     found = _STEP.search(line)
     if found is None:
         return None
@@ -22,23 +22,25 @@ def _step(line: str, memory: Memory) -> Said | None:
     values = {}
     for pair in found[2].split(", "):
         name, _, text = pair.partition(": ")
-        value = number(text)
+        value = parse_number(text)
         if value is not None and (name == "loss" or step - first >= _WARM_UP):
             values["step_time (s)" if name == "seconds" else name] = value
-    return Said(step, values, moment(line[: found.start()]))
+    return LineValues(step, values, parse_time(line[: found.start()]))
 
 
-def _evaluation(line: str, memory: Memory) -> Said | None:
+def _evaluation(line: str, memory: DialectState) -> LineValues | None:
     """`eval metrics after step: 9, loss=9.420, total_weights=75264.0`."""
     found = _EVALUATION.search(line)
     if found is None:
         return None
     texts = dict(pair.partition("=")[::2] for pair in found[2].split(", "))
-    values = {f"eval/{name}": value for name, text in texts.items() if (value := number(text)) is not None}
-    return Said(int(found[1]), values, moment(line[: found.start()]))
+    values = {
+        f"eval/{name}": value for name, text in texts.items() if (value := parse_number(text)) is not None
+    }
+    return LineValues(int(found[1]), values, parse_time(line[: found.start()]))
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="maxtext",
     tell=re.compile(rb"completed step: \d+, seconds: "),
     kinds=(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import arguments, megatron_times
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.values import parse_number, parse_time
 
 _ITERATION = re.compile(r"\biteration\s+(\d+)\s*/\s*\d+")
 _VALIDATION = re.compile(
@@ -19,7 +19,7 @@ _CHECKPOINT = re.compile(
 )
 
 
-def _training(line: str, memory: Memory) -> Said | None:
+def _training(line: str, memory: DialectState) -> LineValues | None:
     """` iteration 71/ 100 | consumed samples: 9088 | … | lm loss: 1.818812E+00 |`: a mean over the interval.
 
     A loss that is NaN is not printed at all; "number of nan iterations" says so.
@@ -28,10 +28,10 @@ def _training(line: str, memory: Memory) -> Said | None:
     if found is None:
         return None
     memory["step"] = step = int(found[1])
-    return Said(step, _pieces(line), moment(line[: found.start()]))
+    return LineValues(step, _pieces(line), parse_time(line[: found.start()]))
 
 
-def _validation(line: str, memory: Memory) -> Said | None:
+def _validation(line: str, memory: DialectState) -> LineValues | None:
     """` validation loss at iteration 1000 | lm loss value: 2.1E+00 | lm loss PPL: 8.1E+00 |`."""
     found = _VALIDATION.search(line)
     if found is None:
@@ -42,16 +42,16 @@ def _validation(line: str, memory: Memory) -> Said | None:
         f"{split}/{name.removesuffix(' value')}": value
         for name, value in _pieces(line[found.end() :]).items()
     }
-    return None if step is None else Said(int(step), values, moment(line[: found.start()]))
+    return None if step is None else LineValues(int(step), values, parse_time(line[: found.start()]))
 
 
-def _checkpoint(line: str, memory: Memory) -> Said | None:
+def _checkpoint(line: str, memory: DialectState) -> LineValues | None:
     """`successfully saved checkpoint from iteration 12000 to …`: where one could roll back to."""
     found = _CHECKPOINT.search(line)
     if found is None:
         return None
     step = int(found["step"])
-    return Said(step, {f"checkpoint {found['verb']}": float(step)}, moment(line[: found.start()]))
+    return LineValues(step, {f"checkpoint {found['verb']}": float(step)}, parse_time(line[: found.start()]))
 
 
 def _pieces(line: str) -> dict[str, float]:
@@ -63,7 +63,7 @@ def _pieces(line: str) -> dict[str, float]:
             try:  # the usual text, without the call
                 value = None if "_" in text else float(text)
             except ValueError:
-                value = number(text) if "/" not in text else _newest(text)
+                value = parse_number(text) if "/" not in text else _newest(text)
             if value is not None:
                 values[name] = value
     return values
@@ -72,7 +72,7 @@ def _pieces(line: str) -> dict[str, float]:
 def _newest(text: str) -> float | None:
     """Of `13100.0/13240.9`, an iteration's value and the mean (Primus), the first."""
     value, _, mean = text.partition("/")
-    return None if number(mean) is None else number(value)
+    return None if parse_number(mean) is None else parse_number(value)
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +81,7 @@ def _name(text: str) -> str:
     return "" if "[" in text else text.strip()
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="megatron",
     # its arguments, too: a launch that hangs has printed nothing else
     tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),

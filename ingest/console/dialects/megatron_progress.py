@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _UNITS = re.compile(r"\s*TFLOP/s/GPU$")
 _NAMES = {
@@ -26,7 +26,7 @@ _EVENTS = {
 }
 
 
-def _checkpoint(line: str, memory: Memory) -> Said | None:
+def _checkpoint(line: str, memory: DialectState) -> LineValues | None:
     """`TIME⇥Job ID: 12⇥# GPUs: 64⇥Saved checkpoint⇥Iteration: 500⇥Job throughput: 301.2 TFLOP/s/GPU⇥…`."""
     fields = _fields(line)
     event = next((_EVENTS[part] for part in line.split("\t") if part in _EVENTS), None)
@@ -36,13 +36,13 @@ def _checkpoint(line: str, memory: Memory) -> Said | None:
     step = int(iteration)
     values = {event: float(step)}
     for name, metric in _NAMES.items():
-        told = number(_UNITS.sub("", fields.get(name, "")))
+        told = parse_number(_UNITS.sub("", fields.get(name, "")))
         if told is not None:
             values[metric] = told
-    return Said(step, values, moment(line))
+    return LineValues(step, values, parse_time(line))
 
 
-def _launch(line: str, memory: Memory) -> Stated:
+def _launch(line: str, memory: DialectState) -> LineSettings:
     """`TIME⇥Job ID: 12⇥# GPUs: 64⇥Starting job`."""
     fields = _fields(line)
     config: dict[str, str | int] = {}
@@ -51,7 +51,7 @@ def _launch(line: str, memory: Memory) -> Stated:
     gpus = fields.get("# GPUs", "").strip()
     if gpus.isdecimal() and len(gpus) < 10:
         config["world_size"] = int(gpus)
-    return Stated(config)
+    return LineSettings(config)
 
 
 def _fields(line: str) -> dict[str, str]:
@@ -59,7 +59,7 @@ def _fields(line: str) -> dict[str, str]:
     return {name: text for name, colon, text in pairs if colon}
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="megatron-progress",
     adds=True,
     tell=re.compile(rb"\tJob ID: [^\t\n]*\t# GPUs: \d+\t"),

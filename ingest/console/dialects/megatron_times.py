@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import LineKind, Memory, Said
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _TIMER = re.compile(r"([\w/][\w/ -]*?) ?\.{2,}: (?:\(([\d.]+), ([\d.]+)\)|([\d.]+))\s*$")
 _OF_RANK = re.compile(r"^\s*rank +(\d+): ([\d.]+)\s*$")
@@ -15,12 +15,12 @@ _RANKED = re.compile(r"([\d.]+)TF/(\d+)")
 _MOST_RANKS = 65_536
 
 
-def _opens(line: str, memory: Memory) -> None:
+def _opens(line: str, memory: DialectState) -> None:
     """`times across ranks (ms):` begins a block; in one of all ranks, names stand in lines of their own."""
     memory["timer"] = ""
 
 
-def _timer(line: str, memory: Memory) -> list[Said] | None:
+def _timer(line: str, memory: DialectState) -> list[LineValues] | None:
     """`    forward-backward ....: (26094.39, 26095.09)`: least and most of all ranks, or the most."""
     found = _TIMER.search(line)
     if found is None or "step" not in memory:
@@ -28,51 +28,53 @@ def _timer(line: str, memory: Memory) -> list[Said] | None:
     name, least, most, alone = found.groups()
     told = (("min", least), ("max", most or alone))
     return [
-        Said(memory["step"], {f"{name} (ms)": value}, labels=(("across", across),))
+        LineValues(memory["step"], {f"{name} (ms)": value}, labels=(("across", across),))
         for across, text in told
-        if text is not None and (value := number(text)) is not None
+        if text is not None and (value := parse_number(text)) is not None
     ]
 
 
-def _name(line: str, memory: Memory) -> None:
+def _name(line: str, memory: DialectState) -> None:
     """`  forward-backward:`, which the times of ranks follow."""
     found = _OF_ALL.match(line)
     if found is not None and "timer" in memory:
         memory["timer"] = found[1]
 
 
-def _of_rank(line: str, memory: Memory) -> Said | None:
+def _of_rank(line: str, memory: DialectState) -> LineValues | None:
     """`     rank  3: 26094.39`."""
     found = _OF_RANK.match(line)
     if found is None or not memory.get("timer") or "step" not in memory or int(found[1]) >= _MOST_RANKS:
         return None
-    value = number(found[2])
+    value = parse_number(found[2])
     if value is None:
         return None
-    return Said(memory["step"], {f"{memory['timer']} (ms)": value}, labels=(("rank", str(int(found[1]))),))
+    return LineValues(
+        memory["step"], {f"{memory['timer']} (ms)": value}, labels=(("rank", str(int(found[1]))),)
+    )
 
 
-def _stragglers(line: str, memory: Memory) -> Said | None:
+def _stragglers(line: str, memory: DialectState) -> LineValues | None:
     """`MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | …`: extremes over all ranks, and whose they are."""
     if "step" not in memory:
         return None
     values = {}
     for name, text, unit, rank in _EXTREME.findall(line):
-        value = number(text)
+        value = parse_number(text)
         if value is not None:
             values[f"{name} ({unit})"] = value
             values[f"{name} rank"] = float(rank)
-    return Said(memory["step"], values, moment(line)) if values else None
+    return LineValues(memory["step"], values, parse_time(line)) if values else None
 
 
-def _ranked(line: str, memory: Memory) -> list[Said] | None:
+def _ranked(line: str, memory: DialectState) -> list[LineValues] | None:
     """`^^^^ Bottom 4 Ranks with lowest  Etpt(TF): 296.02TF/0, 296.10TF/3,`: throughput of some ranks."""
     if "step" not in memory:
         return None
     return [
-        Said(memory["step"], {"Etpt (TF)": value}, moment(line), labels=(("rank", rank),))
+        LineValues(memory["step"], {"Etpt (TF)": value}, parse_time(line), labels=(("rank", rank),))
         for text, rank in _RANKED.findall(line)
-        if (value := number(text)) is not None
+        if (value := parse_number(text)) is not None
     ]
 
 

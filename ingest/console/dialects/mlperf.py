@@ -6,7 +6,7 @@ import re
 from math import isfinite
 from typing import Any, TypeGuard
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said, Stated
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.json_objects import read_object
 
 _RECORD = re.compile(r":::MLLOG (\{.*\})")
@@ -17,7 +17,7 @@ _INTERVAL = "interval/"
 _OWN_STEPS = (("steps", "validation steps"),)
 
 
-def _event(line: str, memory: Memory) -> list[Said] | None:
+def _event(line: str, memory: DialectState) -> list[LineValues] | None:
     """Training statistics and evaluations. A step is a number of steps with some vendors, of samples with
     others: `global_batch_size`, which comes before, tells."""
     event = _record(line)
@@ -30,7 +30,7 @@ def _event(line: str, memory: Memory) -> list[Said] | None:
     validation, own = values.pop(_VALIDATION, None), metadata.get("step")
     if validation is not None and _is_count(own):
         # they are counted through all evaluations, several of which stand at one step of the training
-        said.append(Said(int(own), {_VALIDATION: validation}, moment, labels=_OWN_STEPS))
+        said.append(LineValues(int(own), {_VALIDATION: validation}, moment, labels=_OWN_STEPS))
     step = _step(metadata, memory)
     if "train_loss" in values or "reduced_train_loss" in values:
         memory["train"] = step
@@ -40,11 +40,11 @@ def _event(line: str, memory: Memory) -> list[Said] | None:
         if memory.get("timed") and _STEP_TIME in values:  # of an interval, where each step has its own
             values[_INTERVAL + _STEP_TIME] = values.pop(_STEP_TIME)
     if values and step is not None:
-        said.append(Said(step, values, moment))
+        said.append(LineValues(step, values, moment))
     return said
 
 
-def _setting(line: str, memory: Memory) -> Stated | None:
+def _setting(line: str, memory: DialectState) -> LineSettings | None:
     """What is said of the launch before it begins."""
     event = _record(line)
     if event is None or not isinstance(event.get("key"), str):
@@ -52,7 +52,7 @@ def _setting(line: str, memory: Memory) -> Stated | None:
     key, value = event["key"], event.get("value")
     if key == "global_batch_size" and _is_count(value) and value > 0:
         memory["batch"] = value
-    return Stated({key: value}) if isinstance(value, str | int | float) else None
+    return LineSettings({key: value}) if isinstance(value, str | int | float) else None
 
 
 def _record(line: str) -> dict[str, Any] | None:
@@ -71,7 +71,7 @@ def _values(key: Any, value: Any) -> dict[str, float]:
     return {key: float(value)} if known else {}
 
 
-def _step(metadata: dict[str, Any], memory: Memory) -> int | None:
+def _step(metadata: dict[str, Any], memory: DialectState) -> int | None:
     batch: float = memory.get("batch", 0)
     samples, step = metadata.get("samples_count"), metadata.get("step")
     if _is_count(step):
@@ -88,7 +88,7 @@ def _is_count(value: Any) -> TypeGuard[int | float]:
     return _is_number(value) and isfinite(value)
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="mlperf",
     tell=re.compile(rb":::MLLOG \{"),
     kinds=(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number
 
 _STEP = re.compile(r"step:(\d+)/\d+ ((?:\w+:\S+\s*)+)")
 
 
-def _step(line: str, memory: Memory) -> Said | None:
+def _step(line: str, memory: DialectState) -> LineValues | None:
     """`train_time` is what has passed in all, validation left out: its growth is the time of the steps."""
     found = _STEP.search(line)
     if found is None:
@@ -18,7 +18,7 @@ def _step(line: str, memory: Memory) -> Said | None:
     step, values = int(found[1]), {}
     for pair in found[2].split():
         name, _, text = pair.partition(":")
-        value = number(text.removesuffix("ms"))
+        value = parse_number(text.removesuffix("ms"))
         # step_avg is the mean since the start, in which nothing that changes shows
         if value is not None and name != "step_avg":
             values[f"{name} (ms)" if text.endswith("ms") else name] = value
@@ -28,10 +28,10 @@ def _step(line: str, memory: Memory) -> Said | None:
         if step > before_step and passed >= before:  # it starts anew after the warm-up
             values["step_time (ms)"] = (passed - before) / (step - before_step)
         memory["passed"] = [step, passed]
-    return Said(step, values)
+    return LineValues(step, values)
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="modded-nanogpt",
     # the log begins with the script itself: a step is digits there, never a name in braces
     tell=re.compile(rb"step:\d+/\d+ (?:\w+_loss:[\d.]+ )?train_time:\d+ms"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import number, numbers
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_numbers
 
 _ITER = re.compile(r"\biter (\d+): loss (\S+?)(?: \w+)?, time ([\d.]+)ms(?:, mfu (-?[\d.]+)%)?")
 _EVAL = re.compile(r"\bstep (\d+): train loss (\S+?)(?: \w+)?, val loss (\S+)")
@@ -15,32 +15,36 @@ _UNKNOWN_MFU = -100.0
 """Printed until five iterations have been timed."""
 
 
-def _iter(line: str, memory: Memory) -> Said | None:
+def _iter(line: str, memory: DialectState) -> LineValues | None:
     """The loss is that of the last micro-batch, MFU a moving average against an A100's peak."""
     found = _ITER.search(line)
     if found is None:
         return None
     texts = {"loss": found[2].rstrip(","), "step_time (ms)": found[3]}
-    if found[4] and number(found[4]) != _UNKNOWN_MFU:
+    if found[4] and parse_number(found[4]) != _UNKNOWN_MFU:
         texts["mfu(%)"] = found[4]
-    return Said(int(found[1]), numbers(texts.items()))
+    return LineValues(int(found[1]), parse_numbers(texts.items()))
 
 
-def _evaluation(line: str, memory: Memory) -> Said | None:
+def _evaluation(line: str, memory: DialectState) -> LineValues | None:
     found = _EVAL.search(line)
     if found is None:
         return None
     texts = {"eval/train_loss": found[2].rstrip(","), "val/loss": found[3]}
-    return Said(int(found[1]), numbers(texts.items()))
+    return LineValues(int(found[1]), parse_numbers(texts.items()))
 
 
-def _row(line: str, memory: Memory) -> Said | None:
+def _row(line: str, memory: DialectState) -> LineValues | None:
     """`250 train 6.012345`: build-nanogpt's log.txt."""
     found = _ROW.match(line)
-    return None if found is None else Said(int(found[1]), numbers({_NAMES[found[2]]: found[3]}.items()))
+    return (
+        None
+        if found is None
+        else LineValues(int(found[1]), parse_numbers({_NAMES[found[2]]: found[3]}.items()))
+    )
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="nanogpt",
     tell=re.compile(
         rb"(?m)\biter \d+: loss [\w.]+(?: \w+)?, time [\d.]+ms"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _ITERATION = re.compile(r"iteration: (\d+) / \d+ \|(.*)")
 
 
-def _iteration(line: str, memory: Memory) -> Said | None:
+def _iteration(line: str, memory: DialectState) -> LineValues | None:
     """Numbers have three digits: a loss above 1 moves in steps of a hundredth."""
     found = _ITERATION.search(line)
     if found is None:
@@ -18,13 +18,13 @@ def _iteration(line: str, memory: Memory) -> Said | None:
     values = {}
     for piece in found[2].split("|"):
         name, _, text = piece.partition(":")
-        value = number(text)
+        value = parse_number(text)
         if value is not None:
             values[name.strip()] = value
-    return Said(int(found[1]), values, moment(line[: found.start()]))
+    return LineValues(int(found[1]), values, parse_time(line[: found.start()]))
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="nanotron",
     tell=re.compile(rb"iteration: \d+ / \d+ \| consumed_tokens: "),
     kinds=(LineKind(mark=re.compile(rb"iteration: \d+ / \d+ \|"), read=_iteration),),

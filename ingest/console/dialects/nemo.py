@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, number, numbers
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_numbers, parse_time
 
 _V2 = re.compile(r"Training epoch (\d+), iteration (\d+)/(\d+) \| (.*)")
 _BAR = re.compile(r"Epoch (\d+):.*?\| (\d+)/(\d+) \[[^,\]]*(?:,\s*[\d.?]+\s*(?:it/s|s/it))?(?:,\s*)?(.*)\]")
 _NOT_METRICS = frozenset({"global_step", "v_num", "consumed_samples"})
 
 
-def _v2(line: str, memory: Memory) -> Said | None:
+def _v2(line: str, memory: DialectState) -> LineValues | None:
     """Iterations count from 0 to the last one of the epoch; `global_step` goes on over epochs."""
     found = _V2.search(line)
     if found is None:
         return None
     texts = dict(piece.strip().partition(": ")[::2] for piece in found[4].split("|"))
-    global_step = number(texts.pop("global_step", ""))
+    global_step = parse_number(texts.pop("global_step", ""))
     step = int(found[2]) if global_step is None else int(global_step)
-    return Said(step, _metrics(texts), moment(line[: found.start()]))
+    return LineValues(step, _metrics(texts), parse_time(line[: found.start()]))
 
 
-def _bar(line: str, memory: Memory) -> Said | None:
+def _bar(line: str, memory: DialectState) -> LineValues | None:
     """Values have three digits, the step as well: the bar's own counter is exact, within its epoch."""
     found = _BAR.search(line)
     if found is None:
@@ -33,14 +33,14 @@ def _bar(line: str, memory: Memory) -> Said | None:
     if "reduced_train_loss" not in texts or memory.get("bar") == step:
         return None
     memory["bar"] = step
-    return Said(step, _metrics(texts))
+    return LineValues(step, _metrics(texts))
 
 
 def _metrics(texts: dict[str, str]) -> dict[str, float]:
-    return numbers((name, text) for name, text in texts.items() if name not in _NOT_METRICS)
+    return parse_numbers((name, text) for name, text in texts.items() if name not in _NOT_METRICS)
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="nemo",
     tell=re.compile(rb"Training epoch \d+, iteration \d+/\d+ \||reduced_train_loss="),
     kinds=(

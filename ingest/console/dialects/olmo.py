@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_number, parse_time
 
 _HEADER = re.compile(r"\[step=(\d+)/")
 _METRIC = re.compile(r"^\s{4,}([\w/ .()%-]+)=(\S+)\s*$")
 
 
-def _header(line: str, memory: Memory) -> Said | None:
+def _header(line: str, memory: DialectState) -> LineValues | None:
     found = _HEADER.search(line)
     if found is not None:
-        memory["step"], memory["time"] = int(found[1]), moment(line[: found.start()])
+        memory["step"], memory["time"] = int(found[1]), parse_time(line[: found.start()])
     return None
 
 
-def _metric(line: str, memory: Memory) -> Said | None:
+def _metric(line: str, memory: DialectState) -> LineValues | None:
     found = _METRIC.match(line)
-    value = number(found[2]) if found else None
+    value = parse_number(found[2]) if found else None
     if found is None or value is None or "step" not in memory:
         return None
-    return Said(memory["step"], {found[1].strip(): value}, memory.get("time", float("nan")))
+    return LineValues(memory["step"], {found[1].strip(): value}, memory.get("time", float("nan")))
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="olmo",
     tell=re.compile(rb"\[step=\d+/\d+[^\]\n]*\][^\n]*\n\s{4,}[\w/ .]+="),
     kinds=(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.dialects import torchtitan_setup
-from holter.ingest.console.values import moment, number
+from holter.ingest.console.values import parse_number, parse_time
 
 _STEP = re.compile(r"\b(?P<validate>validate )?step:\s*(?P<step>\d+)\s{2}")
 _PAIR = re.compile(r"\b([a-z_]+):\s*([-+\w.,%]+)(?:\(([\d.]+)%\))?")
@@ -18,7 +18,7 @@ _NAMES = {
 }
 
 
-def _step(line: str, memory: Memory) -> Said | None:
+def _step(line: str, memory: DialectState) -> LineValues | None:
     """One line a logged step and rank; tps and tflops are those of the device, means over the interval."""
     found = _STEP.search(line)
     if found is None:
@@ -28,18 +28,18 @@ def _step(line: str, memory: Memory) -> Said | None:
     for name, text, share in _PAIR.findall(line, found.end()):
         if name == "memory":
             values |= _memory(text, share)
-        elif (value := number(text)) is not None:
+        elif (value := parse_number(text)) is not None:
             values[prefix + name if prefix else _NAMES.get(name, name)] = value
-    return Said(int(found["step"]), values, moment(line[: found.start()]))
+    return LineValues(int(found["step"]), values, parse_time(line[: found.start()]))
 
 
 def _memory(text: str, share: str) -> dict[str, float]:
-    size = number(text.removesuffix("GiB"))
+    size = parse_number(text.removesuffix("GiB"))
     found = {} if size is None else {"memory/max_reserved(GiB)": size}
     return found | ({"memory/max_reserved(%)": float(share)} if share else {})
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="torchtitan",
     tell=re.compile(rb"\[titan\][^\n]*step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+"),
     kinds=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import prod
 
-from holter.ingest.console.dialect import LineKind, Memory, Stated
+from holter.ingest.console.dialect import DialectState, LineKind, LineSettings
 from holter.ingest.console.dialects.arguments import as_printed
 from holter.types import ConfigValue
 
@@ -24,32 +24,32 @@ _RECOMPUTED = re.compile(r"Applied (\w{1,40}) activation checkpointing to the mo
 _NAMES = {"sequence length": "seq_len"}
 
 
-def _model(line: str, memory: Memory) -> Stated | None:
+def _model(line: str, memory: DialectState) -> LineSettings | None:
     """`Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, …)`."""
     found = _MODEL.search(line)
     if found is None:
         return None
     arguments = {name: as_printed(text.strip("'")) for name, text in _ARGUMENT.findall(found[2])}
-    return Stated({"model": found[1], **arguments})
+    return LineSettings({"model": found[1], **arguments})
 
 
-def _size(line: str, memory: Memory) -> Stated | None:
+def _size(line: str, memory: DialectState) -> LineSettings | None:
     found = _SIZE.search(line)
-    return Stated({"num_parameters": int(found[1].replace(",", ""))}) if found else None
+    return LineSettings({"num_parameters": int(found[1].replace(",", ""))}) if found else None
 
 
-def _device(line: str, memory: Memory) -> Stated | None:
+def _device(line: str, memory: DialectState) -> LineSettings | None:
     """`CUDA capacity: NVIDIA H200 with 139.81GiB memory`."""
     found = _DEVICE.search(line)
-    return Stated({"gpu.name": found[1], "gpu.memory_gib": float(found[2])}) if found else None
+    return LineSettings({"gpu.name": found[1], "gpu.memory_gib": float(found[2])}) if found else None
 
 
-def _peak(line: str, memory: Memory) -> Stated | None:
+def _peak(line: str, memory: DialectState) -> LineSettings | None:
     found = _PEAK.search(line)
-    return Stated({"peak_flops": as_printed(found[1])}) if found else None
+    return LineSettings({"peak_flops": as_printed(found[1])}) if found else None
 
 
-def _mesh(line: str, memory: Memory) -> Stated | None:
+def _mesh(line: str, memory: DialectState) -> LineSettings | None:
     """`Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]`: all devices, and each parallelism."""
     found = _MESH.search(line)
     if found is None:
@@ -61,10 +61,10 @@ def _mesh(line: str, memory: Memory) -> Stated | None:
     degrees: dict[str, ConfigValue] = {
         f"parallelism.{name}": size for name, size in zip(names, sizes, strict=True)
     }
-    return Stated({"world_size": prod(sizes), **degrees})
+    return LineSettings({"world_size": prod(sizes), **degrees})
 
 
-def _batch(line: str, memory: Memory) -> Stated | None:
+def _batch(line: str, memory: DialectState) -> LineSettings | None:
     """`… with local batch size 8, …, sequence length 8192, total steps 1000 (warmup 200)`."""
     found = _BATCH.search(line)
     if found is None:
@@ -74,12 +74,12 @@ def _batch(line: str, memory: Memory) -> Stated | None:
     }
     if (steps := _STEPS.search(found[1])) is not None:
         told |= {"steps": int(steps[1]), "warmup_steps": int(steps[2])}
-    return Stated(told)
+    return LineSettings(told)
 
 
-def _recomputed(line: str, memory: Memory) -> Stated | None:
+def _recomputed(line: str, memory: DialectState) -> LineSettings | None:
     found = _RECOMPUTED.search(line)
-    return Stated({"activation_checkpoint.mode": found[1]}) if found else None
+    return LineSettings({"activation_checkpoint.mode": found[1]}) if found else None
 
 
 KINDS = (

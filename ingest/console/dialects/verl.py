@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 
-from holter.ingest.console.dialect import Dialect, LineKind, Memory, Said
-from holter.ingest.console.values import numbers
+from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
+from holter.ingest.console.values import parse_numbers
 
 _STEP = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMPY = re.compile(r"np\.\w+\(([^()]*)\)")
 _NOT_METRICS = frozenset({"training/global_step"})
 
 
-def _step(line: str, memory: Memory) -> Said | None:
+def _step(line: str, memory: DialectState) -> LineValues | None:
     """What a step of reinforcement learning was like, by verl's own names; step 0 is evaluated only."""
     found = _STEP.search(line)
     if found is None:
         return None
     pairs = (piece.rpartition(":")[::2] for piece in found[2].split(" - "))
     texts = {name.strip(): text.strip() for name, text in pairs if name.strip() not in _NOT_METRICS}
-    return Said(int(found[1]), numbers((name, _NUMPY.sub(r"\1", text)) for name, text in texts.items()))
+    return LineValues(
+        int(found[1]), parse_numbers((name, _NUMPY.sub(r"\1", text)) for name, text in texts.items())
+    )
 
 
-DIALECT = Dialect(
+DIALECT = ConsoleDialect(
     name="verl",
     tell=re.compile(rb"\bstep:\d+ - [\w@./-]+/[\w@./-]+:(?:np\.\w+\()?[-\d]"),
     kinds=(LineKind(mark=re.compile(rb"step:\d+ - "), read=_step),),
