@@ -29,7 +29,7 @@ def agent(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_agents_in_words(call: Call, agents: list[dict[str, Any]], words: str) -> None:
-    assert call("pages/agent_status.js", "inWords", agents) == words
+    assert call("pages/agent_status.js", "agentSummary", agents) == words
 
 
 def test_an_agent_in_trouble_comes_forward_and_is_forgotten_on_request(

@@ -79,20 +79,20 @@ def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected
 )
 def test_where_something_is_expected_is_said_in_words(call, event, place) -> None:  # type: ignore[no-untyped-def]
     all_of_it = {"from_step": 0, "to_step": None, "every": None, "lasting": None} | event
-    assert call("charts/planned_events.js", "expectedPlace", all_of_it) == place
+    assert call("charts/planned_events.js", "plannedEventSteps", all_of_it) == place
 
 
 def test_stretches_lie_within_what_is_shown_and_are_left_out_where_they_are_too_many(call) -> None:  # type: ignore[no-untyped-def]
     cadence = {"from_step": 0, "to_step": None, "every": 100, "lasting": 10}
     once = {"from_step": 250, "to_step": 260, "every": None, "lasting": None}
-    assert call("charts/planned_events.js", "stretchesOf", [cadence, once], [210, 420]) == [
+    assert call("charts/planned_events.js", "plannedSpans", [cadence, once], [210, 420]) == [
         [200, 210],
         [300, 310],
         [400, 410],
         [250, 260],
     ]
-    assert call("charts/planned_events.js", "stretchesOf", [cadence], [0, 100_000]) == []
-    assert call("charts/planned_events.js", "stretchesOf", [once], [300, 400]) == []
+    assert call("charts/planned_events.js", "plannedSpans", [cadence], [0, 100_000]) == []
+    assert call("charts/planned_events.js", "plannedSpans", [once], [300, 400]) == []
 
 
 def test_the_first_stretch_with_room_for_it_says_that_it_is_expected(call: Callable[..., Any]) -> None:
@@ -109,7 +109,7 @@ def test_the_first_stretch_with_room_for_it_says_that_it_is_expected(call: Calla
         "fontSize": 11,
         "series": [],
     }
-    shapes = call("charts/planned_events.js", "expectedShapes", picture)
+    shapes = call("charts/planned_events.js", "plannedEventShapes", picture)
     assert [(one["x0"], one["x1"], one["label"]["text"]) for one in shapes] == [
         (3600, 4000, ""),
         (1000, 1500, "expected"),

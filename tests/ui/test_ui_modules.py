@@ -106,10 +106,10 @@ def rolled_back() -> dict[str, Any]:
 
 
 def test_under_the_crosshair_stands_the_timeline_and_beside_it_the_superseded_branch(call: Call) -> None:
-    hit = call("charts/curves.js", "nearest", rolled_back(), "step", 3)
+    hit = call("charts/curves.js", "nearestPoints", rolled_back(), "step", 3)
     assert (hit["live"]["attempt"], hit["live"]["value"]) == (1, 2.9)
     assert (hit["ghost"]["attempt"], hit["ghost"]["value"]) == (0, 9.1)
-    beyond = call("charts/curves.js", "nearest", rolled_back(), "step", 5)
+    beyond = call("charts/curves.js", "nearestPoints", rolled_back(), "step", 5)
     assert beyond["ghost"] is None
     assert beyond["live"]["step"] == 5
 
@@ -156,13 +156,13 @@ def test_labels_keep_their_place_and_the_lighter_one_gives_up_its_text(call: Cal
         {"x": 40, "width": 80, "weight": 0},
         {"x": 300, "width": 80, "weight": 1},
     ]
-    placed = call("charts/curves.js", "placeLabels", wanted, 340)
+    placed = call("charts/curves.js", "layOutLabels", wanted, 340)
     assert [one["full"] for one in placed] == [False, True, True]
     assert placed[1]["left"] == 40
     assert placed[2]["left"] == 260  # pushed back inside
     assert placed[0]["left"] == 10  # a mark is small enough for its place
     crowded = [{"x": 50, "width": 200, "weight": 0}, {"x": 80, "width": 90, "weight": 1}]
-    assert call("charts/curves.js", "placeLabels", crowded, 340)[1] == {"left": 30, "full": False}
+    assert call("charts/curves.js", "layOutLabels", crowded, 340)[1] == {"left": 30, "full": False}
 
 
 def test_nan_after_nan_is_one_stretch(call: Call) -> None:
@@ -345,10 +345,10 @@ def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call
         return {"title": "Step time", "role": "step_time", "series": ranks, "series_count": count}
 
     loss = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
-    few = call("charts/board.js", "requests", [loss, step_times(64)], [])
+    few = call("charts/board.js", "planRequests", [loss, step_times(64)], [])
     assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 240}]
     spoken = [incident(metric="step_time", labels={"rank": 777})]
-    crowd = call("charts/board.js", "requests", [loss, step_times(1024)], spoken)
+    crowd = call("charts/board.js", "planRequests", [loss, step_times(1024)], spoken)
     assert crowd[0] == {"metrics": ["loss"]}
     assert crowd[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
     assert len(crowd) == 10
@@ -374,7 +374,7 @@ def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
     ("attempts", "text"), [([0], "0"), ([0, 1, 2, 5], "0–2, 5"), ([3, 5], "3, 5"), ([], "")]
 )
 def test_attempts_in_a_row_are_told_as_a_range(call: Call, attempts: list[int], text: str) -> None:
-    assert call("run/configuration.js", "ranges", attempts) == text
+    assert call("run/configuration.js", "attemptRanges", attempts) == text
 
 
 def test_a_value_of_one_process_names_it_and_one_of_many_counts_them(call: Call) -> None:
@@ -392,7 +392,7 @@ def test_a_setting_that_is_empty_or_absent_says_so(call: Call, value: object, te
 
 def test_the_same_remark_on_several_attempts_is_told_once(call: Call) -> None:
     same = {"code": "c", "labels": {}, "severity": "warning", "summary": "s", "advice": "a"}
-    found = call("run/configuration.js", "together", [{**same, "attempt": 0}, {**same, "attempt": 1}])
+    found = call("run/configuration.js", "mergeAttempts", [{**same, "attempt": 0}, {**same, "attempt": 1}])
     assert [one["attempts"] for one in found] == [[0, 1]]
 
 

@@ -57,9 +57,9 @@ def test_buffers_are_columns_of_numbers_wherever_they_begin(modules: Page) -> No
     }
     found = modules.evaluate(
         """async (bytes) => {
-          const { decode, floats, wholes } = await import("/lib/msgpack.js");
+          const { decode, floats, integers } = await import("/lib/msgpack.js");
           const { step, value, none, long } = decode(new Uint8Array(bytes).buffer);
-          return [wholes(step), floats(value), [...wholes(none), ...floats(none)], wholes(long)];
+          return [integers(step), floats(value), [...integers(none), ...floats(none)], integers(long)];
         }""",
         list(msgspec.msgpack.encode(message)),
     )

@@ -55,7 +55,7 @@ def test_a_remark_has_a_word_beside_the_health_that_leads_to_it(
 
 def test_only_what_warns_is_counted_beside_the_health(call: Callable[..., Any]) -> None:
     def said(*severities: str) -> object:
-        return call("run/headline.js", "remarksOf", [{"severity": one} for one in severities])
+        return call("run/headline.js", "diagnosticSummary", [{"severity": one} for one in severities])
 
     assert said() is said("info") is None
     assert said("warning", "info") == ["warning", "1 remark on the set-up"]

@@ -41,7 +41,7 @@ CLOCKED = strip(attempt(0, (0, 199), (0.0, 200.0), 100), attempt(1, (100, 300), 
 
 
 def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> None:
-    first, second = call("charts/health_strip.js", "stretches", CLOCKED)
+    first, second = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
     assert (first["from"], first["to"]) == (0, 0.25)
     assert first["lost"] == 0.125
     assert (second["from"], second["to"]) == (0.75, 1)
@@ -49,19 +49,19 @@ def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> Non
 
 def test_without_a_clock_attempts_follow_each_other_by_steps_done(call: Call) -> None:
     first, second = call(
-        "charts/health_strip.js", "stretches", strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None))
+        "charts/health_strip.js", "layOutAttempts", strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None))
     )
     assert (first["from"], first["to"], second["from"], second["to"]) == (0, 0.25, 0.25, 1)
 
 
 def test_a_step_that_was_done_twice_lies_in_the_newest_attempt_unless_one_is_named(call: Call) -> None:
-    along = call("charts/health_strip.js", "stretches", CLOCKED)
-    assert call("charts/health_strip.js", "placeOf", along, 150) == pytest.approx(0.75 + 0.25 * 50 / 200)
-    assert call("charts/health_strip.js", "placeOf", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
+    along = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
+    assert call("charts/health_strip.js", "positionOfStep", along, 150) == pytest.approx(0.75 + 0.25 * 50 / 200)
+    assert call("charts/health_strip.js", "positionOfStep", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
 
 
 def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none(call: Call) -> None:
-    along = call("charts/health_strip.js", "stretches", CLOCKED)
+    along = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
     assert call("charts/health_strip.js", "stepsBetween", along, 0, 1) == [0, 300]
     assert call("charts/health_strip.js", "stepsBetween", along, 0.3, 0.7) is None
 
@@ -101,20 +101,20 @@ def run(name: str, health: str = "ok", state: str = "running", **more: Any) -> d
 
 
 def test_the_verdict_says_in_one_line_whether_all_is_well(call: Call) -> None:
-    assert call("pages/overview.js", "verdict", [run("a"), run("b", state="finished")]) == [
+    assert call("pages/overview.js", "statusHeading", [run("a"), run("b", state="finished")]) == [
         "ok",
         "All is well: 1 run running",
     ]
-    assert call("pages/overview.js", "verdict", [run("a"), run("b", "warning")]) == [
+    assert call("pages/overview.js", "statusHeading", [run("a"), run("b", "warning")]) == [
         "warning",
         "1 run needs attention",
     ]
-    assert call("pages/overview.js", "verdict", [run("b", state="finished")]) == [
+    assert call("pages/overview.js", "statusHeading", [run("b", state="finished")]) == [
         "ok",
         "No run is running, and none needs attention",
     ]
     both = [run("a", "critical"), run("b", state="stalled"), run("c", "info")]
-    assert call("pages/overview.js", "verdict", both) == ["critical", "2 runs need attention"]
+    assert call("pages/overview.js", "statusHeading", both) == ["critical", "2 runs need attention"]
 
 
 def test_runs_are_found_by_words_of_name_project_and_trouble(call: Call) -> None:
@@ -131,12 +131,12 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
         {"metric": name, "role": "other", "series": []}
         for name in ("train/grad", "grad_norm", "lr", "eval/grad")
     ]
-    assert [one["metric"] for one in call("run/metric_picker.js", "find", groups, "grad")] == [
+    assert [one["metric"] for one in call("run/metric_picker.js", "findMetrics", groups, "grad")] == [
         "grad_norm",
         "train/grad",
         "eval/grad",
     ]
-    assert [one["metric"] for one in call("run/metric_picker.js", "find", groups, "grad ev")] == ["eval/grad"]
+    assert [one["metric"] for one in call("run/metric_picker.js", "findMetrics", groups, "grad ev")] == ["eval/grad"]
 
 
 @pytest.mark.parametrize(
@@ -222,10 +222,10 @@ def test_series_that_were_refused_are_not_called_unreadable(call: Call) -> None:
     line = {"source": "vm:/runs/a.jsonl", "place": "line 3", "reason": "expected a JSON object"}
     names = {"source": "http", "place": "loss_step_*", "reason": "loss_step_*: 512 series with one point"}
     most = {"source": "http", "place": "max_series_per_run", "reason": "the run has 100 series"}
-    assert call("run/unreadable.js", "missingText", [line], 4) == "4 places in the logs could not be read"
-    assert call("run/unreadable.js", "missingText", [names, most], 2) == "Series were not kept"
+    assert call("run/unreadable.js", "unreadableSummary", [line], 4) == "4 places in the logs could not be read"
+    assert call("run/unreadable.js", "unreadableSummary", [names, most], 2) == "Series were not kept"
     both = "1 place in the logs could not be read, and series were not kept"
-    assert call("run/unreadable.js", "missingText", [line, most], 2) == both
+    assert call("run/unreadable.js", "unreadableSummary", [line, most], 2) == both
 
 
 def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -> None:
@@ -237,20 +237,20 @@ def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -
         "detected_step": 5010,
         "state": "recovered",
     }
-    low, high = call("pages/incident.js", "around", lasting, whole)
+    low, high = call("pages/incident.js", "stepsAroundIncident", lasting, whole)
     assert 4000 <= low <= 4300
     assert 6700 <= high <= 7000
     begun = {"start_step": 9990, "peak_step": None, "end_step": None, "detected_step": 9995, "state": "open"}
-    low, high = call("pages/incident.js", "around", begun, whole)
+    low, high = call("pages/incident.js", "stepsAroundIncident", begun, whole)
     assert low <= 9600
     assert high == 10_000
 
 
 def test_a_log_with_one_time_stamp_has_no_clock(call: Call) -> None:
     stamped = strip(attempt(0, (0, 99), (50.0, 50.0)))
-    assert call("charts/health_strip.js", "isClocked", stamped["attempts"]) is False
-    assert call("charts/health_strip.js", "isClocked", CLOCKED["attempts"]) is True
-    (whole,) = call("charts/health_strip.js", "stretches", stamped)
+    assert call("charts/health_strip.js", "hasTimes", stamped["attempts"]) is False
+    assert call("charts/health_strip.js", "hasTimes", CLOCKED["attempts"]) is True
+    (whole,) = call("charts/health_strip.js", "layOutAttempts", stamped)
     assert (whole["from"], whole["to"]) == (0, 1)
 
 
@@ -295,4 +295,4 @@ def test_long_steps_are_told_in_seconds(call: Call, value: float, metric: str, t
     ("step", "following"), [(0, 1000), (999, 1000), (1000, 2000), (45_000, 50_000), (100_000, 200_000)]
 )
 def test_the_next_milestone_is_a_round_step(call: Call, step: int, following: int) -> None:
-    assert call("run/summary_tiles.js", "milestone", step) == following
+    assert call("run/summary_tiles.js", "nextRoundStep", step) == following

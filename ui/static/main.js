@@ -19,11 +19,11 @@ import { show as run } from "./pages/run.js";
 import { incidentTitle } from "./lib/labels.js";
 
 const THEMES = ["auto", "light", "dark"];
-const always = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 /** @type {Set<number>} incidents open and not acknowledged, for the badge */
-const waiting = new Set();
+const unacknowledged = new Set();
 /** @type {Set<number>} incidents that were announced once */
-const known = new Set();
+const announced = new Set();
 
 const field = /** @type {HTMLInputElement} */ (
   h("input", {
@@ -51,7 +51,7 @@ const helpButton = h(
   },
   icon("help"),
 );
-const leaveButton = h(
+const logOutButton = h(
   "button",
   {
     type: "button",
@@ -80,7 +80,7 @@ function buildBar() {
     connection,
     themeButton,
     helpButton,
-    leaveButton,
+    logOutButton,
   );
   showTheme();
 }
@@ -92,7 +92,7 @@ function frame({ name, signal }) {
   field.disabled = true;
   field.placeholder = "";
   const current = { overview: runsLink, run: runsLink, inbox: inboxLink, incident: inboxLink }[name];
-  for (const one of [runsLink, inboxLink]) one.toggleAttribute("aria-current", one === current);
+  for (const item of [runsLink, inboxLink]) item.toggleAttribute("aria-current", item === current);
   return {
     /** @param {string} text */
     title: (text) => (document.title = text ? `${text} · Holter` : "Holter"),
@@ -128,40 +128,40 @@ async function logOut() {
 }
 
 /** @param {import("./lib/types.js").Incident} item */
-function note(item) {
-  if (item.state === "open" && !item.acknowledged_at && item.severity !== "info") waiting.add(item.id);
-  else waiting.delete(item.id);
-  badge.hidden = waiting.size === 0;
-  badge.textContent = String(waiting.size);
-  badge.setAttribute("aria-label", `${waiting.size} waiting`);
+function updateBadge(item) {
+  if (item.state === "open" && !item.acknowledged_at && item.severity !== "info") unacknowledged.add(item.id);
+  else unacknowledged.delete(item.id);
+  badge.hidden = unacknowledged.size === 0;
+  badge.textContent = String(unacknowledged.size);
+  badge.setAttribute("aria-label", `${unacknowledged.size} waiting`);
 }
 
 /** @param {import("./lib/types.js").Incident} item */
-function hear(item) {
-  note(item);
-  const fresh = item.state === "open" && !known.has(item.id) && Date.now() / 1000 - item.opened_at < 60;
-  known.add(item.id);
-  if (!fresh) return;
+function onIncident(item) {
+  updateBadge(item);
+  const isNew = item.state === "open" && !announced.has(item.id) && Date.now() / 1000 - item.opened_at < 60;
+  announced.add(item.id);
+  if (!isNew) return;
   const text = `${incidentTitle(item)} in ${item.run}: ${item.summary}`;
   const here = location.pathname === `/incidents/${item.id}` || location.pathname === "/incidents";
   if (here) announce(text);
   else toast(text, { action: "Show", run: () => router.go(`/incidents/${item.id}`), tone: item.severity });
 }
 
-async function countWaiting() {
+async function countUnacknowledged() {
   try {
     const open = await api.incidents({ state: "open" });
-    waiting.clear();
+    unacknowledged.clear();
     for (const item of open) {
-      known.add(item.id);
-      note(item);
+      announced.add(item.id);
+      updateBadge(item);
     }
   } catch {
     // the page itself says that the server is away
   }
 }
 
-async function begin() {
+async function start() {
   prefs.applyTheme();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", prefs.applyTheme);
   buildBar();
@@ -179,24 +179,24 @@ async function begin() {
     router.go(`/login?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true });
   };
   const session = await api.session().catch(() => null);
-  leaveButton.hidden = !session?.login_required;
+  logOutButton.hidden = !session?.login_required;
   api.whenLoginNeeded(toLogin);
   if (session?.login_required && !session.logged_in && location.pathname !== "/login") {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
   router.start({ overview, run, inbox, incident, login, missing }, frame);
   if (session?.login_required && !session.logged_in) return; // the login page loads everything anew
-  live.listen(always, {
-    incident: hear,
+  live.listen(neverAborted, {
+    incident: onIncident,
     state: (connected) => refill(connection, connected ? "" : "Reconnecting…"),
-    reconnected: () => void countWaiting(),
+    reconnected: () => void countUnacknowledged(),
   });
   live.start();
-  void countWaiting();
+  void countUnacknowledged();
   setInterval(() => {
     for (const element of document.querySelectorAll("[data-ago]"))
       element.textContent = ago(Number(/** @type {HTMLElement} */ (element).dataset.ago));
   }, 5000);
 }
 
-void begin();
+void start();

@@ -5,8 +5,8 @@ import * as api from "../lib/api.js";
 import { prepare } from "./plotly.js";
 import { h, refill } from "../lib/dom.js";
 import { throttled } from "../lib/live.js";
-import { byClock, createPanel, ownSteps, spokenOf } from "./panel.js";
-import { COLOURED, belongs, sameSeries } from "./traces.js";
+import { isTimed, createPanel, ownSteps, highlightedIncidents } from "./panel.js";
+import { COLOURED, concernsSeries, sameSeries } from "./traces.js";
 
 /** @typedef {import("./panel.js").Shared} Shared */
 /** @typedef {import("../lib/types.js").ChartPlan & { added?: boolean }} Plan */
@@ -14,52 +14,52 @@ import { COLOURED, belongs, sameSeries } from "./traces.js";
 
 const REFRESH = 500; // ms between refetches while news comes in
 const POINTS_PER_PIXEL = 1;
-const BUNDLE = 128; // series of one chart that are drawn together, more coarsely
-const COARSE = 240; // points of each of them
-const SPOKEN = 8; // series of a larger chart that are shown because an incident speaks of them
+const MANY_SERIES = 128; // series of one chart that are drawn together, more coarsely
+const COARSE_POINTS = 240; // points of each of them
+const MAX_HIGHLIGHTED = 8; // series of a larger chart that are shown because an incident speaks of them
 
 /** @typedef {{ metrics: string[], labels?: object, points?: number, from?: number, to?: number }} Request */
 
 /**
  * What to ask for: metrics of few series together in one request; a metric of many ranks in a coarser one;
  * of very many (a thousand ranks) only the first, and those that incidents speak of. Pure.
- * @param {Plan[]} plans @param {import("../lib/types.js").Incident[]} spoken @returns {Request[]}
+ * @param {Plan[]} plans @param {import("../lib/types.js").Incident[]} highlighted @returns {Request[]}
  */
-export function requests(plans, spoken) {
+export function planRequests(plans, highlighted) {
   const size = (/** @type {Plan} */ plan) => plan.series_count ?? plan.series.length;
   const metrics = (/** @type {Plan[]} */ some) => [
-    ...new Set(some.flatMap((plan) => plan.series.map((one) => one.metric))),
+    ...new Set(some.flatMap((plan) => plan.series.map((name) => name.metric))),
   ];
-  const together = metrics(plans.filter((plan) => size(plan) <= COLOURED));
-  const bundles = plans.filter((plan) => size(plan) > COLOURED && size(plan) <= BUNDLE);
-  const crowds = plans.filter((plan) => size(plan) > BUNDLE);
+  const fewSeries = metrics(plans.filter((plan) => size(plan) <= COLOURED));
+  const manySeries = plans.filter((plan) => size(plan) > COLOURED && size(plan) <= MANY_SERIES);
+  const tooMany = plans.filter((plan) => size(plan) > MANY_SERIES);
   return [
-    ...(together.length ? [{ metrics: together }] : []),
-    ...bundles.map((plan) => ({ metrics: metrics([plan]), points: COARSE })),
-    ...crowds.flatMap((plan) => singly(plan, spoken)),
+    ...(fewSeries.length ? [{ metrics: fewSeries }] : []),
+    ...manySeries.map((plan) => ({ metrics: metrics([plan]), points: COARSE_POINTS })),
+    ...tooMany.flatMap((plan) => requestSelected(plan, highlighted)),
   ];
 }
 
-/** The first series of a crowd and those that incidents speak of, each by itself. @param {Plan} plan @param {import("../lib/types.js").Incident[]} spoken @returns {Request[]} */
-function singly({ series }, spoken) {
+/** The first series of a crowd and those that incidents speak of, each by itself. @param {Plan} plan @param {import("../lib/types.js").Incident[]} highlighted @returns {Request[]} */
+function requestSelected({ series }, highlighted) {
   const first = series.slice(0, COLOURED);
-  const asked = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
-  const more = spoken
-    .filter((one) => one.metric === series[0].metric && !first.some((known) => belongs(one, known)))
-    .slice(0, SPOKEN);
-  return [...asked, ...more.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
+  const requests = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
+  const more = highlighted
+    .filter((incident) => incident.metric === series[0].metric && !first.some((name) => concernsSeries(incident, name)))
+    .slice(0, MAX_HIGHLIGHTED);
+  return [...requests, ...more.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
 }
 
 /** Which range a chart's points are asked for in: of training steps, of the clock, or all there is. Pure. @param {Plan} plan @returns {"" | "clock" | "whole"} */
-export const rangeKind = (plan) => (ownSteps(plan) ? (byClock(plan) ? "clock" : "whole") : "");
+export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "clock" : "whole") : "");
 
 /** The shared range for series whose steps are milliseconds, where the axis is the clock's. Pure. @param {Pick<Shared, "axis" | "range">} shared */
 export const clockRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
 
-/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("../lib/types.js").ChartSeries} one */
-export function holds(plan, one) {
+/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("../lib/types.js").ChartSeries} series */
+export function planIncludes(plan, series) {
   const partial = (plan.series_count ?? 0) > plan.series.length;
-  return plan.series.some((wanted) => (partial ? wanted.metric === one.metric : sameSeries(wanted, one)));
+  return plan.series.some((wanted) => (partial ? wanted.metric === series.metric : sameSeries(wanted, series)));
 }
 
 /** The colours of tokens.css as they stand now. @returns {Record<string, string>} */
@@ -93,14 +93,14 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
   const panels = new Map();
   const element = h("div", { class: "board" });
   /** @type {(series: import("../lib/types.js").ChartSeries[]) => void} */
-  let heard = () => {};
-  let generation = 0;
+  let dataListener = () => {};
+  let currentGeneration = 0;
   let frame = 0;
 
   const observer = new IntersectionObserver(
     (entries) => {
       for (const entry of entries) {
-        const panel = [...panels.values()].find((one) => one.element === entry.target);
+        const panel = [...panels.values()].find((candidate) => candidate.element === entry.target);
         if (panel) panel.visible = entry.isIntersecting;
       }
       void load();
@@ -109,7 +109,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
   );
   const sizes = new ResizeObserver((entries) => {
     const plots = new Set(entries.map((entry) => entry.target));
-    for (const panel of panels.values()) if (plots.has(panel.plot) && drawable(panel)) panel.draw();
+    for (const panel of panels.values()) if (plots.has(panel.plot) && canDraw(panel)) panel.draw();
   });
   signal.addEventListener(
     "abort",
@@ -123,42 +123,42 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
 
   /** Redraw what is in view with the points at hand. */
   function redraw() {
-    for (const panel of panels.values()) if (drawable(panel)) panel.draw();
+    for (const panel of panels.values()) if (canDraw(panel)) panel.draw();
   }
 
   /** Fetch what is in view and out of date, in one request. */
   async function load() {
-    const due = [...panels.values()].filter((panel) => panel.visible && panel.stale);
-    if (due.length === 0 || signal.aborted) return;
-    const turn = generation;
-    const width = Math.max(...due.map((panel) => panel.element.clientWidth));
+    const stalePanels = [...panels.values()].filter((panel) => panel.visible && panel.stale);
+    if (stalePanels.length === 0 || signal.aborted) return;
+    const requestGeneration = currentGeneration;
+    const width = Math.max(...stalePanels.map((panel) => panel.element.clientWidth));
     const points = Math.max(200, POINTS_PER_PIXEL * width);
     const ranges = { "": steps(), clock: clockRange(shared), whole: {} };
     /** @type {import("../lib/types.js").ChartData[]} */
     let answers = [];
     try {
-      const asking = Object.entries(ranges).flatMap(([kind, range]) => {
-        const plans = due.map((panel) => panel.plan).filter((plan) => rangeKind(plan) === kind);
-        return requests(plans, spokenOf(shared)).map((one) =>
-          api.data(runId, one.metrics, { ...range, points, ...one }, signal),
+      const pending = Object.entries(ranges).flatMap(([kind, range]) => {
+        const plans = stalePanels.map((panel) => panel.plan).filter((plan) => rangeKind(plan) === kind);
+        return planRequests(plans, highlightedIncidents(shared)).map((request) =>
+          api.data(runId, request.metrics, { ...range, points, ...request }, signal),
         );
       });
       prepare(); // while the points are on their way
-      answers = await Promise.all(asking);
+      answers = await Promise.all(pending);
     } catch (error) {
-      if (!signal.aborted) due.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
+      if (!signal.aborted) stalePanels.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
       return;
     }
-    if (turn !== generation) return; // the reader went elsewhere meanwhile, and that was asked for too
+    if (requestGeneration !== currentGeneration) return; // the reader went elsewhere meanwhile, and that was asked for too
     const series = answers.flatMap((answer) => answer.series);
-    heard(series);
-    for (const panel of due) {
+    dataListener(series);
+    for (const panel of stalePanels) {
       panel.stale = false;
-      panel.show(series.filter((one) => holds(panel.plan, one)));
+      panel.show(series.filter((curve) => planIncludes(panel.plan, curve)));
     }
   }
 
-  const follow = throttled(signal, REFRESH, load);
+  const refreshLive = throttled(signal, REFRESH, load);
 
   /** @param {number | null} x */
   function hover(x) {
@@ -171,14 +171,14 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
   return {
     element,
     redraw,
-    /** Hear every answer. @param {typeof heard} listener */
-    onData: (listener) => void (heard = listener),
+    /** Hear every answer. @param {typeof dataListener} listener */
+    onData: (listener) => void (dataListener = listener),
     panels: () => [...panels.values()],
     /** Everything is out of date: draw what there is in the new range, then fetch. @param {{ live?: boolean }} [options] */
     async refresh({ live = false } = {}) {
       panels.forEach((panel) => (panel.stale = true));
-      if (live) return follow();
-      generation++;
+      if (live) return refreshLive();
+      currentGeneration++;
       for (const panel of panels.values()) if (panel.visible) panel.draw();
       await load();
     },
@@ -207,14 +207,14 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
         sizes.observe(panel.plot);
       }
       const ordered = [...wanted.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
-      if (ordered.some((one, i) => element.children[i] !== one) || element.children.length !== ordered.length)
+      if (ordered.some((child, i) => element.children[i] !== child) || element.children.length !== ordered.length)
         refill(element, ordered);
     },
   };
 }
 
 /** @param {Panel} panel */
-const drawable = (panel) => panel.visible && !panel.stale;
+const canDraw = (panel) => panel.visible && !panel.stale;
 
 /** @param {Plan} plan */
 export const planKey = (plan) => `${plan.title} ${JSON.stringify(plan.series)}`;

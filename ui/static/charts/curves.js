@@ -37,7 +37,7 @@ export function lowerBound(sorted, x) {
 }
 
 /** `y` at `x` on the line through sorted points, held flat beyond the ends. @param {number[]} xs @param {number[]} ys @param {number} x */
-export function along(xs, ys, x) {
+export function interpolate(xs, ys, x) {
   const i = lowerBound(xs, x);
   if (i === 0) return ys[0];
   if (i >= xs.length) return ys[ys.length - 1];
@@ -49,7 +49,7 @@ export function along(xs, ys, x) {
 export const milliseconds = (seconds) => 1000 * seconds;
 
 /** A segment's places on the axis. @param {Segment} segment @param {Axis} axis @returns {number[]} */
-export function placesOf(segment, axis) {
+export function axisPositions(segment, axis) {
   return axis === "step" ? segment.step : segment.time.map((time) => milliseconds(numeric(time)));
 }
 
@@ -57,11 +57,11 @@ export function placesOf(segment, axis) {
  * Where the buckets of a band lie on the axis: a bucket knows its step, its time is read off the points.
  * @param {Segment} segment @param {Axis} axis @returns {number[]}
  */
-export function bandPlaces(segment, axis) {
+export function bandPositions(segment, axis) {
   const steps = segment.band?.step ?? [];
   if (axis === "step") return steps;
-  const times = placesOf(segment, "time");
-  return steps.map((step) => along(segment.step, times, step));
+  const times = axisPositions(segment, "time");
+  return steps.map((step) => interpolate(segment.step, times, step));
 }
 
 /**
@@ -74,13 +74,13 @@ export function bandPlaces(segment, axis) {
  * @param {ChartSeries} series @param {Axis} axis @param {number} x
  * @returns {{ live: Hit | null, ghost: Hit | null }}
  */
-export function nearest(series, axis, x) {
+export function nearestPoints(series, axis, x) {
   const best = (/** @type {boolean} */ ghost) =>
     series.segments
       .filter((segment) => segment.ghost === ghost && segment.step.length > 0)
-      .map((segment) => nearestIn(segment, axis, x))
+      .map((segment) => nearestInSegment(segment, axis, x))
       .reduce(
-        (/** @type {Hit | null} */ found, hit) => (found && found.distance <= hit.distance ? found : hit),
+        (/** @type {Hit | null} */ closest, hit) => (closest && closest.distance <= hit.distance ? closest : hit),
         null,
       );
   const live = best(false);
@@ -89,18 +89,18 @@ export function nearest(series, axis, x) {
 }
 
 /** @param {Segment} segment @param {Axis} axis @param {number} x @returns {Hit} */
-function nearestIn(segment, axis, x) {
-  const places = placesOf(segment, axis);
-  const i = lowerBound(places, x);
-  const k = i === places.length || (i > 0 && x - places[i - 1] < places[i] - x) ? i - 1 : i;
-  const covers = places[0] <= x && x <= places[places.length - 1];
+function nearestInSegment(segment, axis, x) {
+  const positions = axisPositions(segment, axis);
+  const i = lowerBound(positions, x);
+  const k = i === positions.length || (i > 0 && x - positions[i - 1] < positions[i] - x) ? i - 1 : i;
+  const covers = positions[0] <= x && x <= positions[positions.length - 1];
   return {
-    x: places[k],
+    x: positions[k],
     step: segment.step[k],
     time: segment.time[k] ?? null,
     value: segment.value[k],
     attempt: segment.attempt,
-    distance: Math.abs(places[k] - x),
+    distance: Math.abs(positions[k] - x),
     covers,
   };
 }
@@ -121,10 +121,10 @@ const quantile = (sorted, share) =>
  * @returns {YRange | null}
  */
 export function yRange(series, { log, whole, foot = false }) {
-  const values = series.map((one) => one.segments.flatMap((segment) => segment.value));
-  const usable = values.map((some) => drawnValues(some, log)).filter((some) => some.length > 0);
+  const values = series.map((curve) => curve.segments.flatMap((segment) => segment.value));
+  const usable = values.map((some) => axisValues(some, log)).filter((some) => some.length > 0);
   if (usable.length === 0) return null;
-  const spans = usable.map((sorted) => (whole ? [sorted[0], sorted[sorted.length - 1]] : mostOf(sorted)));
+  const spans = usable.map((sorted) => (whole ? [sorted[0], sorted[sorted.length - 1]] : robustExtremes(sorted)));
   let low = Math.min(...spans.map(([from]) => from));
   let high = Math.max(...spans.map(([, to]) => to));
   const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
@@ -142,13 +142,13 @@ export function yRange(series, { log, whole, foot = false }) {
 }
 
 /** The values that an axis can show, as it places them, ascending. @param {number[]} values @param {boolean} log */
-function drawnValues(values, log) {
+function axisValues(values, log) {
   const usable = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
   return Float64Array.from(usable, (value) => (log ? Math.log10(value) : value)).sort();
 }
 
 /** From least to most, without what lies far outside. @param {Float64Array} sorted @returns {number[]} */
-function mostOf(sorted) {
+function robustExtremes(sorted) {
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
   const [q1, q99] = [quantile(sorted, 0.01), quantile(sorted, 0.99)];
   const spread = q99 - q1;
@@ -159,7 +159,7 @@ function mostOf(sorted) {
   ];
 }
 
-const MARK = 20; // pixels: a label that gave up its text
+const ICON_WIDTH = 20; // pixels: a label that gave up its text
 
 /**
  * Share the width among labels: heavier ones are served first and keep their place and text; one that
@@ -167,7 +167,7 @@ const MARK = 20; // pixels: a label that gave up its text
  * @param {{ x: number, width: number, weight: number }[]} labels @param {number} width of the lane
  * @returns {{ left: number, full: boolean }[]} in the order given
  */
-export function placeLabels(labels, width) {
+export function layOutLabels(labels, width) {
   const order = labels
     .map((_, i) => i)
     .sort((a, b) => labels[a].weight - labels[b].weight || labels[a].x - labels[b].x);
@@ -175,20 +175,20 @@ export function placeLabels(labels, width) {
   const placed = new Array(labels.length);
   /** @type {[number, number][]} */
   const taken = [];
-  const inside = (/** @type {number} */ left, /** @type {number} */ size) =>
+  const clamp = (/** @type {number} */ left, /** @type {number} */ size) =>
     Math.max(0, Math.min(left, width - size));
   const blocking = (/** @type {number} */ left, /** @type {number} */ size) =>
     taken.find(([from, to]) => left + size > from && left < to);
-  const nearestFree = (/** @type {number} */ x) => {
-    const places = [x, ...taken.flatMap(([from, to]) => [to, from - MARK])];
-    const free = places.filter((left) => left >= 0 && left + MARK <= width && !blocking(left, MARK));
+  const nearestFreePosition = (/** @type {number} */ x) => {
+    const positions = [x, ...taken.flatMap(([from, to]) => [to, from - ICON_WIDTH])];
+    const free = positions.filter((left) => left >= 0 && left + ICON_WIDTH <= width && !blocking(left, ICON_WIDTH));
     return free.sort((a, b) => Math.abs(a - x) - Math.abs(b - x))[0] ?? x;
   };
   for (const i of order) {
-    const wanted = inside(labels[i].x, labels[i].width);
-    const full = !blocking(wanted, labels[i].width);
-    const size = full ? labels[i].width : MARK;
-    const left = full ? wanted : nearestFree(inside(labels[i].x, MARK));
+    const preferred = clamp(labels[i].x, labels[i].width);
+    const full = !blocking(preferred, labels[i].width);
+    const size = full ? labels[i].width : ICON_WIDTH;
+    const left = full ? preferred : nearestFreePosition(clamp(labels[i].x, ICON_WIDTH));
     placed[i] = { left, full };
     taken.push([left, left + size]);
   }
@@ -198,13 +198,13 @@ export function placeLabels(labels, width) {
 /** Runs of non-finite values, for the list under a chart. @param {ChartSeries} series */
 export function nonfiniteRuns(series) {
   /** @type {{ attempt: number, value: string, first: number, last: number, count: number }[]} */
-  const found = [];
+  const runs = [];
   for (const { attempt, step, value } of series.nonfinite) {
-    const last = found.at(-1);
+    const last = runs.at(-1);
     const word = String(value);
     if (last && last.attempt === attempt && last.value === word)
       Object.assign(last, { last: step, count: last.count + 1 });
-    else found.push({ attempt, value: word, first: step, last: step, count: 1 });
+    else runs.push({ attempt, value: word, first: step, last: step, count: 1 });
   }
-  return found;
+  return runs;
 }

@@ -13,17 +13,17 @@ import { incidentTitle, severityRank } from "../lib/labels.js";
 /** @typedef {{ attempt: AttemptSpan, from: number, to: number, lost: number }} Stretch one attempt; where it lies between 0 and 1, and where its lost work begins */
 
 const WIDTH = 1000;
-const LEAST = 0.0015; // of the width: an attempt that crashed at once is still seen
-const LETTER = 6.6; // pixels, of a label
-const LABELS_APART = 14;
+const MIN_WIDTH = 0.0015; // of the width: an attempt that crashed at once is still seen
+const LETTER_WIDTH = 6.6; // pixels, of a label
+const LABEL_GAP = 14;
 let patterns = 0;
 
 /**
  * Does the log have times? A single moment, as of a log with one stamp, is no clock. Pure.
  * @param {AttemptSpan[]} attempts
  */
-export function isClocked(attempts) {
-  const times = attempts.flatMap((one) => [one.first_time, one.last_time]);
+export function hasTimes(attempts) {
+  const times = attempts.flatMap((attempt) => [attempt.first_time, attempt.last_time]);
   return times.every((time) => time !== null) && new Set(times).size > 1;
 }
 
@@ -32,22 +32,22 @@ export function isClocked(attempts) {
  * other by steps done. Pure.
  * @param {Strip} strip @returns {Stretch[]}
  */
-export function stretches(strip) {
+export function layOutAttempts(strip) {
   const attempts = strip.attempts.filter((attempt) => attempt.last_step >= attempt.first_step);
   if (attempts.length === 0) return [];
-  const clocked = isClocked(attempts);
+  const timed = hasTimes(attempts);
   const steps = attempts.map((a) => a.last_step - a.first_step + 1);
   let done = 0;
   const spans = attempts.map((a, i) => {
-    if (clocked) return [/** @type {number} */ (a.first_time), /** @type {number} */ (a.last_time)];
+    if (timed) return [/** @type {number} */ (a.first_time), /** @type {number} */ (a.last_time)];
     done += steps[i];
     return [done - steps[i], done];
   });
   const begin = Math.min(...spans.map(([from]) => from));
-  const whole = Math.max(...spans.map(([, to]) => to)) - begin || 1;
+  const length = Math.max(...spans.map(([, to]) => to)) - begin || 1;
   return attempts.map((attempt, i) => {
-    const from = (spans[i][0] - begin) / whole;
-    const to = Math.max((spans[i][1] - begin) / whole, Math.min(1, from + LEAST));
+    const from = (spans[i][0] - begin) / length;
+    const to = Math.max((spans[i][1] - begin) / length, Math.min(1, from + MIN_WIDTH));
     const share =
       attempt.lost_from_step === null ? 1 : (attempt.lost_from_step - attempt.first_step) / steps[i];
     return { attempt, from, to, lost: from + Math.max(0, share) * (to - from) };
@@ -58,14 +58,14 @@ export function stretches(strip) {
  * Where a step lies, 0 to 1. Without an attempt: in the newest that reached it, for that is the timeline. Pure.
  * @param {Stretch[]} along @param {number} step @param {number} [number] the attempt
  */
-export function placeOf(along, step, number) {
+export function positionOfStep(along, step, number) {
   const reached = along.filter(({ attempt: a }) => a.first_step <= step && step <= a.last_step);
-  const found = reached.find(({ attempt }) => attempt.number === number) ?? reached.at(-1);
-  if (!found) {
+  const containing = reached.find(({ attempt }) => attempt.number === number) ?? reached.at(-1);
+  if (!containing) {
     const before = along.filter(({ attempt }) => attempt.last_step < step).at(-1);
     return before ? before.to : (along[0]?.from ?? 0);
   }
-  const { attempt, from, to } = found;
+  const { attempt, from, to } = containing;
   return (
     from + ((step - attempt.first_step) / Math.max(1, attempt.last_step - attempt.first_step)) * (to - from)
   );
@@ -76,17 +76,17 @@ export function placeOf(along, step, number) {
  * @param {Stretch[]} along @param {number} from @param {number} to @returns {[number, number] | null}
  */
 export function stepsBetween(along, from, to) {
-  const touched = along.filter((one) => one.to >= from && one.from <= to);
-  if (touched.length === 0) return null;
-  const at = (/** @type {Stretch} */ one, /** @type {number} */ place) => {
-    const share = Math.min(1, Math.max(0, (place - one.from) / (one.to - one.from || 1)));
-    return Math.round(one.attempt.first_step + share * (one.attempt.last_step - one.attempt.first_step));
+  const overlapping = along.filter((segment) => segment.to >= from && segment.from <= to);
+  if (overlapping.length === 0) return null;
+  const stepAt = (/** @type {Stretch} */ segment, /** @type {number} */ position) => {
+    const share = Math.min(1, Math.max(0, (position - segment.from) / (segment.to - segment.from || 1)));
+    return Math.round(segment.attempt.first_step + share * (segment.attempt.last_step - segment.attempt.first_step));
   };
-  return [Math.min(...touched.map((one) => at(one, from))), Math.max(...touched.map((one) => at(one, to)))];
+  return [Math.min(...overlapping.map((segment) => stepAt(segment, from))), Math.max(...overlapping.map((segment) => stepAt(segment, to)))];
 }
 
 /** What the strip shows, in a sentence. @param {Strip} strip */
-export function stripSentence(strip) {
+export function stripSummary(strip) {
   if (strip.attempts.length === 0) return "No points yet";
   const open = strip.incidents.filter((incident) => incident.state === "open").length;
   const parts = [
@@ -99,14 +99,14 @@ export function stripSentence(strip) {
 
 /** @param {Strip} strip @returns {SVGElement} */
 export function drawStrip(strip) {
-  const along = stretches(strip);
+  const along = layOutAttempts(strip);
   const hatch = `hatch-${++patterns}`;
   const picture = svg("svg", {
     class: "strip-picture",
     viewBox: `0 0 ${WIDTH} 100`,
     preserveAspectRatio: "none",
     role: "img",
-    "aria-label": stripSentence(strip),
+    "aria-label": stripSummary(strip),
   });
   picture.append(
     svg(
@@ -130,14 +130,14 @@ export function drawStrip(strip) {
   for (const d of throughputAreas(strip, along))
     picture.append(svg("path", { class: "strip-throughput", d }));
   for (const { from, to } of along) picture.append(rect("strip-base", from, to, 94, 6));
-  const byWeight = [...strip.incidents].sort((a, b) => severityRank(b.severity) - severityRank(a.severity));
-  for (const incident of byWeight) picture.append(...incidentMarks(incident, along));
+  const bySeverity = [...strip.incidents].sort((a, b) => severityRank(b.severity) - severityRank(a.severity));
+  for (const incident of bySeverity) picture.append(...incidentMarks(incident, along));
   return picture;
 }
 
 /** @param {import("../lib/types.js").StripIncident} incident @param {Stretch[]} along */
 function incidentMarks(incident, along) {
-  const start = placeOf(along, incident.start_step, incident.attempt);
+  const start = positionOfStep(along, incident.start_step, incident.attempt);
   const own = along.find(({ attempt }) => attempt.number === incident.attempt) ?? along.at(-1);
   const until =
     incident.end_step ?? (incident.state === "open" ? own?.attempt.last_step : incident.start_step);
@@ -145,7 +145,7 @@ function incidentMarks(incident, along) {
     incident.end_step !== null && incident.end_step <= incident.start_step
       ? (incident.attempt ?? 0) + 1
       : incident.attempt;
-  const end = Math.max(start, placeOf(along, until ?? incident.start_step, next));
+  const end = Math.max(start, positionOfStep(along, until ?? incident.start_step, next));
   const title = svg(
     "title",
     {},
@@ -179,11 +179,11 @@ function throughputAreas({ throughput }, along) {
     return share === null || share === undefined ? [] : [{ at, share }];
   });
   if (bins.length === 0) return [];
-  return along.flatMap((one, i) => {
+  return along.flatMap((segment, i) => {
     const newer = along.slice(i + 1).map(({ attempt }) => attempt.first_step);
-    const end = Math.min(one.attempt.last_step + 1, ...newer); // bins follow the timeline
-    const own = bins.filter(({ at }) => at >= one.attempt.first_step && at < end);
-    return end > one.attempt.first_step ? [areaPath(one, own.length ? own : [nearestBin(bins, one)])] : [];
+    const end = Math.min(segment.attempt.last_step + 1, ...newer); // bins follow the timeline
+    const own = bins.filter(({ at }) => at >= segment.attempt.first_step && at < end);
+    return end > segment.attempt.first_step ? [areaPath(segment, own.length ? own : [nearestBin(bins, segment)])] : [];
   });
 }
 
@@ -193,15 +193,15 @@ const nearestBin = (bins, { attempt }) =>
     Math.abs(bin.at - attempt.first_step) < Math.abs(best.at - attempt.first_step) ? bin : best,
   );
 
-/** @param {Stretch} one @param {{ at: number, share: number }[]} bins */
-function areaPath(one, bins) {
-  const level = (/** @type {number} */ share) => round(94 - 82 * share);
+/** @param {Stretch} segment @param {{ at: number, share: number }[]} bins */
+function areaPath(segment, bins) {
+  const levelY = (/** @type {number} */ share) => round(94 - 82 * share);
   const points = bins.map(
-    ({ at, share }) => `${round(placeOf([one], at, one.attempt.number) * WIDTH)} ${level(share)}`,
+    ({ at, share }) => `${round(positionOfStep([segment], at, segment.attempt.number) * WIDTH)} ${levelY(share)}`,
   );
-  const first = `${round(one.from * WIDTH)} ${level(bins[0].share)}`;
-  const last = `${round(one.lost * WIDTH)} ${level(bins[bins.length - 1].share)}`;
-  return `M${round(one.from * WIDTH)} 94L${[first, ...points, last].join("L")}L${round(one.lost * WIDTH)} 94Z`;
+  const first = `${round(segment.from * WIDTH)} ${levelY(bins[0].share)}`;
+  const last = `${round(segment.lost * WIDTH)} ${levelY(bins[bins.length - 1].share)}`;
+  return `M${round(segment.from * WIDTH)} 94L${[first, ...points, last].join("L")}L${round(segment.lost * WIDTH)} 94Z`;
 }
 
 /** @param {number} x */
@@ -213,61 +213,61 @@ const round = (x) => Math.round(10 * x) / 10;
  */
 export function stripControl({ onPick }) {
   const pane = h("div", { class: "strip-pane" });
-  const pick = h("div", { class: "strip-window", hidden: true });
+  const selection = h("div", { class: "strip-window", hidden: true });
   const labels = h("div", { class: "strip-labels", "aria-hidden": "true" });
   const element = h(
     "div",
     { class: "strip strip-large", title: "Drag to go there, double-click for the whole run" },
     labels,
-    h("div", { class: "strip-frame" }, pane, pick),
+    h("div", { class: "strip-frame" }, pane, selection),
   );
   /** @type {Stretch[]} */
   let along = [];
-  let began = NaN;
+  let dragStart = NaN;
   const label = () => labels.replaceChildren(...attemptLabels(along, pane.clientWidth));
   new ResizeObserver(label).observe(pane);
 
-  const place = (/** @type {PointerEvent} */ event) => {
+  const pointerPosition = (/** @type {PointerEvent} */ event) => {
     const box = pane.getBoundingClientRect();
     return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
   };
-  const mark = (/** @type {number} */ from, /** @type {number} */ to) => {
-    pick.hidden = false;
-    pick.style.left = `${100 * from}%`;
-    pick.style.width = `${100 * (to - from)}%`;
+  const showWindow = (/** @type {number} */ from, /** @type {number} */ to) => {
+    selection.hidden = false;
+    selection.style.left = `${100 * from}%`;
+    selection.style.width = `${100 * (to - from)}%`;
   };
   pane.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    began = place(event);
+    dragStart = pointerPosition(event);
     pane.setPointerCapture(event.pointerId);
   });
   pane.addEventListener("pointermove", (event) => {
-    if (!Number.isNaN(began)) mark(Math.min(began, place(event)), Math.max(began, place(event)));
+    if (!Number.isNaN(dragStart)) showWindow(Math.min(dragStart, pointerPosition(event)), Math.max(dragStart, pointerPosition(event)));
   });
   pane.addEventListener("pointerup", (event) => {
-    if (Number.isNaN(began)) return;
-    const here = place(event);
-    const dragged = Math.abs(here - began) > 0.005;
+    if (Number.isNaN(dragStart)) return;
+    const end = pointerPosition(event);
+    const dragged = Math.abs(end - dragStart) > 0.005;
     const [from, to] = dragged
-      ? [Math.min(began, here), Math.max(began, here)]
-      : [Math.max(0, here - 0.05), Math.min(1, here + 0.05)];
-    began = NaN;
+      ? [Math.min(dragStart, end), Math.max(dragStart, end)]
+      : [Math.max(0, end - 0.05), Math.min(1, end + 0.05)];
+    dragStart = NaN;
     const steps = stepsBetween(along, from, to);
     if (steps && steps[1] > steps[0]) onPick(steps);
   });
-  pane.addEventListener("pointercancel", () => (began = NaN));
+  pane.addEventListener("pointercancel", () => (dragStart = NaN));
   pane.addEventListener("dblclick", () => onPick(null));
 
   return {
     element,
     /** @param {Strip} strip @param {[number, number] | null} range the steps the charts show */
     show(strip, range) {
-      along = stretches(strip);
+      along = layOutAttempts(strip);
       pane.replaceChildren(drawStrip(strip));
       label();
-      pick.hidden = range === null;
+      selection.hidden = range === null;
       if (range)
-        mark(placeOf(along, range[0]), Math.max(placeOf(along, range[0]) + 0.002, placeOf(along, range[1])));
+        showWindow(positionOfStep(along, range[0]), Math.max(positionOfStep(along, range[0]) + 0.002, positionOfStep(along, range[1])));
     },
   };
 }
@@ -275,13 +275,13 @@ export function stripControl({ onPick }) {
 /** Attempt numbers over their beginnings, left out where they would touch. @param {Stretch[]} along @param {number} width in pixels */
 function attemptLabels(along, width) {
   if (along.length < 2) return [];
-  let free = 0;
+  let nextFree = 0;
   return along.flatMap(({ attempt, from }, i) => {
     const text = i === 0 ? `attempt ${attempt.number}` : String(attempt.number);
-    const size = LETTER * text.length;
+    const labelWidth = LETTER_WIDTH * text.length;
     const left = from * width;
-    if (left < free || left + size > width) return [];
-    free = left + size + LABELS_APART;
+    if (left < nextFree || left + labelWidth > width) return [];
+    nextFree = left + labelWidth + LABEL_GAP;
     return [h("span", { style: { left: `${100 * from}%` } }, text)];
   });
 }

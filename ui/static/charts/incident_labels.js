@@ -2,7 +2,7 @@
 /** The names of a chart's incidents, above the plot where they cover no data. */
 
 import { scale } from "./plotly.js";
-import { placeLabels } from "./curves.js";
+import { layOutLabels } from "./curves.js";
 import { h, link, refill } from "../lib/dom.js";
 import { step as stepText } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
@@ -26,7 +26,7 @@ export function createLane() {
     show(picture) {
       const seen = inView(picture);
       element.hidden = seen.length === 0;
-      const placed = placeLabels(
+      const placed = layOutLabels(
         seen.map(({ incident, from }) => wanted(picture, incident, from)),
         picture.width,
       );

@@ -2,8 +2,8 @@
 /** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
 
 import { noiseOf } from "../incidents/evidence.js";
-import { expectedShapes } from "./planned_events.js";
-import { placeOf } from "./resume_markers.js";
+import { plannedEventShapes } from "./planned_events.js";
+import { positionOfStep } from "./resume_markers.js";
 import { MARGIN, fade } from "./traces.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
@@ -14,14 +14,14 @@ import { MARGIN, fade } from "./traces.js";
  * @param {Picture} picture @param {Incident} incident @returns {[number, number]}
  */
 export function extentOf(picture, incident) {
-  const from = placeOf(picture, incident.start_step, incident.attempt);
+  const from = positionOfStep(picture, incident.start_step, incident.attempt);
   if (incident.end_step !== null) {
     const next = incident.end_step <= incident.start_step ? incident.attempt + 1 : incident.attempt; // a pause that a restart ended
-    return [from, Math.max(from, placeOf(picture, incident.end_step, next))];
+    return [from, Math.max(from, positionOfStep(picture, incident.end_step, next))];
   }
   const own = picture.attempts.find((attempt) => attempt.number === incident.attempt);
   const over = own && own !== picture.attempts.at(-1); // what a dead attempt had did not last beyond it
-  const end = over ? placeOf(picture, own.last_step, own.number) : (picture.range?.[1] ?? from);
+  const end = over ? positionOfStep(picture, own.last_step, own.number) : (picture.range?.[1] ?? from);
   return [from, over || incident.state === "open" ? Math.max(from, end) : from];
 }
 
@@ -73,9 +73,9 @@ export function layout(picture) {
     },
     yaxis2: { range: [0, 1], overlaying: "y", visible: false, fixedrange: true },
     shapes: [
-      ...expectedShapes(picture),
-      ...picture.quietIncidents.map((one) => quietShape(picture, one)),
-      ...picture.incidents.flatMap((one) => incidentShapes(picture, one)),
+      ...plannedEventShapes(picture),
+      ...picture.quietIncidents.map((incident) => quietShape(picture, incident)),
+      ...picture.incidents.flatMap((incident) => incidentShapes(picture, incident)),
       ...evidenceShapes(picture),
     ],
   };
@@ -134,7 +134,7 @@ function quietShape(picture, incident) {
 /** Baseline and noise that the chosen incident rests on. @param {Picture} picture */
 function evidenceShapes(picture) {
   const { selected, palette, log } = picture;
-  if (!selected || !picture.incidents.some((one) => one.id === selected.id)) return [];
+  if (!selected || !picture.incidents.some((incident) => incident.id === selected.id)) return [];
   const { baseline } = selected.evidence ?? {};
   if (typeof baseline !== "number" || (log && baseline <= 0)) return [];
   const [from, to] = extentOf(picture, selected);

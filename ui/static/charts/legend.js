@@ -15,27 +15,27 @@ export const labelsText = ({ labels }) =>
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
 
-/** A label says enough where all series share the metric. Pure. @param {ChartSeries} one @param {ChartSeries[]} all */
-export function shortName(one, all) {
-  const same = all.every((other) => other.metric === one.metric);
-  const inside = labelsText(one);
-  return same && inside ? inside : seriesName(one);
+/** A label says enough where all series share the metric. Pure. @param {ChartSeries} series @param {ChartSeries[]} all */
+export function shortName(series, all) {
+  const same = all.every((curve) => curve.metric === series.metric);
+  const inside = labelsText(series);
+  return same && inside ? inside : seriesName(series);
 }
 
 /** @param {import("../lib/types.js").ChartPlan} plan @param {(name: string | null) => void} onFocus */
 export function createLegend(plan, onFocus) {
   const element = h("ul", { class: "legend" });
 
-  /** @param {ChartSeries} one @param {string} colour @param {ChartSeries[]} all @param {string} value */
-  const item = (one, colour, all, value) =>
+  /** @param {ChartSeries} series @param {string} colour @param {ChartSeries[]} all @param {string} value */
+  const item = (series, colour, all, value) =>
     h(
       "li",
       {
         class: "legend-item",
-        on: { pointerenter: () => onFocus(labelText(one)), pointerleave: () => onFocus(null) },
+        on: { pointerenter: () => onFocus(labelText(series)), pointerleave: () => onFocus(null) },
       },
       h("i", { style: { background: colour } }),
-      h("span", {}, shortName(one, all)),
+      h("span", {}, shortName(series, all)),
       h("b", { class: "number" }, value),
     );
 
@@ -46,11 +46,11 @@ export function createLegend(plan, onFocus) {
       const { series, focus } = picture;
       element.hidden = series.length < 2;
       if (series.length < 2) return;
-      const paint = colours(picture);
-      const named = series.length > COLOURED ? series.filter((one) => labelText(one) === focus) : series;
+      const lineColours = colours(picture);
+      const named = series.length > COLOURED ? series.filter((curve) => labelText(curve) === focus) : series;
       refill(
         element,
-        named.map((one) => item(one, paint[series.indexOf(one)], series, reading(one))),
+        named.map((curve) => item(curve, lineColours[series.indexOf(curve)], series, reading(curve))),
         restText(plan, series.length, named.length),
       );
     },
@@ -59,8 +59,8 @@ export function createLegend(plan, onFocus) {
 
 /** @param {import("../lib/types.js").ChartPlan} plan @param {number} drawn @param {number} named */
 function restText(plan, drawn, named) {
-  const whole = plan.series_count ?? drawn;
-  if (whole > drawn) return h("li", { class: "quiet" }, `${drawn} of ${count(whole, "series", "series")}`);
+  const total = plan.series_count ?? drawn;
+  if (total > drawn) return h("li", { class: "quiet" }, `${drawn} of ${count(total, "series", "series")}`);
   if (drawn <= COLOURED) return null;
   return h(
     "li",

@@ -2,14 +2,14 @@
 /** One chart with what stands around it: title, values under the crosshair, incident labels, notes. */
 
 import { createChart, scale } from "./plotly.js";
-import { placesOf, yRange } from "./curves.js";
+import { axisPositions, yRange } from "./curves.js";
 import { h } from "../lib/dom.js";
 import { createHead } from "./panel_header.js";
 import { createLane } from "./incident_labels.js";
 import { createLegend } from "./legend.js";
 import { createNote } from "./panel_note.js";
-import { createReadout, readingAt } from "./readout.js";
-import { COLOURED, MARGIN, belongs, labelText } from "./traces.js";
+import { createReadout, valueReader } from "./readout.js";
+import { COLOURED, MARGIN, concernsSeries, labelText } from "./traces.js";
 
 /** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
 /** @typedef {import("../lib/types.js").ChartPlan & { added?: boolean }} Plan */
@@ -37,19 +37,19 @@ export const metricOf = (plan) => plan.series[0]?.metric ?? plan.title;
 export const ownSteps = (plan) => /** @type {string | undefined} */ (plan.series[0]?.labels?.steps);
 
 /** Are a chart's steps wall times, as those of what watches machines? Pure. @param {Plan} plan */
-export const byClock = (plan) => ownSteps(plan) === "milliseconds";
+export const isTimed = (plan) => ownSteps(plan) === "milliseconds";
 
 /** The axis of a chart: the clock's for what goes by the clock, and no range of other charts where theirs is another. Pure. @param {Plan} plan @param {Pick<Shared, "axis" | "range">} shared */
 export function axisOf(plan, { axis, range }) {
   if (!ownSteps(plan)) return { axis, range };
-  if (!byClock(plan)) return { axis: /** @type {const} */ ("step"), range: null };
+  if (!isTimed(plan)) return { axis: /** @type {const} */ ("step"), range: null };
   return { axis: /** @type {const} */ ("time"), range: axis === "time" ? range : null };
 }
 
 /** Incidents of single ranks or nodes that want to be seen: the chosen one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {Incident[]} */
-export function spokenOf({ selected, incidents }) {
-  const open = incidents.filter((one) => one.state === "open" && one.id !== selected?.id);
-  return [...(selected ? [selected] : []), ...open].filter((one) => Object.keys(one.labels ?? {}).length > 0);
+export function highlightedIncidents({ selected, incidents }) {
+  const open = incidents.filter((incident) => incident.state === "open" && incident.id !== selected?.id);
+  return [...(selected ? [selected] : []), ...open].filter((incident) => Object.keys(incident.labels ?? {}).length > 0);
 }
 
 /** @param {Plan} plan @param {Shared} shared @param {Reader} reader */
@@ -60,7 +60,7 @@ export function createPanel(plan, shared, reader) {
   /** @type {Picture | null} */
   let picture = null;
   /** @type {string | null} the series whose name is pointed at */
-  let pointed = null;
+  let hoveredName = null;
 
   const readout = createReadout(plan);
   const head = createHead(plan, readout.element, {
@@ -71,21 +71,21 @@ export function createPanel(plan, shared, reader) {
   const lane = createLane();
   const note = createNote();
   const plot = h("div", { class: "plot" });
-  const hair = h("div", { class: "crosshair", hidden: true });
+  const crosshair = h("div", { class: "crosshair", hidden: true });
   const element = h(
     "section",
     { class: "panel", "aria-label": `Chart of ${plan.title}` },
     head.element,
     legend.element,
     lane.element,
-    h("div", { class: "plot-frame" }, plot, hair),
+    h("div", { class: "plot-frame" }, plot, crosshair),
     note.element,
   );
   const zoom = (/** @type {[number, number]} */ range) => {
-    if (!ownSteps(plan) || (byClock(plan) && shared.axis === "time")) reader.onZoom(range);
+    if (!ownSteps(plan) || (isTimed(plan) && shared.axis === "time")) reader.onZoom(range);
   };
   const chart = createChart(plot, { onZoom: zoom, onReset: reader.onReset, onFail: note.fail });
-  hearPointer(plot, () => picture?.range ?? null, reader.onHover);
+  trackPointer(plot, () => picture?.range ?? null, reader.onHover);
 
   function draw() {
     const [log, whole, wide] = /** @type {const} */ (["log", "whole", "wide"]).map((mode) =>
@@ -97,8 +97,8 @@ export function createPanel(plan, shared, reader) {
       whole: whole || plan.role === "learning_rate", // a schedule has no outliers
       foot: shared.attempts.length > 1,
     });
-    picture = { ...pictureOf(plan, shared, series, pointed), log, y, width: plot.clientWidth };
-    const thinned = series.reduce((sum, one) => sum + one.thinned, 0);
+    picture = { ...pictureOf(plan, shared, series, hoveredName), log, y, width: plot.clientWidth };
+    const thinned = series.reduce((sum, curve) => sum + curve.thinned, 0);
     head.show({ smoothing: shared.smoothing, log, whole, wide, y, thinned });
     lane.show(picture);
     note.show(series);
@@ -109,19 +109,19 @@ export function createPanel(plan, shared, reader) {
   /** @param {string | null} name */
   function focus(name) {
     if (series.length <= COLOURED) return;
-    pointed = name;
+    hoveredName = name;
     draw();
   }
 
   /** Put the crosshair at a place on the axis and say the values there; null: the latest ones. @param {number | null} x */
   function hover(x) {
     if (!picture) return;
-    if (picture.axis !== shared.axis || (ownSteps(plan) && !byClock(plan))) x = null;
+    if (picture.axis !== shared.axis || (ownSteps(plan) && !isTimed(plan))) x = null;
     const { range, width } = picture;
-    hair.hidden = x === null || range === null;
-    if (x !== null && range) hair.style.transform = `translateX(${scale(range, width).toPixel(x)}px)`;
+    crosshair.hidden = x === null || range === null;
+    if (x !== null && range) crosshair.style.transform = `translateX(${scale(range, width).toPixel(x)}px)`;
     readout.show(picture, x);
-    legend.show(picture, readingAt(picture, x ?? range?.[1] ?? 0));
+    legend.show(picture, valueReader(picture, x ?? range?.[1] ?? 0));
   }
 
   return {
@@ -149,19 +149,19 @@ export function createPanel(plan, shared, reader) {
  */
 function pictureOf(plan, shared, series, pointed) {
   const { smoothing, palette, attempts, incidents, selected, expected } = shared;
-  const own = axisOf(plan, shared);
-  const axis = own.axis;
-  const range = rangeOf(own.range, extent(series, axis), Boolean(ownSteps(plan)));
-  const speaks = (/** @type {Incident} */ incident) =>
-    [...plan.series, ...series].some((one) => belongs(incident, one));
-  const mine = incidents.filter(speaks);
-  const spoken = spokenOf({ selected, incidents: mine }).find(speaks);
-  const chosen = spoken && series.find((one) => belongs(spoken, one));
-  const letters = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  const chartAxis = axisOf(plan, shared);
+  const axis = chartAxis.axis;
+  const range = rangeOf(chartAxis.range, extent(series, axis), Boolean(ownSteps(plan)));
+  const concernsChart = (/** @type {Incident} */ incident) =>
+    [...plan.series, ...series].some((name) => concernsSeries(incident, name));
+  const ownIncidents = incidents.filter(concernsChart);
+  const highlighted = highlightedIncidents({ selected, incidents: ownIncidents }).find(concernsChart);
+  const highlightedCurve = highlighted && series.find((curve) => concernsSeries(highlighted, curve));
+  const textScale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
   return {
     series,
     role: plan.role,
-    fontSize: FONT * Math.min(1.3, letters),
+    fontSize: FONT * Math.min(1.3, textScale),
     axis,
     range,
     smoothing,
@@ -169,10 +169,10 @@ function pictureOf(plan, shared, series, pointed) {
     // these stand at steps of training
     attempts: ownSteps(plan) ? [] : attempts,
     expected: ownSteps(plan) ? [] : expected,
-    incidents: mine,
-    quietIncidents: ownSteps(plan) ? [] : incidents.filter((one) => !mine.includes(one) && one.severity !== "info"),
+    incidents: ownIncidents,
+    quietIncidents: ownSteps(plan) ? [] : incidents.filter((incident) => !ownIncidents.includes(incident) && incident.severity !== "info"),
     selected,
-    focus: pointed ?? (chosen && series.length > COLOURED ? labelText(chosen) : null),
+    focus: pointed ?? (highlightedCurve && series.length > COLOURED ? labelText(highlightedCurve) : null),
   };
 }
 
@@ -191,14 +191,14 @@ export function rangeOf(shared, reach, alone) {
 
 /** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
 export function extent(series, axis) {
-  const places = series.flatMap((one) => one.segments.map((segment) => placesOf(segment, axis)));
-  const some = places.filter((one) => one.length > 0);
-  if (some.length === 0) return null;
-  return [Math.min(...some.map((one) => one[0])), Math.max(...some.map((one) => one[one.length - 1]))];
+  const positions = series.flatMap((curve) => curve.segments.map((segment) => axisPositions(segment, axis)));
+  const nonEmpty = positions.filter((list) => list.length > 0);
+  if (nonEmpty.length === 0) return null;
+  return [Math.min(...nonEmpty.map((list) => list[0])), Math.max(...nonEmpty.map((list) => list[list.length - 1]))];
 }
 
 /** @param {HTMLElement} plot @param {() => [number, number] | null} range @param {(x: number | null) => void} onHover */
-function hearPointer(plot, range, onHover) {
+function trackPointer(plot, range, onHover) {
   plot.addEventListener("pointermove", (event) => {
     const now = range();
     if (!now) return;

@@ -9,39 +9,39 @@ import { shortName } from "./legend.js";
 
 /** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
 
-const NAMED = 6; // stretches; the rest is counted
+const MAX_LISTED = 6; // stretches; the rest is counted
 
 export function createNote() {
   const element = h("p", { class: "panel-note", hidden: true });
 
   /** @param {string} sign @param {string} text */
-  function say(sign, text) {
+  function showText(sign, text) {
     element.hidden = text === "";
     refill(element, icon(sign), h("span", {}, text));
   }
   return {
     element,
     /** @param {string} reason */
-    fail: (reason) => say("warning", reason),
+    fail: (reason) => showText("warning", reason),
     /** @param {ChartSeries[]} series */
-    show: (series) => say("critical", nonfiniteText(series)),
+    show: (series) => showText("critical", nonfiniteText(series)),
   };
 }
 
 /** Where values were not finite, empty where all were. @param {ChartSeries[]} series */
 function nonfiniteText(series) {
-  const total = series.reduce((sum, one) => sum + one.nonfinite_count, 0);
+  const total = series.reduce((sum, curve) => sum + curve.nonfinite_count, 0);
   if (total === 0) return "";
-  const runs = series.flatMap((one) => {
-    const name = series.length > 1 ? `${shortName(one, series)} ` : "";
-    return nonfiniteRuns(one).map((run) => name + stretchText(run));
+  const runs = series.flatMap((curve) => {
+    const name = series.length > 1 ? `${shortName(curve, series)} ` : "";
+    return nonfiniteRuns(curve).map((run) => name + nonfiniteRunText(run));
   });
-  const rest = runs.length > NAMED ? `, and ${runs.length - NAMED} more stretches` : "";
-  return `${count(total, "value")} not finite: ${runs.slice(0, NAMED).join("; ")}${rest}`;
+  const rest = runs.length > MAX_LISTED ? `, and ${runs.length - MAX_LISTED} more stretches` : "";
+  return `${count(total, "value")} not finite: ${runs.slice(0, MAX_LISTED).join("; ")}${rest}`;
 }
 
 /** @param {{ value: string, first: number, last: number }} run */
-function stretchText({ value, first, last }) {
+function nonfiniteRunText({ value, first, last }) {
   const steps = first === last ? stepText(first) : `${stepText(first)} to ${stepText(last)}`;
   return `${value === "NaN" ? "NaN" : number(value)} at ${steps}`;
 }

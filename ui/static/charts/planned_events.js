@@ -2,20 +2,20 @@
 /** What is planned for a run: in words, and where it lies on a chart. Pure. */
 
 import { count, step as stepText } from "../lib/format.js";
-import { placeOf } from "./resume_markers.js";
+import { positionOfStep } from "./resume_markers.js";
 import { fade } from "./traces.js";
 import { kindTitle, sentence } from "../lib/labels.js";
 
 /** @typedef {import("../lib/types.js").ExpectedEvent} ExpectedEvent */
 /** @typedef {import("./traces.js").Picture} Picture */
 
-const MOST = 24; // stretches of a cadence on one chart: more would be a pattern of their own
-const ROOM = 0.85; // share of the width from which a word on the right still fits
-const OF_THE_SPEED = ["throughput_regression", "straggler", "comm_slowdown", "stall", "memory_leak"];
-const SPEEDS = ["throughput", "step_time", "mfu", "compute_time", "collective_time", "memory"];
+const MAX_SPANS = 24; // stretches of a cadence on one chart: more would be a pattern of their own
+const LABEL_LIMIT = 0.85; // share of the width from which a word on the right still fits
+const SPEED_KINDS = ["throughput_regression", "straggler", "comm_slowdown", "stall", "memory_leak"];
+const SPEED_ROLES = ["throughput", "step_time", "mfu", "compute_time", "collective_time", "memory"];
 
 /** What is expected, by its plan or else by its kinds. @param {ExpectedEvent} event */
-export function expectedTitle({ what, kinds }) {
+export function plannedEventTitle({ what, kinds }) {
   if (what) return sentence(what);
   if (kinds.includes("spike_slow") && kinds.includes("divergence")) return "A rise or shift of the loss";
   const few = kinds.slice(0, 2).map(kindTitle).join(", ");
@@ -23,25 +23,25 @@ export function expectedTitle({ what, kinds }) {
 }
 
 /** When. @param {ExpectedEvent} event */
-export function expectedPlace({ from_step: from, to_step: to, every, lasting }) {
+export function plannedEventSteps({ from_step: from, to_step: to, every, lasting }) {
   const cadence = every === null ? "" : `every ${count(every, "step")} for ${stepText(lasting)}`;
-  return [cadence, within(from, to)].filter(Boolean).join(", ");
+  return [cadence, stepRangeText(from, to)].filter(Boolean).join(", ");
 }
 
 /** @param {number} from @param {number | null} to */
-function within(from, to) {
+function stepRangeText(from, to) {
   if (to === from) return `at step ${stepText(from)}`;
   if (to !== null) return `steps ${stepText(from)} to ${stepText(to)}`;
   return from > 0 ? `from step ${stepText(from)} on` : "";
 }
 
 /** Whether it would show on a chart of this role. @param {ExpectedEvent} event @param {string} role */
-function shows({ kinds }, role) {
-  return kinds.some((kind) => OF_THE_SPEED.includes(kind) === SPEEDS.includes(role));
+function appliesToRole({ kinds }, role) {
+  return kinds.some((kind) => SPEED_KINDS.includes(kind) === SPEED_ROLES.includes(role));
 }
 
 /** Who says so. @param {ExpectedEvent} event */
-export function expectedBy({ scope, added_by: by }) {
+export function plannedEventSource({ scope, added_by: by }) {
   if (scope === "settings") return "holter.toml";
   return [scope === "project" ? "for the project" : "", by ? `by ${by}` : ""].filter(Boolean).join(", ");
 }
@@ -50,52 +50,52 @@ export function expectedBy({ scope, added_by: by }) {
  * The stretches of steps, within the range shown, in which something is expected; none where they are too many.
  * @param {ExpectedEvent[]} expected @param {[number, number]} range @returns {[number, number][]}
  */
-export function stretchesOf(expected, [first, last]) {
+export function plannedSpans(expected, [first, last]) {
   return expected.flatMap(({ from_step: from, to_step: to, every, lasting }) => {
     const end = Math.min(to ?? last, last);
     if (every === null)
       return end >= first && from <= last ? [/** @type {[number, number]} */ ([from, end])] : [];
     const begin = from + every * Math.max(0, Math.floor((first - from) / every));
-    if ((end - begin) / every > MOST) return [];
+    if ((end - begin) / every > MAX_SPANS) return [];
     /** @type {[number, number][]} */
-    const all = [];
-    for (let at = begin; at <= end; at += every) all.push([at, at + (lasting ?? 0)]);
-    return all;
+    const spans = [];
+    for (let start = begin; start <= end; start += every) spans.push([start, start + (lasting ?? 0)]);
+    return spans;
   });
 }
 
 /** Where curves are not, nor the numbers of attempts. @param {Picture} picture */
-function textPlace({ role, attempts }) {
-  if (!SPEEDS.includes(role) && role !== "learning_rate") return "top left";
+function labelPosition({ role, attempts }) {
+  if (!SPEED_ROLES.includes(role) && role !== "learning_rate") return "top left";
   return attempts.length > 1 ? "middle left" : "bottom left";
 }
 
 /** Where something is expected: a quiet stretch between dotted lines. @param {Picture} picture */
-export function expectedShapes(picture) {
+export function plannedEventShapes(picture) {
   const { attempts, expected, palette, axis, range } = picture;
   const newest = attempts.at(-1);
   if (!newest || expected.length === 0) return [];
   const steps = /** @type {[number, number]} */ (
-    axis === "step" && range ? range : [Math.min(...attempts.map((one) => one.first_step)), newest.last_step]
+    axis === "step" && range ? range : [Math.min(...attempts.map((attempt) => attempt.first_step)), newest.last_step]
   );
   const dotted = { color: palette["line-strong"], width: 1, dash: "dot" };
-  const mine = expected.filter((event) => shows(event, picture.role));
-  const stretches = stretchesOf(mine, steps).map(([from, to]) => [Math.max(from, steps[0]), to]);
-  const named = stretches.findIndex(([from]) => from < steps[0] + ROOM * (steps[1] - steps[0]));
-  return stretches.map(([from, to], i) => ({
+  const relevant = expected.filter((event) => appliesToRole(event, picture.role));
+  const spans = plannedSpans(relevant, steps).map(([from, to]) => [Math.max(from, steps[0]), to]);
+  const named = spans.findIndex(([from]) => from < steps[0] + LABEL_LIMIT * (steps[1] - steps[0]));
+  return spans.map(([from, to], i) => ({
     type: "rect",
     layer: "below",
     xref: "x",
     yref: "paper",
     y0: 0,
     y1: 1,
-    x0: placeOf(picture, from, newest.number),
-    x1: placeOf(picture, to, newest.number),
+    x0: positionOfStep(picture, from, newest.number),
+    x1: positionOfStep(picture, to, newest.number),
     fillcolor: fade(palette["ink-quiet"], 0.08),
     line: dotted,
     label: {
       text: i === named ? "expected" : "",
-      textposition: textPlace(picture),
+      textposition: labelPosition(picture),
       textangle: 0,
       font: { size: picture.fontSize, color: palette["ink-quiet"] },
     },

@@ -2,7 +2,7 @@
 /** Ranges of a run on either axis, and the steps that lie in them. Pure. */
 
 import { milliseconds } from "./curves.js";
-import { stepsBetween, stretches } from "./health_strip.js";
+import { stepsBetween, layOutAttempts } from "./health_strip.js";
 
 /** @typedef {import("../lib/types.js").Strip} Strip */
 /** @typedef {import("./curves.js").Axis} Axis */
@@ -11,7 +11,7 @@ const MARGIN = 0.01; // of the whole: the first and the last point do not stick 
 
 /** The whole run on an axis, with a little room. @param {Strip} strip @param {Axis} axis @returns {[number, number] | null} */
 export function fullRange(strip, axis) {
-  const ends = axis === "step" ? [strip.first_step, strip.last_step] : clockEnds(strip);
+  const ends = axis === "step" ? [strip.first_step, strip.last_step] : timeExtent(strip);
   const [low, high] = ends;
   if (low === null || high === null || low === undefined || high === undefined) return null;
   const room = MARGIN * (high - low) || 0.5;
@@ -19,9 +19,9 @@ export function fullRange(strip, axis) {
 }
 
 /** @param {Strip} strip */
-function clockEnds(strip) {
+function timeExtent(strip) {
   const times = strip.attempts
-    .flatMap((one) => [one.first_time, one.last_time])
+    .flatMap((attempt) => [attempt.first_time, attempt.last_time])
     .filter((time) => time !== null);
   if (times.length === 0) return [null, null];
   return [milliseconds(Math.min(...times)), milliseconds(Math.max(...times))];
@@ -32,27 +32,27 @@ function clockEnds(strip) {
  * @param {Strip} strip @param {Axis} axis @param {[number, number] | null} range on the axis
  * @returns {{ from: number | null, to: number | null }}
  */
-export function stepsOf(strip, axis, range) {
+export function stepsInRange(strip, axis, range) {
   if (range === null) return { from: null, to: null };
   if (axis === "step") return { from: Math.floor(range[0]), to: Math.ceil(range[1]) };
   const times = strip.attempts
-    .flatMap((one) => [one.first_time, one.last_time])
+    .flatMap((attempt) => [attempt.first_time, attempt.last_time])
     .filter((time) => time !== null);
   const begin = Math.min(...times);
-  const whole = Math.max(...times) - begin || 1;
-  const place = (/** @type {number} */ x) => (x / 1000 - begin) / whole;
-  const steps = stepsBetween(stretches(strip), place(range[0]), place(range[1]));
+  const length = Math.max(...times) - begin || 1;
+  const position = (/** @type {number} */ x) => (x / 1000 - begin) / length;
+  const steps = stepsBetween(layOutAttempts(strip), position(range[0]), position(range[1]));
   if (!steps) return { from: null, to: null };
   const slack = Math.ceil(0.02 * (steps[1] - steps[0])) + 1; // the clock does not run evenly with the steps
   return { from: steps[0] - slack, to: steps[1] + slack };
 }
 
 /** Where steps lie on an axis; on the clock roughly, for it does not run evenly with them. @param {Strip} strip @param {Axis} axis @param {[number, number]} steps @returns {[number, number]} */
-export function onAxis(strip, axis, steps) {
+export function stepsToAxis(strip, axis, steps) {
   const ends = fullRange(strip, axis);
-  const whole = fullRange(strip, "step");
-  if (axis === "step" || ends === null || whole === null) return steps;
-  const share = (/** @type {number} */ step) => (step - whole[0]) / (whole[1] - whole[0] || 1);
+  const allSteps = fullRange(strip, "step");
+  if (axis === "step" || ends === null || allSteps === null) return steps;
+  const share = (/** @type {number} */ step) => (step - allSteps[0]) / (allSteps[1] - allSteps[0] || 1);
   const [from, to] = steps.map((step) => ends[0] + share(step) * (ends[1] - ends[0]));
   return [from, to];
 }

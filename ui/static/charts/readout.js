@@ -1,7 +1,7 @@
 // @ts-check
 /** The values under the crosshair, in the head of the chart; without a crosshair the newest ones. */
 
-import { nearest } from "./curves.js";
+import { nearestPoints } from "./curves.js";
 import { h, refill } from "../lib/dom.js";
 import { clock, reading, step as stepText, unit } from "../lib/format.js";
 
@@ -10,11 +10,11 @@ import { clock, reading, step as stepText, unit } from "../lib/format.js";
 
 /**
  * Reads values at one place of the axis. Pure.
- * @param {Picture} picture @param {number} place @returns {(one: ChartSeries) => string}
+ * @param {Picture} picture @param {number} position @returns {(one: ChartSeries) => string}
  */
-export function readingAt({ axis, role }, place) {
-  return (one) => {
-    const { live, ghost } = nearest(one, axis, place);
+export function valueReader({ axis, role }, position) {
+  return (series) => {
+    const { live, ghost } = nearestPoints(series, axis, position);
     const hit = live ?? ghost;
     return hit ? reading(role, hit.value) : "–";
   };
@@ -23,7 +23,7 @@ export function readingAt({ axis, role }, place) {
 /** @param {import("../lib/types.js").ChartPlan} plan */
 export function createReadout(plan) {
   const element = h("div", { class: "readout number" });
-  const measure = unit(plan.role, plan.series[0]?.metric ?? "");
+  const unitText = unit(plan.role, plan.series[0]?.metric ?? "");
   return {
     element,
     /** @param {Picture} picture @param {number | null} x the crosshair's place; null: there is none */
@@ -31,10 +31,10 @@ export function createReadout(plan) {
       const { series, axis, role, range } = picture;
       if (series.length === 0 || range === null)
         return refill(element, series.length ? "" : "no points here");
-      const { live, ghost } = nearest(series[0], axis, x ?? range[1]);
+      const { live, ghost } = nearestPoints(series[0], axis, x ?? range[1]);
       const hit = live ?? ghost;
       const byClock = plan.series[0]?.labels?.steps === "milliseconds"; // its steps are the time
-      const where =
+      const location =
         hit &&
         (byClock
           ? [clock(hit.time)]
@@ -46,9 +46,9 @@ export function createReadout(plan) {
           x !== null &&
           ghost &&
           h("span", { class: "readout-ghost" }, `attempt ${ghost.attempt}: ${reading(role, ghost.value)}`),
-        h("span", { class: "quiet" }, where ? where.filter(Boolean).join(", ") : ""),
+        h("span", { class: "quiet" }, location ? location.filter(Boolean).join(", ") : ""),
         alone &&
-          h("b", {}, hit ? reading(role, hit.value) : "–", measure ? h("small", {}, ` ${measure}`) : null),
+          h("b", {}, hit ? reading(role, hit.value) : "–", unitText ? h("small", {}, ` ${unitText}`) : null),
       );
     },
   };

@@ -1,31 +1,31 @@
 // @ts-check
 /** Where attempts resumed: small ticks at the axis with the attempt's number, as many as can be told apart. Pure. */
 
-import { along, milliseconds } from "./curves.js";
+import { interpolate, milliseconds } from "./curves.js";
 import { numeric } from "../lib/format.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
 
-const TICK = 0.055; // of the plot's height
-const TICKS_APART = 4; // pixels: closer ticks would be a bar
-const LABELS_APART = 20; // pixels between the numbers of two attempts
-const BESIDE = 6; // pixels between a tick and its number, and after the number
-const DIGIT = 6.2; // pixels
+const TICK_HEIGHT = 0.055; // of the plot's height
+const TICK_GAP = 4; // pixels: closer ticks would be a bar
+const LABEL_GAP = 20; // pixels between the numbers of two attempts
+const TICK_PADDING = 6; // pixels between a tick and its number, and after the number
+const DIGIT_WIDTH = 6.2; // pixels
 
 /**
  * Where a step of an attempt lies on the axis: itself, or its time read off the curves. Pure.
  * @param {Picture} picture @param {number} step @param {number} [attempt]
  */
-export function placeOf({ axis, series }, step, attempt) {
+export function positionOfStep({ axis, series }, step, attempt) {
   if (axis === "step") return step;
-  const segments = series.flatMap((one) => one.segments).filter((one) => one.step.length > 0);
+  const segments = series.flatMap((curve) => curve.segments).filter((segment) => segment.step.length > 0);
   const own = segments.filter((segment) => attempt === undefined || segment.attempt === attempt);
-  const holding =
-    own.find((one) => one.step[0] <= step && step <= one.step[one.step.length - 1]) ??
+  const containing =
+    own.find((segment) => segment.step[0] <= step && step <= segment.step[segment.step.length - 1]) ??
     own.at(-1) ??
     segments.at(-1);
-  if (!holding) return NaN;
-  return milliseconds(along(holding.step, holding.time.map(numeric), step));
+  if (!containing) return NaN;
+  return milliseconds(interpolate(containing.step, containing.time.map(numeric), step));
 }
 
 /**
@@ -44,17 +44,17 @@ export function resumeMarks(picture) {
   let tickFrom = -Infinity;
   for (const { number, first_step: step, first_time: time } of attempts.slice(1)) {
     const clocked = axis === "time" && time !== null && time !== undefined;
-    const x = clocked ? milliseconds(time) : placeOf(picture, step, number);
+    const x = clocked ? milliseconds(time) : positionOfStep(picture, step, number);
     if (!(x >= range[0] && x <= range[1])) continue;
     const text = String(number);
-    const end = x + (BESIDE + DIGIT * text.length) * perPixel;
+    const end = x + (TICK_PADDING + DIGIT_WIDTH * text.length) * perPixel;
     const labelled = x >= labelFrom && end <= range[1];
     if (!labelled && x < tickFrom) continue;
     ticks.push(x);
-    tickFrom = labelled ? end : x + TICKS_APART * perPixel;
+    tickFrom = labelled ? end : x + TICK_GAP * perPixel;
     if (!labelled) continue;
     labels.push({ x, text });
-    labelFrom = end + LABELS_APART * perPixel;
+    labelFrom = end + LABEL_GAP * perPixel;
   }
   return { ticks, labels };
 }
@@ -71,16 +71,16 @@ export function resumeTraces(picture) {
       mode: "lines",
       name: "resumes",
       x: ticks.flatMap((x) => [x, x, null]),
-      y: ticks.flatMap(() => [0, TICK, null]),
+      y: ticks.flatMap(() => [0, TICK_HEIGHT, null]),
       line: { color: colour, width: 1.4, simplify: false },
     },
     {
       ...common,
       mode: "text",
       name: "attempts",
-      x: labels.map((one) => one.x),
-      y: labels.map(() => TICK / 2),
-      text: labels.map((one) => ` ${one.text}`),
+      x: labels.map((label) => label.x),
+      y: labels.map(() => TICK_HEIGHT / 2),
+      text: labels.map((label) => ` ${label.text}`),
       textposition: "middle right",
       textfont: { family: "inherit", size: picture.fontSize - 1, color: colour },
     },

@@ -1,7 +1,7 @@
 // @ts-check
 /** Curves, marks, bands and ticks as the plotting library wants them. Pure: data in, plain objects out. */
 
-import { along, bandPlaces, lowerBound, milliseconds, placesOf, smooth } from "./curves.js";
+import { interpolate, bandPositions, lowerBound, milliseconds, axisPositions, smooth } from "./curves.js";
 import { numeric } from "../lib/format.js";
 import { resumeTraces } from "./resume_markers.js";
 
@@ -22,13 +22,13 @@ import { resumeTraces } from "./resume_markers.js";
 
 export const MARGIN = { l: 58, r: 14, t: 6, b: 26 };
 export const COLOURED = 8; // more curves than hues: the rest is grey, the one in focus is not
-const FEW = 70; // points: each is drawn as a dot
+const MAX_DOTS = 70; // points: each is drawn as a dot
 
 /** The colour of each series. @param {Picture} picture @returns {string[]} */
 export function colours({ series, palette, focus }) {
   const many = series.length > COLOURED;
-  return series.map((one, i) => {
-    if (focus !== null && labelText(one) === focus) return palette.accent;
+  return series.map((curve, i) => {
+    if (focus !== null && labelText(curve) === focus) return palette.accent;
     return many ? palette["series-rest"] : palette[`series-${i + 1}`];
   });
 }
@@ -42,32 +42,32 @@ export const labelText = (series) => `${series.metric} ${JSON.stringify(series.l
  * @param {Picture} picture @returns {Record<string, any>[]}
  */
 export function traces(picture) {
-  const paint = colours(picture);
+  const lineColours = colours(picture);
   const many = picture.series.length > COLOURED;
-  const clear = picture.series.filter((one) => !many || isFocus(picture, one));
-  const faint = picture.series.filter((one) => !clear.includes(one));
+  const foreground = picture.series.filter((series) => !many || isFocus(picture, series));
+  const background = picture.series.filter((series) => !foreground.includes(series));
   return [
-    ...faintTraces(picture, faint),
-    ...clear.flatMap((one) => seriesTraces(picture, one, paint[picture.series.indexOf(one)])),
+    ...backgroundTraces(picture, background),
+    ...foreground.flatMap((series) => seriesTraces(picture, series, lineColours[picture.series.indexOf(series)])),
     ...nonfiniteTraces(picture),
     ...peakTraces(picture),
     ...resumeTraces(picture),
   ];
 }
 
-/** @param {Picture} picture @param {ChartSeries} one */
-const isFocus = ({ focus }, one) => focus !== null && labelText(one) === focus;
+/** @param {Picture} picture @param {ChartSeries} series */
+const isFocus = ({ focus }, series) => focus !== null && labelText(series) === focus;
 
 /**
  * A stretch of a curve.
  * @typedef {{ x: (number | null)[], y: (number | null)[] }} Stretch
  */
 
-/** One after the other with a break between. Pure. @param {Stretch[]} stretches @returns {Stretch} */
-export function joined(stretches) {
+/** One after the other with a break between. Pure. @param {Stretch[]} pieces @returns {Stretch} */
+export function joinWithGaps(pieces) {
   const gap = (/** @type {(number | null)[][]} */ parts) =>
     parts.flatMap((part, i) => (i === 0 ? part : [null, ...part]));
-  return { x: gap(stretches.map((one) => one.x)), y: gap(stretches.map((one) => one.y)) };
+  return { x: gap(pieces.map((segment) => segment.x)), y: gap(pieces.map((segment) => segment.y)) };
 }
 
 /** @param {Segment} segment */
@@ -76,45 +76,45 @@ const isReduced = (segment) => segment.band !== null && segment.band.step.length
 /** The line of a segment: its points, or the means of its buckets. @param {Segment} segment @param {Axis} axis @returns {{ x: number[], y: number[] }} */
 function lineOf(segment, axis) {
   const { band } = segment;
-  if (band !== null && band.step.length > 1) return { x: bandPlaces(segment, axis), y: band.mean };
-  return { x: placesOf(segment, axis), y: segment.value };
+  if (band !== null && band.step.length > 1) return { x: bandPositions(segment, axis), y: band.mean };
+  return { x: axisPositions(segment, axis), y: segment.value };
 }
 
-/** @param {Picture} picture @param {ChartSeries} one @param {string} colour @returns {Record<string, any>[]} */
-function seriesTraces({ axis, smoothing, palette }, one, colour) {
-  const name = labelText(one);
-  const live = one.segments.filter((segment) => !segment.ghost && segment.step.length > 0);
+/** @param {Picture} picture @param {ChartSeries} series @param {string} colour @returns {Record<string, any>[]} */
+function seriesTraces({ axis, smoothing, palette }, series, colour) {
+  const name = labelText(series);
+  const live = series.segments.filter((segment) => !segment.ghost && segment.step.length > 0);
   const reduced = live.some(isReduced);
-  const few = !reduced && one.count <= FEW;
-  const raw = live.map((segment) => broken(lineOf(segment, axis), gapsOf(one, segment)));
+  const few = !reduced && series.count <= MAX_DOTS;
+  const raw = live.map((segment) => splitAtGaps(lineOf(segment, axis), gapsOf(series, segment)));
   const smoothed = live.map((segment) => {
     const { x, y } = lineOf(segment, axis);
-    return broken({ x, y: smooth(y, smoothing) }, gapsOf(one, segment));
+    return splitAtGaps({ x, y: smooth(y, smoothing) }, gapsOf(series, segment));
   });
   const quiet = { colour, width: 1, opacity: reduced ? 0.25 : 0.3, name: `${name} raw` };
   const plain = { colour, width: reduced || few ? 1.6 : 1.2, name, dots: few };
   const drawn = [
     bandTrace(live.filter(isReduced), axis, colour, `${name} band`),
-    ghostTrace(one, axis, palette.ghost, `${name} superseded`),
-    line(joined(raw), smoothing > 0 ? quiet : plain),
-    smoothing > 0 && line(joined(smoothed), { colour, width: 1.8, name: `${name} smoothed` }),
-    !few && lonePoints(live, axis, colour, `${name} alone`),
+    ghostTrace(series, axis, palette.ghost, `${name} superseded`),
+    line(joinWithGaps(raw), smoothing > 0 ? quiet : plain),
+    smoothing > 0 && line(joinWithGaps(smoothed), { colour, width: 1.8, name: `${name} smoothed` }),
+    !few && singlePointTrace(live, axis, colour, `${name} alone`),
   ];
   return drawn.flatMap((trace) => (trace ? [trace] : []));
 }
 
-/** Curves in the background, all of one look: a thousand ranks are one trace. @param {Picture} picture @param {ChartSeries[]} faint */
-function faintTraces({ axis, palette }, faint) {
-  const live = faint.flatMap((one) => one.segments.filter((segment) => !segment.ghost));
+/** Curves in the background, all of one look: a thousand ranks are one trace. @param {Picture} picture @param {ChartSeries[]} background */
+function backgroundTraces({ axis, palette }, background) {
+  const live = background.flatMap((series) => series.segments.filter((segment) => !segment.ghost));
   if (live.length === 0) return [];
-  const look = { colour: palette["series-rest"], width: 0.8, opacity: 0.55, name: "the others" };
-  return [line(joined(live.map((segment) => lineOf(segment, axis))), look)];
+  const style = { colour: palette["series-rest"], width: 0.8, opacity: 0.55, name: "the others" };
+  return [line(joinWithGaps(live.map((segment) => lineOf(segment, axis))), style)];
 }
 
-/** After which of its points a segment was interrupted by values that are no numbers. @param {ChartSeries} one @param {Segment} segment */
-function gapsOf(one, segment) {
+/** After which of its points a segment was interrupted by values that are no numbers. @param {ChartSeries} series @param {Segment} segment */
+function gapsOf(series, segment) {
   if (isReduced(segment)) return [];
-  const own = one.nonfinite.filter((mark) => mark.attempt === segment.attempt);
+  const own = series.nonfinite.filter((mark) => mark.attempt === segment.attempt);
   const after = own.map((mark) => lowerBound(segment.step, mark.step) - 1);
   return [...new Set(after)].filter((k) => k >= 0 && k < segment.step.length - 1).sort((a, b) => b - a);
 }
@@ -124,7 +124,7 @@ function gapsOf(one, segment) {
  * @param {{ x: number[], y: number[] }} stretch @param {number[]} gaps after which points, the last first
  * @returns {Stretch}
  */
-function broken({ x, y }, gaps) {
+function splitAtGaps({ x, y }, gaps) {
   /** @type {Stretch} */
   const cut = { x: [...x], y: [...y] };
   for (const k of gaps) {
@@ -155,13 +155,13 @@ function bandTrace(segments, axis, colour, name) {
   if (segments.length === 0) return null;
   const outlines = segments.map((segment) => {
     const { minimum, maximum } = /** @type {import("../lib/types.js").Band} */ (segment.band);
-    const xs = bandPlaces(segment, axis);
+    const xs = bandPositions(segment, axis);
     return { x: [...xs, ...[...xs].reverse()], y: [...maximum, ...[...minimum].reverse()] };
   });
   return {
     type: "scatter",
     mode: "lines",
-    ...joined(outlines),
+    ...joinWithGaps(outlines),
     fill: "toself",
     fillcolor: fade(colour, 0.2),
     line: { color: fade(colour, 0.45), width: 0.7, simplify: false },
@@ -172,13 +172,13 @@ function bandTrace(segments, axis, colour, name) {
 }
 
 /** An attempt that logged a single point has no line to be seen by. @param {Segment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
-function lonePoints(segments, axis, colour, name) {
+function singlePointTrace(segments, axis, colour, name) {
   const alone = segments.filter((segment) => segment.step.length === 1);
   if (alone.length === 0) return null;
   return {
     ...dots(
-      alone.flatMap((one) => placesOf(one, axis)),
-      alone.flatMap((one) => one.value),
+      alone.flatMap((segment) => axisPositions(segment, axis)),
+      alone.flatMap((segment) => segment.value),
     ),
     name,
     marker: { color: colour, size: 4 },
@@ -203,13 +203,13 @@ function ghostTrace({ segments }, axis, colour, name) {
     return [{ x: [shared.x[shared.x.length - 1], ...x], y: [shared.y[shared.y.length - 1], ...y] }];
   });
   if (branches.length === 0) return null;
-  return line(joined(branches), { colour, width: 1, dash: "3px,2px", opacity: 0.85, name });
+  return line(joinWithGaps(branches), { colour, width: 1, dash: "3px,2px", opacity: 0.85, name });
 }
 
 /** Values that are no numbers, at their step: NaN on the axis, infinities as arrows at the edge. @param {Picture} picture */
 function nonfiniteTraces({ series, axis, palette }) {
-  const marks = series.flatMap((one) =>
-    one.nonfinite.map((mark) => ({ ...mark, x: placeOfStep(one, axis, mark) })),
+  const marks = series.flatMap((curve) =>
+    curve.nonfinite.map((mark) => ({ ...mark, x: markPosition(curve, axis, mark) })),
   );
   if (marks.length === 0) return [];
   const kind = (/** @type {unknown} */ value) =>
@@ -234,12 +234,12 @@ function nonfiniteTraces({ series, axis, palette }) {
   ];
 }
 
-/** Where a mark without a curve point lies: at its step, or at the time of its neighbours. @param {ChartSeries} one @param {Axis} axis @param {{ attempt: number, step: number }} mark */
-function placeOfStep(one, axis, { attempt, step }) {
+/** Where a mark without a curve point lies: at its step, or at the time of its neighbours. @param {ChartSeries} series @param {Axis} axis @param {{ attempt: number, step: number }} mark */
+function markPosition(series, axis, { attempt, step }) {
   if (axis === "step") return step;
-  const own = one.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
+  const own = series.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
   const near = own.map((segment) => {
-    const k = segment.step.findIndex((at) => at >= step);
+    const k = segment.step.findIndex((candidate) => candidate >= step);
     return milliseconds(numeric(k < 0 ? segment.time.at(-1) : segment.time[k]));
   });
   return near.length ? Math.max(...near) : NaN;
@@ -248,21 +248,21 @@ function placeOfStep(one, axis, { attempt, step }) {
 /** A dot where an incident was at its worst. @param {Picture} picture */
 function peakTraces({ series, incidents, axis, palette }) {
   const peaks = incidents.flatMap((incident) => {
-    const one = series.find((candidate) => belongs(incident, candidate));
+    const curve = series.find((candidate) => concernsSeries(incident, candidate));
     const peak = incident.peak_step;
-    if (!one || peak === null) return [];
-    const own = one.segments.filter((segment) => segment.attempt === incident.attempt);
+    if (!curve || peak === null) return [];
+    const own = curve.segments.filter((segment) => segment.attempt === incident.attempt);
     const colour = palette[`mark-${incident.severity}`];
     for (const segment of own) {
       const k = segment.step.indexOf(peak);
-      if (k >= 0) return [{ x: placesOf(segment, axis)[k], y: segment.value[k], colour }];
+      if (k >= 0) return [{ x: axisPositions(segment, axis)[k], y: segment.value[k], colour }];
     }
-    const said = incident.evidence?.peak; // where the curve is reduced, the very point may not be at hand
-    const holding = own.find(
-      (one) => one.step.length > 0 && one.step[0] <= peak && peak <= one.step[one.step.length - 1],
+    const reportedPeak = incident.evidence?.peak; // where the curve is reduced, the very point may not be at hand
+    const containing = own.find(
+      (segment) => segment.step.length > 0 && segment.step[0] <= peak && peak <= segment.step[segment.step.length - 1],
     );
-    if (typeof said === "number" && holding)
-      return [{ x: along(holding.step, placesOf(holding, axis), peak), y: said, colour }];
+    if (typeof reportedPeak === "number" && containing)
+      return [{ x: interpolate(containing.step, axisPositions(containing, axis), peak), y: reportedPeak, colour }];
     return [];
   });
   if (peaks.length === 0) return [];
@@ -283,7 +283,7 @@ function peakTraces({ series, incidents, axis, palette }) {
 }
 
 /** Does an incident speak of this series? @param {Incident} incident @param {{ metric: string, labels: Record<string, unknown> }} series */
-export function belongs(incident, series) {
+export function concernsSeries(incident, series) {
   if (incident.metric !== series.metric) return false;
   return Object.entries(incident.labels ?? {}).every(
     ([name, value]) => String(series.labels?.[name]) === String(value),
@@ -292,8 +292,8 @@ export function belongs(incident, series) {
 
 /** @param {{ metric: string, labels: Record<string, unknown> }} a @param {{ metric: string, labels: Record<string, unknown> }} b */
 export function sameSeries(a, b) {
-  const [mine, theirs] = [a, b].map((one) =>
-    Object.entries(one.labels ?? {})
+  const [mine, theirs] = [a, b].map((series) =>
+    Object.entries(series.labels ?? {})
       .map(([name, value]) => `${name}=${value}`)
       .sort()
       .join(),

@@ -10,13 +10,13 @@
 
 /** @type {Mode[]} */
 const MODES = ["log", "whole", "wide"];
-const WORDS = ["axis", "from", "to", "smooth", "chart", ...MODES];
+const PARAMETERS = ["axis", "from", "to", "smooth", "chart", ...MODES];
 
 /** Does an address leave open how to look? Then it is up to what this browser remembers. @param {URLSearchParams} query */
-export const isBare = (query) => WORDS.every((word) => !query.has(word));
+export const hasNoViewOptions = (query) => PARAMETERS.every((word) => !query.has(word));
 
 /** @param {URLSearchParams} query @returns {Look} */
-export function readLook(query) {
+export function readViewOptions(query) {
   const bounds = ["from", "to"].map((word) => (query.has(word) ? Number(query.get(word)) : NaN));
   const smoothing = Number(query.get("smooth") ?? 0);
   return {
@@ -36,7 +36,7 @@ export function readModes(query) {
 }
 
 /** The metrics drawn so once this one has changed. @param {Modes} modes @param {Mode} mode @param {string} metric @returns {string[]} */
-export function toggled(modes, mode, metric) {
+export function toggleMetric(modes, mode, metric) {
   const now = modes[mode];
-  return now.has(metric) ? [...now].filter((one) => one !== metric) : [...now, metric];
+  return now.has(metric) ? [...now].filter((name) => name !== metric) : [...now, metric];
 }

@@ -110,7 +110,7 @@ export function history(incident) {
 function eventDetail({ detail }) {
   if (!detail) return "";
   const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(
-    (one) => typeof one === "string",
+    (kind) => typeof kind === "string",
   );
   if (kinds.length === 2) return `${kindTitle(kinds[0])} became ${kindTitle(kinds[1]).toLowerCase()}`;
   return Object.entries(detail)

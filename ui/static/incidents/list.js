@@ -10,7 +10,7 @@ import { lifeWord, severityRank } from "../lib/labels.js";
 
 /** Open ones first, the worst first, then the newest. Pure. @param {Incident[]} incidents */
 export function byWeight(incidents) {
-  const open = (/** @type {Incident} */ one) => (one.state === "open" ? 0 : 1);
+  const open = (/** @type {Incident} */ incident) => (incident.state === "open" ? 0 : 1);
   return [...incidents].sort(
     (a, b) =>
       open(a) - open(b) || severityRank(a.severity) - severityRank(b.severity) || b.start_step - a.start_step,

@@ -1,7 +1,7 @@
 // @ts-check
 /** Everything that goes over the network: the REST API and the stream of news. No other module fetches. */
 
-import { decode, floats, wholes } from "./msgpack.js";
+import { decode, floats, integers } from "./msgpack.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /** @typedef {import("./types.js").RunDetail} RunDetail */
@@ -110,10 +110,10 @@ async function charts(path, signal) {
   for (const { segments } of answer.series) {
     for (const segment of segments) {
       const { step, time, value, band } = segment;
-      Object.assign(segment, { step: wholes(step), time: clock(time), value: floats(value) });
+      Object.assign(segment, { step: integers(step), time: clock(time), value: floats(value) });
       if (band === null) continue;
       const [minimum, maximum, mean] = [band.minimum, band.maximum, band.mean].map(floats);
-      segment.band = { step: wholes(band.step), minimum, maximum, mean };
+      segment.band = { step: integers(band.step), minimum, maximum, mean };
     }
   }
   return answer;
@@ -167,9 +167,9 @@ export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { me
 
 /** It is not planned after all. @param {string} id @param {string} project @param {import("./types.js").ExpectedEvent} event */
 export function unexpect(id, project, { id: number, scope }) {
-  const place =
+  const base =
     scope === "project" ? `/projects/${encodeURIComponent(project)}` : `/runs/${encodeURIComponent(id)}`;
-  return request(`${place}/expected/${number}`, { method: "DELETE" });
+  return request(`${base}/expected/${number}`, { method: "DELETE" });
 }
 
 /** @returns {Promise<{ login_required: boolean, logged_in: boolean, user: string | null }>} */

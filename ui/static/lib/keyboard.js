@@ -29,11 +29,11 @@ function pressed(event) {
   if (document.querySelector("dialog[open]") && event.key !== "?") return;
   const sequence = first ? `${first} ${event.key}` : event.key;
   const all = groups.flat().reverse();
-  const found = all.find((binding) => binding.keys.split(", ").includes(sequence));
+  const match = all.find((binding) => binding.keys.split(", ").includes(sequence));
   clearTimeout(timer);
-  first = !found && all.some((binding) => binding.keys.startsWith(`${sequence} `)) ? sequence : "";
+  first = !match && all.some((binding) => binding.keys.startsWith(`${sequence} `)) ? sequence : "";
   if (first) timer = window.setTimeout(() => (first = ""), 900);
-  if (!found) return;
+  if (!match) return;
   // a focused link or button keeps its own Enter and Space
   if (
     (event.key === "Enter" || event.key === " ") &&
@@ -41,7 +41,7 @@ function pressed(event) {
   )
     return;
   event.preventDefault();
-  found.run(event);
+  match.run(event);
 }
 
 export function start() {

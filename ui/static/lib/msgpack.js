@@ -9,27 +9,27 @@ const text = new TextDecoder();
  */
 export function decode(buffer) {
   const view = new DataView(buffer);
-  let at = 0;
+  let offset = 0;
 
   /** @param {number} size */
   function bytes(size) {
-    at += size;
-    return new Uint8Array(buffer, at - size, size);
+    offset += size;
+    return new Uint8Array(buffer, offset - size, size);
   }
 
   /** An unsigned number of 1, 2 or 4 bytes. @param {number} size */
   function count(size) {
-    at += size;
-    if (size === 1) return view.getUint8(at - 1);
-    return size === 2 ? view.getUint16(at - 2) : view.getUint32(at - 4);
+    offset += size;
+    if (size === 1) return view.getUint8(offset - 1);
+    return size === 2 ? view.getUint16(offset - 2) : view.getUint32(offset - 4);
   }
 
   /** @param {number} size */
   function signed(size) {
-    at += size;
-    if (size === 1) return view.getInt8(at - 1);
-    if (size === 2) return view.getInt16(at - 2);
-    return size === 4 ? view.getInt32(at - 4) : Number(view.getBigInt64(at - 8));
+    offset += size;
+    if (size === 1) return view.getInt8(offset - 1);
+    if (size === 2) return view.getInt16(offset - 2);
+    return size === 4 ? view.getInt32(offset - 4) : Number(view.getBigInt64(offset - 8));
   }
 
   /** @param {number} size */
@@ -40,19 +40,19 @@ export function decode(buffer) {
   const string = (size) => text.decode(bytes(size));
 
   /** @type {Record<number, () => any>} */
-  const forms = {
+  const readers = {
     0xc0: () => null,
     0xc2: () => false,
     0xc3: () => true,
     0xc4: () => bytes(count(1)),
     0xc5: () => bytes(count(2)),
     0xc6: () => bytes(count(4)),
-    0xca: () => view.getFloat32((at += 4) - 4),
-    0xcb: () => view.getFloat64((at += 8) - 8),
+    0xca: () => view.getFloat32((offset += 4) - 4),
+    0xcb: () => view.getFloat64((offset += 8) - 8),
     0xcc: () => count(1),
     0xcd: () => count(2),
     0xce: () => count(4),
-    0xcf: () => Number(view.getBigUint64((at += 8) - 8)),
+    0xcf: () => Number(view.getBigUint64((offset += 8) - 8)),
     0xd0: () => signed(1),
     0xd1: () => signed(2),
     0xd2: () => signed(4),
@@ -68,14 +68,14 @@ export function decode(buffer) {
 
   /** @returns {any} */
   function value() {
-    const form = count(1);
-    if (form < 0x80) return form;
-    if (form < 0x90) return map(form & 0x0f);
-    if (form < 0xa0) return list(form & 0x0f);
-    if (form < 0xc0) return string(form & 0x1f);
-    if (form >= 0xe0) return form - 0x100;
-    const read = forms[form];
-    if (!read) throw new Error(`msgpack: byte ${at - 1} begins with ${form}, which is not expected here`);
+    const type = count(1);
+    if (type < 0x80) return type;
+    if (type < 0x90) return map(type & 0x0f);
+    if (type < 0xa0) return list(type & 0x0f);
+    if (type < 0xc0) return string(type & 0x1f);
+    if (type >= 0xe0) return type - 0x100;
+    const read = readers[type];
+    if (!read) throw new Error(`msgpack: byte ${offset - 1} begins with ${type}, which is not expected here`);
     return read();
   }
 
@@ -86,7 +86,7 @@ export function decode(buffer) {
 export const floats = (bytes) => Array.from(new Float64Array(bytes.slice().buffer));
 
 /** A buffer of 64-bit integers, as numbers. @param {Uint8Array} bytes */
-export function wholes(bytes) {
+export function integers(bytes) {
   const low = new Uint32Array(bytes.slice().buffer);
   const high = new Int32Array(low.buffer);
   return Array.from({ length: low.length / 2 }, (_, i) => high[2 * i + 1] * 2 ** 32 + low[2 * i]);

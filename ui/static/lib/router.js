@@ -28,8 +28,8 @@ const ROUTES = [
 /** Which view an address belongs to, with what stands in it. Pure. @param {string} path */
 export function match(path) {
   for (const [pattern, name] of ROUTES) {
-    const found = pattern.exec(path);
-    if (found) return { name, params: found.slice(1).map(decodeURIComponent) };
+    const matched = pattern.exec(path);
+    if (matched) return { name, params: matched.slice(1).map(decodeURIComponent) };
   }
   return { name: "missing", params: [path] };
 }
@@ -38,7 +38,7 @@ export function match(path) {
 let views = {};
 /** @type {(parts: { name: string, signal: AbortSignal }) => Pick<Context, "search" | "title">} */
 let frame;
-let leave = new AbortController();
+let currentPage = new AbortController();
 let shownPath = "";
 /** @type {Set<() => void>} */
 const queryListeners = new Set();
@@ -61,8 +61,8 @@ function followLink(event) {
   const anchor = /** @type {HTMLElement} */ (event.target).closest?.("a");
   if (!anchor || event.defaultPrevented || event.button !== 0) return;
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  const ours = anchor.origin === location.origin && !anchor.target && !anchor.hasAttribute("download");
-  if (!ours || match(anchor.pathname).name === "missing" || anchor.hash) return;
+  const internal = anchor.origin === location.origin && !anchor.target && !anchor.hasAttribute("download");
+  if (!internal || match(anchor.pathname).name === "missing" || anchor.hash) return;
   event.preventDefault();
   go(anchor.pathname + anchor.search);
 }
@@ -79,16 +79,16 @@ export function go(address, { replace = false } = {}) {
 
 /** @param {number} scroll where the page was left */
 async function show(scroll) {
-  leave.abort();
-  leave = new AbortController();
+  currentPage.abort();
+  currentPage = new AbortController();
   queryListeners.clear();
-  const { signal } = leave;
+  const { signal } = currentPage;
   const { name, params } = match(location.pathname);
   const here = location.pathname;
   const page = h("main", { class: `page page-${name}`, id: "page", tabindex: -1 });
   const first = shownPath === "";
   shownPath = here;
-  const swap = () => {
+  const attach = () => {
     if (page.isConnected || signal.aborted) return;
     refill(/** @type {HTMLElement} */ (document.getElementById("page-slot")), page);
     scrollTo(0, scroll);
@@ -96,7 +96,7 @@ async function show(scroll) {
   };
   const timer = setTimeout(() => {
     refill(page, skeleton());
-    swap();
+    attach();
   }, SKELETON_AFTER);
   try {
     await views[name](page, { ...context(signal), ...frame({ name, signal }), params });
@@ -109,7 +109,7 @@ async function show(scroll) {
   } finally {
     clearTimeout(timer);
   }
-  swap();
+  attach();
   scrollTo(0, scroll);
 }
 
@@ -124,7 +124,7 @@ function context(signal) {
       const query = new URLSearchParams(location.search);
       for (const [name, value] of Object.entries(changes)) {
         query.delete(name);
-        for (const one of [value].flat()) if (one !== null && one !== "") query.append(name, one);
+        for (const item of [value].flat()) if (item !== null && item !== "") query.append(name, item);
       }
       const address = location.pathname + (query.size ? `?${query}` : "");
       if (address === location.pathname + location.search) return;

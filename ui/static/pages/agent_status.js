@@ -8,18 +8,18 @@ import { severityMark } from "../lib/labels.js";
 
 /** @typedef {import("../lib/types.js").Agent} Agent */
 
-const LOOK = 30_000; // ms
-const SHOWN = 4;
+const REFRESH_INTERVAL = 30_000; // ms
+const MAX_LISTED = 4;
 
 /** "2 agents follow 40 files", empty without any that live. Pure. @param {Agent[]} agents */
-export function inWords(agents) {
-  const living = agents.filter((one) => !one.ended && one.state !== "silent");
-  if (living.length === 0) return "";
-  const files = living.reduce((sum, one) => sum + one.files, 0);
-  const pipes = living.filter((one) => one.kind === "pipe").length;
+export function agentSummary(agents) {
+  const active = agents.filter((agent) => !agent.ended && agent.state !== "silent");
+  if (active.length === 0) return "";
+  const files = active.reduce((sum, agent) => sum + agent.files, 0);
+  const pipes = active.filter((agent) => agent.kind === "pipe").length;
   const what = [files > 0 && count(files, "file"), pipes > 0 && count(pipes, "pipe")].filter(Boolean);
-  const verb = living.length === 1 ? "follows" : "follow";
-  return `${count(living.length, "agent")} ${what.length ? `${verb} ${what.join(" and ")}` : "waiting for files"}`;
+  const verb = active.length === 1 ? "follows" : "follow";
+  return `${count(active.length, "agent")} ${what.length ? `${verb} ${what.join(" and ")}` : "waiting for files"}`;
 }
 
 /**
@@ -30,7 +30,7 @@ export function watchAgents(signal) {
   const troubled = h("section", { class: "agents", "aria-label": "Agents in trouble", hidden: true });
   const all = h("p", { class: "agents-all quiet" });
 
-  async function look() {
+  async function refresh() {
     /** @type {Agent[]} */
     let agents;
     try {
@@ -38,16 +38,16 @@ export function watchAgents(signal) {
     } catch {
       return; // the runs say already that the server is away
     }
-    const trouble = agents.filter((one) => one.trouble);
+    const trouble = agents.filter((agent) => agent.trouble);
     troubled.hidden = trouble.length === 0;
-    refill(troubled, h("ul", {}, trouble.slice(0, SHOWN).map(row)), more(trouble.length - SHOWN));
-    refill(all, inWords(agents));
+    refill(troubled, h("ul", {}, trouble.slice(0, MAX_LISTED).map(row)), moreText(trouble.length - MAX_LISTED));
+    refill(all, agentSummary(agents));
   }
 
   /** @param {Agent} agent */
   function row(agent) {
     const gone = agent.state === "silent" || agent.ended;
-    const forget = () => api.forgetAgent(agent.agent).then(look, look);
+    const forget = () => api.forgetAgent(agent.agent).then(refresh, refresh);
     const label = `Forget the agent on ${agent.host}`;
     return h(
       "li",
@@ -62,12 +62,12 @@ export function watchAgents(signal) {
     );
   }
 
-  const timer = setInterval(look, LOOK);
+  const timer = setInterval(refresh, REFRESH_INTERVAL);
   signal.addEventListener("abort", () => clearInterval(timer));
-  look();
+  refresh();
   return { troubled, all };
 }
 
 /** @param {number} left */
-const more = (left) =>
+const moreText = (left) =>
   left > 0 ? h("p", { class: "quiet" }, `and ${count(left, "more agent", "more agents")}`) : null;

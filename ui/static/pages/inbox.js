@@ -17,10 +17,10 @@ import { kindTitle, lifeWord, severityMark, severityRank } from "../lib/labels.j
 const REFRESH = 2000; // ms
 /** @type {[string, string, (incident: Incident) => boolean][]} */
 const TABS = [
-  ["waiting", "Waiting", (one) => one.state === "open" && one.acknowledged_at === null],
-  ["open", "Open", (one) => one.state === "open"],
-  ["recovered", "Recovered", (one) => one.state === "recovered"],
-  ["closed", "Closed", (one) => one.state === "closed"],
+  ["waiting", "Waiting", (incident) => incident.state === "open" && incident.acknowledged_at === null],
+  ["open", "Open", (incident) => incident.state === "open"],
+  ["recovered", "Recovered", (incident) => incident.state === "recovered"],
+  ["closed", "Closed", (incident) => incident.state === "closed"],
   ["all", "All", () => true],
 ];
 
@@ -44,7 +44,7 @@ export function matches(incident, { q, severity, run }) {
 const STATES = ["open", "recovered", "closed"];
 
 /** Open ones first, the worst of them first, then the newest. Pure. @param {Incident} a @param {Incident} b */
-export const inOrder = (a, b) =>
+export const compareIncidents = (a, b) =>
   STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
   severityRank(a.severity) - severityRank(b.severity) ||
   b.opened_at - a.opened_at;
@@ -53,7 +53,7 @@ export const inOrder = (a, b) =>
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
   let incidents = await api.incidents({ state: "all" }, signal);
   /** @type {number | null} */
-  let chosen = null;
+  let selectedId = null;
   const heading = h("h1", {});
   const controls = h("div", { class: "controls" });
   const list = h("ul", { class: "inbox" });
@@ -76,7 +76,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   const shown = () => {
     const wanted = filter();
-    return incidents.filter((one) => tabOf(wanted.state)[2](one) && matches(one, wanted)).sort(inOrder);
+    return incidents.filter((incident) => tabOf(wanted.state)[2](incident) && matches(incident, wanted)).sort(compareIncidents);
   };
 
   function draw() {
@@ -98,8 +98,8 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     refill(
       list,
       items.length
-        ? items.map((one) => row(one, changed))
-        : h("li", {}, nothing(incidents.length > 0, wanted, change)),
+        ? items.map((incident) => row(incident, changed))
+        : h("li", {}, emptyState(incidents.length > 0, wanted, change)),
     );
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
     if (focused)
@@ -107,45 +107,45 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
         .querySelector(`[data-incident="${focused}"]`)
         ?.querySelector("button")
         ?.focus({ preventScroll: true });
-    mark();
+    markSelected();
   }
 
   /** @param {Incident} incident */
   function changed(incident) {
-    const before = shown().findIndex((one) => one.id === chosen);
-    const known = incidents.some((one) => one.id === incident.id);
-    incidents = known
-      ? incidents.map((one) => (one.id === incident.id ? incident : one))
+    const before = shown().findIndex((candidate) => candidate.id === selectedId);
+    const isKnown = incidents.some((candidate) => candidate.id === incident.id);
+    incidents = isKnown
+      ? incidents.map((candidate) => (candidate.id === incident.id ? incident : candidate))
       : [...incidents, incident];
-    if (!known && incident.state === "open") announce(incident.summary);
+    if (!isKnown && incident.state === "open") announce(incident.summary);
     const items = shown();
-    if (before >= 0 && !items.some((one) => one.id === chosen))
-      chosen = items[Math.min(before, items.length - 1)]?.id ?? null;
+    if (before >= 0 && !items.some((candidate) => candidate.id === selectedId))
+      selectedId = items[Math.min(before, items.length - 1)]?.id ?? null;
     draw();
   }
 
-  function mark() {
+  function markSelected() {
     for (const element of list.querySelectorAll("[data-incident]"))
       element.classList.toggle(
         "row-chosen",
-        Number(/** @type {HTMLElement} */ (element).dataset.incident) === chosen,
+        Number(/** @type {HTMLElement} */ (element).dataset.incident) === selectedId,
       );
   }
 
-  /** @param {number} by */
-  function move(by) {
+  /** @param {number} offset */
+  function move(offset) {
     const items = shown();
     if (items.length === 0) return;
-    const at = items.findIndex((one) => one.id === chosen);
-    chosen = items[Math.max(0, Math.min(items.length - 1, at < 0 ? 0 : at + by))].id;
-    mark();
+    const index = items.findIndex((incident) => incident.id === selectedId);
+    selectedId = items[Math.max(0, Math.min(items.length - 1, index < 0 ? 0 : index + offset))].id;
+    markSelected();
     list.querySelector(".row-chosen")?.scrollIntoView({ block: "nearest" });
-    announce(items.find((one) => one.id === chosen)?.summary ?? "");
+    announce(items.find((incident) => incident.id === selectedId)?.summary ?? "");
   }
 
   /** @param {"acknowledge" | "close"} verb */
-  function actOnChosen(verb) {
-    const incident = incidents.find((one) => one.id === chosen);
+  function actOnSelected(verb) {
+    const incident = incidents.find((candidate) => candidate.id === selectedId);
     if (!incident || incident.state === "closed") return;
     void actOn(
       incident,
@@ -161,10 +161,10 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     {
       keys: "Enter, o",
       label: "Open the incident",
-      run: () => chosen !== null && go(`/incidents/${chosen}`),
+      run: () => selectedId !== null && go(`/incidents/${selectedId}`),
     },
-    { keys: "a", label: "Acknowledge", run: () => actOnChosen("acknowledge") },
-    { keys: "e", label: "Close", run: () => actOnChosen("close") },
+    { keys: "a", label: "Acknowledge", run: () => actOnSelected("acknowledge") },
+    { keys: "e", label: "Close", run: () => actOnSelected("close") },
   ]);
   onQuery(draw);
   const refresh = throttled(signal, REFRESH, async () => {
@@ -181,13 +181,13 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 /** What narrows the list down. @param {Incident[]} incidents @param {Filter} wanted @param {Change} change */
 function filters(incidents, wanted, change) {
   const states = TABS.map(([key, text, belongs]) =>
-    choice(key === wanted.state, () => change({ state: key === "waiting" ? "" : key }), [
+    toggleButton(key === wanted.state, () => change({ state: key === "waiting" ? "" : key }), [
       text,
       h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
     ]),
   );
-  const severities = ["", "critical", "warning", "info"].map((one) =>
-    choice(one === wanted.severity, () => change({ severity: one }), [one ? severityMark(one) : "Any"]),
+  const severities = ["", "critical", "warning", "info"].map((severity) =>
+    toggleButton(severity === wanted.severity, () => change({ severity: severity }), [severity ? severityMark(severity) : "Any"]),
   );
   return [
     h("div", { class: "segmented", role: "group", "aria-label": "State" }, states),
@@ -197,12 +197,12 @@ function filters(incidents, wanted, change) {
 }
 
 /** @param {boolean} pressed @param {() => void} click @param {import("../lib/dom.js").Child[]} children */
-const choice = (pressed, click, children) =>
+const toggleButton = (pressed, click, children) =>
   h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, children);
 
 /** @param {Incident[]} incidents @param {string} id @param {Change} change */
 function runChip(incidents, id, change) {
-  const name = incidents.find((one) => one.run_id === id)?.run ?? id;
+  const name = incidents.find((incident) => incident.run_id === id)?.run ?? id;
   const properties = {
     "aria-label": `Only ${name}. Show all runs`,
     on: { click: () => change({ run: "" }) },
@@ -213,35 +213,35 @@ function runChip(incidents, id, change) {
 /** @param {Incident} incident @param {(incident: Incident) => void} changed */
 function row(incident, changed) {
   const waits = incident.state === "open" && incident.acknowledged_at === null;
-  const look = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`;
+  const classes = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`;
   return h(
     "li",
-    { class: `inbox-item ${look}`, data: { incident: String(incident.id) } },
+    { class: `inbox-item ${classes}`, data: { incident: String(incident.id) } },
     h(
       "div",
       { class: "inbox-about" },
       placeLine(incident),
       link(`/incidents/${incident.id}`, { class: "inbox-sentence" }, incident.summary),
-      whereAndWhen(incident),
+      contextLine(incident),
     ),
-    verbs(incident, changed),
+    rowActions(incident, changed),
   );
 }
 
 /** @param {Incident} incident */
-function whereAndWhen(incident) {
-  const { run_id: id, run, project, acknowledged_by: by, opened_at: at } = incident;
+function contextLine(incident) {
+  const { run_id: id, run, project, acknowledged_by: by, opened_at: openedAt } = incident;
   return h(
     "p",
     { class: "quiet" },
     link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
     ` · ${project} · ${lifeWord(incident)}${by ? ` by ${by}` : ""} · `,
-    h("time", { title: clock(at), data: { ago: String(at) } }, ago(at)),
+    h("time", { title: clock(openedAt), data: { ago: String(openedAt) } }, ago(openedAt)),
   );
 }
 
 /** @param {Incident} incident @param {(incident: Incident) => void} changed */
-function verbs(incident, changed) {
+function rowActions(incident, changed) {
   const button = (/** @type {Parameters<typeof actOn>[1]} */ verb, /** @type {string} */ text) =>
     h(
       "button",
@@ -255,7 +255,7 @@ function verbs(incident, changed) {
 }
 
 /** Why the list is empty, and the way on. @param {boolean} some there are incidents at all @param {Filter} wanted @param {Change} change */
-function nothing(some, wanted, change) {
+function emptyState(some, wanted, change) {
   if (!some)
     return empty(
       "No incidents",

@@ -10,16 +10,16 @@ import { icon } from "../lib/icons.js";
 import { actOn, actions, commentForm, evidenceTable, history } from "../incidents/details.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
-import { readModes, toggled } from "../charts/view_options.js";
-import { fullRange, stepsOf } from "../charts/ranges.js";
+import { readModes, toggleMetric } from "../charts/view_options.js";
+import { fullRange, stepsInRange } from "../charts/ranges.js";
 import { go } from "../lib/router.js";
 import { incidentTitle, lifeWord, severityMark } from "../lib/labels.js";
 
 /** @typedef {import("../lib/types.js").Incident} Incident */
 /** @typedef {import("../lib/types.js").RunDetail} RunDetail */
 
-const COMPANIONS = ["loss", "throughput", "grad_norm", "learning_rate"];
-const TELLING = /** @type {Record<string, string[]>} roles that show why, before the others */ ({
+const DEFAULT_ROLES = ["loss", "throughput", "grad_norm", "learning_rate"];
+const KIND_ROLES = /** @type {Record<string, string[]>} roles that show why, before the others */ ({
   mixture_shift: ["mixture", "dataset_loss"],
   straggler: ["collective_time", "compute_time"],
   comm_slowdown: ["collective_time", "compute_time"],
@@ -33,7 +33,7 @@ const TELLING = /** @type {Record<string, string[]>} roles that show why, before
  * @param {Incident} incident @param {{ first_step: number | null, last_step: number | null }} run
  * @returns {[number, number]}
  */
-export function around(incident, { first_step: first, last_step: last }) {
+export function stepsAroundIncident(incident, { first_step: first, last_step: last }) {
   const begin = first ?? incident.start_step;
   const end = last ?? incident.start_step;
   const ended = incident.end_step === null ? null : Math.max(incident.start_step, incident.end_step);
@@ -48,7 +48,7 @@ export function around(incident, { first_step: first, last_step: last }) {
  * A stall is seen on the clock, for no step went by: as long before and after as nothing was logged.
  * @param {Incident} incident @returns {[number, number] | null} on a date axis; null for other incidents
  */
-export function silence(incident) {
+export function stallTimeRange(incident) {
   const { start_time: start, evidence } = incident;
   if (incident.kind !== "stall" || start === null) return null;
   const length = typeof evidence.silent_seconds === "number" ? evidence.silent_seconds : 600;
@@ -57,15 +57,15 @@ export function silence(incident) {
 
 /** Charts for the picture: the incident's own series first, then what was going on beside it. Pure. @param {Incident} incident @param {RunDetail} run */
 export function picturePlans(incident, run) {
-  const own = run.charts.find((plan) => plan.series.some((one) => one.metric === incident.metric)) ?? {
+  const own = run.charts.find((plan) => plan.series.some((name) => name.metric === incident.metric)) ?? {
     title: incident.metric,
     role: "other",
     series: [{ metric: incident.metric, labels: incident.labels }],
   };
-  const roles = [...(TELLING[incident.kind] ?? []), ...COMPANIONS];
+  const roles = [...(KIND_ROLES[incident.kind] ?? []), ...DEFAULT_ROLES];
   const rest = run.charts
     .filter((plan) => plan !== own && roles.includes(plan.role))
-    .sort((one, other) => roles.indexOf(one.role) - roles.indexOf(other.role));
+    .sort((plan, otherPlan) => roles.indexOf(plan.role) - roles.indexOf(otherPlan.role));
   return [own, ...rest.slice(0, 3)];
 }
 
@@ -77,7 +77,7 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
   let zoomed = null;
   /** @type {import("../charts/panel.js").Shared} */
   const shared = {
-    axis: silence(incident) ? "time" : "step",
+    axis: stallTimeRange(incident) ? "time" : "step",
     range: null,
     smoothing: 0,
     modes: readModes(query()),
@@ -91,24 +91,24 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
     runId: incident.run_id,
     signal,
     shared,
-    steps: () => stepsOf(run.strip, shared.axis, shared.range),
-    onZoom: (range) => look(range),
-    onReset: () => look(null),
+    steps: () => stepsInRange(run.strip, shared.axis, shared.range),
+    onZoom: (range) => showRange(range),
+    onReset: () => showRange(null),
     onMode(mode, metric) {
-      setQuery({ [mode]: toggled(shared.modes, mode, metric) });
+      setQuery({ [mode]: toggleMetric(shared.modes, mode, metric) });
       follow();
     },
   });
   const head = h("header", { class: "incident-head" });
   const evidence = h("section", { class: "card" });
   const advice = h("section", { class: "card advice" });
-  const past = h("div", {});
+  const historyPanel = h("div", {});
   const form = commentForm(incident, changed);
 
   /** @param {[number, number] | null} range */
-  function look(range) {
+  function showRange(range) {
     zoomed = range;
-    shared.range = range ?? silence(incident) ?? around(incident, run.strip);
+    shared.range = range ?? stallTimeRange(incident) ?? stepsAroundIncident(incident, run.strip);
     void board.refresh();
   }
 
@@ -179,13 +179,13 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
     );
     refill(evidence, h("h2", {}, "Evidence"), evidenceTable(incident));
     refill(advice, h("h2", {}, "What to do"), h("p", {}, incident.advice || "Nothing needs to be done."));
-    refill(past, history(incident));
+    refill(historyPanel, history(incident));
   }
 
   const refresh = throttled(signal, 1500, async () => {
     run = await api.run(incident.run_id, signal);
     shared.attempts = run.strip.attempts;
-    if (!zoomed && incident.state === "open") shared.range = silence(incident) ?? around(incident, run.strip);
+    if (!zoomed && incident.state === "open") shared.range = stallTimeRange(incident) ?? stepsAroundIncident(incident, run.strip);
     await board.refresh({ live: true });
   });
   keys.bind(signal, [
@@ -207,8 +207,8 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
       run: () => incident.state !== "closed" && void actOn(incident, "planned", changed),
     },
     { keys: "c", label: "Comment", run: () => form.querySelector("textarea")?.focus() },
-    { keys: "0", label: "The whole event", run: () => look(null) },
-    { keys: "-", label: "The whole run", run: () => look(fullRange(run.strip, shared.axis)) },
+    { keys: "0", label: "The whole event", run: () => showRange(null) },
+    { keys: "-", label: "The whole run", run: () => showRange(fullRange(run.strip, shared.axis)) },
   ]);
   document.addEventListener("holter:theme", () => ((shared.palette = palette()), board.redraw()), { signal });
   listen(signal, {
@@ -233,10 +233,10 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
       { class: "incident-columns" },
       evidence,
       advice,
-      h("section", { class: "card" }, h("h2", {}, "History"), past, form),
+      h("section", { class: "card" }, h("h2", {}, "History"), historyPanel, form),
     ),
   );
   draw();
   board.set(picturePlans(incident, run));
-  look(null);
+  showRange(null);
 }

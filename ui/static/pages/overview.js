@@ -22,13 +22,13 @@ const ORDERS = {
     group(a) - group(b) ||
     severityRank(a.health) - severityRank(b.health) ||
     Number(a.state === "finished") - Number(b.state === "finished") ||
-    newest(b) - newest(a),
-  updated: (a, b) => newest(b) - newest(a),
+    lastUpdate(b) - lastUpdate(a),
+  updated: (a, b) => lastUpdate(b) - lastUpdate(a),
   name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
 };
 /** When a run was last heard of. @param {Run} run */
-const newest = (run) => run.last_time ?? run.updated_at;
+const lastUpdate = (run) => run.last_time ?? run.updated_at;
 const GROUPS = ["Needs attention", "Running", "Finished"];
 
 /** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {Run} run */
@@ -40,7 +40,7 @@ export function group(run) {
 }
 
 /** The answer to "is all well?", with its severity. Pure. @param {Run[]} runs @returns {[string, string]} */
-export function verdict(runs) {
+export function statusHeading(runs) {
   const troubled = runs.filter((run) => group(run) === 0);
   if (troubled.length === 0) {
     const running = runs.filter((run) => run.state === "running").length;
@@ -70,7 +70,7 @@ export function matches(run, { q, state, project }) {
 /** @type {import("../lib/router.js").View} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
   let runs = await api.runs(signal);
-  let chosen = "";
+  let selectedId = "";
   /** @type {Map<string, { text: string, element: HTMLElement }>} */
   const rows = new Map();
   const heading = h("h1", { class: "verdict" });
@@ -96,10 +96,10 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   function draw() {
     const wanted = filter();
-    const [severity, text] = verdict(runs);
+    const [severity, text] = statusHeading(runs);
     title(severity === "ok" ? "" : `! ${text}`);
     refill(heading, severityMark(severity, text));
-    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), agents.troubled, nothingYet(), agents.all);
+    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), agents.troubled, noRunsYet(), agents.all);
     if (!list.isConnected)
       refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
     drawControls(wanted);
@@ -114,7 +114,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
           h("button", { type: "button", class: "button", on: { click: clear } }, "Show all runs"),
         ),
       );
-    place(wanted.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
+    replaceRows(wanted.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
   }
 
   function clear() {
@@ -123,7 +123,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   }
 
   /** Keep the focus where it was, though its row was drawn anew. @param {HTMLElement[]} children */
-  function place(children) {
+  function replaceRows(children) {
     const focused = /** @type {HTMLElement | null} */ (
       document.activeElement?.closest?.("[data-run]") ?? null
     )?.dataset.run;
@@ -137,7 +137,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
       children,
     );
     if (focused) rows.get(focused)?.element.querySelector("a")?.focus({ preventScroll: true });
-    mark();
+    markSelected();
   }
 
   /** @param {Run[]} shown */
@@ -171,27 +171,27 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     if (controls.contains(document.activeElement) && document.activeElement?.tagName === "SELECT") return;
     const projects = [...new Set(runs.map((run) => run.project))].sort();
     const states = STATES.filter(
-      (one) => one === "" || one === state || runs.some((run) => run.state === one),
+      (candidate) => candidate === "" || candidate === state || runs.some((run) => run.state === candidate),
     );
     refill(
       controls,
       h(
         "div",
         { class: "segmented", role: "group", "aria-label": "State" },
-        states.map((one) =>
+        states.map((option) =>
           h(
             "button",
             {
               type: "button",
-              "aria-pressed": String(one === state),
-              on: { click: () => change({ state: one }) },
+              "aria-pressed": String(option === state),
+              on: { click: () => change({ state: option }) },
             },
-            one ? stateMark(/** @type {any} */ (one)) : "All",
+            option ? stateMark(/** @type {any} */ (option)) : "All",
           ),
         ),
       ),
       projects.length > 1 &&
-        select("Project", project, [["", "All projects"], ...projects.map((one) => [one, one])], (value) =>
+        select("Project", project, [["", "All projects"], ...projects.map((name) => [name, name])], (value) =>
           change({ project: value }),
         ),
       select(
@@ -210,18 +210,18 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 
   const visible = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-run]")]);
 
-  function mark() {
-    for (const one of visible()) one.classList.toggle("row-chosen", one.dataset.run === chosen);
+  function markSelected() {
+    for (const element of visible()) element.classList.toggle("row-chosen", element.dataset.run === selectedId);
   }
 
-  /** @param {number} by */
-  function move(by) {
+  /** @param {number} offset */
+  function move(offset) {
     const all = visible();
     if (all.length === 0) return;
-    const at = all.findIndex((one) => one.dataset.run === chosen);
-    const next = all[Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + by))];
-    chosen = next.dataset.run ?? "";
-    mark();
+    const index = all.findIndex((element) => element.dataset.run === selectedId);
+    const next = all[Math.max(0, Math.min(all.length - 1, index < 0 ? 0 : index + offset))];
+    selectedId = next.dataset.run ?? "";
+    markSelected();
     next.querySelector("a")?.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   }
@@ -235,7 +235,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   keys.bind(signal, [
     { keys: "j, ArrowDown", label: "Next run", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous run", run: () => move(-1) },
-    { keys: "Enter", label: "Open the run", run: () => chosen && go(`/runs/${encodeURIComponent(chosen)}`) },
+    { keys: "Enter", label: "Open the run", run: () => selectedId && go(`/runs/${encodeURIComponent(selectedId)}`) },
   ]);
   onQuery(draw);
   const refresh = throttled(signal, REFRESH, async () => {
@@ -265,7 +265,7 @@ function select(label, value, options, onChange) {
 /** @param {Run} run */
 function runRow(run) {
   const { loss, throughput, step_time: time } = run.latest;
-  const [slow, measure] = time ? stepTime(time.value, time.metric) : [];
+  const [stepSeconds, unitText] = time ? stepTime(time.value, time.metric) : [];
   const speed = throughput
     ? [
         reading("throughput", throughput.value),
@@ -273,8 +273,8 @@ function runRow(run) {
       ]
     : time
       ? [
-          slow,
-          h("small", { class: "quiet" }, ` ${measure}/step`),
+          stepSeconds,
+          h("small", { class: "quiet" }, ` ${unitText}/step`),
         ]
       : ["–"];
   const troubled = group(run) === 0;
@@ -287,7 +287,7 @@ function runRow(run) {
     h(
       "div",
       { class: "run-name" },
-      troubleMark(run),
+      healthMark(run),
       link(`/runs/${encodeURIComponent(run.id)}`, { class: "run-link" }, run.name),
       h(
         "span",
@@ -304,7 +304,7 @@ function runRow(run) {
     h(
       "div",
       { class: "run-value number quiet", data: { name: "Updated" } },
-      h("time", { data: { ago: String(newest(run)) } }, ago(newest(run))),
+      h("time", { data: { ago: String(lastUpdate(run)) } }, ago(lastUpdate(run))),
     ),
     run.damaged &&
       h("p", { class: "run-worst" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists everything that is damaged."),
@@ -321,14 +321,14 @@ function runRow(run) {
 }
 
 /** A run that stands still is in trouble, whatever its curves said last. @param {Run} run */
-function troubleMark(run) {
+function healthMark(run) {
   if (run.damaged) return severityMark("critical", "Damaged");
   if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
     return severityMark("warning", "Stalled");
   return severityMark(run.health, healthWord(run.health));
 }
 
-function nothingYet() {
+function noRunsYet() {
   return empty(
     "No runs yet",
     "Point Holter at a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output), and its runs appear here by themselves.",

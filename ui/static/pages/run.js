@@ -6,20 +6,20 @@ import { createBoard, palette } from "../charts/board.js";
 import { h, refill } from "../lib/dom.js";
 import { incidentList } from "../incidents/list.js";
 import { listen, throttled } from "../lib/live.js";
-import { isBare } from "../charts/view_options.js";
+import { hasNoViewOptions } from "../charts/view_options.js";
 import { metricOf } from "../charts/panel.js";
 import * as prefs from "../lib/preferences.js";
 import { createActions } from "../run/actions.js";
-import { createAllSeries } from "../run/series_list.js";
+import { createSeriesList } from "../run/series_list.js";
 import { createHeadline } from "../run/headline.js";
-import { createExpected } from "../run/planned_events.js";
-import { createKeeping } from "../run/export_delete.js";
+import { createPlannedEvents } from "../run/planned_events.js";
+import { createExportDelete } from "../run/export_delete.js";
 import { bindKeys } from "../run/shortcuts.js";
-import { planned, plansOf } from "../run/chart_plans.js";
+import { showsMetric, plansOf } from "../run/chart_plans.js";
 import { RunState } from "../run/state.js";
-import { createCollectives } from "../run/communication.js";
-import { createSetUp } from "../run/configuration.js";
-import { createTools } from "../run/chart_controls.js";
+import { createCommunication } from "../run/communication.js";
+import { createConfiguration } from "../run/configuration.js";
+import { createChartControls } from "../run/chart_controls.js";
 import { createUnreadable } from "../run/unreadable.js";
 import { empty } from "../lib/placeholders.js";
 
@@ -28,7 +28,7 @@ import { empty } from "../lib/placeholders.js";
 /** @typedef {ReturnType<typeof createParts>} Parts */
 
 const REFRESH = 700; // ms between refetches of what stands around the charts
-const SELDOM = 5000; // ms between those of what is worked out from whole series
+const SLOW_REFRESH = 5000; // ms between those of what is worked out from whole series
 
 /** @type {import("../lib/router.js").View} */
 export async function show(root, context) {
@@ -38,14 +38,14 @@ export async function show(root, context) {
     api.incidentsOf(params[0], signal),
     api.expectedIn(params[0], signal),
   ]);
-  if (isBare(query())) setQuery(prefs.rememberedLook(run.charts.map(metricOf)));
+  if (hasNoViewOptions(query())) setQuery(prefs.rememberedLook(run.charts.map(metricOf)));
   const state = new RunState(run, incidents, query());
   const parts = createParts(state, context);
   title(run.name);
   refill(root, parts.headline.element, parts.series.picker.element, parts.body, parts.nothing);
   onQuery(parts.follow);
-  hearNews(state, parts, context);
-  hearCharts(state, parts);
+  listenForUpdates(state, parts, context);
+  listenForChartData(state, parts);
   document.addEventListener(
     "holter:theme",
     () => {
@@ -56,11 +56,11 @@ export async function show(root, context) {
   );
   parts.expected.show(expected);
   parts.follow();
-  if (location.hash === "#expected") setTimeout(() => openExpected(parts.expected.element)); // once it stands
+  if (location.hash === "#expected") setTimeout(() => openPlannedEvents(parts.expected.element)); // once it stands
 }
 
 /** @param {HTMLElement} element */
-function openExpected(element) {
+function openPlannedEvents(element) {
   element.setAttribute("open", "");
   element.scrollIntoView({ block: "center" });
 }
@@ -70,11 +70,11 @@ function createParts(state, context) {
   const { signal, query } = context;
   const runId = state.run.id;
   const actions = createActions(state, context, follow);
-  const isShown = (/** @type {string} */ metric) => plans().some((plan) => planned(plan, metric));
-  const series = createAllSeries({ runId, signal, onPick: addChart, isShown });
+  const isShown = (/** @type {string} */ metric) => plans().some((plan) => showsMetric(plan, metric));
+  const series = createSeriesList({ runId, signal, onPick: addChart, isShown });
   const field = searchField(context, series);
-  const headline = createHeadline({ onPick: actions.zoomToSteps, onSetUp: () => setUp.goTo() });
-  const tools = createTools({
+  const headline = createHeadline({ onPick: actions.zoomToSteps, onSetUp: () => configuration.goTo() });
+  const controls = createChartControls({
     onAxis: actions.setAxis,
     onSmooth: smooth,
     onWhole: () => actions.zoom(null),
@@ -90,12 +90,12 @@ function createParts(state, context) {
     onMode: actions.toggle,
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
-  const collectives = createCollectives({ runId, signal });
-  const setUp = createSetUp({ runId, signal, onRemarks: headline.remark });
-  const setUpPlace = h("div", {});
+  const communication = createCommunication({ runId, signal });
+  const configuration = createConfiguration({ runId, signal, onRemarks: headline.remark });
+  const checksContainer = h("div", {});
   const unreadable = createUnreadable();
-  const keeping = createKeeping({ id: runId, name: state.run.name, points: () => state.run.points });
-  const expected = createExpected({
+  const exportDelete = createExportDelete({ id: runId, name: state.run.name, points: () => state.run.points });
+  const plannedEvents = createPlannedEvents({
     runId,
     project: state.run.project,
     onChange(now) {
@@ -117,28 +117,28 @@ function createParts(state, context) {
     h(
       "div",
       { class: "run-main" },
-      tools.element,
+      controls.element,
       board.element,
-      setUpPlace,
+      checksContainer,
       series.element,
-      expected.element,
+      plannedEvents.element,
       unreadable.element,
-      keeping.element,
+      exportDelete.element,
     ),
     side,
   );
-  const noPointsYet = h("div", {});
-  const nothing = h(
+  const emptyContainer = h("div", {});
+  const emptyPage = h(
     "div",
     {},
     empty("No points yet", "The run is known, its first points are on their way."),
-    noPointsYet,
+    emptyContainer,
   );
   const plans = () => plansOf(state.run.charts, state.look.charts, series.all());
 
   /** The address has changed: everything that depends on it follows. */
   function follow() {
-    showAround();
+    showDetails();
     series.draw();
     drawSide();
     void board.refresh();
@@ -146,12 +146,12 @@ function createParts(state, context) {
   }
 
   /** What stands around the charts, as it is known now. */
-  function showAround() {
+  function showDetails() {
     state.follow(query());
     const { run, shared, look, steps } = state;
     headline.show(run, state.loss);
     headline.showStrip(run, steps.from === null || steps.to === null ? null : [steps.from, steps.to]);
-    tools.show({
+    controls.show({
       axis: shared.axis,
       clock: state.clocked,
       smoothing: look.smoothing,
@@ -160,12 +160,12 @@ function createParts(state, context) {
     });
     series.show(run.series);
     unreadable.show(run);
-    collectives.follow(run);
-    setUp.follow(run);
-    (run.series > 0 ? setUpPlace : noPointsYet).append(collectives.element, setUp.element); // what hangs before its first step has one
+    communication.follow(run);
+    configuration.follow(run);
+    (run.series > 0 ? checksContainer : emptyContainer).append(communication.element, configuration.element); // what hangs before its first step has one
     board.set(plans());
-    nothing.hidden = run.series > 0;
-    body.hidden = !nothing.hidden;
+    emptyPage.hidden = run.series > 0;
+    body.hidden = !emptyPage.hidden;
   }
 
   function drawSide() {
@@ -174,12 +174,12 @@ function createParts(state, context) {
     refill(
       side,
       h("h2", {}, "Incidents", h("span", { class: "quiet number" }, ` ${incidents.length}`)),
-      incidentList(incidents, { selected: shared.selected, onSelect: actions.select, onChange: learn }),
+      incidentList(incidents, { selected: shared.selected, onSelect: actions.select, onChange: updateIncident }),
     );
   }
 
   /** @param {Incident} incident */
-  function learn(incident) {
+  function updateIncident(incident) {
     state.learn(incident);
     state.follow(query());
     drawSide();
@@ -198,15 +198,15 @@ function createParts(state, context) {
   function addChart(metric) {
     field.value = "";
     if (!isShown(metric)) actions.addChart(metric);
-    const found = board.panels().find((one) => planned(one.plan, metric));
-    found?.element.scrollIntoView({ block: "center" });
-    found?.element.classList.add("panel-found");
+    const panel = board.panels().find((candidate) => showsMetric(candidate.plan, metric));
+    panel?.element.scrollIntoView({ block: "center" });
+    panel?.element.classList.add("panel-found");
   }
 
-  return { headline, series, expected, board, body, nothing, follow, showAround, learn };
+  return { headline, series, expected: plannedEvents, board, body, nothing: emptyPage, follow, showAround: showDetails, learn: updateIncident };
 }
 
-/** Finding a metric by typing its name. @param {Context} context @param {ReturnType<typeof createAllSeries>} series */
+/** Finding a metric by typing its name. @param {Context} context @param {ReturnType<typeof createSeriesList>} series */
 function searchField({ signal, search }, series) {
   const { picker } = series;
   const field = search({
@@ -228,37 +228,37 @@ function searchField({ signal, search }, series) {
 }
 
 /** Points and incidents as they arrive. @param {RunState} state @param {Parts} parts @param {Context} context */
-function hearNews(state, { board, headline, expected, showAround, learn }, { signal }) {
+function listenForUpdates(state, { board, headline, expected, showAround, learn }, { signal }) {
   const { id } = state.run;
-  const speed = throttled(signal, SELDOM, async () => headline.learn(await api.throughputOf(id, signal)));
-  const around = throttled(signal, REFRESH, async () => {
+  const refreshThroughput = throttled(signal, SLOW_REFRESH, async () => headline.learn(await api.throughputOf(id, signal)));
+  const refreshRun = throttled(signal, REFRESH, async () => {
     state.run = await api.run(id, signal);
     showAround();
-    speed();
+    refreshThroughput();
   });
-  speed();
-  const everything = () => {
-    around();
+  refreshThroughput();
+  const refreshAll = () => {
+    refreshRun();
     void board.refresh({ live: true });
   };
   listen(signal, {
-    points: (news) => news.run_id === id && everything(),
-    run: (news) => news.run_id === id && around(),
+    points: (news) => news.run_id === id && refreshAll(),
+    run: (news) => news.run_id === id && refreshRun(),
     incident: (news) => {
       if (news.run_id !== id) return;
       learn(news);
-      around();
+      refreshRun();
       void api.expectedIn(id, signal).then(expected.show, () => {}); // it may have been planned
     },
-    reconnected: everything,
+    reconnected: refreshAll,
   });
 }
 
 /** The loss as charted gives its slope; a stretch of it does not. @param {RunState} state @param {Parts} parts */
-function hearCharts(state, { board, headline }) {
+function listenForChartData(state, { board, headline }) {
   board.onData((data) => {
     const wanted = state.run.latest.loss?.metric;
-    const curve = data.find((one) => one.metric === wanted && Object.keys(one.labels ?? {}).length === 0);
+    const curve = data.find((series) => series.metric === wanted && Object.keys(series.labels ?? {}).length === 0);
     if (!curve || state.look.stretch !== null) return;
     state.loss = curve;
     headline.show(state.run, curve);

@@ -1,15 +1,15 @@
 // @ts-check
 /** What a reader can do on a run's page. All of it changes the address, and the page follows the address. */
 
-import { toggled } from "../charts/view_options.js";
+import { toggleMetric } from "../charts/view_options.js";
 import * as prefs from "../lib/preferences.js";
-import { onAxis } from "../charts/ranges.js";
+import { stepsToAxis } from "../charts/ranges.js";
 
 /** @typedef {import("../lib/types.js").Incident} Incident */
 /** @typedef {import("./state.js").RunState} RunState */
 
-const LEAST_ROOM = 60; // steps shown before and after an incident
-const ROOM = 0.6; // of its length
+const MIN_MARGIN = 60; // steps shown before and after an incident
+const MARGIN_SHARE = 0.6; // of its length
 
 /**
  * The steps around an incident. Pure.
@@ -17,8 +17,8 @@ const ROOM = 0.6; // of its length
  */
 export function stepsAround({ start_step: start, end_step: end }, last) {
   const until = end ?? last ?? start;
-  const room = Math.max(LEAST_ROOM, ROOM * (until - start));
-  return [Math.max(0, Math.floor(start - room)), Math.ceil(until + room)];
+  const margin = Math.max(MIN_MARGIN, MARGIN_SHARE * (until - start));
+  return [Math.max(0, Math.floor(start - margin)), Math.ceil(until + margin)];
 }
 
 /** @param {RunState} state @param {import("../lib/router.js").Context} context @param {() => void} follow the address has changed */
@@ -32,25 +32,25 @@ export function createActions(state, { setQuery }, follow) {
   /** @param {[number, number] | null} range on the axis; null: everything */
   function zoom(range) {
     if (range && !(range[1] > range[0])) return;
-    change(range ? written(range, state.shared.axis) : { from: null, to: null });
+    change(range ? rangeToQuery(range, state.shared.axis) : { from: null, to: null });
   }
 
   return {
     zoom,
     /** @param {[number, number] | null} steps */
-    zoomToSteps: (steps) => zoom(steps && onAxis(state.run.strip, state.shared.axis, steps)),
+    zoomToSteps: (steps) => zoom(steps && stepsToAxis(state.run.strip, state.shared.axis, steps)),
     /** @param {import("../charts/curves.js").Axis} axis */
     setAxis: (axis) => change({ axis: axis === "time" ? "time" : null, from: null, to: null }),
     /** Select an incident: its evidence is drawn, the charts go there. @param {Incident | null} incident */
     select(incident) {
       if (!incident) return change({ incident: null });
       const around = stepsAround(incident, state.run.last_step);
-      change({ incident: String(incident.id), axis: null, ...written(around, "step") });
+      change({ incident: String(incident.id), axis: null, ...rangeToQuery(around, "step") });
     },
     /** @param {string} metric */
     addChart: (metric) => change({ chart: [metric, ...state.look.charts] }),
     /** @param {string} metric */
-    removeChart: (metric) => change({ chart: state.look.charts.filter((one) => one !== metric) }),
+    removeChart: (metric) => change({ chart: state.look.charts.filter((name) => name !== metric) }),
     /** @param {number} strength */
     smooth(strength) {
       prefs.set("smoothing", String(strength));
@@ -58,16 +58,16 @@ export function createActions(state, { setQuery }, follow) {
     },
     /** @param {import("../charts/view_options.js").Mode} mode @param {string} metric */
     toggle(mode, metric) {
-      const now = toggled(state.look.modes, mode, metric);
-      if (mode === "log") prefs.rememberLog(metric, now.includes(metric));
-      setQuery({ [mode]: now });
+      const metrics = toggleMetric(state.look.modes, mode, metric);
+      if (mode === "log") prefs.rememberLog(metric, metrics.includes(metric));
+      setQuery({ [mode]: metrics });
       follow();
     },
   };
 }
 
 /** A range as the address has it: steps, or Unix seconds. @param {[number, number]} range @param {import("../charts/curves.js").Axis} axis */
-function written(range, axis) {
+function rangeToQuery(range, axis) {
   const [from, to] = range.map((x) => String(Math.round(axis === "time" ? x / 1000 : x)));
   return { from, to };
 }

@@ -10,18 +10,18 @@ import { icon } from "../lib/icons.js";
  * @param {{ onAxis: (axis: Axis) => void, onSmooth: (strength: number, settled: boolean) => void,
  *   onWhole: () => void, onAdd: () => void }} reader
  */
-export function createTools({ onAxis, onSmooth, onWhole, onAdd }) {
+export function createChartControls({ onAxis, onSmooth, onWhole, onAdd }) {
   const axes = h("div", { class: "segmented", role: "group", "aria-label": "Axis" });
   const smoothing = smoothingControl(onSmooth);
-  const whole = button("back", "Whole run", onWhole);
-  const none = h("p", { class: "quiet", hidden: true }, "No series here has a chart of its own accord.");
+  const resetButton = button("back", "Whole run", onWhole);
+  const noChartsNote = h("p", { class: "quiet", hidden: true }, "No series here has a chart of its own accord.");
   const element = h(
     "div",
     { class: "chart-tools" },
-    none,
+    noChartsNote,
     axes,
     smoothing.element,
-    whole,
+    resetButton,
     h("span", { class: "spacer" }),
     button("plus", "Add a chart", onAdd),
   );
@@ -31,7 +31,7 @@ export function createTools({ onAxis, onSmooth, onWhole, onAdd }) {
     show(now) {
       smoothing.element.hidden = now.charts === 0;
       axes.hidden = now.charts === 0 || !now.clock; // of one there is no choice
-      none.hidden = now.charts > 0;
+      noChartsNote.hidden = now.charts > 0;
       const names = /** @type {[Axis, string][]} */ ([
         ["step", "Step"],
         ...(now.clock ? [["time", "Time"]] : []),
@@ -41,7 +41,7 @@ export function createTools({ onAxis, onSmooth, onWhole, onAdd }) {
         names.map(([axis, text]) => axisButton(text, axis === now.axis, () => onAxis(axis))),
       );
       smoothing.show(now.smoothing);
-      whole.hidden = !now.zoomed;
+      resetButton.hidden = !now.zoomed;
     },
   };
 }
@@ -60,8 +60,8 @@ function smoothingControl(onSmooth) {
     h("input", { type: "range", min: 0, max: 0.99, step: 0.01, id: "smoothing" })
   );
   const strength = h("output", { class: "number", for: "smoothing" });
-  const say = () => (strength.textContent = Number(slider.value) ? Number(slider.value).toFixed(2) : "off");
-  slider.addEventListener("input", () => (say(), onSmooth(Number(slider.value), false)));
+  const showStrength = () => (strength.textContent = Number(slider.value) ? Number(slider.value).toFixed(2) : "off");
+  slider.addEventListener("input", () => (showStrength(), onSmooth(Number(slider.value), false)));
   slider.addEventListener("change", () => onSmooth(Number(slider.value), true));
   return {
     element: h("label", { class: "smoothing" }, "Smoothing", slider, strength),
@@ -69,7 +69,7 @@ function smoothingControl(onSmooth) {
     show(value) {
       if (slider.matches(":active")) return; // it is being moved
       slider.value = String(value);
-      say();
+      showStrength();
     },
   };
 }

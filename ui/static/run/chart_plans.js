@@ -5,7 +5,7 @@
 /** @typedef {import("../lib/types.js").SeriesSummary} SeriesSummary */
 
 /** @param {ChartPlan} plan @param {string} metric */
-export const planned = (plan, metric) => plan.series.some((one) => one.metric === metric);
+export const showsMetric = (plan, metric) => plan.series.some((name) => name.metric === metric);
 
 /**
  * @param {ChartPlan[]} own the run's charts @param {string[]} added metrics the reader added
@@ -13,14 +13,14 @@ export const planned = (plan, metric) => plan.series.some((one) => one.metric ==
  * @returns {(ChartPlan & { added?: boolean })[]}
  */
 export function plansOf(own, added, series) {
-  const more = added.filter((metric) => !own.some((plan) => planned(plan, metric)));
+  const more = added.filter((metric) => !own.some((plan) => showsMetric(plan, metric)));
   return [...more.flatMap((metric) => addedPlan(metric, series)), ...own];
 }
 
 /** @param {string} metric @param {SeriesSummary[]} series */
 function addedPlan(metric, series) {
-  const found = series.filter((one) => one.metric === metric);
-  if (found.length === 0) return [];
-  const names = found.map(({ labels }) => ({ metric, labels }));
-  return [{ title: metric, role: found[0].role, series: names, added: true }];
+  const matching = series.filter((summary) => summary.metric === metric);
+  if (matching.length === 0) return [];
+  const names = matching.map(({ labels }) => ({ metric, labels }));
+  return [{ title: metric, role: matching[0].role, series: names, added: true }];
 }

@@ -11,36 +11,36 @@ import { icon } from "../lib/icons.js";
 /** @typedef {import("../lib/types.js").CommunicationOverlap} CommunicationOverlap */
 /** @typedef {import("../lib/types.js").WaitedFor} WaitedFor */
 
-const SHOWN = 8; // kinds of calls, and sentences; the rest is folded
-const OFTEN = 0.5; // last in so many calls, a rank holds the others up
-const UNITS = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
-const TIMES = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]];
+const MAX_ROWS = 8; // kinds of calls, and sentences; the rest is folded
+const STRAGGLER_SHARE = 0.5; // last in so many calls, a rank holds the others up
+const SIZE_UNITS = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
+const TIME_UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]];
 
 /** @param {{ runId: string, signal: AbortSignal }} options */
-export function createCollectives({ runId, signal }) {
-  const sentences = h("ul", { class: "collectives-said" });
+export function createCommunication({ runId, signal }) {
+  const list = h("ul", { class: "collectives-said" });
   const table = h("div", { class: "collectives-table" });
   const rest = h("summary", {});
-  const others = h("div", { class: "collectives-table" });
-  const folded = h("details", {}, rest, others);
+  const moreTable = h("div", { class: "collectives-table" });
+  const folded = h("details", {}, rest, moreTable);
   const note = h("p", { class: "quiet", hidden: true });
-  const element = h("section", { class: "collectives", hidden: true }, h("h2", {}, "Collectives"), sentences, table, folded, note);
-  let known = ""; // what of the run they were fetched for
+  const element = h("section", { class: "collectives", hidden: true }, h("h2", {}, "Collectives"), list, table, folded, note);
+  let fetchedFor = ""; // what of the run they were fetched for
 
   /** @param {RunCollectives} found */
   function show({ collectives, collectives_count: all, overlap, waited_for: waited, behind, series_left_out: left }) {
-    const said = [...waited.slice(0, SHOWN).map(waitItem), ...behind.slice(0, SHOWN).map(endItem), ...worst(overlap).map(overlapItem)];
-    element.hidden = all === 0 && said.length === 0;
-    refill(sentences, ...said);
-    sentences.hidden = said.length === 0;
-    const first = collectives.slice(0, SHOWN);
-    const more = collectives.slice(SHOWN);
+    const findings = [...waited.slice(0, MAX_ROWS).map(stragglerItem), ...behind.slice(0, MAX_ROWS).map(missingRankItem), ...mostExposed(overlap).map(overlapItem)];
+    element.hidden = all === 0 && findings.length === 0;
+    refill(list, ...findings);
+    list.hidden = findings.length === 0;
+    const first = collectives.slice(0, MAX_ROWS);
+    const more = collectives.slice(MAX_ROWS);
     refill(table, first.length ? callsTable(first) : null);
     folded.hidden = more.length === 0;
     rest.textContent = count(all - first.length, "more kind of calls", "more kinds of calls");
-    refill(others, more.length ? callsTable(more) : null);
+    refill(moreTable, more.length ? callsTable(more) : null);
     const words = [
-      collectives.some((one) => one.link === null) ? "A share of the hardware's is told where logs name the GPU and, between nodes, its network cards." : "",
+      collectives.some((collective) => collective.link === null) ? "A share of the hardware's is told where logs name the GPU and, between nodes, its network cards." : "",
       left ? `${count(left, "series was", "series were")} too many to be compared.` : "",
     ].filter(Boolean);
     note.hidden = words.length === 0 || element.hidden;
@@ -52,17 +52,17 @@ export function createCollectives({ runId, signal }) {
     /** The run is as it is now: compare again where it has new series or has ended. @param {import("../lib/types.js").RunDetail} run */
     follow(run) {
       const now = `${run.attempts} ${run.state} ${run.series}`;
-      if (now === known) return;
-      known = now;
-      void api.collectivesOf(runId, signal).then(show, () => (known = "")); // the next news asks again
+      if (now === fetchedFor) return;
+      fetchedFor = now;
+      void api.collectivesOf(runId, signal).then(show, () => (fetchedFor = "")); // the next news asks again
     },
   };
 }
 
 /** Bytes of a call: 16 MiB. Pure. @param {Collective} one */
 export function sizeText({ bytes, size }) {
-  const found = UNITS.find(([, unit]) => bytes >= Number(unit));
-  return found ? `${number(bytes / Number(found[1]), 3)}\u202f${found[0]}` : size;
+  const match = SIZE_UNITS.find(([, unit]) => bytes >= Number(unit));
+  return match ? `${number(bytes / Number(match[1]), 3)}\u202f${match[0]}` : size;
 }
 
 /** The share of the hardware's bandwidth; small calls are a matter of latency. Pure. @param {Collective} one */
@@ -70,48 +70,48 @@ export const shareText = ({ share, link }) => (share !== null ? percent(share) :
 
 /** A short time: 12.4 ms. Pure. @param {number} seconds */
 export function timeText(seconds) {
-  const found = TIMES.find(([, unit]) => seconds >= Number(unit));
-  return found ? `${number(seconds / Number(found[1]), 3)}\u202f${found[0]}` : "–";
+  const match = TIME_UNITS.find(([, unit]) => seconds >= Number(unit));
+  return match ? `${number(seconds / Number(match[1]), 3)}\u202f${match[0]}` : "–";
 }
 
 /** The ranks whose GPU waits most for communication, the worst first. Pure. @param {CommunicationOverlap[]} overlap */
-export const worst = (overlap) => [...overlap].sort((a, b) => b.exposed_share - a.exposed_share).slice(0, 3);
+export const mostExposed = (overlap) => [...overlap].sort((a, b) => b.exposed_share - a.exposed_share).slice(0, 3);
 
 /** A communicator's name, cut where it is an id. Pure. @param {string} name */
-export const short = (name) => (name.length > 18 ? `${name.slice(0, 14)}…` : name);
+export const shortenName = (name) => (name.length > 18 ? `${name.slice(0, 14)}…` : name);
 
-/** @param {WaitedFor} one */
-function waitItem(one) {
-  const who = one.host ? `Rank ${one.rank} (${one.host})` : `Rank ${one.rank}`;
+/** @param {WaitedFor} rank */
+function stragglerItem(rank) {
+  const who = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
   return h(
     "li",
-    { title: one.communicator },
-    one.share >= OFTEN ? icon("warning", "Warning") : null,
+    { title: rank.communicator },
+    rank.share >= STRAGGLER_SHARE ? icon("warning", "Warning") : null,
     h(
       "span",
       {},
-      `${who} came last in ${percent(one.share)} of ${count(one.calls, "call")} in ${short(one.communicator)}: the others waited ${timeText(one.mean_wait)} for it each time, ${timeText(one.waited)} in all.`,
+      `${who} came last in ${percent(rank.share)} of ${count(rank.calls, "call")} in ${shortenName(rank.communicator)}: the others waited ${timeText(rank.mean_wait)} for it each time, ${timeText(rank.waited)} in all.`,
     ),
   );
 }
 
-/** @param {import("../lib/types.js").EndsBefore} one */
-function endItem(one) {
-  const who = one.host ? `Rank ${one.rank} (${one.host})` : `Rank ${one.rank}`;
+/** @param {import("../lib/types.js").EndsBefore} rank */
+function missingRankItem(rank) {
+  const who = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
   return h(
     "li",
-    { title: one.communicator },
-    `${who} ends at call ${count(one.last, "", "").trim()} in ${short(one.communicator)}, the others at ${count(one.others, "", "").trim()}: if the job hangs, it is the one that has not come.`,
+    { title: rank.communicator },
+    `${who} ends at call ${count(rank.last, "", "").trim()} in ${shortenName(rank.communicator)}, the others at ${count(rank.others, "", "").trim()}: if the job hangs, it is the one that has not come.`,
   );
 }
 
-/** @param {CommunicationOverlap} one */
-function overlapItem(one) {
-  const who = one.rank === "" ? "The GPU" : `Rank ${one.rank}`;
+/** @param {CommunicationOverlap} rank */
+function overlapItem(rank) {
+  const who = rank.rank === "" ? "The GPU" : `Rank ${rank.rank}`;
   return h(
     "li",
     {},
-    `${who} spends ${percent(one.exposed_share)} of its busy time waiting for collectives alone; computing hides ${percent(one.hidden_share)} of ${timeText(one.communication)} in them.`,
+    `${who} spends ${percent(rank.exposed_share)} of its busy time waiting for collectives alone; computing hides ${percent(rank.hidden_share)} of ${timeText(rank.communication)} in them.`,
   );
 }
 
@@ -121,25 +121,25 @@ function callsTable(rows) {
   return h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, head.map((name, at) => h("th", { scope: "col", class: at && at !== 2 ? "right" : "" }, name)))),
+    h("thead", {}, h("tr", {}, head.map((name, column) => h("th", { scope: "col", class: column && column !== 2 ? "right" : "" }, name)))),
     h("tbody", {}, rows.map(callRow)),
   );
 }
 
-/** @param {Collective} one */
-function callRow(one) {
-  const among = one.communicator || (one.ranks ? count(one.ranks, "rank") : one.source);
-  const share = h("span", { class: "share" }, shareText(one));
-  if (one.share !== null) share.style.setProperty("--share", String(Math.min(1, one.share)));
+/** @param {Collective} collective */
+function callRow(collective) {
+  const among = collective.communicator || (collective.ranks ? count(collective.ranks, "rank") : collective.source);
+  const share = h("span", { class: "share" }, shareText(collective));
+  if (collective.share !== null) share.style.setProperty("--share", String(Math.min(1, collective.share)));
   return h(
     "tr",
-    { title: `${one.source}, ${count(one.ranks, "rank")}` },
-    h("th", { scope: "row" }, one.collective),
-    h("td", { class: "number right", title: `${one.bytes} bytes` }, sizeText(one)),
-    h("td", { class: "among", title: among }, short(among)),
-    h("td", { class: "number right" }, one.calls ? count(one.calls, "", "").trim() : "–"),
-    h("td", { class: "number right" }, timeText(one.seconds)),
-    h("td", { class: "number right" }, `${number(one.busbw_gbs, 3)}\u202fGB/s`),
-    h("td", { class: "number right", title: one.link_source ?? "" }, share, one.link ? h("span", { class: "quiet" }, ` ${one.link}, ${number(one.link_gbs, 3)}`) : null),
+    { title: `${collective.source}, ${count(collective.ranks, "rank")}` },
+    h("th", { scope: "row" }, collective.collective),
+    h("td", { class: "number right", title: `${collective.bytes} bytes` }, sizeText(collective)),
+    h("td", { class: "among", title: among }, shortenName(among)),
+    h("td", { class: "number right" }, collective.calls ? count(collective.calls, "", "").trim() : "–"),
+    h("td", { class: "number right" }, timeText(collective.seconds)),
+    h("td", { class: "number right" }, `${number(collective.busbw_gbs, 3)}\u202fGB/s`),
+    h("td", { class: "number right", title: collective.link_source ?? "" }, share, collective.link ? h("span", { class: "quiet" }, ` ${collective.link}, ${number(collective.link_gbs, 3)}`) : null),
   );
 }

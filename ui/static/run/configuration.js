@@ -11,38 +11,38 @@ import { severityMark } from "../lib/labels.js";
 /** @typedef {import("../lib/types.js").ChangedLaunch} ChangedLaunch */
 /** @typedef {import("../lib/types.js").Setting} Setting */
 
-const PATIENCE = 300; // ms after the last letter until the server is asked
+const SEARCH_DELAY = 300; // ms after the last letter until the server is asked
 
 /** @param {{ runId: string, signal: AbortSignal, onRemarks: (found: Remark[]) => void }} options `onRemarks`: each once */
-export function createSetUp({ runId, signal, onRemarks }) {
-  const remarks = h("ul", { class: "setup-remarks" });
-  const changes = folded("setup-changes");
-  const settings = folded("setup-settings");
+export function createConfiguration({ runId, signal, onRemarks }) {
+  const diagnosticList = h("ul", { class: "setup-remarks" });
+  const changes = foldedSection("setup-changes");
+  const settings = foldedSection("setup-settings");
   const search = h("input", {
     class: "field", type: "search", placeholder: "Name or value", "aria-label": "Find a setting",
   });
   const table = h("div", {});
   settings.body.append(search, table);
   const heading = h("h2", { tabindex: -1 }, "Set-up");
-  const element = h("section", { class: "setup", hidden: true }, heading, remarks, changes.element, settings.element);
-  let known = ""; // what of the run they were fetched for
+  const element = h("section", { class: "setup", hidden: true }, heading, diagnosticList, changes.element, settings.element);
+  let fetchedFor = ""; // what of the run they were fetched for
   let timer = 0;
 
   search.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => void api.configOf(runId, value(search), signal).then(showSettings, () => {}), PATIENCE);
+    timer = window.setTimeout(() => void api.configOf(runId, value(search), signal).then(showSettings, () => {}), SEARCH_DELAY);
   });
 
-  /** @param {Remark[]} found @param {RunConfig} config */
-  function show(found, config) {
-    const several = config.attempts.length > 1;
-    const once = together(found);
-    onRemarks(once);
-    element.hidden = found.length === 0 && config.settings_count === 0;
-    remarks.hidden = found.length === 0;
-    refill(remarks, ...once.map((one) => remarkItem(one, several)));
+  /** @param {Remark[]} diagnostics @param {RunConfig} config */
+  function show(diagnostics, config) {
+    const hasAttempts = config.attempts.length > 1;
+    const unique = mergeAttempts(diagnostics);
+    onRemarks(unique);
+    element.hidden = diagnostics.length === 0 && config.settings_count === 0;
+    diagnosticList.hidden = diagnostics.length === 0;
+    refill(diagnosticList, ...unique.map((diagnostic) => diagnosticItem(diagnostic, hasAttempts)));
     changes.element.hidden = config.changes.length === 0;
-    changes.summary.textContent = `Changed ${atAttempts(config.changes.map((one) => one.attempt))}`;
+    changes.summary.textContent = `Changed ${atAttempts(config.changes.map((launch) => launch.attempt))}`;
     refill(changes.body, ...config.changes.map(changedLaunch));
     settings.element.hidden = config.settings_count === 0;
     settings.summary.textContent = `All ${count(config.settings_count, "setting")}`;
@@ -50,11 +50,11 @@ export function createSetUp({ runId, signal, onRemarks }) {
   }
 
   /** @param {RunConfig} config */
-  function showSettings({ settings: found, settings_count: all, attempts }) {
-    const rest = all - found.length;
+  function showSettings({ settings: shown, settings_count: all, attempts }) {
+    const rest = all - shown.length;
     refill(
       table,
-      found.length ? settingsTable(found, attempts) : h("p", { class: "quiet" }, "No setting says that."),
+      shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No setting says that."),
       rest > 0 ? h("p", { class: "quiet" }, `And ${count(rest, "more", "more")}: type to find them.`) : null,
     );
   }
@@ -69,11 +69,11 @@ export function createSetUp({ runId, signal, onRemarks }) {
     /** The run is as it is now: look again where its launches may say something new. @param {import("../lib/types.js").RunDetail} run */
     follow(run) {
       const now = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;
-      if (now === known) return;
-      known = now;
+      if (now === fetchedFor) return;
+      fetchedFor = now;
       void Promise.all([api.remarksOn(runId, signal), api.configOf(runId, "", signal)]).then(
-        ([found, config]) => show(found, config),
-        () => (known = ""), // the next news asks again
+        ([diagnostics, config]) => show(diagnostics, config),
+        () => (fetchedFor = ""), // the next news asks again
       );
     },
   };
@@ -100,57 +100,57 @@ export function holdersText({ processes, labels }) {
 }
 
 /** Attempts as ranges: 0–2, 5. Pure. @param {number[]} attempts */
-export function ranges(attempts) {
+export function attemptRanges(attempts) {
   /** @type {[number, number][]} */
-  const found = [];
-  for (const one of attempts) {
-    const last = found.at(-1);
-    if (last && last[1] === one - 1) last[1] = one;
-    else found.push([one, one]);
+  const merged = [];
+  for (const attempt of attempts) {
+    const last = merged.at(-1);
+    if (last && last[1] === attempt - 1) last[1] = attempt;
+    else merged.push([attempt, attempt]);
   }
-  return found.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
+  return merged.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
 }
 
 /**
  * The same words on several attempts are one remark, in the place of the first. Pure.
- * @param {Remark[]} found @returns {(Remark & { attempts: number[] })[]}
+ * @param {Remark[]} diagnostics @returns {(Remark & { attempts: number[] })[]}
  */
-export function together(found) {
-  const known = /** @type {Map<string, Remark & { attempts: number[] }>} */ (new Map());
-  for (const one of found) {
-    const words = JSON.stringify([one.code, one.labels, one.severity, one.summary, one.advice]);
-    const before = known.get(words);
-    if (before) before.attempts.push(one.attempt);
-    else known.set(words, { ...one, attempts: [one.attempt] });
+export function mergeAttempts(diagnostics) {
+  const merged = /** @type {Map<string, Remark & { attempts: number[] }>} */ (new Map());
+  for (const diagnostic of diagnostics) {
+    const words = JSON.stringify([diagnostic.code, diagnostic.labels, diagnostic.severity, diagnostic.summary, diagnostic.advice]);
+    const before = merged.get(words);
+    if (before) before.attempts.push(diagnostic.attempt);
+    else merged.set(words, { ...diagnostic, attempts: [diagnostic.attempt] });
   }
-  return [...known.values()];
+  return [...merged.values()];
 }
 
-/** @param {Remark & { attempts: number[] }} remark @param {boolean} several are there several attempts? */
-function remarkItem(remark, several) {
-  const { labels, attempts } = remark;
-  const whose = Object.entries(labels)
-    .filter(([name, label]) => name !== "host" || !remark.summary.includes(label)) // its sentence may name it
+/** @param {Remark & { attempts: number[] }} diagnostic @param {boolean} several are there several attempts? */
+function diagnosticItem(diagnostic, several) {
+  const { labels, attempts } = diagnostic;
+  const owner = Object.entries(labels)
+    .filter(([name, label]) => name !== "host" || !diagnostic.summary.includes(label)) // its sentence may name it
     .map(([name, label]) => `${name} ${label}`);
-  const when = several ? [`attempt${attempts.length > 1 ? "s" : ""} ${ranges(attempts)}`] : [];
-  const where = [...when, ...whose].join(", ");
+  const when = several ? [`attempt${attempts.length > 1 ? "s" : ""} ${attemptRanges(attempts)}`] : [];
+  const where = [...when, ...owner].join(", ");
   return h(
     "li",
     {},
-    h("div", { class: "setup-where" }, severityMark(remark.severity), where ? h("span", { class: "quiet number" }, where) : null),
-    h("p", {}, remark.summary),
-    remark.advice ? h("p", { class: "quiet" }, remark.advice) : null,
+    h("div", { class: "setup-where" }, severityMark(diagnostic.severity), where ? h("span", { class: "quiet number" }, where) : null),
+    h("p", {}, diagnostic.summary),
+    diagnostic.advice ? h("p", { class: "quiet" }, diagnostic.advice) : null,
   );
 }
 
 /** @param {ChangedLaunch} launch */
 function changedLaunch({ attempt, settings, settings_count: all }) {
-  const rows = settings.map((one) =>
+  const rows = settings.map((setting) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, one.name, holder(one)),
-      h("td", { class: "number" }, h("span", { class: "quiet" }, `${valueText(one.before)} → `), valueText(one.after)),
+      h("th", { scope: "row" }, setting.name, holder(setting)),
+      h("td", { class: "number" }, h("span", { class: "quiet" }, `${valueText(setting.before)} → `), valueText(setting.after)),
     ),
   );
   return [
@@ -163,19 +163,19 @@ function changedLaunch({ attempt, settings, settings_count: all }) {
 /** @param {Setting[]} settings @param {number[]} attempts */
 function settingsTable(settings, attempts) {
   const rows = settings.flatMap(({ name, values }) =>
-    values.map((one, at) =>
+    values.map((variant, index) =>
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, at ? "" : name),
+        h("th", { scope: "row" }, index ? "" : name),
         h(
           "td",
           { class: "number" },
-          valueText(one.value),
-          one.attempts.length < attempts.length
-            ? h("span", { class: "quiet" }, ` attempt${one.attempts.length > 1 ? "s" : ""} ${ranges(one.attempts)}`)
+          valueText(variant.value),
+          variant.attempts.length < attempts.length
+            ? h("span", { class: "quiet" }, ` attempt${variant.attempts.length > 1 ? "s" : ""} ${attemptRanges(variant.attempts)}`)
             : null,
-          holder(one),
+          holder(variant),
         ),
       ),
     ),
@@ -190,7 +190,7 @@ function holder(holders) {
 }
 
 /** @param {string} name */
-function folded(name) {
+function foldedSection(name) {
   const summary = h("summary", {});
   const body = h("div", {});
   return { summary, body, element: h("details", { class: name, hidden: true }, summary, body) };

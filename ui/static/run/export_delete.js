@@ -7,12 +7,12 @@ import { count } from "../lib/format.js";
 import { go } from "../lib/router.js";
 import { toast } from "../lib/toasts.js";
 
-const FORMS = ["parquet", "csv", "json"];
+const FORMATS = ["parquet", "csv", "json"];
 
 /** @param {{ id: string, name: string, points: () => number }} run */
-export function createKeeping(run) {
-  const end = h("p", { class: "keeping-end" });
-  const files = FORMS.map((form) =>
+export function createExportDelete(run) {
+  const deletion = h("p", { class: "keeping-end" });
+  const files = FORMATS.map((form) =>
     h("a", { class: "button", href: api.exportOf(run.id, form), download: "" }, form.toUpperCase()),
   );
   const element = h(
@@ -20,18 +20,18 @@ export function createKeeping(run) {
     { class: "all-series keeping" },
     h("summary", {}, "Export or delete"),
     h("p", {}, "Everything as it is stored: ", ...files),
-    end,
+    deletion,
   );
-  offer();
+  showDelete();
 
-  function offer() {
-    refill(end, button("Delete this run…", ask));
+  function showDelete() {
+    refill(deletion, button("Delete this run…", askConfirmation));
   }
 
-  function ask() {
-    const keep = button("Keep it", offer);
-    const said = `${run.name} goes with its ${count(run.points(), "point")} and its incidents. There is no way back. `;
-    refill(end, h("b", {}, said), button("Delete for good", () => void remove()), " ", keep);
+  function askConfirmation() {
+    const keep = button("Keep it", showDelete);
+    const warning = `${run.name} goes with its ${count(run.points(), "point")} and its incidents. There is no way back. `;
+    refill(deletion, h("b", {}, warning), button("Delete for good", () => void remove()), " ", keep);
     keep.focus(); // a second Enter must not delete
   }
 

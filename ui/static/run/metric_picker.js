@@ -7,23 +7,23 @@ import { count, number, reading, seriesName, step as stepText } from "../lib/for
 /** @typedef {import("../lib/types.js").SeriesSummary} SeriesSummary */
 /** @typedef {{ metric: string, role: string, series: SeriesSummary[] }} MetricGroup all series of one metric */
 
-const LISTED = 40;
-const ROWS = 300; // of the table: more are found by name
+const MAX_OPTIONS = 40;
+const MAX_ROWS = 300; // of the table: more are found by name
 
 /** Series by metric: a metric of many ranks is one chart. Pure. @param {SeriesSummary[]} series @returns {MetricGroup[]} */
 export function byMetric(series) {
   /** @type {Map<string, MetricGroup>} */
-  const found = new Map();
-  for (const one of series) {
-    const known = found.get(one.metric) ?? { metric: one.metric, role: one.role, series: [] };
-    known.series.push(one);
-    found.set(one.metric, known);
+  const groups = new Map();
+  for (const summary of series) {
+    const group = groups.get(summary.metric) ?? { metric: summary.metric, role: summary.role, series: [] };
+    group.series.push(summary);
+    groups.set(summary.metric, group);
   }
-  return [...found.values()];
+  return [...groups.values()];
 }
 
 /** Those whose name holds every word; names that begin with the first word come first. Pure. @param {MetricGroup[]} groups @param {string} text */
-export function find(groups, text) {
+export function findMetrics(groups, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = groups.filter((group) => words.every((word) => group.metric.toLowerCase().includes(word)));
   const rank = (/** @type {MetricGroup} */ group) =>
@@ -39,26 +39,26 @@ export function createPicker({ onPick, isShown }) {
   /** @type {MetricGroup[]} */
   let groups = [];
   /** @type {MetricGroup[]} */
-  let found = [];
-  let at = 0;
+  let matches = [];
+  let selectedIndex = 0;
 
   function draw() {
-    const options = found.slice(0, LISTED).map((group, i) =>
+    const options = matches.slice(0, MAX_OPTIONS).map((group, i) =>
       h(
         "div",
         {
           role: "option",
-          "aria-selected": String(i === at),
+          "aria-selected": String(i === selectedIndex),
           class: "picker-option",
           on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) },
         },
         h("span", {}, group.metric),
-        h("span", { class: "quiet number" }, about(group), isShown(group.metric) ? ", shown" : ""),
+        h("span", { class: "quiet number" }, groupText(group), isShown(group.metric) ? ", shown" : ""),
       ),
     );
     const more =
-      found.length > LISTED
-        ? h("p", { class: "quiet" }, `and ${found.length - LISTED} more: type on to narrow it down`)
+      matches.length > MAX_OPTIONS
+        ? h("p", { class: "quiet" }, `and ${matches.length - MAX_OPTIONS} more: type on to narrow it down`)
         : null;
     refill(element, options.length ? options : h("p", { class: "quiet" }, "No metric has this name"), more);
   }
@@ -75,27 +75,27 @@ export function createPicker({ onPick, isShown }) {
     offer: (series) => void (groups = byMetric(series)),
     /** @param {string} text */
     type(text) {
-      found = find(groups, text);
-      at = 0;
+      matches = findMetrics(groups, text);
+      selectedIndex = 0;
       element.hidden = text.trim() === "";
       if (!element.hidden) draw();
     },
     hide: () => void (element.hidden = true),
     /** @param {KeyboardEvent} event */
     key(event) {
-      if (element.hidden || found.length === 0) return;
+      if (element.hidden || matches.length === 0) return;
       if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        at = Math.max(0, Math.min(found.length - 1, LISTED - 1, at + (event.key === "ArrowDown" ? 1 : -1)));
+        selectedIndex = Math.max(0, Math.min(matches.length - 1, MAX_OPTIONS - 1, selectedIndex + (event.key === "ArrowDown" ? 1 : -1)));
         event.preventDefault();
         draw();
       }
-      if (event.key === "Enter") pick(found[at]);
+      if (event.key === "Enter") pick(matches[selectedIndex]);
     },
   };
 }
 
 /** @param {MetricGroup} group */
-const about = ({ series, role }) =>
+const groupText = ({ series, role }) =>
   series.length > 1 ? count(series.length, "series", "series") : reading(role, series[0].last_value);
 
 /** Every series of the run in a table. @param {SeriesSummary[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
@@ -104,9 +104,9 @@ export function seriesTable(series, onPick, isShown) {
   const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) =>
     h("th", { scope: "col", class: i ? "right" : "" }, text),
   );
-  const rows = series.slice(0, ROWS).map((one) => {
-    const group = /** @type {MetricGroup} */ (groups.get(one.metric));
-    const add = isShown(one.metric)
+  const rows = series.slice(0, MAX_ROWS).map((summary) => {
+    const group = /** @type {MetricGroup} */ (groups.get(summary.metric));
+    const add = isShown(summary.metric)
       ? h("span", { class: "quiet" }, "shown")
       : h(
           "button",
@@ -114,17 +114,17 @@ export function seriesTable(series, onPick, isShown) {
           "Add chart",
         );
     const cells = [
-      pointsText(one),
-      stepText(one.last_step),
-      reading(one.role, one.last_value),
-      valueText(one, one.minimum),
-      valueText(one, one.maximum),
-      one.nonfinite ? number(one.nonfinite) : "–",
+      pointsText(summary),
+      stepText(summary.last_step),
+      reading(summary.role, summary.last_value),
+      valueText(summary, summary.minimum),
+      valueText(summary, summary.maximum),
+      summary.nonfinite ? number(summary.nonfinite) : "–",
     ];
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, seriesName(one)),
+      h("th", { scope: "row" }, seriesName(summary)),
       cells.map((text) => h("td", { class: "number right" }, text)),
       h("td", { class: "right" }, add),
     );
@@ -133,11 +133,11 @@ export function seriesTable(series, onPick, isShown) {
     "div",
     { class: "table-frame" },
     h("table", { class: "series-table" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
-    series.length > ROWS &&
+    series.length > MAX_ROWS &&
       h(
         "p",
         { class: "quiet" },
-        `and ${count(series.length - ROWS, "more", "more")}: press / and type part of a name to find one`,
+        `and ${count(series.length - MAX_ROWS, "more", "more")}: press / and type part of a name to find one`,
       ),
   );
 }

@@ -3,7 +3,7 @@
 
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
-import { expectedBy, expectedPlace, expectedTitle } from "../charts/planned_events.js";
+import { plannedEventSource, plannedEventSteps, plannedEventTitle } from "../charts/planned_events.js";
 import { icon } from "../lib/icons.js";
 import { toast } from "../lib/toasts.js";
 import { KIND_NAMES, kindTitle, sentence } from "../lib/labels.js";
@@ -13,12 +13,12 @@ import { KIND_NAMES, kindTitle, sentence } from "../lib/labels.js";
 const PLANS = ["learning rate", "data switch", "batch size", "evaluation", "maintenance"];
 
 /** @param {{ runId: string, project: string, onChange: (expected: ExpectedEvent[]) => void }} options */
-export function createExpected({ runId, project, onChange }) {
+export function createPlannedEvents({ runId, project, onChange }) {
   /** @type {ExpectedEvent[]} */
   let expected = [];
   const summary = h("summary", {});
   const list = h("ul", { class: "expected-list" });
-  const form = expectedForm((event) => change(api.expect(runId, event), "Expected from now on"));
+  const form = plannedEventForm((event) => change(api.expect(runId, event), "Expected from now on"));
   const element = h(
     "details",
     { class: "all-series expected", id: "expected" },
@@ -38,7 +38,7 @@ export function createExpected({ runId, project, onChange }) {
 
   /** @param {ExpectedEvent} event */
   function item(event) {
-    const name = expectedTitle(event);
+    const name = plannedEventTitle(event);
     const remove = () => change(api.unexpect(runId, project, event), `Not expected any more: ${name}`);
     return h(
       "li",
@@ -48,10 +48,10 @@ export function createExpected({ runId, project, onChange }) {
         {},
         h("b", {}, name),
         " ",
-        h("span", { class: "number" }, expectedPlace(event)),
+        h("span", { class: "number" }, plannedEventSteps(event)),
         event.metric === "*" ? null : h("span", { class: "quiet" }, ` · ${event.metric}`),
         event.note ? h("p", {}, event.note) : null,
-        expectedBy(event) ? h("p", { class: "quiet" }, expectedBy(event)) : null,
+        plannedEventSource(event) ? h("p", { class: "quiet" }, plannedEventSource(event)) : null,
       ),
       event.id === null
         ? null
@@ -80,19 +80,19 @@ export function createExpected({ runId, project, onChange }) {
 }
 
 /** @param {(event: object) => Promise<boolean>} add */
-function expectedForm(add) {
+function plannedEventForm(add) {
   const what = h(
     "select",
     { class: "select", name: "what", "aria-label": "What is planned" },
     h(
       "optgroup",
       { label: "A plan" },
-      PLANS.map((one) => h("option", { value: `what:${one}` }, sentence(one))),
+      PLANS.map((plan) => h("option", { value: `what:${plan}` }, sentence(plan))),
     ),
     h(
       "optgroup",
       { label: "One kind" },
-      KIND_NAMES.map((one) => h("option", { value: `kind:${one}` }, kindTitle(one))),
+      KIND_NAMES.map((kind) => h("option", { value: `kind:${kind}` }, kindTitle(kind))),
     ),
   );
   const fields = [
@@ -122,15 +122,15 @@ function expectedForm(add) {
   /** @param {Event} event */
   async function submit(event) {
     event.preventDefault();
-    const said = new FormData(form);
-    const [name, value] = String(said.get("what")).split(":");
-    const steps = ["from_step", "to_step", "every", "lasting"].flatMap((one) =>
-      said.get(one) === "" ? [] : [[one, Number(said.get(one))]],
+    const data = new FormData(form);
+    const [name, value] = String(data.get("what")).split(":");
+    const steps = ["from_step", "to_step", "every", "lasting"].flatMap((field) =>
+      data.get(field) === "" ? [] : [[field, Number(data.get(field))]],
     );
     const done = await add({
       [name]: value,
       ...Object.fromEntries(steps),
-      note: String(said.get("note")).trim(),
+      note: String(data.get("note")).trim(),
     });
     if (done) form.reset();
   }

@@ -12,13 +12,13 @@ import { createPicker, seriesTable } from "./metric_picker.js";
  * @param {{ runId: string, signal: AbortSignal, onPick: (metric: string) => void,
  *   isShown: (metric: string) => boolean }} options
  */
-export function createAllSeries({ runId, signal, onPick, isShown }) {
+export function createSeriesList({ runId, signal, onPick, isShown }) {
   /** @type {SeriesSummary[]} */
   let series = [];
   /** @type {Promise<void> | null} */
   let loading = null;
-  let counted = 0; // when they were fetched
-  let known = false;
+  let fetchedCount = 0; // when they were fetched
+  let loaded = false;
   const pick = (/** @type {import("./metric_picker.js").MetricGroup} */ group) => onPick(group.metric);
   const picker = createPicker({ onPick: pick, isShown });
   const summary = h("summary", {});
@@ -27,7 +27,7 @@ export function createAllSeries({ runId, signal, onPick, isShown }) {
 
   async function fetchSeries() {
     series = await api.seriesOf(runId, signal);
-    known = true;
+    loaded = true;
     picker.offer(series);
     draw();
   }
@@ -53,13 +53,13 @@ export function createAllSeries({ runId, signal, onPick, isShown }) {
     draw,
     all: () => series,
     /** Have they been fetched? */
-    known: () => known,
+    known: () => loaded,
     /** @param {number} now how many there are */
     show(now) {
       summary.textContent = `All ${count(now, "series", "series")}`;
-      const grown = now !== counted;
-      counted = now;
-      if (loading === null || !grown) return;
+      const changed = now !== fetchedCount;
+      fetchedCount = now;
+      if (loading === null || !changed) return;
       loading = null;
       void load().catch(() => {});
     },

@@ -3,9 +3,9 @@
 
 import { palette } from "../charts/board.js";
 import { milliseconds } from "../charts/curves.js";
-import { readLook } from "../charts/view_options.js";
-import { fullRange, stepsOf } from "../charts/ranges.js";
-import { isClocked } from "../charts/health_strip.js";
+import { readViewOptions } from "../charts/view_options.js";
+import { fullRange, stepsInRange } from "../charts/ranges.js";
+import { hasTimes } from "../charts/health_strip.js";
 
 /** @typedef {import("../lib/types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/types.js").Incident} Incident */
@@ -20,7 +20,7 @@ export class RunState {
     this.loss = undefined;
     /** @type {number | null} the strength of smoothing while its slider is moved */
     this.sliding = null;
-    this.look = readLook(query);
+    this.look = readViewOptions(query);
     /** @type {import("../charts/panel.js").Shared} */
     this.shared = {
       axis: "step",
@@ -39,19 +39,19 @@ export class RunState {
   /** The address or what is known has changed. @param {URLSearchParams} query */
   follow(query) {
     const { shared, run, incidents } = this;
-    this.look = readLook(query);
+    this.look = readViewOptions(query);
     shared.axis = this.look.axis === "time" && this.clocked ? "time" : "step";
     shared.smoothing = this.sliding ?? this.look.smoothing;
     shared.modes = this.look.modes;
     shared.attempts = run.strip.attempts;
     shared.incidents = incidents;
-    shared.selected = incidents.find((one) => String(one.id) === this.look.incident) ?? null;
+    shared.selected = incidents.find((incident) => String(incident.id) === this.look.incident) ?? null;
     shared.range = this.stretch ?? fullRange(run.strip, shared.axis);
   }
 
   /** Does the log have times? */
   get clocked() {
-    return isClocked(this.run.strip.attempts);
+    return hasTimes(this.run.strip.attempts);
   }
 
   /** The stretch of the address on the axis; null: everything. @returns {[number, number] | null} */
@@ -63,14 +63,14 @@ export class RunState {
 
   /** The steps that the charts show; nulls: all of them. */
   get steps() {
-    return stepsOf(this.run.strip, this.shared.axis, this.stretch);
+    return stepsInRange(this.run.strip, this.shared.axis, this.stretch);
   }
 
   /** Keep what is known of an incident up to date. @param {Incident} fresh */
   learn(fresh) {
-    const known = this.incidents.some((one) => one.id === fresh.id);
-    this.incidents = known
-      ? this.incidents.map((one) => (one.id === fresh.id ? fresh : one))
+    const isKnown = this.incidents.some((incident) => incident.id === fresh.id);
+    this.incidents = isKnown
+      ? this.incidents.map((incident) => (incident.id === fresh.id ? fresh : incident))
       : [...this.incidents, fresh];
   }
 }

@@ -4,7 +4,7 @@
 import { lowerBound } from "../charts/curves.js";
 import { h } from "../lib/dom.js";
 import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "../lib/format.js";
-import { mfuOf } from "./mfu.js";
+import { mfuTile } from "./mfu.js";
 import { stateMark } from "../lib/labels.js";
 
 /** @typedef {import("../lib/types.js").RunDetail} RunDetail */
@@ -18,11 +18,11 @@ import { stateMark } from "../lib/labels.js";
  */
 export function slope(series) {
   const points = (series?.segments ?? [])
-    .filter((one) => !one.ghost)
-    .flatMap((one) =>
-      one.band && one.band.step.length > 1
-        ? one.band.step.map((step, i) => [step, /** @type {any} */ (one.band).mean[i]])
-        : one.step.map((step, i) => [step, one.value[i]]),
+    .filter((segment) => !segment.ghost)
+    .flatMap((segment) =>
+      segment.band && segment.band.step.length > 1
+        ? segment.band.step.map((step, i) => [step, /** @type {any} */ (segment.band).mean[i]])
+        : segment.step.map((step, i) => [step, segment.value[i]]),
     );
   const steps = points.map(([step]) => step);
   if (points.length < 8 || steps[steps.length - 1] - steps[0] < 100) return null;
@@ -32,20 +32,20 @@ export function slope(series) {
   const meanY = tail.reduce((sum, [, y]) => sum + y, 0) / tail.length;
   const across = tail.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
   if (across === 0) return null;
-  const found = tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / across;
-  const left = tail.reduce((sum, [x, y]) => sum + (y - meanY - found * (x - meanX)) ** 2, 0);
+  const slopePerStep = tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / across;
+  const left = tail.reduce((sum, [x, y]) => sum + (y - meanY - slopePerStep * (x - meanX)) ** 2, 0);
   const error = Math.sqrt(left / (tail.length - 2) / across);
-  return Math.abs(found) > 2 * error ? 1000 * found : 0;
+  return Math.abs(slopePerStep) > 2 * error ? 1000 * slopePerStep : 0;
 }
 
 /** The next round step to look forward to. Pure. @param {number} step */
-export function milestone(step) {
+export function nextRoundStep(step) {
   const size = 10 ** Math.max(3, Math.floor(Math.log10(Math.max(1, step))));
   return (Math.floor(step / size) + 1) * size;
 }
 
 /** Seconds a step takes now, from the newest attempt's own clock. Pure. @param {RunDetail} run */
-export function pace(run) {
+export function secondsPerStep(run) {
   const last = run.strip.attempts.at(-1);
   if (!last || last.first_time === null || last.last_time === null || last.last_step <= last.first_step)
     return null;
@@ -67,7 +67,7 @@ function tile(name, value, more = null, title = undefined) {
  * @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope
  * @param {import("../lib/types.js").Throughput | null} throughput null: not known yet
  */
-export function numbers(run, loss, throughput) {
+export function summaryTiles(run, loss, throughput) {
   const { latest } = run;
   const tiles = [
     tile(
@@ -96,7 +96,7 @@ export function numbers(run, loss, throughput) {
         latest.step_time.metric,
       ),
     );
-  const mfu = mfuOf(throughput);
+  const mfu = mfuTile(throughput);
   if (mfu) tiles.push(tile("MFU", mfu.value, mfu.more, mfu.title));
   else if (latest.mfu)
     tiles.push(
@@ -151,9 +151,9 @@ function slopeText(perThousand) {
 
 /** @param {RunDetail} run @param {number} [now] Unix seconds */
 function nextMilestone(run, now = Date.now() / 1000) {
-  const each = pace(run);
+  const each = secondsPerStep(run);
   if (run.state !== "running" || each === null || run.last_step === null) return null;
-  const next = milestone(run.last_step);
+  const next = nextRoundStep(run.last_step);
   const rest = (run.last_time ?? 0) + (next - run.last_step) * each - now;
   return rest > 0 ? `${stepText(next)} in ${duration(rest)}` : null; // it is late: who knows when
 }

@@ -14,23 +14,23 @@ const PARTS = [
   ["restarts", "restarts", "From the last point of an attempt to the first of the next"],
   ["stalled", "stalled", "Stood still within an attempt"],
 ];
-const WORTH = 0.005; // a share of the time that is worth a word
+const MIN_SHARE = 0.005; // a share of the time that is worth a word
 
 /** What there is to show of it: parts with share, seconds, words. Empty where next to nothing was lost. Pure. @param {Spent | null} spent */
-export function partsOf(spent) {
-  if (!spent || 1 - spent.forward.share < WORTH) return [];
+export function timeParts(spent) {
+  if (!spent || 1 - spent.forward.share < MIN_SHARE) return [];
   return PARTS.map(([what, name, title]) => ({ what, name, title, ...spent[what] })).filter(
-    (part) => part.what === "forward" || part.share >= WORTH,
+    (part) => part.what === "forward" || part.share >= MIN_SHARE,
   );
 }
 
-export function createSpent() {
+export function createTimeBreakdown() {
   const element = h("div", { class: "spent", hidden: true });
   return {
     element,
     /** @param {Spent | null} spent */
     show(spent) {
-      const parts = partsOf(spent);
+      const parts = timeParts(spent);
       element.hidden = parts.length === 0;
       const bar = h("div", { class: "spent-bar", "aria-hidden": "true" });
       for (const { what, share } of parts) {
@@ -43,7 +43,7 @@ export function createSpent() {
   };
 }
 
-/** @param {ReturnType<typeof partsOf>[number]} part */
+/** @param {ReturnType<typeof timeParts>[number]} part */
 function legend({ what, name, title, share, seconds }) {
   return h(
     "li",

@@ -11,7 +11,7 @@ import { count } from "../lib/format.js";
 export const isRefused = ({ place, reason }) => place.startsWith("max_") || reason.startsWith(`${place}:`);
 
 /** What is missing, in a line. Pure. @param {UnreadablePlace[]} places the newest @param {number} total */
-export function missingText(places, total) {
+export function unreadableSummary(places, total) {
   const refused = places.filter(isRefused).length;
   const unread = total - refused;
   return [
@@ -31,11 +31,11 @@ export function createUnreadable() {
   function show(run) {
     const { unreadable, unreadable_count: total } = run;
     element.hidden = total === 0;
-    refill(summary, missingText(unreadable, total));
+    refill(summary, unreadableSummary(unreadable, total));
     refill(
       list,
-      ...unreadable.map((one) =>
-        h("li", {}, isRefused(one) ? one.reason : `${one.source}, ${one.place}: ${one.reason}`),
+      ...unreadable.map((location) =>
+        h("li", {}, isRefused(location) ? location.reason : `${location.source}, ${location.place}: ${location.reason}`),
       ),
       total > unreadable.length ? h("li", { class: "quiet" }, `The newest ${unreadable.length} are shown.`) : "",
     );
