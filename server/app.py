@@ -19,26 +19,24 @@ from holter.server.alerting import UnknownIncidentError
 from holter.server.api import (
     agents,
     charts,
-    collectives,
     health,
     imports,
     incidents,
     ingest,
+    launches,
     pages,
     planned_events,
     runs,
     session,
-    setup,
     stream,
-    throughput,
 )
 from holter.server.api import responses as answers
 from holter.server.api.middleware import Door, only_known
-from holter.server.api.responses import FieldProblems, Problem
 from holter.server.clock import Clock
 from holter.server.context import Parts
 from holter.server.planned_events import UnknownExpectedError
 from holter.server.read_models.runs import UnknownRunError
+from holter.server.schemas.service import FieldProblems, Problem
 from holter.server.store import CorruptDataError
 from holter.settings import Settings
 
@@ -52,7 +50,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 _NOUNS = (
     *(ingest, runs, charts, imports, incidents, planned_events, agents),
-    *(setup, throughput, collectives, stream),
+    *(launches, stream),
 )
 _NOT_THERE = (UnknownRunError, UnknownIncidentError, UnknownExpectedError, UnknownAgentError)
 _KNOWN = Depends(only_known)

@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from holter.server.agents import AgentReport
-from holter.server.api.responses import Answer, Problem, refused
-from holter.server.schemas.base import AgentStatus, AgentList
+from holter.server.api.responses import Answer, refused
 from holter.server.context import OfServer
+from holter.server.schemas.service import AgentList, AgentStatus, Problem
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such agent"}}
 FULL: dict[int | str, dict[str, Any]] = {429: {"model": Problem, "description": "There are too many agents"}}

@@ -12,11 +12,12 @@ from msgspec import Raw
 from numpy.typing import NDArray
 
 from holter.json_values import number
-from holter.server.api.responses import MSGPACK, Answer, Packed, Problem, refused_fields
-from holter.server.api.schemas.points import ChartData, LatestPoints
+from holter.server.api.responses import MSGPACK, Answer, Packed, refused_fields
 from holter.server.context import OfServer
 from holter.server.ingest_http.json_body import STEP_LIMIT
-from holter.server.store import ChartSeries, Segment
+from holter.server.schemas.points import ChartData, LatestPoints
+from holter.server.schemas.service import Problem
+from holter.server.store import CurveSegment, ReducedSeries
 from holter.types import FloatArray, Labels, labels_of
 
 SERIES_LIMIT = 500
@@ -91,7 +92,7 @@ def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
 
     With `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
     """
-    newest = parts.store.newest(parts.overview.run_id(run_id))
+    newest = parts.store.newest_points(parts.overview.run_id(run_id))
     binary = MSGPACK in request.headers.get("accept", "")
     column = _buffer if binary else _text
     metrics, labels = newest.names.as_msgpack if binary else newest.names.as_json
@@ -152,7 +153,7 @@ def _labels(text: str | None) -> Labels | str | None:
     return found
 
 
-def _series(one: ChartSeries, column: Callable[[NDArray[Any]], Any]) -> dict[str, Any]:
+def _series(one: ReducedSeries, column: Callable[[NDArray[Any]], Any]) -> dict[str, Any]:
     return {
         "metric": one.key.metric,
         "labels": dict(one.key.labels),
@@ -164,11 +165,11 @@ def _series(one: ChartSeries, column: Callable[[NDArray[Any]], Any]) -> dict[str
             for attempt, step, value in one.nonfinite
         ],
         "nonfinite_count": one.nonfinite_count,
-        "thinned": one.thinned,
+        "thinned": one.downsampled,
     }
 
 
-def _segment(segment: Segment, column: Callable[[NDArray[Any]], Any]) -> dict[str, Any]:
+def _segment(segment: CurveSegment, column: Callable[[NDArray[Any]], Any]) -> dict[str, Any]:
     band = segment.band
     return {
         "attempt": segment.attempt,

@@ -7,10 +7,10 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from holter.server.api.responses import Answer, Problem, refused
-from holter.server.api.schemas.base import Health
+from holter.server.api.responses import Answer, refused
 from holter.server.context import OfServer
 from holter.server.database import why_away
+from holter.server.schemas.service import HealthStatus, Problem
 
 _PATIENCE = 5.0
 _ONE = anyio.CapacityLimiter(1)  # a database that says nothing keeps one thread waiting, not all
@@ -18,7 +18,7 @@ _ONE = anyio.CapacityLimiter(1)  # a database that says nothing keeps one thread
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", responses={200: {"model": Health}})
+@router.get("/healthz", responses={200: {"model": HealthStatus}})
 async def alive() -> Answer:
     """The process answers."""
     return Answer({"status": "alive"})
@@ -27,7 +27,7 @@ async def alive() -> Answer:
 @router.get(
     "/readyz",
     responses={
-        200: {"model": Health},
+        200: {"model": HealthStatus},
         503: {"model": Problem, "description": "The database does not answer, or takes no points"},
     },
 )
@@ -35,7 +35,7 @@ async def ready(parts: OfServer) -> Answer:
     """The database answers, and points that came lately could be stored."""
     try:
         with anyio.fail_after(_PATIENCE):
-            await anyio.to_thread.run_sync(parts.store.ask, abandon_on_cancel=True, limiter=_ONE)
+            await anyio.to_thread.run_sync(parts.store.check_writable, abandon_on_cancel=True, limiter=_ONE)
     except TimeoutError:
         return refused(503, f"the database did not answer within {_PATIENCE:g} s")
     except SQLAlchemyError as error:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from holter.server.api.responses import Problem, refused, refused_fields
+from holter.server.api.responses import refused, refused_fields
 from holter.server.context import OfServer, Parts
 from holter.server.database import why_away
 from holter.server.import_export import Imported, ImportRefusedError, Into, import_file
@@ -22,6 +22,7 @@ from holter.server.ingest_http.memory_budget import NoRoomError
 from holter.server.ingest_http.receiver import GoneError, SlowError
 from holter.server.ingest_http.upload import CODINGS
 from holter.server.live import run_news
+from holter.server.schemas.service import Problem
 
 _RETRY_SECONDS = "10"
 _BODY: dict[str, Any] = {

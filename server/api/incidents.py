@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting.incident_row import finding_of
 from holter.server.alerting.queries import incident_row, read_incident, read_incidents
-from holter.server.api.responses import Answer, Problem
-from holter.server.schemas.base import Severity
-from holter.server.schemas.incidents import IncidentRow as IncidentShape
-from holter.server.schemas.incidents import IncidentList, IncidentState
+from holter.server.api.responses import Answer
 from holter.server.context import OfServer, Parts
 from holter.server.models import IncidentRow
+from holter.server.schemas.incidents import IncidentList, IncidentState, IncidentView
+from holter.server.schemas.service import Problem
 from holter.tuning import planned
+from holter.types import Severity
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
 LIST_LIMIT = 1000
@@ -25,7 +25,7 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "There is no such incident"}
 }
 NO_RUN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
-ONE: dict[int | str, dict[str, Any]] = {200: {"model": IncidentShape}, **NOT_FOUND}
+ONE: dict[int | str, dict[str, Any]] = {200: {"model": IncidentView}, **NOT_FOUND}
 
 router = APIRouter(tags=["incidents"])
 
@@ -53,7 +53,11 @@ class Comment(By):
 def incidents_of_run(run_id: str, parts: OfServer) -> Answer:
     """Every incident of a run, in the order of their steps."""
     internal = parts.overview.run_id(run_id)
-    query = select(IncidentRow).where(IncidentRow.run_id == internal).order_by(IncidentRow.start_step, IncidentRow.id)
+    query = (
+        select(IncidentRow)
+        .where(IncidentRow.run_id == internal)
+        .order_by(IncidentRow.start_step, IncidentRow.id)
+    )
     with Session(parts.engine) as session:
         return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
 

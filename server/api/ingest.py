@@ -14,20 +14,20 @@ from holter.server.api.ingest_openapi import INGEST_BODY
 from holter.server.api.responses import (
     AWAY,
     Answer,
-    Problem,
     on_database_away,
     on_database_error,
     refused,
     refused_fields,
 )
-from holter.server.api.schemas.points import Accepted, AcceptedSeveral
 from holter.server.context import OfServer, Parts
 from holter.server.ingest_http.compression import CODINGS, CompressionError, TooLargeError
 from holter.server.ingest_http.json_body import BodyError
 from holter.server.ingest_http.memory_budget import NoRoomError
 from holter.server.ingest_http.receiver import DURABLE_SECONDS, FORMS, GoneError, SlowError, Taken
 from holter.server.live import run_news
-from holter.server.store import RateError, StoreBusyError, StoreClosedError
+from holter.server.schemas.points import BatchReceipt, BatchReceipts
+from holter.server.schemas.service import Problem
+from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
 
 PATH = "/api/v1/ingest"
 RETRY_SECONDS = "1"
@@ -42,7 +42,7 @@ router = APIRouter(tags=["ingest"])
     "/ingest",
     openapi_extra={"requestBody": INGEST_BODY},
     responses={
-        200: {"model": Accepted | AcceptedSeveral},
+        200: {"model": BatchReceipt | BatchReceipts},
         408: {"model": Problem, "description": "The body took longer than a minute to arrive"},
         413: {"model": Problem, "description": "The body is larger than max_batch_mb"},
         415: {"model": Problem, "description": "Neither JSON nor msgpack, or an unknown compression"},
@@ -101,7 +101,7 @@ async def _outcome(parts: Parts, headers: Mapping[str, str], receive: Receive) -
         return refused(400, str(error))
     except BodyError as error:
         return refused_fields((("body", *place), reason) for place, reason in error.problems)
-    except RateError as error:
+    except RateLimitError as error:
         return refused(429, str(error), {"Retry-After": str(math.ceil(error.seconds))})
     except (SlowError, GoneError) as error:
         return refused(408, str(error), {"Connection": "close"})

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 
-from holter.server.api.responses import Answer, Problem
-from holter.server.api.schemas.incidents import ExpectedEvent, ExpectedEvents
+from holter.server.api.responses import Answer
 from holter.server.context import OfServer
+from holter.server.schemas.incidents import PlannedEventList, PlannedEventView
+from holter.server.schemas.service import Problem
 from holter.tuning import Expected
 
 Id = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -23,13 +24,13 @@ NOT_THERE: dict[int | str, dict[str, Any]] = {
 router = APIRouter(tags=["expected events"])
 
 
-@router.get("/runs/{run_id}/expected", responses={200: {"model": ExpectedEvents}, **NO_RUN})
+@router.get("/runs/{run_id}/expected", responses={200: {"model": PlannedEventList}, **NO_RUN})
 def expected_in_run(run_id: str, parts: OfServer) -> Answer:
     """Everything that is expected in a run: announced for it, for its project, or set in holter.toml."""
     return Answer({"expected": parts.expected.of_run(parts.overview.run_id(run_id))})
 
 
-@router.post("/runs/{run_id}/expected", responses={200: {"model": ExpectedEvent}, **NO_RUN})
+@router.post("/runs/{run_id}/expected", responses={200: {"model": PlannedEventView}, **NO_RUN})
 def expect_in_run(run_id: str, parts: OfServer, request: Request, body: Expected) -> Answer:
     """Announce what is planned for a run: what begins there, and is of these kinds, is not spoken."""
     internal = parts.overview.run_id(run_id)
@@ -38,7 +39,7 @@ def expect_in_run(run_id: str, parts: OfServer, request: Request, body: Expected
     return Answer(announced)
 
 
-@router.delete("/runs/{run_id}/expected/{number}", responses={200: {"model": ExpectedEvents}, **NOT_THERE})
+@router.delete("/runs/{run_id}/expected/{number}", responses={200: {"model": PlannedEventList}, **NOT_THERE})
 def withdraw_from_run(run_id: str, number: Id, parts: OfServer) -> Answer:
     """It is not planned after all. Answers with what is left."""
     internal = parts.overview.run_id(run_id)
@@ -47,13 +48,13 @@ def withdraw_from_run(run_id: str, number: Id, parts: OfServer) -> Answer:
     return Answer({"expected": parts.expected.of_run(internal)})
 
 
-@router.get("/projects/{name}/expected", responses={200: {"model": ExpectedEvents}, **NO_PROJECT})
+@router.get("/projects/{name}/expected", responses={200: {"model": PlannedEventList}, **NO_PROJECT})
 def expected_in_project(name: str, parts: OfServer) -> Answer:
     """What is expected in all runs of a project: announced for it, or set in holter.toml."""
     return Answer({"expected": parts.expected.of_project(name)})
 
 
-@router.post("/projects/{name}/expected", responses={200: {"model": ExpectedEvent}, **NO_PROJECT})
+@router.post("/projects/{name}/expected", responses={200: {"model": PlannedEventView}, **NO_PROJECT})
 def expect_in_project(name: str, parts: OfServer, request: Request, body: Expected) -> Answer:
     """Announce what is planned for every run of a project."""
     announced = parts.expected.announce_for_project(name, body, by=parts.access.user(request.headers))
@@ -61,7 +62,9 @@ def expect_in_project(name: str, parts: OfServer, request: Request, body: Expect
     return Answer(announced)
 
 
-@router.delete("/projects/{name}/expected/{number}", responses={200: {"model": ExpectedEvents}, **NOT_THERE})
+@router.delete(
+    "/projects/{name}/expected/{number}", responses={200: {"model": PlannedEventList}, **NOT_THERE}
+)
 def withdraw_from_project(name: str, number: Id, parts: OfServer) -> Answer:
     """It is not planned after all. Answers with what is left."""
     parts.expected.withdraw_for_project(name, number)

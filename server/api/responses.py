@@ -9,17 +9,19 @@ from typing import Any
 import msgspec
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from holter.server.database import is_damage, why_away
 from holter.server.ingest_http.json_body import Where
+from holter.server.schemas.service import Problem
 
 AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
 AWAY_SECONDS = "5"
 MSGPACK = "application/msgpack"
+ResponseDocs = dict[int | str, dict[str, Any]]
+"""Responses of a route as FastAPI documents them, by status."""
 _logger = logging.getLogger(__name__)
 
 
@@ -43,23 +45,12 @@ class Packed(Answer):
         return msgspec.msgpack.encode(content)
 
 
-class Problem(BaseModel):
-    """What went wrong, as a sentence."""
-
-    detail: str
-
-
-class FieldProblem(BaseModel):
-    """What was expected at one place of a request."""
-
-    loc: list[str | int]
-    msg: str
+def not_found(reason: str) -> ResponseDocs:
+    """What OpenAPI says of a 404."""
+    return {404: {"model": Problem, "description": reason}}
 
 
-class FieldProblems(BaseModel):
-    """Everything that is wrong with a request, field by field."""
-
-    detail: list[FieldProblem]
+RUN_NOT_FOUND = not_found("There is no such run")
 
 
 def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> Answer:

@@ -12,18 +12,19 @@ from fastapi import APIRouter
 from starlette.responses import Response, StreamingResponse
 
 from holter.json_values import number, time_or_none
-from holter.server.api.responses import Answer, Problem, refused_fields
-from holter.server.api.schemas.points import SeriesList
-from holter.server.api.schemas.runs import RunDetail, Runs, RunState
+from holter.server.api.responses import Answer, refused_fields
 from holter.server.context import OfServer, Parts
 from holter.server.import_export.export import MEDIA, MissingPyarrowError, exported, need_pyarrow
 from holter.server.live import run_news
+from holter.server.schemas.points import SeriesList
+from holter.server.schemas.runs import RunDetail, RunList, RunState
+from holter.server.schemas.service import Problem
 
 router = APIRouter(tags=["runs"])
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
 
 
-@router.get("/runs", responses={200: {"model": Runs}})
+@router.get("/runs", responses={200: {"model": RunList}})
 def list_runs(
     parts: OfServer, project: str | None = None, state: RunState | None = None, q: str | None = None
 ) -> Answer:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from holter.server.api.responses import Answer, Problem, refused
-from holter.server.api.schemas.base import SessionState
+from holter.server.api.responses import Answer, refused
 from holter.server.auth import COOKIE, SESSION_SECONDS
 from holter.server.context import OfServer, Parts
+from holter.server.schemas.service import Problem, SessionState
 
 router = APIRouter(tags=["session"])
 

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from holter.server.api.responses import Problem
 from holter.server.context import OfServer
+from holter.server.schemas.service import Problem
 
 router = APIRouter(tags=["live"])
 _DESCRIPTION = """Server-sent events. `points`: `{"run_id", "last_step", "attempt"}`, at most ten times a

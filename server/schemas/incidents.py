@@ -1,16 +1,17 @@
-"""Answers about incidents, and about what is planned."""
+"""Answers about incidents and about planned events."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from holter.server.api.schemas.base import Severity, Shape
+from holter.server.schemas.base import ApiObject
+from holter.types import Severity
 
 IncidentState = Literal["open", "recovered", "closed"]
 
 
-class IncidentEvent(Shape):
-    """One line of an incident's history. `by` is who did it, null where Holter did."""
+class IncidentHistoryEntry(ApiObject):
+    """One entry of an incident's history. `by` is the person who caused it, null where Holter did."""
 
     at: float
     type: str
@@ -19,13 +20,9 @@ class IncidentEvent(Shape):
     detail: dict[str, Any]
 
 
-class Incident(Shape):
-    """A finding (docs/findings.md) with its life."""
+class IncidentView(ApiObject):
+    """An incident: the newest version of its finding (docs/findings.md), its state and its history."""
 
-    id: int
-    run_id: str
-    run: str
-    project: str
     kind: str
     metric: str
     labels: dict[str, str | int]
@@ -40,6 +37,10 @@ class Incident(Shape):
     summary: str
     advice: str
     evidence: dict[str, Any]
+    id: int
+    run_id: str
+    run: str
+    project: str
     state: IncidentState
     start_time: float | None
     opened_at: float
@@ -48,17 +49,17 @@ class Incident(Shape):
     closed_at: float | None
     acknowledged_at: float | None
     acknowledged_by: str | None
-    events: list[IncidentEvent]
+    events: list[IncidentHistoryEntry]
 
 
-class Incidents(Shape):
-    """Incidents, the newest first."""
+class IncidentList(ApiObject):
+    """A list of incidents."""
 
-    incidents: list[Incident]
+    incidents: list[IncidentView]
 
 
-class ExpectedEvent(Shape):
-    """An event that is planned. `scope` says who announced it; those of settings have no `id`."""
+class PlannedEventView(ApiObject):
+    """A planned event. `scope` says where it is declared; one of holter.toml has no `id`."""
 
     id: int | None
     scope: Literal["run", "project", "settings"]
@@ -74,7 +75,7 @@ class ExpectedEvent(Shape):
     added_by: str | None
 
 
-class ExpectedEvents(Shape):
-    """Everything that is planned for a run or a project."""
+class PlannedEventList(ApiObject):
+    """All planned events of a run or a project."""
 
-    expected: list[ExpectedEvent]
+    expected: list[PlannedEventView]

@@ -1,0 +1,67 @@
+"""Answers about the server itself: session, health, agents, problems; and the events of its live stream."""
+
+from __future__ import annotations
+
+from holter.server.agents.registry import AgentReport, AgentState
+from holter.server.schemas.base import ApiObject
+
+
+class SessionState(ApiObject):
+    """Whether the server requires a login, and who is logged in."""
+
+    login_required: bool
+    logged_in: bool
+    user: str | None
+
+
+class HealthStatus(ApiObject):
+    """`alive` or `ready`."""
+
+    status: str
+
+
+class AgentStatus(AgentReport):
+    """The latest report of an agent. `trouble` describes what is wrong in a sentence, empty if nothing is."""
+
+    seen_at: float
+    state: AgentState
+    trouble: str
+
+
+class AgentList(ApiObject):
+    """All agents."""
+
+    agents: list[AgentStatus]
+
+
+class PointsEvent(ApiObject):
+    """Event `points` of the live stream: a run has new points."""
+
+    run_id: str
+    last_step: int | None
+    attempt: int
+
+
+class RunEvent(ApiObject):
+    """Event `run` of the live stream: a run is new, or has changed otherwise than by points."""
+
+    run_id: str
+
+
+class Problem(ApiObject):
+    """Why a request failed, as a sentence."""
+
+    detail: str
+
+
+class FieldProblem(ApiObject):
+    """What was expected at one location of a request."""
+
+    loc: list[str | int]
+    msg: str
+
+
+class FieldProblems(ApiObject):
+    """Everything that is wrong with a request, field by field."""
+
+    detail: list[FieldProblem]
