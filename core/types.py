@@ -178,10 +178,17 @@ def _cut(columns: Sequence[Column], start: int, stop: int) -> Sequence[Column]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unreadable:
-    """A place in a log that could not be understood. `place` is for people: "line 12", "byte 3040"."""
+    """A location in a log that could not be read, and the reason.
 
-    place: str
+    `location` is written for people: "line 12", "byte 3040". A reader states these two alone; whoever reads a
+    source adds its name, as cursors have it, and the project and run that it belongs to (None: not known).
+    """
+
+    location: str
     reason: str
+    source: str = ""
+    project: str | None = None
+    run: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,9 @@ class ProblemBuffer:
     """Problems of the block just read, told after its batch; they are part of a reader's state."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._waiting = [Unreadable(place=place, reason=reason) for place, reason in state.get("untold", ())]
+        self._waiting = [
+            Unreadable(location=location, reason=reason) for location, reason in state.get("untold", ())
+        ]
         self._more = 0
         self._last = ""
 
@@ -22,7 +24,7 @@ class ProblemBuffer:
         """Remember a problem; beyond `TOLD_PER_BLOCK` only their number is kept."""
         self._last = place
         if len(self._waiting) < MAX_PER_BLOCK:
-            self._waiting.append(Unreadable(place=place, reason=reason))
+            self._waiting.append(Unreadable(location=place, reason=reason))
         else:
             self._more += 1
 
@@ -30,11 +32,11 @@ class ProblemBuffer:
         """Yield what waits; what has been yielded is forgotten."""
         if self._more:
             reason = f"{self._more} more places like these, up to here, could not be read"
-            self._waiting.append(Unreadable(place=self._last, reason=reason))
+            self._waiting.append(Unreadable(location=self._last, reason=reason))
             self._more = 0
         while self._waiting:
             yield self._waiting.pop(0)
 
     def state(self) -> dict[str, Any]:
         """What is still to be told, as JSON-able values; empty when nothing is."""
-        return {"untold": [[one.place, one.reason] for one in self._waiting]} if self._waiting else {}
+        return {"untold": [[one.location, one.reason] for one in self._waiting]} if self._waiting else {}

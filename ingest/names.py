@@ -32,8 +32,8 @@ class FirstReports:
         """Those that are to be said now."""
         fresh = []
         for word in words:
-            if word.place not in self._places and len(self._places) < self._most:
-                self._places.add(word.place)
+            if word.location not in self._places and len(self._places) < self._most:
+                self._places.add(word.location)
                 fresh.append(word)
         return fresh
 
@@ -56,4 +56,4 @@ def _is_keepable(key: SeriesKey) -> bool:
 
 def _word(key: SeriesKey) -> Unreadable:
     reason = f"expected text of 1 to {MAX_METRIC_LENGTH} characters; its points are left out"
-    return Unreadable(place=f"metric {storable_text(key.metric)[:60]!r}", reason=reason)
+    return Unreadable(location=f"metric {storable_text(key.metric)[:60]!r}", reason=reason)

@@ -40,7 +40,7 @@ def open_log(path: Path) -> OpenedLog:
             if size > MAX_UNPACKED_BYTES:
                 raise EOFError(f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes")
     except (EOFError, zlib.error) as error:
-        problem = Unreadable(place=f"unpacked byte {size}", reason=f"expected a whole gzip file: {error}")
+        problem = Unreadable(location=f"unpacked byte {size}", reason=f"expected a whole gzip file: {error}")
     except BaseException:
         unpacked.close()
         raise

@@ -98,20 +98,13 @@ class HttpSink:
         """Note how far a source has been read."""
         replace(self._place(cursor.source), msgspec.json.encode(cursor))
 
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
+    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
         """Tell whoever runs the agent, who is closest to the file; of each source the first few places."""
+        source = unreadable.source
         self._unreadable[source] += 1
         if self._unreadable[source] <= TOLD_PLACES:
             self._notices.note(
-                f"{source} {unreadable.place}", f"{source}, {unreadable.place}: {unreadable.reason}"
+                f"{source} {unreadable.location}", f"{source}, {unreadable.location}: {unreadable.reason}"
             )
         else:
             self._notices.note(source, f"{source}: more places cannot be read; they are not told one by one")

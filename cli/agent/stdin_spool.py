@@ -160,4 +160,4 @@ class Spooler:
         self._told += 1
         last = "; more are not told" if self._told == TOLD_PLACES else ""
         if self._told <= TOLD_PLACES:
-            self._notices.note(f"{self._told}", f"{unreadable.place}: {unreadable.reason}{last}")
+            self._notices.note(f"{self._told}", f"{unreadable.location}: {unreadable.reason}{last}")

@@ -146,8 +146,8 @@ def _complain(report: Report) -> None:
             f"{report.path}: no logs of a known format (holter doctor {shlex.quote(report.path)} says why)",
             file=sys.stderr,
         )
-    for file, unreadable in report.unreadable[:_SHOWN_UNREADABLE]:
-        print(f"{file}: {unreadable.place}: {unreadable.reason}", file=sys.stderr)
+    for unreadable in report.unreadable[:_SHOWN_UNREADABLE]:
+        print(f"{unreadable.source}: {unreadable.location}: {unreadable.reason}", file=sys.stderr)
     left = len(report.unreadable) - _SHOWN_UNREADABLE
     if left > 0:
         print(f"{report.path}: {left} more unreadable places; --format json lists them all", file=sys.stderr)

@@ -195,7 +195,7 @@ def _tell(taken: Taken, *, dry: bool) -> None:
     place = "" if dry else f"run {taken.run_id}  "
     print(f"  {place}{name}: {new}, {taken.series} series{launches}")
     for unreadable in taken.left_out[:_TOLD]:
-        print(f"    {unreadable.place}: {unreadable.reason}")
+        print(f"    {unreadable.location}: {unreadable.reason}")
     if len(taken.left_out) > _TOLD:
         print(f"    {len(taken.left_out) - _TOLD} more places like these")
     if taken.private:

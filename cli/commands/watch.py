@@ -99,23 +99,14 @@ class Aloud:
         self._told: Counter[str] = Counter()
         self.accept, self.cursor, self.save_cursor = store.accept, store.cursor, store.save_cursor
 
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
+    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
         """Keep the place, then tell it."""
-        self._store.report_unreadable(
-            source=source, unreadable=unreadable, project=project, run=run, cursor=cursor
-        )
+        self._store.report_unreadable(unreadable, cursor=cursor)
+        source = unreadable.source
         self._told[source] += 1
         if self._told[source] <= TOLD_PLACES:
             last = "; more are kept, and not told" if self._told[source] == TOLD_PLACES else ""
-            print(f"holter: {source}, {unreadable.place}: {unreadable.reason}{last}", file=sys.stderr)
+            print(f"holter: {source}, {unreadable.location}: {unreadable.reason}{last}", file=sys.stderr)
 
 
 def teller(address: str) -> Callable[[dict[str, Any]], None]:

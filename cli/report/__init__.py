@@ -28,7 +28,7 @@ class Report:
     remarks: Sequence[Diagnostic] = ()
     throughput: RunThroughput | None = None
     spent: Goodput | None = None
-    unreadable: Sequence[tuple[str, Unreadable]] = ()
+    unreadable: Sequence[Unreadable] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The report in the words of the findings contract (docs/findings.md)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from holter.attempts.config_diff import changes, settings
+from holter.attempts.config_diff import list_changes, list_settings
 from holter.cli.report import Report
 from holter.detectors.communication import compare
-from holter.flops.throughput import as_json
+from holter.flops.throughput import throughput_json
 from holter.json_values import plain
 
 
@@ -22,13 +22,13 @@ def document(reports: list[Report]) -> str:
     runs = []
     for report in reports:
         places = [
-            {"file": file, "place": unreadable.place, "reason": unreadable.reason}
-            for file, unreadable in report.unreadable
+            {"file": unreadable.source, "place": unreadable.location, "reason": unreadable.reason}
+            for unreadable in report.unreadable
         ]
         config = report.data.config
-        setup = {"config": settings(config), "config_changes": changes(config)}
+        setup = {"config": list_settings(config), "config_changes": list_changes(config)}
         speed = {
-            "throughput": report.throughput and as_json(report.throughput),
+            "throughput": report.throughput and throughput_json(report.throughput),
             "spent": report.spent and report.spent.as_json(),
         }
         talk = {"collectives": compare(report.data).as_json()}

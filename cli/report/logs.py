@@ -107,7 +107,7 @@ def _read(file: FileReport, root: Path) -> Iterator[str]:
         shown = list(metrics.values())[:_METRICS]
         yield "    " + ", ".join(_metric(keys, file.points) for keys in shown) + more
     for unreadable in file.unreadable[:_PLACES]:
-        yield f"    {unreadable.place}: {unreadable.reason}"
+        yield f"    {unreadable.location}: {unreadable.reason}"
     left = max(file.unreadable_count, len(file.unreadable)) - _PLACES
     if left > 0:
         yield f"    {counted(left, 'more place')} could not be read"

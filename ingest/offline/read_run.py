@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holter.ingest import formats
@@ -26,7 +26,7 @@ class OfflineRun:
     data: RunData
     attempts: int
     points: int
-    unreadable: list[tuple[str, Unreadable]]
+    unreadable: list[Unreadable]
     files: dict[str, str]
     runs: tuple[str, ...] = ()
 
@@ -39,12 +39,12 @@ def read_run(
     What cannot be read is listed with its file and place; nothing readable gives no points. `known` are
     the formats to recognise, by default all there are.
     """
-    unreadable: list[tuple[str, Unreadable]] = []
+    unreadable: list[Unreadable] = []
     sources: list[Source] = []
     if path.exists():
         sources = LogTree(path, known or formats(), one_run=True).scan()
     else:
-        unreadable.append((str(path), Unreadable(place="path", reason="no such file or folder")))
+        unreadable.append(Unreadable(source=str(path), location="path", reason="no such file or folder"))
     assembly, files = SeriesBuilder(until_step=until_step), dict[str, str]()
     for source in sources:
         if source.format is not NCCL_ONLY:
@@ -52,7 +52,7 @@ def read_run(
         for record in read_source(source):
             files.setdefault(_name(source.path, path), source.format.name)
             if isinstance(record, Unreadable):
-                unreadable.append((_name(source.path, path), record))
+                unreadable.append(replace(record, source=_name(source.path, path)))
             else:
                 assembly.add(source.place.writer, source.place.put(record))
     series = assembly.series()
@@ -78,7 +78,7 @@ def read_source(source: Source) -> Iterator[Batch | Unreadable]:
     try:
         opened = open_log(source.path)
     except OSError as error:
-        yield Unreadable(place="file", reason=f"expected to open it: {error.strerror or error}")
+        yield Unreadable(location="file", reason=f"expected to open it: {error.strerror or error}")
         return
     with opened.stream as stream:
         yield from source.format.reader(uncompressed_name(source.path), {}).read(stream)
@@ -88,7 +88,7 @@ def read_source(source: Source) -> Iterator[Batch | Unreadable]:
         yield opened.problem
     if rest:
         reason = f"expected a complete record, found {rest} bytes that may still be written to: not read"
-        yield Unreadable(place=f"byte {position}", reason=reason)
+        yield Unreadable(location=f"byte {position}", reason=reason)
 
 
 def _name(file: Path, root: Path) -> str:

@@ -40,7 +40,7 @@ class SeriesBuilder:
 
     def config(self) -> ConfigByAttempt:
         """What has been said of the launches besides, in the order of the keys."""
-        return config_by_attempt(self._settled, self._attempts.waiting(), self._attempts.started)
+        return config_by_attempt(self._settled, self._attempts.pending_config(), self._attempts.started)
 
     def series(self) -> dict[SeriesKey, Series]:
         """What has been taken, in the order of the keys."""

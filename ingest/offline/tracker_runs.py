@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def build_series(
     refused: dict[str, Unreadable] = {}
     for batch in batches(contents):
         kept, words = without_invalid_names(batch)
-        refused.update({word.place: word for word in words})
+        refused.update({word.location: word for word in words})
         assembly.add(_WRITER, kept)
     return assembly, [*left_out, *refused.values()]
 
@@ -49,15 +50,20 @@ def _gathered(path: Path, collection: Collection, run: KeptRun, until_step: int 
     try:
         contents = run.read()
     except (CollectionError, OSError) as error:
-        return _gathering(SeriesBuilder(), [(name, Unreadable(place="run", reason=str(error)))], {})
+        return _gathering(SeriesBuilder(), [Unreadable(source=name, location="run", reason=str(error))], {})
     assembly, left_out = build_series(contents, until_step=until_step)
     config, _ = without_private(contents.config)
-    return _gathering(assembly, [(name, word) for word in left_out], {name: collection.name}, config)
+    return _gathering(
+        assembly,
+        [replace(unreadable, source=name) for unreadable in left_out],
+        {name: collection.name},
+        config,
+    )
 
 
 def _gathering(
     assembly: SeriesBuilder,
-    unreadable: list[tuple[str, Unreadable]],
+    unreadable: list[Unreadable],
     files: dict[str, str],
     config: Config = NO_CONFIG,
 ) -> OfflineRun:

@@ -36,15 +36,7 @@ class Sink(Protocol):
         """Keep a cursor alone: progress over what holds no points."""
         ...
 
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
+    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
         """Keep what could not be read, and the cursor after it."""
         ...
 
@@ -316,17 +308,11 @@ class Tail:
                 raise
             # it would be refused for ever: said, and left behind
             place = f"bytes {self._cursor.offset} to {cursor.offset}"
-            self._report(Unreadable(place=place, reason=str(error.__cause__)), cursor)
+            self._report(Unreadable(location=place, reason=str(error.__cause__)), cursor)
 
     def _report(self, unreadable: Unreadable, cursor: Cursor | None) -> None:
-        _call(
-            self._sink.report_unreadable,
-            source=self.name,
-            unreadable=unreadable,
-            project=self._project,
-            run=self._place.run,
-            cursor=cursor,
-        )
+        unreadable = replace(unreadable, source=self.name, project=self._project, run=self._place.run)
+        _call(self._sink.report_unreadable, unreadable, cursor=cursor)
 
 
 def _call(verb: Callable[..., Any], *arguments: object, **named: object) -> Any:

@@ -142,7 +142,7 @@ def _metric(file: Path, name: str, left_out: list[Unreadable]) -> Logged | None:
     data = file.read_bytes()
     lines = data[: data.rfind(b"\n") + 1].splitlines()
     if (len(lines) and data[-1:] != b"\n") or (data and not lines):
-        left_out.append(Unreadable(place=f"metric {name}", reason="its last line is not complete yet"))
+        left_out.append(Unreadable(location=f"metric {name}", reason="its last line is not complete yet"))
     words = b" ".join(lines).split()
     if len(words) == 3 * len(lines):
         try:
@@ -169,7 +169,7 @@ def _line_by_line(name: str, lines: list[bytes], left_out: list[Unreadable]) -> 
             wrong += 1
     if wrong:
         reason = first + (f"; {wrong} lines like it" if wrong > 1 else "")
-        left_out.append(Unreadable(place=f"metric {name}", reason=reason))
+        left_out.append(Unreadable(location=f"metric {name}", reason=reason))
     return _logged(name, *map(list, zip(*kept, strict=True))) if kept else None
 
 

@@ -140,7 +140,7 @@ def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
         for name, points in _points(series):
             held.setdefault(name, []).append(points)
     left_out = [
-        Unreadable(place=_NOT_POINTS.get(kind, kind), reason=f"{_no_numbers(count)}: not taken")
+        Unreadable(location=_NOT_POINTS.get(kind, kind), reason=f"{_no_numbers(count)}: not taken")
         for kind, count in sorted(others.items())
     ]
     logged = []
@@ -150,7 +150,7 @@ def _read(parts: Sequence[Path], project: str, run: str) -> Contents:
         if not whole.all():
             odd = counted(int(np.count_nonzero(~whole)), "point")
             reason = f"{odd} at steps that are not whole: not taken"
-            left_out.append(Unreadable(place=f"metric {name}", reason=reason))
+            left_out.append(Unreadable(location=f"metric {name}", reason=reason))
         labels: Labels = (("steps", SAMPLES),) if name.startswith(_MACHINE) else ()
         logged.append(Logged(SeriesKey(name, labels), steps[whole] // _MICRO, times[whole], values[whole]))
     told = [(name, value) for name, value in settings.items() if not name.startswith(_MACHINE)]

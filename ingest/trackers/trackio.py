@@ -129,7 +129,7 @@ def _metrics(file: Path, table: str, column: str, run: str, left_out: list[Unrea
                     mine.values.append(found)
     if wrong:
         reason = "expected a step and an object of metrics" + (f"; {wrong} rows like it" if wrong > 1 else "")
-        left_out.append(Unreadable(place=f"{table} row {first}", reason=reason))
+        left_out.append(Unreadable(location=f"{table} row {first}", reason=reason))
     prefix = "system." if machine else ""
     return [Logged(SeriesKey(prefix + name, labels), *_arrays(points)) for name, points in held.items()]
 

@@ -64,7 +64,7 @@ def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence
     axis = own if own is not None else 0 if step_columns.find_step([header[0]]) is not None else None
     if axis is None:
         reason = f"its axis is {header[0]!r}, not a step: points are counted"
-        left_out.append(Unreadable(place="column 1", reason=reason))
+        left_out.append(Unreadable(location="column 1", reason=reason))
     found = {curve: _points(rows, axis, curve, left_out) for curve in curves if curve.metric != OWN_STEP}
     values = {curve.metric: one.values for curve, one in found.items() if not curve.bound}
     sampled = any(
@@ -72,7 +72,7 @@ def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence
         for curve, one in found.items()
     )
     if sampled:
-        left_out.append(Unreadable(place="every curve", reason=_SAMPLED))
+        left_out.append(Unreadable(location="every curve", reason=_SAMPLED))
     # bounds that are the value everywhere say nothing
     logged = [one for curve, one in found.items() if sampled or not curve.bound]
     return Contents(logged=logged, config={ConfigKey("wandb.sampled"): sampled}, left_out=tuple(left_out))
@@ -96,7 +96,7 @@ def _points(
             wrong += 1
     if wrong:
         reason = f"{counted(wrong, 'row')} without a number, or without a whole one as their step"
-        left_out.append(Unreadable(place=f"column {curve.place + 1}", reason=reason))
+        left_out.append(Unreadable(location=f"column {curve.place + 1}", reason=reason))
     labels = (("bucket", curve.bound),) if curve.bound else ()
     return Logged(
         SeriesKey(curve.metric, labels),

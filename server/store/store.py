@@ -9,37 +9,37 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
-from holter.attempts.config import ByAttempt
+from holter.attempts.config import ConfigByAttempt
 from holter.server.database import reading, writing
-from holter.server.models import Project, Run, SourceCursor, UnreadableRow
-from holter.server.store.cache import Memory
-from holter.server.store.check import problems
+from holter.server.models import Project, RunRecord, SourceCursor, UnreadableRow
+from holter.server.store.cache import LruCache
+from holter.server.store.check import find_problems
 from holter.server.store.compaction.worker import Compactor
 from holter.server.store.file_lock import FileLock
-from holter.server.store.keys import as_text, check_name
-from holter.server.store.rate_limit import Rates
+from holter.server.store.keys import storable_text, check_name
+from holter.server.store.rate_limit import PointRateLimiter
 from holter.server.store.read import series as whole
 from holter.server.store.read import summaries
-from holter.server.store.read.changes_since import Chosen, News, Place, news
-from holter.server.store.read.chart import chart
-from holter.server.store.read.latest import newest
-from holter.server.store.read.snapshot import Snapshot, Steps
-from holter.server.store.read.stats_cache import know
+from holter.server.store.read.changes_since import SeriesSelector, RunChanges, ReadPosition, read_changes
+from holter.server.store.read.chart import read_chart
+from holter.server.store.read.latest import read_newest_points
+from holter.server.store.read.snapshot import RunSnapshot, StepRange
+from holter.server.store.read.stats_cache import load_run_stats
 from holter.server.store.run_config import read_config
 from holter.server.store.types import (
     AttemptSummary,
-    ChartSeries,
+    ReducedSeries,
     Commit,
-    Glance,
-    Newest,
+    RunOverview,
+    NewestPoints,
     Receipt,
     SeriesSummary,
 )
-from holter.server.store.usage import Usage
-from holter.server.store.write.batch_writer import Ledger
-from holter.server.store.write.encode import parcel
+from holter.server.store.usage import StorageUsage
+from holter.server.store.write.batch_writer import BatchWriter
+from holter.server.store.write.encode import encode_delivery
 from holter.server.store.write.sql import save_cursors
-from holter.server.store.writer import Reply, Writer
+from holter.server.store.writer import ReceiptFuture, WriterThread
 from holter.settings.projects import QuotaSettings
 from holter.types import Cursor, Delivery, Series, SeriesKey, Unreadable
 
@@ -67,14 +67,14 @@ class Store:
     ) -> None:
         self._engine = engine
         self._clock = clock
-        self._rates = Rates(quota)
-        self._usage = Usage(engine)
-        self._memory = Memory(_REMEMBERED)
+        self._rates = PointRateLimiter(quota)
+        self._usage = StorageUsage(engine)
+        self._memory = LruCache(_REMEMBERED)
         self._lock: FileLock | None = None
-        self._writer = Writer(engine, Ledger(clock, quota, self._usage))
+        self._writer = WriterThread(engine, BatchWriter(clock, quota, self._usage))
         self._compactor = Compactor(engine, self._recall)
         self._writer.listen(self._compactor.heard)
-        self.exchanging = self._compactor.turn  # whoever exchanges chunks holds it meanwhile
+        self.rewrite_lock = self._compactor.turn  # whoever exchanges chunks holds it meanwhile
 
     def start(self) -> None:
         """Begin to accept and to compact. Raises StoreLockedError if another server has the file."""
@@ -87,10 +87,10 @@ class Store:
             raise
         self._writer.start()
 
-    def announce(self, address: str) -> None:
+    def publish_address(self, address: str) -> None:
         """Tell whoever finds the file in use where its server can be asked."""
         if self._lock is not None:
-            self._lock.tell(address)
+            self._lock.publish_address(address)
 
     def close(self) -> None:
         """Write what waits, end the threads, let go of the file."""
@@ -103,7 +103,7 @@ class Store:
     def _recall(self, run_id: int) -> None:
         """Have at hand what people ask of a run first: its series in numbers."""
         with reading(self._engine) as connection:
-            know(connection, [run_id], self._memory)
+            load_run_stats(connection, [run_id], self._memory)
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -116,7 +116,7 @@ class Store:
         Raises ValueError where it is malformed, StoreBusyError when there is no room for it in time, and
         RateError when the project sends more than its quota for longer than that.
         """
-        ready = parcel(delivery)
+        ready = encode_delivery(delivery)
         self._rates.wait(delivery.project, ready.points, timeout)
         reply: Future[Receipt] = Future()
         self._writer.put(ready, reply, timeout=timeout)
@@ -128,44 +128,40 @@ class Store:
         self.send(delivery, reply)
         return reply
 
-    def send(self, delivery: Delivery, reply: Reply) -> None:
+    def send(self, delivery: Delivery, reply: ReceiptFuture) -> None:
         """As `submit`, with the outcome to `reply`, from the writer's thread: that must be quick."""
-        ready = parcel(delivery)
+        ready = encode_delivery(delivery)
         self._rates.wait(delivery.project, ready.points, 0)
         self._writer.put(ready, reply, timeout=0)
 
-    def ask(self) -> None:
+    def check_writable(self) -> None:
         """Whether points could be stored now. Raises SQLAlchemyError where not; blocks for the database."""
-        if self._writer.trouble is None:
+        if self._writer.last_error is None:
             with self._engine.connect() as connection:
                 connection.execute(select(1))
         else:  # it may answer and yet keep nothing
             with writing(self._engine) as connection:
                 connection.execute(_ANYTHING)
-            self._writer.trouble = None
+            self._writer.last_error = None
 
     def on_commit(self, listener: Callable[[Commit], None]) -> None:
         """Call `listener` after each durable commit, in the writer's thread: it must be quick."""
         self._writer.listen(listener)
 
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
+    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
         """Remember a place in a source that could not be read, once, and how far the source has been read."""
-        check_name("source", source)
+        check_name("source", unreadable.source)
         row = {
-            "source": source,
-            "place": as_text(unreadable.place)[:200],
-            "reason": as_text(unreadable.reason),
+            "source": unreadable.source,
+            "place": storable_text(unreadable.location)[:200],
+            "reason": storable_text(unreadable.reason),
         }
         same = select(UnreadableRow.id).where(*(getattr(UnreadableRow, name) == row[name] for name in row))
-        whose = select(Run.id).join(Project).where(Project.name == project, Run.name == run)
+        whose = (
+            select(RunRecord.id)
+            .join(Project)
+            .where(Project.name == unreadable.project, RunRecord.name == unreadable.run)
+        )
         with writing(self._engine) as connection:
             if connection.scalar(same) is None:
                 extra = {"run_id": connection.scalar(whose), "seen_at": self._clock()}
@@ -200,17 +196,22 @@ class Store:
         are read-only; in an attempt a step stands once, with its newest write.
         """
         with reading(self._engine) as connection:
-            return whole.read(self._snapshot(connection, run_id), keys, Steps(from_step, to_step))
+            return whole.read_series(self._snapshot(connection, run_id), keys, StepRange(from_step, to_step))
 
-    def news(
-        self, run_id: int, since: Place | None, chosen: Chosen, *, begin: tuple[int, int] | None = None
-    ) -> News:
+    def changes_since(
+        self,
+        run_id: int,
+        since: ReadPosition | None,
+        chosen: SeriesSelector,
+        *,
+        begin: tuple[int, int] | None = None,
+    ) -> RunChanges:
         """What has come to the chosen series of a run since a place (None: everything), and the new place.
 
         `begin`: where all is asked for, chunks that end before this attempt and step may be left out.
         """
         with reading(self._engine) as connection:
-            return news(self._snapshot(connection, run_id), since, chosen, begin)
+            return read_changes(self._snapshot(connection, run_id), since, chosen, begin)
 
     def chart(
         self,
@@ -220,7 +221,7 @@ class Store:
         from_step: int | None = None,
         to_step: int | None = None,
         points: int = 1000,
-    ) -> list[ChartSeries]:
+    ) -> list[ReducedSeries]:
         """These series as a chart of about `points` points each draws them, in the order of their keys.
 
         A series with few points comes whole; else as real points, the extremes of every bucket among
@@ -228,35 +229,35 @@ class Store:
         """
         with reading(self._engine) as connection:
             snapshot = self._snapshot(connection, run_id)
-            return list(chart(snapshot, keys, Steps(from_step, to_step), points, self._memory))
+            return list(read_chart(snapshot, keys, StepRange(from_step, to_step), points, self._memory))
 
     def series(self, run_id: int) -> list[SeriesSummary]:
         """The run's series in numbers, in the order of their keys."""
         with reading(self._engine) as connection:
-            return list(summaries.series(self._snapshot(connection, run_id), self._memory))
+            return list(summaries.read_series_summaries(self._snapshot(connection, run_id), self._memory))
 
-    def glances(self, run_ids: Collection[int]) -> dict[int, Glance]:
+    def overviews(self, run_ids: Collection[int]) -> dict[int, RunOverview]:
         """Runs at a glance, those that there are: in as many statements for many as for one."""
         with reading(self._engine) as connection:
-            return summaries.glances(connection, run_ids, self._memory)
+            return summaries.read_run_overviews(connection, run_ids, self._memory)
 
     def attempts(self, run_id: int) -> list[AttemptSummary]:
         """The run's attempts in numbers, in their order."""
         with reading(self._engine) as connection:
-            return summaries.attempts(connection, run_id)
+            return summaries.read_attempts(connection, run_id)
 
-    def config(self, run_id: int) -> ByAttempt:
+    def config(self, run_id: int) -> ConfigByAttempt:
         """What the run's logs say of its launches, by attempt, in the order of the keys."""
         with reading(self._engine) as connection:
             return read_config(connection, run_id, self._memory)
 
-    def newest(self, run_id: int) -> Newest:
+    def newest_points(self, run_id: int) -> NewestPoints:
         """The newest point of each of the run's series, in the order of their keys."""
         with reading(self._engine) as connection:
-            return newest(self._snapshot(connection, run_id), self._memory)
+            return read_newest_points(self._snapshot(connection, run_id), self._memory)
 
-    def _snapshot(self, connection: Connection, run_id: int) -> Snapshot:
-        return Snapshot(connection, run_id, self._memory)
+    def _snapshot(self, connection: Connection, run_id: int) -> RunSnapshot:
+        return RunSnapshot(connection, run_id, self._memory)
 
     def compact(self, run_id: int | None = None) -> int:
         """Compact the log of a run, or of all, now; how many chunks were written."""
@@ -265,4 +266,4 @@ class Store:
     def check(self) -> list[str]:
         """What is damaged, in sentences; empty when every checksum and count holds."""
         with reading(self._engine) as connection:
-            return list(problems(connection))
+            return list(find_problems(connection))

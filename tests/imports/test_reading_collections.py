@@ -176,7 +176,7 @@ def test_neptunes_points_are_read_and_a_null_with_a_time_is_nan(kept: Path) -> N
 
 def test_what_neptune_has_beside_points_is_said_not_taken(kept: Path) -> None:
     contents = runs(kept / "neptune")["RUN-2"].read()
-    assert [(one.place, one.reason) for one in contents.left_out] == [
+    assert [(unreadable.location, unreadable.reason) for unreadable in contents.left_out] == [
         ("files", "1 value that is no number: not taken"),
         ("text by step", "20 values that are no numbers: not taken"),
         ("metric odd steps", "10 points at steps that are not whole: not taken"),

@@ -67,7 +67,7 @@ class Told:
 
     def add(self, record: Batch | Unreadable) -> None:
         if isinstance(record, Unreadable):
-            self.unreadable.append((record.place, record.reason))
+            self.unreadable.append((record.location, record.reason))
             return
         if record.restarts and len(record.steps):
             self.restarts.append(int(record.steps[0]))
@@ -157,7 +157,7 @@ class Memory:
     def __init__(self) -> None:
         self.cursors: dict[str, Cursor] = {}
         self.deliveries: list[Delivery] = []
-        self.unreadable: list[tuple[str, Unreadable]] = []
+        self.unreadable: list[Unreadable] = []
         self.fails: Callable[[Delivery], bool] = lambda delivery: False
 
     def accept(self, delivery: Delivery, *, timeout: float = 30) -> object:
@@ -175,18 +175,10 @@ class Memory:
     def save_cursor(self, cursor: Cursor) -> None:
         self.cursors[cursor.source] = cursor
 
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
-        self.unreadable.append((source, unreadable))
+    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
+        self.unreadable.append(unreadable)
         if cursor is not None:
-            self.cursors[source] = cursor
+            self.cursors[cursor.source] = cursor
 
     def told(self, run: str) -> Told:
         found = Told()

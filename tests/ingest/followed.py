@@ -54,18 +54,11 @@ class Table:
     def save_cursor(self, cursor: Cursor) -> None:
         self._save(cursor)
 
-    def report_unreadable(
-        self,
-        *,
-        source: str,
-        unreadable: Unreadable,
-        project: str | None = None,
-        run: str | None = None,
-        cursor: Cursor | None = None,
-    ) -> None:
+    def report_unreadable(self, unreadable: Unreadable, *, cursor: Cursor | None = None) -> None:
         self._db.execute("BEGIN IMMEDIATE")
         self._db.execute(
-            "INSERT INTO unreadable VALUES (?, ?, ?)", (source, unreadable.place, unreadable.reason)
+            "INSERT INTO unreadable VALUES (?, ?, ?)",
+            (unreadable.source, unreadable.location, unreadable.reason),
         )
         if cursor is not None:
             self._save(cursor)

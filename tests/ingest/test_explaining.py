@@ -20,7 +20,7 @@ def test_a_file_that_is_read_tells_its_format_series_and_steps(tmp_path: Path) -
     (found,) = explain_files(tmp_path)
     assert (found.format, found.run, found.points) == ("csv", "run", {SeriesKey("loss"): 2})
     assert (found.first_step, found.last_step) == (1, 9)
-    assert [unreadable.place for unreadable in found.unreadable] == ["line 3"]
+    assert [unreadable.location for unreadable in found.unreadable] == ["line 3"]
 
 
 def test_a_file_that_is_not_read_tells_why(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_what_could_not_be_read_for_a_while_is_read_once_it_can(
     follower.catch_up()
     assert disk.failed
     told = memory.told(next(iter(memory.runs), ""))
-    unreadable = [one.reason for _, one in memory.unreadable]
+    unreadable = [unreadable.reason for unreadable in memory.unreadable]
     assert (told.points, unreadable) == undisturbed(type(memory)(), tmp_path / "peace", name, content, half)
 
 
@@ -99,7 +99,7 @@ def undisturbed(memory: Any, root: Path, name: str, content: bytes, half: int) -
     path.write_bytes(content)
     follower.catch_up()
     told = memory.told(next(iter(memory.runs), ""))
-    return told.points, [one.reason for _, one in memory.unreadable]
+    return told.points, [unreadable.reason for unreadable in memory.unreadable]
 
 
 def test_a_file_that_cannot_be_read_is_told_once(

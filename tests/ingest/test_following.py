@@ -242,14 +242,14 @@ def test_what_a_sink_refuses_for_ever_is_told_and_left_behind(tmp_path: Path, me
     append(path, "2,1\n")
     follower.catch_up()
     assert memory.told(tmp_path.name).values("loss") == [(2, 1.0)]
-    assert [one.reason for _, one in memory.unreadable] == ["step 1 is not allowed here"]
+    assert [unreadable.reason for unreadable in memory.unreadable] == ["step 1 is not allowed here"]
 
 
 def test_a_series_whose_name_cannot_be_kept_costs_only_itself(tmp_path: Path, memory: Any) -> None:
     (tmp_path / "log.csv").write_text(f"step,loss,{'x' * 600}\n1,1,2\n2,1,2\n")
     Follower([tmp_path], memory).catch_up()
     assert memory.told(tmp_path.name).count == 2
-    assert "expected text of 1 to 500 characters" in memory.unreadable[0][1].reason
+    assert "expected text of 1 to 500 characters" in memory.unreadable[0].reason
 
 
 def test_a_log_that_is_removed_and_comes_back_is_followed_again(tmp_path: Path, memory: Any) -> None:

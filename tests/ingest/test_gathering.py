@@ -71,7 +71,7 @@ def test_a_single_file_is_a_run(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_told_with_its_file_and_place(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,2.5\nbad\n2,2.0\n3,1.5")
     gathered = read_run(tmp_path)
-    assert [(file, one.place) for file, one in gathered.unreadable] == [
+    assert [(unreadable.source, unreadable.location) for unreadable in gathered.unreadable] == [
         ("log.csv", "line 3"),
         ("log.csv", "byte 26"),
     ]
@@ -83,7 +83,7 @@ def test_a_torn_gzip_file_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> 
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text.encode())[:-5000])
     gathered = read_run(tmp_path)
     assert 10_000 < gathered.points < 20_000
-    assert any("expected a whole gzip file" in one.reason for _, one in gathered.unreadable)
+    assert any("expected a whole gzip file" in unreadable.reason for unreadable in gathered.unreadable)
 
 
 @pytest.mark.parametrize("name", ["nothing-here", "notes.txt", "config.json", "data.csv", "model.pt"])

@@ -113,7 +113,7 @@ def test_a_damaged_log_is_not_waited_for(tmp_path: Path, memory: Any) -> None:
     file.write_bytes(content)
     Follower([tmp_path], memory).catch_up()
     assert steps_of(memory, folder.name) == list(range(10, 300, 10))
-    assert [reason.place for _, reason in memory.unreadable] == ["byte 40"]
+    assert [unreadable.location for unreadable in memory.unreadable] == ["byte 40"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.sampled_from([1, 10, 100])), max_size=8))

@@ -228,7 +228,7 @@ def test_a_file_written_anew_speaks_of_the_next_launch(tmp_path: Path, memory: A
 
 
 def by_name(attempts: Attempts) -> Any:
-    found = config_by_attempt({}, attempts.waiting(), attempts.started)
+    found = config_by_attempt({}, attempts.pending_config(), attempts.started)
     return {key.name: dict(values) for key, values in found.items()}
 
 

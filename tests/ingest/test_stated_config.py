@@ -134,7 +134,7 @@ def test_what_is_said_is_the_same_wherever_the_text_is_cut_and_the_reader_resume
             batches += [one for one in reader.read(stream) if isinstance(one, Batch)]
             state, position = reader.state(), stream.tell()
         assert settled(batches, attempts) == WHOLE
-        assert [dict(one.config) for one in attempts.waiting()] == [{ConfigKey("late"): "yes"}]
+        assert [dict(one.config) for one in attempts.pending_config()] == [{ConfigKey("late"): "yes"}]
 
 
 def test_going_on_from_stored_attempts_loses_nothing_that_waits() -> None:
@@ -154,7 +154,7 @@ def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
     batches = [one for one in ConsoleReader(READER, {}).read(io.BytesIO(text)) if isinstance(one, Batch)]
     attempts = Attempts()
     assert settled(batches, attempts) == {ConfigKey("lr"): {0: "1"}}
-    assert [dict(one.config) for one in attempts.waiting()] == [{ConfigKey("wd"): "4"}]
+    assert [dict(one.config) for one in attempts.pending_config()] == [{ConfigKey("wd"): "4"}]
 
 
 def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
@@ -234,7 +234,7 @@ def test_what_a_followed_log_states_is_told_once_and_of_the_right_launch_across_
     batches = [delivery.batch for delivery in memory.deliveries]
     found = by_name(settled(batches, attempts))
     assert found == by_name(read_run(DATA / "megatron-restarted.out").data.config)
-    assert attempts.waiting() == []
+    assert attempts.pending_config() == []
 
 
 def test_a_launch_that_hangs_before_its_first_step_is_read(tmp_path: Path) -> None:

@@ -31,8 +31,10 @@ def fill(store: Store, engine: Engine, name: str) -> int:
         store.compact(run_id)
         store.save_cursor(cursor)
     store.accept(delivery(steps[:3] + 2700, {LOSS: np.cos(steps[:3])}, batch_id="log", run=name))
-    unreadable = Unreadable(place="line 1", reason="nothing there")
-    store.report_unreadable(source=f"/{name}", unreadable=unreadable, project="llm", run=name)
+    unreadable = Unreadable(
+        source=f"/{name}", location="line 1", reason="nothing there", project="llm", run=name
+    )
+    store.report_unreadable(unreadable)
     add_incident(engine, run_id, start=100, end=140)
     return run_id
 

@@ -234,7 +234,7 @@ def test_an_unreadable_place_is_remembered_once(store: Store, engine: Engine) ->
     at = Cursor(source="f", format="csv", offset=7, identity="i")
     for _ in range(2):
         store.report_unreadable(
-            source="f", unreadable=Unreadable(place="line 3", reason="no \0 \udcff step"), cursor=at
+            Unreadable(source="f", location="line 3", reason="no \0 \udcff step"), cursor=at
         )
     with engine.connect() as connection:
         found = connection.exec_driver_sql("SELECT source, place, reason FROM unreadable").all()

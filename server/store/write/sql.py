@@ -34,29 +34,33 @@ from holter.server.models import (
     ConfigRow,
     LogEntry,
     Project,
-    Run,
+    RunRecord,
     SourceCursor,
     UnreadableRow,
     WriterRow,
 )
-from holter.server.store.encoding.block import encode_entry
-from holter.server.store.keys import as_text, labels_text
-from holter.server.store.run_config import MOST_OF_RUN, rows_to_save
-from holter.server.store.write.run_state import RunState, known
-from holter.server.store.write.run_write import Note, Turn
-from holter.types import Cursor
+from holter.server.store.encoding.block import encode_log_entry
+from holter.server.store.keys import storable_text, labels_text
+from holter.server.store.run_config import MAX_RUN_SETTINGS, rows_to_save
+from holter.server.store.write.run_state import RunState, none_if_nan
+from holter.server.store.write.run_write import RunWrite
+from holter.types import Cursor, Unreadable
 
 _LEAST_TICK = 1e-6  # news must be later than what was news before, even where the clock stands still
 _AHEAD = 5.0  # seconds by which servers' clocks may differ
 _PLACE = 200  # characters
 
 # made once: composing a statement costs as much as running it
-_REVISION = select(Run.id, Run.revision).where(Run.deleted_at.is_(None)).with_for_update()
-_OF_ONE = _REVISION.where(Run.id == bindparam("run"))  # half the work, and what a lone flush needs
-_OF_SOME = _REVISION.where(Run.id.in_(bindparam("runs", expanding=True))).order_by(
-    Run.id  # two servers lock in one order
+_REVISION = select(RunRecord.id, RunRecord.revision).where(RunRecord.deleted_at.is_(None)).with_for_update()
+_OF_ONE = _REVISION.where(RunRecord.id == bindparam("run"))  # half the work, and what a lone flush needs
+_OF_SOME = _REVISION.where(RunRecord.id.in_(bindparam("runs", expanding=True))).order_by(
+    RunRecord.id  # two servers lock in one order
 )
-_RUN = select(Run.id).join(Project).where(Project.name == bindparam("project"), Run.name == bindparam("run"))
+_RUN = (
+    select(RunRecord.id)
+    .join(Project)
+    .where(Project.name == bindparam("project"), RunRecord.name == bindparam("run"))
+)
 _FIRST = {
     "public_id": bindparam("public_id", type_=Text),
     "project_id": Project.id,
@@ -68,9 +72,9 @@ _FIRST = {
     "stated": literal(0),
 }
 _CREATED = (  # nothing, where there is no such project
-    insert(Run)
+    insert(RunRecord)
     .from_select([*_FIRST], select(*_FIRST.values()).where(Project.name == bindparam("project")))
-    .returning(Run.id)
+    .returning(RunRecord.id)
 )
 # thousands of new series are one parameter: a dictionary for each costs more than the rows. SQLite's one
 # writer gives them their ids by itself, for reading them back would cost twice as much as the rows, too
@@ -91,7 +95,7 @@ _SERIES_POSTGRESQL = text(
     "RETURNING id"
 )
 _LOG = insert(LogEntry).inline().execution_options(**UNANSWERED)
-_WRITTEN = update(Run).where(Run.id == bindparam("run")).execution_options(**UNANSWERED)
+_WRITTEN = update(RunRecord).where(RunRecord.id == bindparam("run")).execution_options(**UNANSWERED)
 _TAKEN_BACK = (
     delete(AcceptedBatch)
     .where(AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest == bindparam("known"))
@@ -102,13 +106,13 @@ _TOLD = select(UnreadableRow.id).where(
 )
 
 
-def find(connection: Connection, project: str, run: str) -> int | None:
+def find_run(connection: Connection, project: str, run: str) -> int | None:
     """The id of a run, None if there is none."""
     found: int | None = connection.scalar(_RUN, {"project": project, "run": run})
     return found
 
 
-def create(connection: Connection, project: str, name: str, now: float) -> RunState:
+def create_run(connection: Connection, project: str, name: str, now: float) -> RunState:
     """A new run, and its project if it is the first. Nobody else can write into it before the commit."""
     # made of the names, so that addresses stay the same when a database is built anew
     public_id = blake2b(f"{len(project)}/{project}/{name}".encode(), digest_size=6).hexdigest()
@@ -121,7 +125,7 @@ def create(connection: Connection, project: str, name: str, now: float) -> RunSt
     return RunState(created, public_id, revision=0, updated_at=now, attempts=Attempts())
 
 
-def lock(connection: Connection, runs: Iterable[int]) -> dict[int, int]:
+def lock_runs(connection: Connection, runs: Iterable[int]) -> dict[int, int]:
     """Keep other servers from writing into these runs until the end; the revision of each."""
     numbers = sorted(runs)
     if len(numbers) == 1:
@@ -131,7 +135,7 @@ def lock(connection: Connection, runs: Iterable[int]) -> dict[int, int]:
     return {number: revision for number, revision in rows}
 
 
-def note_batches(connection: Connection, turns: Iterable[Turn]) -> set[tuple[int, bytes]]:
+def insert_batch_keys(connection: Connection, turns: Iterable[RunWrite]) -> set[tuple[int, bytes]]:
     """Remember the batches for good; those of them that their runs had not had yet."""
     asked = {(turn.run.id, one.digest) for turn in turns for one in turn.parcels}
     rows = [{"run_id": run, "digest": digest} for run, digest in sorted(asked)]
@@ -139,7 +143,7 @@ def note_batches(connection: Connection, turns: Iterable[Turn]) -> set[tuple[int
     return {(run, bytes(digest)) for run, digest in fresh}
 
 
-def save(connection: Connection, turns: Sequence[Turn], now: float) -> None:
+def save_run_writes(connection: Connection, turns: Sequence[RunWrite], now: float) -> None:
     """Write what the turns have made of their deliveries."""
     _save_series(connection, turns)
     _many(connection, _LOG, [row for turn in turns for row in _entries(turn)])
@@ -160,7 +164,7 @@ def _many(connection: Connection, statement: Any, rows: list[dict[str, Any]]) ->
         connection.execute(statement, rows)
 
 
-def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
+def _save_series(connection: Connection, turns: Sequence[RunWrite]) -> None:
     turns = [turn for turn in turns if turn.new]
     if not turns:
         return
@@ -176,7 +180,7 @@ def _save_series(connection: Connection, turns: Sequence[Turn]) -> None:
         turn.run.ids.extend(islice(ids, len(turn.new)))
 
 
-def _save_numbered(connection: Connection, turn: Turn, first: int) -> None:
+def _save_numbered(connection: Connection, turn: RunWrite, first: int) -> None:
     """The new series of a run, with ids from `first` on."""
     labels, whose = turn.new[0].labels, {"first": first, "run": turn.run.id}
     if all(key.labels == labels for key in turn.new):
@@ -192,7 +196,7 @@ def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _entries(turn: Turn) -> Iterable[dict[str, Any]]:
+def _entries(turn: RunWrite) -> Iterable[dict[str, Any]]:
     for entry in turn.entries:
         yield {
             "run_id": turn.run.id,
@@ -200,46 +204,44 @@ def _entries(turn: Turn) -> Iterable[dict[str, Any]]:
             "step_min": entry.step_min,
             "step_max": entry.step_max,
             "points": entry.points,
-            "payload": encode_entry(turn.run.ids_at(entry.places), entry.body),
+            "payload": encode_log_entry(turn.run.ids_at(entry.places), entry.body),
         }
 
 
-def _attempts(turn: Turn) -> Iterable[dict[str, Any]]:
+def _attempts(turn: RunWrite) -> Iterable[dict[str, Any]]:
     for number in sorted(turn.touched):
         facts = turn.run.facts[number]
-        first_step, last_step = turn.run.progress[number].span(turn.run.aside)
+        first_step, last_step = turn.run.progress[number].step_range(turn.run.aside)
         yield {
             "run_id": turn.run.id,
             "number": number,
             "name": facts.name,
             "first_step": first_step,
             "last_step": last_step,
-            "first_time": known(facts.first_time),
-            "last_time": known(facts.last_time),
+            "first_time": none_if_nan(facts.first_time),
+            "last_time": none_if_nan(facts.last_time),
             "points": facts.points,
         }
 
 
-def _writers(turn: Turn) -> Iterable[dict[str, Any]]:
+def _writers(turn: RunWrite) -> Iterable[dict[str, Any]]:
     for name in sorted(turn.writers):
         writer = turn.run.attempts.writers[name]
         stated = bool(writer.config)
         yield {"run_id": turn.run.id, "name": name, "state": writer.to_json(), "stated": stated}
 
 
-def _save_config(connection: Connection, turns: Iterable[Turn]) -> None:
+def _save_config(connection: Connection, turns: Iterable[RunWrite]) -> None:
     for turn in turns:
         if turn.config:
             rows, over = rows_to_save(connection, turn.run.id, turn.config)
             upsert(connection, ConfigRow.__table__, ("run_id", "attempt", "name", "labels"), rows)
             if over:
-                reason = (
-                    f"the run has {MOST_OF_RUN:,} settings: {over:,} more {verb(over, 'is', 'are')} left out"
-                )
-                turn.notes.append(Note("config", "settings of the run", reason))
+                reason = f"the run has {MAX_RUN_SETTINGS:,} settings: {over:,} more {verb(over, 'is', 'are')} left out"
+                turn.notes.append(Unreadable(source="config", location="settings of the run", reason=reason))
 
 
-def _save_runs(connection: Connection, turns: Sequence[Turn], now: float) -> None:
+def _save_runs(connection: Connection, turns: Sequence[RunWrite], now: float) -> None:
     by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for turn in turns:
         values = _changes(turn, now)
@@ -249,7 +251,7 @@ def _save_runs(connection: Connection, turns: Sequence[Turn], now: float) -> Non
         connection.execute(_WRITTEN, rows)
 
 
-def _changes(turn: Turn, now: float) -> dict[str, Any]:
+def _changes(turn: RunWrite, now: float) -> dict[str, Any]:
     """What of the run's row is new."""
     run, values = turn.run, dict[str, Any]()
     if turn.fresh:
@@ -261,7 +263,7 @@ def _changes(turn: Turn, now: float) -> dict[str, Any]:
         run.stated += 1
         values["stated"] = run.stated
     if turn.renamed:
-        values["attempt_state"] = run.attempts.of_run()
+        values["attempt_state"] = run.attempts.run_state()
     if turn.begun:
         values["finished_at"] = None  # a run that is launched again is not finished any more
     if turn.finished:
@@ -274,11 +276,16 @@ def _later(now: float, before: float) -> float:
     return now if now > before or before - now > _AHEAD else before + _LEAST_TICK
 
 
-def _save_notes(connection: Connection, run: RunState, notes: Sequence[Note], now: float) -> None:
+def _save_notes(connection: Connection, run: RunState, notes: Sequence[Unreadable], now: float) -> None:
     for note in notes:
-        where = as_text(note.place)[:_PLACE]
+        where = storable_text(note.location)[:_PLACE]
         if connection.scalar(_TOLD, {"run": run.id, "where": where}) is None:
-            row = {"run_id": run.id, "source": note.source, "place": where, "reason": as_text(note.reason)}
+            row = {
+                "run_id": run.id,
+                "source": note.source,
+                "place": where,
+                "reason": storable_text(note.reason),
+            }
             connection.execute(insert(UnreadableRow), row | {"seen_at": now})
 
 
