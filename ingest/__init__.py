@@ -58,13 +58,18 @@ BUILTIN: tuple[Format, ...] = (
 
 
 def formats(house: Sequence[HouseFormat] = ()) -> dict[str, Format]:
-    """Every format by its name: those built in, a house's own, those that installed packages announce.
+    """Every format by its name: the built-in ones, custom ones, and those that installed packages announce.
 
-    Lines that fit a house's pattern are read by it in any text; a text with such lines and those of no
-    framework is of the house's format.
+    Lines that match a custom pattern are read by it in any text; a text with such lines and no lines of a
+    framework is of the custom format. Raises TypeError where an announced format lacks a part of `Format`.
     """
-    if not house:
-        return build(BUILTIN, group="holter.formats")
-    printed = {one.name for one in text_formats()}
-    others = tuple(one for one in BUILTIN if one.name not in printed)
-    return build((*others, *text_formats(house)), group="holter.formats")
+    builtin: Sequence[Format] = BUILTIN
+    if house:
+        in_text = {format_.name for format_ in text_formats()}
+        others = [format_ for format_ in BUILTIN if format_.name not in in_text]
+        builtin = (*others, *text_formats(house))
+    registry = build(builtin, group="holter.formats")
+    for name, format_ in registry.items():
+        if not isinstance(format_, Format):
+            raise TypeError(f"format {name!r}: expected name, role, sniff and reader (holter.ingest.format)")
+    return registry

@@ -1,77 +1,95 @@
-"""What a format promises: the bytes of one kind of log become batches."""
+"""The protocol of formats: readers that turn the bytes of one kind of log into batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import PurePath
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 from holter.types import Batch, Unreadable
 
 
+class Content(Enum):
+    """What a kind of log contributes to a run."""
+
+    TRAINING = "training"
+    """The run's own curves. Of several logs of one run with the same curves, the most exact is read."""
+    SUPPLEMENT = "supplement"
+    """Curves on the training's steps that the run's other logs lack: read in addition to them."""
+    OWN_STEPS = "own steps"
+    """Series whose steps are not those of training, as their label `steps` states: read in addition."""
+    SETTINGS = "settings"
+    """Settings of launches and no rows: makes no run, and is read where logs of one run are next to it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormatRole:
+    """How the files of a format relate to the other logs of a run.
+
+    `in_text`: the records are embedded in other text and may begin far behind a file's head, so that `sniff`
+    is also called with later parts of the file.
+    """
+
+    content: Content = Content.TRAINING
+    in_text: bool = False
+
+    @property
+    def has_own_steps(self) -> bool:
+        """Whether all series of the format have steps of their own."""
+        return self.content is Content.OWN_STEPS
+
+    @property
+    def is_additional(self) -> bool:
+        """Whether files of the format are read in addition to other logs of a run, not instead of them."""
+        return self.content in (Content.SUPPLEMENT, Content.OWN_STEPS)
+
+    @property
+    def is_settings(self) -> bool:
+        """Whether the format has settings of launches and no rows."""
+        return self.content is Content.SETTINGS
+
+
 class Reader(Protocol):
-    """Reads one source. Holds what it must remember between two looks at a growing file."""
+    """Reads one source, and retains what it needs between two reads of a file that is being written."""
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield everything complete from the stream's position on, then return.
+        """Yield every complete record from the stream's position on, then return.
 
-        Whenever it yields, and when it returns, `stream.tell()` and `state()` describe the place right
-        after what was yielded: going on from there loses and repeats nothing. A record that is not
-        complete yet is left for the next call. A batch holds a bounded number of points.
+        Whenever it yields, and when it returns, `stream.tell()` and `state()` describe the position right
+        after what was yielded: resuming there neither loses nor repeats anything. An incomplete record is
+        left for the next call. A batch has a bounded number of points.
         """
         ...
 
     def state(self) -> Mapping[str, Any]:
-        """What another reader needs to go on from here, as JSON-able values."""
+        """What another reader needs to resume here, as JSON-able values."""
         ...
 
 
+@runtime_checkable
 class Format(Protocol):
-    """One kind of log. No I/O policy of its own: who opens, follows and retries is not its business.
-
-    A format with an attribute `among_text` that is true has its records among other text: they may begin
-    far behind a file's head, which `sniff` is then asked about piece by piece. One with an attribute `beside`
-    that is true says nothing that a run's other logs say: its series have steps of their own, told by their
-    label `steps`.
-    One with an attribute `adds` that is true tells of a run's steps what its other logs do not: it is read
-    together with them.
-    One with an attribute `states_only` that is true has no rows: it makes no run, and is read where logs of
-    one stand beside it.
-    """
+    """One kind of log. Opening, tailing and retrying are the caller's business."""
 
     @property
     def name(self) -> str:
-        """What it is called, e.g. in cursors."""
+        """The name of the format, e.g. in cursors."""
+        ...
+
+    @property
+    def role(self) -> FormatRole:
+        """How its files relate to the other logs of a run."""
         ...
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """Whether a file of this name that begins with `head` (up to 64 KiB) is of this kind."""
+        """Whether a file of this name that begins with `head` (up to 64 KiB) is of this format."""
         ...
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> Reader:
-        """A reader for one source; `state` is empty at the first look, else what `state()` gave.
+        """A reader for one source; `state` is empty at first, later what `Reader.state` returned.
 
-        Where another content has taken the file's place, `state` is `{"rewritten": <the old state>}` and
+        Where the file has been replaced by other content, `state` is `{"rewritten": <the old state>}` and
         reading begins at 0; a format that has no use for it ignores it.
         """
         ...
-
-
-def is_among_text(format_: Format) -> bool:
-    """Whether a format's records stand among other text."""
-    return bool(getattr(format_, "among_text", False))
-
-
-def adds(format_: Format) -> bool:
-    """Whether a format tells of a run's steps what its other logs do not."""
-    return bool(getattr(format_, "adds", False))
-
-
-def stands_beside(format_: Format) -> bool:
-    """Whether a format's series have steps of their own, so that they add to other logs of a run."""
-    return bool(getattr(format_, "beside", False))
-
-
-def states_only(format_: Format) -> bool:
-    """Whether a format states how launches are set up, and has no rows at all."""
-    return bool(getattr(format_, "states_only", False))

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest import step_columns
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import FormatRole
 from holter.ingest.json_objects import flatten_object, read_object, row_from_fields
 from holter.ingest.lines import LineBlocks
 from holter.ingest.rows import LogRow, batch_from_rows
@@ -26,6 +27,7 @@ class JsonLines:
     """
 
     name: ClassVar[str] = "jsonl"
+    role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that ends in .jsonl or .ndjson, or a first line that is an object with a step."""

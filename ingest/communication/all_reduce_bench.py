@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, ClassVar
 from holter.ingest.communication.labels import BYTES, is_step, labels_beside, size_of
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.prefixes import strip_prefixes
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
@@ -33,8 +34,7 @@ class AllReduceBench:
     """`busbw_gbs` and `algbw_gbs` by payload; old versions' trials by rank, their bits as bytes."""
 
     name: ClassVar[str] = "all-reduce-bench"
-    among_text: ClassVar[bool] = True
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS, in_text=True)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A header of one of the versions, or a rank's result."""

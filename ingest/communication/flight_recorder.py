@@ -17,6 +17,7 @@ import msgspec
 from holter.ingest.communication import safe_pickle
 from holter.ingest.communication.labels import DTYPE_BYTES, SEQUENCE, is_step, labels_beside
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
@@ -42,7 +43,7 @@ class FlightRecorder:
     """
 
     name: ClassVar[str] = "flight-recorder"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A pickle or an object with the recorder's words."""

@@ -18,6 +18,7 @@ import numpy as np
 from holter.bus_bandwidth import bus_bandwidth
 from holter.ingest.communication.labels import BYTES, DTYPE_BYTES, is_step, labels_beside
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import EARLIEST_CLOCK
 from holter.plurals import counted
@@ -77,7 +78,7 @@ class KinetoTrace:
     """
 
     name: ClassVar[str] = "kineto"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """An object with the trace's events."""

@@ -10,6 +10,7 @@ import msgspec
 
 from holter.ingest.communication.labels import SEQUENCE, is_step, labels_beside, size_class
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.lines import LineBlocks
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
@@ -33,7 +34,7 @@ class NcclInspector:
     """
 
     name: ClassVar[str] = "nccl-inspector"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A first line that is an object with the Inspector's header."""

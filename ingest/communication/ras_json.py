@@ -12,6 +12,7 @@ from holter.ingest.communication.labels import labels_beside
 from holter.ingest.communication.ras_text import DEAD, EVENTS, MISSING, REPORTS, comm_of
 from holter.ingest.console.values import parse_time
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Unreadable
 
@@ -30,7 +31,7 @@ class RasJson:
     (`nccl_op_count`), its error if any; which ranks gave no answer (`nccl_missing`: 1, or 2 where dead)."""
 
     name: ClassVar[str] = "nccl-ras-json"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """An object with RAS's words."""

@@ -7,12 +7,12 @@ words are known, wherever it stands, and nothing is told by its place in a table
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 from holter.ingest.communication.labels import labels_beside
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.values import parse_time
+from holter.ingest.format import Content, FormatRole
 
 REPORTS, EVENTS = "RAS reports", "RAS events"
 MISSING, DEAD = 1.0, 2.0
@@ -192,7 +192,10 @@ class RasText(ConsoleLog):
     """Reports of `ncclras`, one after another in a file, and what `ncclras -m` prints. The step is a report's
     number; without a report's head, 1. Texts have no clock, events have that of the machine."""
 
-    beside: ClassVar[bool] = True
+    @property
+    def role(self) -> FormatRole:
+        """Text whose series have steps of their own."""
+        return FormatRole(content=Content.OWN_STEPS, in_text=True)
 
     def __init__(self) -> None:
         super().__init__(DIALECT)

@@ -14,6 +14,7 @@ from zlib import crc32
 from holter.flops.config_names import NAMES
 from holter.ingest.config_files.parse import MOST, kept_of, mapping_of
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import batch_from_rows
 from holter.types import Batch, Config, Unreadable
 
@@ -74,7 +75,7 @@ class SettingsFile:
     """
 
     name: ClassVar[str] = "settings"
-    states_only: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.SETTINGS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that settings have, and content that is some."""

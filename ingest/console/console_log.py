@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from pathlib import PurePath
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
 from holter.ingest.console.blocks import read_text
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.pattern_search import line_matcher
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
@@ -26,8 +27,6 @@ _PRINTERS = 4096
 class ConsoleLog:
     """What a program prints in one framework's dialect, into a file of any name."""
 
-    among_text: ClassVar[bool] = True
-
     def __init__(self, dialect: ConsoleDialect, before: tuple[ConsoleDialect, ...] = ()) -> None:
         self._dialect = dialect
         self._before = before
@@ -38,9 +37,10 @@ class ConsoleLog:
         return self._dialect.name
 
     @property
-    def adds(self) -> bool:
-        """Whether it is read beside other logs of a run."""
-        return self._dialect.adds
+    def role(self) -> FormatRole:
+        """Text with the run's own curves, or with what its other logs lack."""
+        content = Content.SUPPLEMENT if self._dialect.is_supplement else Content.TRAINING
+        return FormatRole(content=content, in_text=True)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Text with a line of this dialect, and none of a dialect that comes before it."""

@@ -92,8 +92,8 @@ class LineKind:
 class ConsoleDialect:
     """One framework's way of printing.
 
-    A text is taken for it where `tell` is found in it, `times` times. With `adds` it tells what other logs of
-    a run do not (see `Format`). `kinds` are tried in their order:
+    A text is taken for it where `tell` is found in it, `times` times. One that `is_supplement` has what other
+    logs of a run lack (see `Content.SUPPLEMENT`). `kinds` are tried in their order:
     the first whose mark a line bears reads it.
     """
 
@@ -101,7 +101,7 @@ class ConsoleDialect:
     tell: TextPattern
     kinds: tuple[LineKind, ...]
     times: int = 1
-    adds: bool = False
+    is_supplement: bool = False
 
     def speaks_in(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""

@@ -12,6 +12,7 @@ from holter.ingest import step_columns
 from holter.ingest.csv.csv_table import CsvLayout, CsvTable, parse_rows
 from holter.ingest.csv.rewritten import RowFingerprint
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import FormatRole
 from holter.ingest.lines import LineBlock, LineBlocks
 from holter.ingest.open_log import HEAD_BYTES
 from holter.ingest.wandb.chart_csv import is_chart_export
@@ -28,6 +29,7 @@ class CsvLog:
     """
 
     name: ClassVar[str] = "csv"
+    role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A name that ends in .csv or .tsv, and a header of metrics in which a step can be found."""

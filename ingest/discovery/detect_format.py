@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from holter.ingest.format import Format, is_among_text, stands_beside
+from holter.ingest.format import Format
 from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
 from holter.ingest.telemetry import kernel_lines
 
@@ -59,15 +59,15 @@ def detect_format(
 
 def uses_wall_clock(format_: Format) -> bool:
     """Whether a format's points belong to the launch that is under way at their time: they are read last."""
-    return stands_beside(format_) and (
-        not is_among_text(format_) or format_.name == kernel_lines.DIALECT.name
+    return format_.role.has_own_steps and (
+        not format_.role.in_text or format_.name == kernel_lines.DIALECT.name
     )
 
 
 def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> DetectedFormat:
     """Look through a text from byte `looked` on for a first record."""
     name = uncompressed_name(path)
-    candidates = [format_ for format_ in formats.values() if is_among_text(format_)]
+    candidates = [format_ for format_ in formats.values() if format_.role.in_text]
     with open_log(path).stream as stream:
         stream.seek(looked - _OVERLAP)
         while candidates and looked < _FURTHEST:

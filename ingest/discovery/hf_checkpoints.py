@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
 
-from holter.ingest.format import Format, stands_beside
+from holter.ingest.format import Format
 from holter.ingest.trainers.trainer_state import MAX_STATE_BYTES, STATE_FILE, TrainerStateReader
 
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
@@ -36,7 +36,7 @@ def redundant_states(found: Mapping[Path, Format], root: Path, *, one_run: bool)
     others = {
         path.parent
         for path, format_ in found.items()
-        if not (is_trainer_state(path) or stands_beside(format_))
+        if not (is_trainer_state(path) or format_.role.has_own_steps)
     }
     states: dict[Path, list[Path]] = {}
     dropped: set[Path] = set()

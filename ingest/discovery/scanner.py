@@ -18,7 +18,7 @@ from holter.ingest.discovery.hf_checkpoints import (
 )
 from holter.ingest.discovery.hf_launches import TrainerLaunch, continued_launches, may_be_launch, read_launch
 from holter.ingest.discovery.run_layout import RunAssignment, assign_file, assign_tree, chronological_key
-from holter.ingest.format import Format, adds, is_among_text, stands_beside, states_only
+from holter.ingest.format import Format
 from holter.ingest.stdout.nccl_text import SystemText, without_training
 
 _log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class LogTree:
         return self._placed
 
     def _place(self, found: dict[Path, Format], launches: Mapping[Path, TrainerLaunch]) -> list[Source]:
-        settings = {path: format_ for path, format_ in found.items() if states_only(format_)}
+        settings = {path: format_ for path, format_ in found.items() if format_.role.is_settings}
         found = {path: format_ for path, format_ in found.items() if path not in settings}
         if self.root in found and self.root.is_file():
             places = {self.root: assign_file(self.root)}
@@ -170,12 +170,12 @@ def drop_redundant_text(found: dict[Path, Format], places: Mapping[Path, RunAssi
 
     Read side by side, the two would pass for two writers, whose steps are then taken for restarts.
     """
-    same = {path: format_ for path, format_ in found.items() if not (stands_beside(format_) or adds(format_))}
-    exact = {places[path].run for path, format_ in same.items() if not is_among_text(format_)}
+    same = {path: format_ for path, format_ in found.items() if not format_.role.is_additional}
+    exact = {places[path].run for path, format_ in same.items() if not format_.role.in_text}
     for path, format_ in list(found.items()):
         if (
             places[path].run in exact
-            and is_among_text(format_)
+            and format_.role.in_text
             and (path in same or isinstance(format_, SystemText))
         ):
             found[path] = without_training(format_)

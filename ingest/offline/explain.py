@@ -12,7 +12,7 @@ import numpy as np
 from holter.custom_format import HouseFormat
 from holter.ingest import formats, step_columns
 from holter.ingest.discovery.scanner import LogTree, Source, is_skipped, walk_files
-from holter.ingest.format import Format, states_only
+from holter.ingest.format import Format
 from holter.ingest.offline.read_run import read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
 from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
@@ -120,7 +120,7 @@ def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
         return f"cannot be opened: {error.strerror or error}"
     name = uncompressed_name(path)
     claims = [format_ for format_ in known.values() if format_.sniff(name, head)]
-    if any(map(states_only, claims)):
+    if any(format_.role.is_settings for format_ in claims):
         return "settings: read beside the logs of one run, and none, several, or a newer copy stand there"
     if claims:
         return "left alone: other logs of its run say the same, exactly; or its first step is not there yet"

@@ -9,7 +9,7 @@ from pathlib import Path
 from holter.ingest import formats
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.discovery.scanner import LogTree, Source
-from holter.ingest.format import Format, states_only
+from holter.ingest.format import Format
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.open_log import open_log, uncompressed_name
 from holter.ingest.stdout.nccl_text import NCCL_ONLY
@@ -69,7 +69,7 @@ def read_run(
 def _runs(path: Path, sources: list[Source]) -> tuple[str, ...]:
     if not path.is_dir():
         return ()
-    logs = [one.path for one in sources if not states_only(one.format)]
+    logs = [one.path for one in sources if not one.format.role.is_settings]
     return tuple(sorted({place.run for place in assign_tree(path, logs).values()}))
 
 

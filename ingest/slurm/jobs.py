@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow
 from holter.ingest.slurm.settings import ENDED, settings_of, state_of
 from holter.ingest.telemetry.json_stream import DocumentReader
@@ -29,7 +30,7 @@ class SlurmJobs:
     """Outputs of squeue, sacct and `scontrol show job`, once or again and again, in any of their forms."""
 
     name: ClassVar[str] = "slurm-jobs"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A head of these tools' tables, or a job's first field, among the first lines."""
@@ -49,7 +50,7 @@ class SlurmJson:
     """What squeue, sacct and scontrol write with `--json`."""
 
     name: ClassVar[str] = "slurm-json"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A document with jobs and their states."""

@@ -14,7 +14,7 @@ from holter.ingest.console.blocks import read_text
 from holter.ingest.console.console_log import ConsoleLog, ConsoleReader, ParsedLines
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.pattern_search import signature_set
-from holter.ingest.format import Format
+from holter.ingest.format import Content, Format, FormatRole
 from holter.ingest.slurm import log_lines as slurm_lines
 from holter.ingest.telemetry import kernel_lines
 from holter.ingest.telemetry.gpu_metrics import host_of
@@ -49,8 +49,7 @@ class SystemText:
     it is called by.
     """
 
-    among_text: ClassVar[bool] = True
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS, in_text=True)
 
     def __init__(self, dialects: tuple[ConsoleDialect, ...], place: int = 0) -> None:
         self._dialects, self.place = dialects, place
@@ -89,8 +88,7 @@ class NcclTests:
     """Tables of nccl-tests, and what NCCL says between them."""
 
     name: ClassVar[str] = "nccl-tests"
-    among_text: ClassVar[bool] = True
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS, in_text=True)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A table's header."""

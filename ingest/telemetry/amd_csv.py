@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.amd_names import gpu_of, measured
@@ -40,7 +41,7 @@ class AmdTables:
     """
 
     name: ClassVar[str] = "amd-smi"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A header of these tools among the first lines."""

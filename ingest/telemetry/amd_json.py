@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.json_objects import json_number
 from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
@@ -26,7 +27,7 @@ class AmdJson:
     """
 
     name: ClassVar[str] = "amd-smi-json"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A document of these tools among the first lines."""

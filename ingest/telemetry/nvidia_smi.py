@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, ClassVar, NamedTuple
 
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.line_reader import LineReader
@@ -62,7 +63,7 @@ class NvidiaSmi:
     """
 
     name: ClassVar[str] = "nvidia-smi"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A header of nvidia-smi's fields among the first lines, or rows that begin with its stamp."""

@@ -11,6 +11,7 @@ from zlib import crc32
 from prometheus_client.parser import text_string_to_metric_families
 
 from holter.ingest.communication.labels import labels_beside
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.line_reader import LineReader
@@ -35,7 +36,7 @@ class Exposition:
     """
 
     name: ClassVar[str] = "prometheus"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Text with samples, or what announces them, of an exporter that watches machines."""

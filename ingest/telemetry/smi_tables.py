@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.rows import LogRow
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.line_reader import LineReader
@@ -42,7 +43,7 @@ class NvidiaDmon:
     """`nvidia-smi dmon`, with `-o DT` for its clock; without one its rows are counted."""
 
     name: ClassVar[str] = "nvidia-smi-dmon"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Its header among the first lines."""
@@ -103,7 +104,7 @@ class RocmSmi:
     """
 
     name: ClassVar[str] = "rocm-smi"
-    beside: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.OWN_STEPS)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Its banner."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import FormatRole
 from holter.ingest.rows import batch_from_rows
 from holter.ingest.tensorboard import protobuf
 from holter.ingest.tensorboard.hparams import EventFileSettings
@@ -43,6 +44,7 @@ class EventFile:
     """
 
     name: ClassVar[str] = "tensorboard"
+    role: ClassVar[FormatRole] = FormatRole()
 
     def __init__(self, kernels: Callable[[int], Kernels | None] = background_kernels) -> None:
         self._kernels = kernels

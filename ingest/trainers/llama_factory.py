@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar
 
+from holter.ingest.format import FormatRole
 from holter.ingest.json_objects import flatten_object, json_number, read_object
 from holter.ingest.jsonl import JsonLinesReader
 from holter.ingest.rows import LogRow
@@ -21,6 +22,7 @@ class LlamaFactoryLog:
     """Numbers by their names; times that passed in seconds. A restart goes on in the same file."""
 
     name: ClassVar[str] = "llama-factory"
+    role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A first line that is an object with both of its steps."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
+from holter.ingest.format import Content, FormatRole
 from holter.ingest.json_objects import json_number, read_object
 from holter.ingest.jsonl import JsonLinesReader
 from holter.ingest.names import storable_label
@@ -32,7 +33,7 @@ class TorchtitanTrace:
     """
 
     name: ClassVar[str] = "torchtitan-trace"
-    adds: ClassVar[bool] = True
+    role: ClassVar[FormatRole] = FormatRole(content=Content.SUPPLEMENT)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """A first line that is an object with torchtitan's words."""

@@ -15,6 +15,7 @@ import msgspec
 from holter.attempts.config_values import to_config_value
 from holter.ingest.console.dialects.hf_trainer import metric_name
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import FormatRole
 from holter.ingest.json_objects import flatten_object, json_number
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import read_step
@@ -36,6 +37,7 @@ class TrainerState:
     """
 
     name: ClassVar[str] = "trainer-state"
+    role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """The Trainer's name for it, or an object that begins with its words."""

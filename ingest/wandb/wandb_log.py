@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 
 from holter.attempts.config_values import flatten_settings
 from holter.ingest.errors import ProblemBuffer
+from holter.ingest.format import FormatRole
 from holter.ingest.redaction import without_private
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
@@ -64,6 +65,7 @@ class WandbLog:
     """Metrics by `_step`; what the client measures of the machine as `system.…` at the step of its time."""
 
     name: ClassVar[str] = "wandb"
+    role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """The header that every client since 0.10 writes."""

@@ -61,7 +61,7 @@ def _fields(line: str) -> dict[str, str]:
 
 DIALECT = ConsoleDialect(
     name="megatron-progress",
-    adds=True,
+    is_supplement=True,
     tell=re.compile(rb"\tJob ID: [^\t\n]*\t# GPUs: \d+\t"),
     kinds=(
         LineKind(mark=re.compile(rb"\tStarting job"), read=_launch, states=True),
