@@ -22,7 +22,7 @@ from holter.detectors.findings.sparkline import sparkline
 from holter.detectors.launch_checks import remarks
 from holter.plurals import counted
 from holter.tuning import Tuning
-from holter.types import ConfigKey, Finding, Kind, Diagnostic, RunData
+from holter.types import ConfigKey, Diagnostic, Finding, Kind, RunData
 
 _SHOWN = 50
 _PICTURE = 24

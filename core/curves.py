@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.attempts.superseded import Span, superseded
+from holter.attempts.superseded import AttemptSpan, superseded_points
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, RunData, Series, SeriesKey
 
@@ -66,7 +66,7 @@ def between(series: Series, first: int, last: int, *, attempts_to: int | None = 
     if attempts_to is not None:
         shown &= series.attempt <= attempts_to
     attempt, step, value = series.attempt[shown], series.step[shown], series.value[shown]
-    ghost = superseded(attempt, step, _spans(series, attempts_to))
+    ghost = superseded_points(attempt, step, _spans(series, attempts_to))
     edges = np.flatnonzero((np.diff(attempt) != 0) | (np.diff(ghost) != 0)) + 1
     parts = zip(*(np.split(one, edges) for one in (attempt, ghost, step, value)), strict=True)
     return Excerpt(
@@ -79,12 +79,12 @@ def between(series: Series, first: int, last: int, *, attempts_to: int | None = 
     )
 
 
-def _spans(series: Series, attempts_to: int | None) -> list[Span]:
+def _spans(series: Series, attempts_to: int | None) -> list[AttemptSpan]:
     spans = []
     for number in np.unique(series.attempt).tolist():
         steps = series.step[series.attempt == number]
         if attempts_to is None or number <= attempts_to:
-            spans.append(Span(number, int(steps[0]), int(steps[-1])))
+            spans.append(AttemptSpan(number, int(steps[0]), int(steps[-1])))
     return spans
 
 

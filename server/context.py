@@ -15,70 +15,70 @@ from holter.flops.peaks import Peaks
 from holter.server.agents import AgentRegistry
 from holter.server.alerting import IncidentStore, NotificationSender, routes
 from holter.server.alerting.agent_monitor import Watch
-from holter.server.analysis import AnalysisLoop
-from holter.server.auth import Access, refusal_to_start
+from holter.server.analysis import AnalysisWorker
+from holter.server.auth import Authenticator, missing_credentials
 from holter.server.channels import open_channels
 from holter.server.clock import Clock
 from holter.server.database import connect
 from holter.server.ingest_http.receiver import Reception
 from holter.server.ingest_http.upload import Uploads
-from holter.server.live import Live, tell_commits, tell_incidents
+from holter.server.live import LiveStream, commit_listener, incident_listener
 from holter.server.maintenance.worker import Keeper
 from holter.server.migrate import upgrade
-from holter.server.planned_events import ExpectedEvents
-from holter.server.prometheus import Counts
-from holter.server.read_models.collectives import Collectives
-from holter.server.read_models.runs import Overview
-from holter.server.read_models.setup import SetUp
+from holter.server.planned_events import PlannedEvents
+from holter.server.prometheus import ServerMetrics
+from holter.server.read_models.collectives import CollectivesReader
+from holter.server.read_models.runs import RunReader
+from holter.server.read_models.setup import LaunchReader
 from holter.server.store import Store
 from holter.settings import Settings
 
 if TYPE_CHECKING:
     from holter.ingest.telemetry.scrape import Scraper
 
-PROJECTS = 10_000  # whose settings are remembered
+CACHED_PROJECTS = 10_000  # whose settings are remembered
 
 
-class OpenDoorError(RuntimeError):
+class UnprotectedServerError(RuntimeError):
     """Others could reach the server, and nothing would stop them."""
 
 
-class Parts:
+class ServerContext:
     """What requests and commands work with. `start` once, `close` once or more."""
 
     def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
         self.clock = clock = clock or Clock()
         self.settings = settings
-        make_folder(settings)
+        create_data_dir(settings)
         self.engine = connect(settings.database)
         channels = open_channels(settings.all_channels())
         self.store = Store(
-            self.engine, clock=clock, quota=lru_cache(PROJECTS)(lambda name: settings.project(name).quota)
+            self.engine, clock=clock, quota=lru_cache(CACHED_PROJECTS)(lambda name: settings.project(name).quota)
         )
-        self.reception = Reception(self.store, limit=settings.max_batch_mb * 2**20)
-        self.uploads = Uploads(beside(self.engine), settings.max_import_mb * 2**20)
+        self.receiver = Reception(self.store, limit=settings.max_batch_mb * 2**20)
+        self.uploads = Uploads(database_folder(self.engine), settings.max_import_mb * 2**20)
         self.incidents = IncidentStore(self.engine, routes=routes(channels), clock=clock)
-        self.expected = ExpectedEvents(self.engine, settings, clock=clock)
-        self.analysis = AnalysisLoop(
-            self.engine, self.store, self.incidents, tuning=self.expected.tuning, clock=clock
+        self.planned_events = PlannedEvents(self.engine, settings, clock=clock)
+        self.analysis = AnalysisWorker(
+            self.engine, self.store, self.incidents, tuning=self.planned_events.tuning, clock=clock
         )
         self.outbox = NotificationSender(self.engine, self.store, channels, public_url=settings.address, clock=clock)
-        self.keeper = Keeper(
+        self.maintenance = Keeper(
             self.engine,
             lambda name: settings.project(name).retention,
             clock=clock,
             turn=self.store.rewrite_lock,
         )
-        self.overview = Overview(self.engine, self.store, tuning=self.expected.on_the_pages, clock=clock)
-        self.setup = SetUp(self.store, Peaks.from_settings(settings.peaks))
-        self.collectives = Collectives(self.store)
+        self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.on_the_pages, clock=clock)
+        self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
+        self.collectives = CollectivesReader(self.store)
         self.agents = AgentRegistry(self.engine, clock=clock)
-        self.watch = Watch(
+        self.agent_monitor = Watch(
             self.engine, self.agents, routes=routes(channels), clock=clock, told=self.outbox.wake
         )
-        self.access = Access(settings, self.engine, clock=clock)
-        self.live = Live()
-        self.counts = Counts(self.engine, self.live, self.agents)
+        self.authenticator = Authenticator(settings, self.engine, clock=clock)
+        self.live = LiveStream()
+        self.metrics = ServerMetrics(self.engine, self.live, self.agents)
         self._closing = ExitStack()
         self.started = False
 
@@ -91,14 +91,14 @@ class Parts:
         with ExitStack() as undo:
             undo.callback(self.engine.dispose)
             upgrade(self.engine)
-            if refusal := refusal_to_start(self.settings, self.engine):
-                raise OpenDoorError(refusal)
-            for part in (self.store, self.analysis, self.outbox, self.keeper, self.watch):
+            if refusal := missing_credentials(self.settings, self.engine):
+                raise UnprotectedServerError(refusal)
+            for part in (self.store, self.analysis, self.outbox, self.maintenance, self.agent_monitor):
                 part.start()
                 undo.callback(part.close)
-            self.store.on_commit(lambda commit: self.counts.points.inc(commit.points))
-            self.store.on_commit(tell_commits(self.live))
-            self.incidents.on_change(tell_incidents(self.live))
+            self.store.on_commit(lambda commit: self.metrics.points.inc(commit.points))
+            self.store.on_commit(commit_listener(self.live))
+            self.incidents.on_change(incident_listener(self.live))
             self.incidents.on_change(self.outbox.wake)
             if self.settings.scrape.endpoints:
                 undo.enter_context(self._scraper().at_work())
@@ -106,9 +106,9 @@ class Parts:
         self.started = True
 
     def _scraper(self) -> Scraper:
-        from holter.server.scraping import scraper  # noqa: PLC0415 - 10 MB of formats for those who scrape
+        from holter.server.scraping import create_scraper  # noqa: PLC0415 - 10 MB of formats for those who scrape
 
-        return scraper(self.settings.scrape, self.engine, self.store, clock=self.clock)
+        return create_scraper(self.settings.scrape, self.engine, self.store, clock=self.clock)
 
     def attach(self, more: AbstractContextManager[object]) -> None:
         """Start something more, which ends before everything that it works with."""
@@ -119,21 +119,21 @@ class Parts:
         self._closing.close()
 
 
-def make_folder(settings: Settings) -> None:
+def create_data_dir(settings: Settings) -> None:
     address = make_url(settings.database)
     if address.get_backend_name() == "sqlite" and not settings.database_url:
         settings.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
-def beside(engine: Engine) -> Path | None:
+def database_folder(engine: Engine) -> Path | None:
     """The folder of the database's file, where there is the room that its points will need; else None."""
     return Path(str(engine.url.database)).absolute().parent if engine.dialect.name == "sqlite" else None
 
 
 # async, like every dependency here: a plain function would cost a change of threads for each request
-async def _of_request(request: Request) -> Parts:
-    parts: Parts = request.app.state.parts
-    return parts
+async def _of_request(request: Request) -> ServerContext:
+    context: ServerContext = request.app.state.context
+    return context
 
 
-OfServer = Annotated[Parts, Depends(_of_request)]
+Context = Annotated[ServerContext, Depends(_of_request)]

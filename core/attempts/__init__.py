@@ -1,4 +1,4 @@
-"""What is known of a run's launches: which row is whose, what each was set up with, what newer ones redid."""
+"""The attempts (launches) of a run: assignment of rows, config of each, superseded steps and goodput."""
 
 from holter.attempts.attempts import Attempts
 

@@ -1,4 +1,4 @@
-"""What logs say of launches besides points, by attempt: settled with rows, or waiting for them."""
+"""The config of a run's launches, by attempt: assigned by rows, or pending until a row comes."""
 
 from __future__ import annotations
 
@@ -7,55 +7,58 @@ from dataclasses import dataclass, replace
 
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, ConfigValue
 
-ByAttempt = Mapping[ConfigKey, Mapping[int, ConfigValue]]
+ConfigByAttempt = Mapping[ConfigKey, Mapping[int, ConfigValue]]
+"""The value of each setting in each attempt."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
-    """What a writer stated after its last row, or before its first (`silent`), in or after this attempt."""
+class PendingConfig:
+    """Config that a writer stated after its last row, or before its first (`silent`), during this attempt."""
 
     attempt: int
     silent: bool
     config: Config
 
 
-def spread(stretches: Sequence[tuple[int, Batch]], said: Config, row: int) -> list[tuple[int, Batch]]:
-    """The stretches of a batch with what was said of the launch of its `row`, and of no other."""
-    found, begin = [], 0
-    for attempt, piece in stretches:
-        config = said if begin <= row < begin + len(piece.steps) else NO_CONFIG
-        found.append((attempt, piece if piece.config == config else replace(piece, config=config)))
-        begin += len(piece.steps)
-    return found
+def attach_config(segments: Sequence[tuple[int, Batch]], config: Config, row: int) -> list[tuple[int, Batch]]:
+    """The segments of a batch with `config` on the segment that contains `row`, and on no other."""
+    attached, begin = [], 0
+    for attempt, segment in segments:
+        own = config if begin <= row < begin + len(segment.steps) else NO_CONFIG
+        attached.append((attempt, segment if segment.config == own else replace(segment, config=own)))
+        begin += len(segment.steps)
+    return attached
 
 
-def by_attempt(settled: ByAttempt, waiting: Iterable[Waiting], started: Iterable[int]) -> ByAttempt:
-    """What is said of each attempt, with what no row has settled yet.
+def config_by_attempt(
+    assigned: ConfigByAttempt, pending: Iterable[PendingConfig], started: Iterable[int]
+) -> ConfigByAttempt:
+    """The config of each attempt, including config that no row has assigned yet.
 
-    That belongs to the first attempt from its writer's on that says nothing else. Where each one does, a
-    writer that had logged rows has announced a new launch, which comes after all `started`; what one
-    without rows says then only fills gaps, and of a launch that has not begun it says nothing yet.
+    Pending config belongs to the first attempt, from its writer's on, that does not contradict it. Where each
+    one does, a writer that had logged rows has announced a new launch, which comes after all `started`; the
+    config of a writer without rows then only fills gaps, and is left out for a launch that has not begun.
     """
-    found = {key: dict(values) for key, values in settled.items()}
-    held = {number for values in found.values() for number in values} | set(started)
-    following = max(held, default=-1) + 1
-    for one in waiting:
-        if one.silent and one.attempt >= following > 0:
+    config = {key: dict(values) for key, values in assigned.items()}
+    known = {number for values in config.values() for number in values} | set(started)
+    following = max(known, default=-1) + 1
+    for statement in pending:
+        if statement.silent and statement.attempt >= following > 0:
             continue
-        numbers = [*(number for number in sorted(held) if number >= one.attempt), following]
-        fits = next(number for number in numbers if not _contradicts(settled, number, one.config))
-        number = one.attempt if one.silent and fits == following else fits
-        for key, value in one.config.items():
-            values = found.setdefault(key, {})
-            if not (one.silent and number in values):
+        numbers = [*(number for number in sorted(known) if number >= statement.attempt), following]
+        fits = next(number for number in numbers if not _contradicts(assigned, number, statement.config))
+        number = statement.attempt if statement.silent and fits == following else fits
+        for key, value in statement.config.items():
+            values = config.setdefault(key, {})
+            if not (statement.silent and number in values):
                 values[number] = value
-    return {key: dict(sorted(found[key].items())) for key in sorted(found)}
+    return {key: dict(sorted(config[key].items())) for key in sorted(config)}
 
 
-def _contradicts(settled: ByAttempt, number: int, config: Config) -> bool:
-    return any(settled.get(key, {}).get(number, value) != value for key, value in config.items())
+def _contradicts(assigned: ConfigByAttempt, number: int, config: Config) -> bool:
+    return any(assigned.get(key, {}).get(number, value) != value for key, value in config.items())
 
 
-def newest(config: ByAttempt) -> dict[str, ConfigValue]:
-    """The job's settings by their names, without those of single processes: of each the newest attempt's."""
+def newest_settings(config: ConfigByAttempt) -> dict[str, ConfigValue]:
+    """The newest value of each setting of the job by its name, without settings of single processes."""
     return {key.name: values[max(values)] for key, values in config.items() if not key.labels}

@@ -1,57 +1,61 @@
-"""A run's launches side by side: what each was set up with, and what changed from one to the next."""
+"""Comparison of the configs of a run's launches: the settings of each, and changes from one to the next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from holter.attempts.config import ByAttempt
+from holter.attempts.config import ConfigByAttempt
 from holter.types import ConfigValue, Labels
 
-_NAMED = 8
-"""Processes that are named where a value is theirs; the others are counted."""
+_MAX_LISTED_PROCESSES = 8
+"""Processes that are listed with a value of theirs; further ones are only counted."""
 
 
-def attempts_of(config: ByAttempt) -> list[int]:
-    """The launches that anything is said of."""
+def attempts_with_config(config: ConfigByAttempt) -> list[int]:
+    """The attempts with any setting."""
     return sorted({number for values in config.values() for number in values})
 
 
-def settings(config: ByAttempt) -> list[dict[str, Any]]:
-    """Each setting by its name, with its values: in which attempts, and of which processes; JSON-able.
+def list_settings(config: ConfigByAttempt) -> list[dict[str, Any]]:
+    """Each setting with its values, and the attempts and processes of each value, as JSON-able values.
 
-    `processes` counts those that a value is stated of with labels, 0 where it is the whole job's.
+    `processes` is the number of processes that a value is stated of with labels, 0 where it is the job's.
     """
-    found = []
+    listed = []
     for name, values in _by_name(config).items():
         stated: list[dict[str, Any]] = []
-        whose: dict[tuple[str, ConfigValue, tuple[Labels, ...]], dict[str, Any]] = {}
-        for attempt in sorted({number for one in values.values() for number in one}):
-            for value, holders in _held(values, attempt):
-                place = type(value).__name__, value, tuple(holders)
-                if place not in whose:
-                    whose[place] = {"attempts": [], "value": value, **_processes(holders)}
-                    stated.append(whose[place])
-                whose[place]["attempts"].append(attempt)
-        found.append({"name": name, "values": stated})
-    return found
+        entries: dict[tuple[str, ConfigValue, tuple[Labels, ...]], dict[str, Any]] = {}
+        for attempt in sorted({number for by_attempt in values.values() for number in by_attempt}):
+            for value, processes in _processes_by_value(values, attempt):
+                identity = type(value).__name__, value, tuple(processes)
+                if identity not in entries:
+                    entries[identity] = {"attempts": [], "value": value, **_processes_json(processes)}
+                    stated.append(entries[identity])
+                entries[identity]["attempts"].append(attempt)
+        listed.append({"name": name, "values": stated})
+    return listed
 
 
-def changes(config: ByAttempt) -> list[dict[str, Any]]:
-    """What each launch was set up with otherwise than those before it, for those where anything was.
+def list_changes(config: ConfigByAttempt) -> list[dict[str, Any]]:
+    """The settings that changed at each launch, for launches where any did.
 
-    `before` is the newest word of earlier launches, null where none said anything. What a launch does not
-    state is taken to be as before.
+    `before` is the newest value of earlier launches, null where none stated one. A setting that a launch does
+    not state counts as unchanged.
     """
-    found = []
-    for number in attempts_of(config)[1:]:
-        changed = [one for name, values in _by_name(config).items() for one in _changed(name, values, number)]
+    listed = []
+    for number in attempts_with_config(config)[1:]:
+        changed = [
+            change
+            for name, values in _by_name(config).items()
+            for change in _changes_at(name, values, number)
+        ]
         if changed:
-            found.append({"attempt": number, "settings": changed})
-    return found
+            listed.append({"attempt": number, "settings": changed})
+    return listed
 
 
-def _changed(
+def _changes_at(
     name: str, values: Mapping[Labels, Mapping[int, ConfigValue]], number: int
 ) -> Iterator[dict[str, Any]]:
     pairs: dict[tuple[Any, ...], tuple[ConfigValue | None, ConfigValue, list[Labels]]] = {}
@@ -62,30 +66,33 @@ def _changed(
         earlier = [attempt for attempt in by_attempt if attempt < number]
         before = by_attempt[max(earlier)] if earlier else None
         if (type(before), before) != (type(now), now):
-            place = type(before).__name__, before, type(now).__name__, now
-            pairs.setdefault(place, (before, now, []))[2].append(labels)
-    for before, now, holders in pairs.values():
-        yield {"name": name, "before": before, "after": now, **_processes(holders)}
+            identity = type(before).__name__, before, type(now).__name__, now
+            pairs.setdefault(identity, (before, now, []))[2].append(labels)
+    for before, now, processes in pairs.values():
+        yield {"name": name, "before": before, "after": now, **_processes_json(processes)}
 
 
-def _by_name(config: ByAttempt) -> dict[str, dict[Labels, Mapping[int, ConfigValue]]]:
+def _by_name(config: ConfigByAttempt) -> dict[str, dict[Labels, Mapping[int, ConfigValue]]]:
     names: dict[str, dict[Labels, Mapping[int, ConfigValue]]] = {}
     for key, values in config.items():
         names.setdefault(key.name, {})[key.labels] = values
     return names
 
 
-def _held(
+def _processes_by_value(
     values: Mapping[Labels, Mapping[int, ConfigValue]], attempt: int
 ) -> list[tuple[ConfigValue, list[Labels]]]:
-    held: dict[tuple[type, ConfigValue], tuple[ConfigValue, list[Labels]]] = {}
+    processes: dict[tuple[type, ConfigValue], tuple[ConfigValue, list[Labels]]] = {}
     for labels, by_attempt in values.items():
         if attempt in by_attempt:
             value = by_attempt[attempt]
-            held.setdefault((type(value), value), (value, []))[1].append(labels)
-    return list(held.values())
+            processes.setdefault((type(value), value), (value, []))[1].append(labels)
+    return list(processes.values())
 
 
-def _processes(holders: Iterable[Labels]) -> dict[str, Any]:
-    labelled = [labels for labels in holders if labels]
-    return {"processes": len(labelled), "labels": [dict(labels) for labels in labelled[:_NAMED]]}
+def _processes_json(processes: Iterable[Labels]) -> dict[str, Any]:
+    labelled = [labels for labels in processes if labels]
+    return {
+        "processes": len(labelled),
+        "labels": [dict(labels) for labels in labelled[:_MAX_LISTED_PROCESSES]],
+    }

@@ -1,4 +1,4 @@
-"""Rows of a batch as they tell of attempts: which series each holds, and where one of them goes back."""
+"""Rows of a batch: which series has a value in each, and where the steps of one go back."""
 
 from __future__ import annotations
 
@@ -9,119 +9,131 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.attempts.writers import NO_STEP, Track, Writer
+from holter.attempts.writers import NO_STEP, SeriesProgress, WriterState
 from holter.types import Batch, DenseColumns, FloatArray, IntArray, SeriesKey
 
-_NOWHERE = np.empty(0, dtype=np.int64)
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
-class Row(NamedTuple):
+class BatchRow(NamedTuple):
+    """One row: step, wall time, the tracked series in it, and whether it is marked as a new launch."""
+
     step: int
     time: float
     keys: list[SeriesKey]
     restarts: bool = False
 
 
-class Rows:
-    """The rows of a batch, with those at which each remembered series has a value."""
+class BatchRows:
+    """The rows of a batch, with those at which each tracked series has a value.
 
-    def __init__(self, batch: Batch, wanted: Mapping[SeriesKey, Track]) -> None:
+    `row_indices` has the rows of each series, None where it has a value at every row.
+    """
+
+    def __init__(self, batch: Batch, wanted: Mapping[SeriesKey, SeriesProgress]) -> None:
         self.steps: IntArray = batch.steps
         self.times: FloatArray = batch.times
-        self.at: dict[SeriesKey, IntArray | None]
+        self.row_indices: dict[SeriesKey, IntArray | None]
         if isinstance(batch.columns, DenseColumns):
-            self.at = dict.fromkeys(key for key in wanted if key in batch.columns.shape.index)
+            self.row_indices = dict.fromkeys(key for key in wanted if key in batch.columns.shape.index)
         else:
-            self.at = {column.key: column.rows for column in batch.columns if column.key in wanted}
+            self.row_indices = {column.key: column.rows for column in batch.columns if column.key in wanted}
         self.rising = bool(np.all(batch.steps[1:] >= batch.steps[:-1]))
         self._columns = batch.columns
 
-    def row(self, row: int, *, restarts: bool = False) -> Row:
-        keys = [key for key in self.at if self.place(key, row) < self.place(key, row + 1)]
-        return Row(int(self.steps[row]), float(self.times[row]), keys, restarts)
+    def row(self, row: int, *, restarts: bool = False) -> BatchRow:
+        """The row of this index."""
+        keys = [
+            key for key in self.row_indices if self.values_before(key, row) < self.values_before(key, row + 1)
+        ]
+        return BatchRow(int(self.steps[row]), float(self.times[row]), keys, restarts)
 
-    def place(self, key: SeriesKey, row: int) -> int:
-        """How many of the series' values stand before the row."""
-        rows = self.at[key]
+    def values_before(self, key: SeriesKey, row: int) -> int:
+        """The number of the series' values before a row."""
+        rows = self.row_indices[key]
         return row if rows is None else int(np.searchsorted(rows, row))
 
-    def before(self, key: SeriesKey, rows: IntArray) -> IntArray:
-        """How many of the series' values stand before each of these rows."""
-        held = self.at.get(key, _NOWHERE)
-        return rows if held is None else np.searchsorted(held, rows).astype(np.int64)
+    def values_before_rows(self, key: SeriesKey, rows: IntArray) -> IntArray:
+        """The number of the series' values before each of these rows."""
+        series_rows = self.row_indices.get(key, _NO_ROWS)
+        return rows if series_rows is None else np.searchsorted(series_rows, rows).astype(np.int64)
 
-    def between(self, key: SeriesKey, start: int, stop: int) -> IntArray:
+    def rows_of_series(self, key: SeriesKey, start: int, stop: int) -> IntArray:
         """The rows of the series within [start, stop)."""
-        rows = self.at[key]
+        rows = self.row_indices[key]
         if rows is None:
             return np.arange(start, stop, dtype=np.int64)
-        return rows[self.place(key, start) : self.place(key, stop)]
+        return rows[self.values_before(key, start) : self.values_before(key, stop)]
 
-    def first(self, keys: Iterable[SeriesKey], start: int, stop: int) -> int | None:
+    def first_row_of(self, keys: Iterable[SeriesKey], start: int, stop: int) -> int | None:
         """The first row in [start, stop) at which one of these series has a value."""
-        rows = [held[0] for key in keys if key in self.at and len(held := self.between(key, start, stop))]
-        return int(min(rows)) if rows else None
+        of_each = [self.rows_of_series(key, start, stop) for key in keys if key in self.row_indices]
+        first = [rows[0] for rows in of_each if len(rows)]
+        return int(min(first)) if first else None
 
-    def show(self, writer: Writer, start: int, stop: int) -> None:
-        """Let the writer's tracks take in rows [start, stop)."""
+    def record(self, writer: WriterState, start: int, stop: int) -> None:
+        """Record rows [start, stop) in the writer's progress."""
         if start == stop:
             return
-        everywhere = _extent(self.steps[start:stop], self.times[start:stop])
-        for key, rows in self.at.items():
-            if rows is None:
-                writer.series[key].seen(stop - start, *everywhere)
-            elif len(held := self.between(key, start, stop)):
-                writer.series[key].seen(len(held), *_extent(self.steps[held], self.times[held]))
+        extent = _extent(self.steps[start:stop], self.times[start:stop])
+        for key, indices in self.row_indices.items():
+            if indices is None:
+                writer.series[key].record(stop - start, *extent)
+            elif len(rows := self.rows_of_series(key, start, stop)):
+                writer.series[key].record(len(rows), *_extent(self.steps[rows], self.times[rows]))
         if writer.undecided:
-            writer.undecided = max(0, writer.undecided - int(np.count_nonzero(self._telling()[start:stop])))
+            training_rows = int(np.count_nonzero(self._is_training_row()[start:stop]))
+            writer.undecided = max(0, writer.undecided - training_rows)
 
-    def reach(self, start: int, count: int) -> int:
-        """The row after the next `count` rows that tell anything of attempts."""
-        return start + int(np.searchsorted(np.cumsum(self._telling()[start:]), count)) + 1
+    def row_after_training_rows(self, start: int, count: int) -> int:
+        """The row after the next `count` rows of training."""
+        return start + int(np.searchsorted(np.cumsum(self._is_training_row()[start:]), count)) + 1
 
-    def first_telling(self) -> int | None:
-        """The first row that tells anything of attempts."""
-        telling = self._telling()
-        return int(np.argmax(telling)) if telling.any() else None
+    def first_training_row(self) -> int | None:
+        """The first row of training, which therefore belongs to an attempt; None without any."""
+        is_training = self._is_training_row()
+        return int(np.argmax(is_training)) if is_training.any() else None
 
-    def _telling(self) -> NDArray[np.bool_]:
-        """Which rows hold anything else than series with steps of their own [n]."""
+    def _is_training_row(self) -> NDArray[np.bool_]:
+        """Which rows [n] have a value of a series that counts training steps, not steps of its own."""
         if isinstance(self._columns, DenseColumns):
             keys = self._columns.shape.keys
             return np.full(len(self.steps), any(key.own_steps is None for key in keys))
-        telling = np.zeros(len(self.steps), dtype=np.bool_)
+        is_training = np.zeros(len(self.steps), dtype=np.bool_)
         for column in self._columns:
             if column.key.own_steps is None:
-                telling[slice(None) if column.rows is None else column.rows] = True
-        return telling
+                is_training[slice(None) if column.rows is None else column.rows] = True
+        return is_training
 
-    def regress(self, writer: Writer, start: int, stop: int) -> int | None:
+    def first_regression(self, writer: WriterState, start: int, stop: int) -> int | None:
         """The first row in [start, stop) at which a clock series goes back, other than by late delivery."""
-        tracks = writer.series
-        if self.rising and self.steps[start] >= max((tracks[key].step for key in self.at), default=NO_STEP):
+        progress = writer.series
+        highest = max((progress[key].step for key in self.row_indices), default=NO_STEP)
+        if self.rising and self.steps[start] >= highest:
             return None
         base = {
-            name: tracks[name].count - (self.place(name, start) if name in self.at else 0) for name in tracks
+            key: progress[key].count - (self.values_before(key, start) if key in self.row_indices else 0)
+            for key in progress
         }
-        found = stop
-        for key in self.at:
-            rows = self.between(key, start, stop)
-            back = rows[_goes_back(tracks[key], self.steps[rows], self.times[rows])]
+        first = stop
+        for key in self.row_indices:
+            rows = self.rows_of_series(key, start, stop)
+            back = rows[_goes_back(progress[key], self.steps[rows], self.times[rows])]
             if len(back):
-                counts = {name: base[name] + self.before(name, back) for name in tracks}
+                counts = {other: base[other] + self.values_before_rows(other, back) for other in progress}
                 clock = back[2 * counts[key] >= np.max(list(counts.values()), axis=0)]
-                found = min(found, int(clock[0])) if len(clock) else found
-        return found if found < stop else None
+                first = min(first, int(clock[0])) if len(clock) else first
+        return first if first < stop else None
 
 
-def _goes_back(track: Track, steps: IntArray, times: FloatArray) -> NDArray[np.bool_]:
-    """Where a series' step is below one before it, though its wall time is not: no late delivery."""
-    highest = np.maximum.accumulate(np.concatenate(([track.step], steps)))[:-1]
-    latest = np.fmax.accumulate(np.concatenate(([track.last], times)))[:-1]
+def _goes_back(progress: SeriesProgress, steps: IntArray, times: FloatArray) -> NDArray[np.bool_]:
+    """Where a series' step is below an earlier one although its wall time is not (no late delivery)."""
+    highest = np.maximum.accumulate(np.concatenate(([progress.step], steps)))[:-1]
+    latest = np.fmax.accumulate(np.concatenate(([progress.last], times)))[:-1]
     return np.asarray((steps < highest) & ~(times < latest))
 
 
 def _extent(steps: IntArray, times: FloatArray) -> tuple[int, float, float]:
-    """The highest step, the first wall time that is known, and the latest."""
+    """The highest step, the first known wall time, and the latest."""
     known = times[~np.isnan(times)]
     return int(steps.max()), *((float(known[0]), float(known.max())) if len(known) else (nan, nan))

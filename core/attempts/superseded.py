@@ -1,4 +1,4 @@
-"""The timeline: which points newer attempts have superseded."""
+"""Finds the points of a run that newer attempts have superseded, attempt_number are not on its timeline."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from holter.types import IntArray
 _END = np.iinfo(np.int64).max
 
 
-class Span(NamedTuple):
-    """The steps that one attempt covers, both ends included."""
+class AttemptSpan(NamedTuple):
+    """The range of steps of one attempt, both ends included."""
 
     number: int
     first_step: int
     last_step: int
 
 
-def superseded(attempt: IntArray, step: IntArray, spans: Sequence[Span]) -> NDArray[np.bool_]:
-    """True where a point belongs to a ghost branch. All arrays [n]; `spans` of the whole run, in any order.
-    Attempts are numbered from 0.
+def superseded_points(attempt: IntArray, step: IntArray, spans: Sequence[AttemptSpan]) -> NDArray[np.bool_]:
+    """Mark the points that belong to a ghost branch. All arrays are [n]; `spans` are those of all attempts.
 
     A point is superseded when a newer attempt covers its step, or when the newest attempt of all began at
-    or before its step: the run was rolled back behind it, whether or not it got there again.
+    or before its step: the run was rolled back behind it, whether or not it got there again. Attempts are
+    numbered from 0; `spans` may be in any order.
     """
     ghost = np.zeros(len(step), dtype=bool)
     newest = max((span.number for span in spans), default=0)
@@ -37,8 +37,10 @@ def superseded(attempt: IntArray, step: IntArray, spans: Sequence[Span]) -> NDAr
         if not newer:
             continue
         first = np.array([begin for begin, _, _ in newer], dtype=np.int64)
-        reach = np.array([_END if which == newest else end for _, end, which in newer], dtype=np.int64)
-        mine = attempt == number
-        at = np.searchsorted(first, step[mine], side="right") - 1
-        ghost[mine] = (at >= 0) & (np.maximum.accumulate(reach)[at] >= step[mine])
+        reach = np.array(
+            [_END if attempt_number == newest else end for _, end, attempt_number in newer], dtype=np.int64
+        )
+        own = attempt == number
+        index = np.searchsorted(first, step[own], side="right") - 1
+        ghost[own] = (index >= 0) & (np.maximum.accumulate(reach)[index] >= step[own])
     return ghost

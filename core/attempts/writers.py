@@ -1,4 +1,4 @@
-"""Writers: how far each process or file that logs into a run has come, series by series."""
+"""State of each writer (a process or file that logs into a run): its attempt and its series' progress."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from holter.attempts.config import Waiting
-from holter.attempts.values import from_json, to_json
+from holter.attempts.config import PendingConfig
+from holter.attempts.config_values import config_from_json, config_to_json
 from holter.types import Column, Config, ConfigKey, ConfigValue, DenseColumns, SeriesKey
 
 NO_STEP = int(np.iinfo(np.int64).min)
-"""Below every step: where nothing has been logged."""
+"""Below every step: nothing has been logged."""
 
-_PAST = 16  # launches whose words are kept of a writer that has no rows
-_TRACKED = 32  # series remembered of a writer: enough to tell its clock, small enough to store each time
+_MAX_EARLIER_CONFIGS = 16  # earlier launches whose config is retained of a writer that has no rows
+_MAX_TRACKED_SERIES = 32  # per writer: enough to find its clock series, small enough to store with each batch
 
 
 @dataclass(slots=True)
-class Track:
-    """What is remembered of one series of one writer in its attempt; times are NaN without a clock."""
+class SeriesProgress:
+    """Progress of one series of one writer in its attempt; times are NaN without a clock."""
 
     count: int = 0
     step: int = NO_STEP  # highest
     first: float = nan  # wall time
     last: float = nan  # latest wall time
 
-    def seen(self, count: int, step: int, first: float, last: float) -> None:
-        """Take in some more points of the series."""
-        # said so plainly because it is the busiest line of ingest: NaN is what does not equal itself
+    def record(self, count: int, step: int, first: float, last: float) -> None:
+        """Add `count` points with this highest step, first and latest wall time."""
+        # the busiest lines of ingest: a NaN is recognised by not being equal to itself, without a call
         self.count += count
         if step > self.step:
             self.step = step
@@ -43,95 +43,110 @@ class Track:
 
 
 @dataclass(slots=True)
-class Writer:
-    """One process or file that logs into the run: where it is, and what it logged there."""
+class WriterState:
+    """One process or file that logs into the run: its attempt and what it logged there."""
 
     attempt: int
-    undecided: int = 0  # rows for which it may still turn out to be a new launch
+    undecided: int = 0  # rows within which it may still turn out to be a new launch
     restarts: bool = False  # its first batch was marked as a new launch
-    followed: int = -1  # newest attempt it has been compared with by the clock
-    series: dict[SeriesKey, Track] = field(default_factory=dict)
+    compared_with: int = -1  # newest attempt it has been compared with by the clock
+    series: dict[SeriesKey, SeriesProgress] = field(default_factory=dict)
     silent: bool = False  # it has only stated config so far
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)  # stated since its last row
-    past: list[tuple[int, dict[ConfigKey, ConfigValue]]] = field(default_factory=list)
-    """What it stated of earlier attempts, where it has no rows that settle such words."""
+    earlier_config: list[tuple[int, dict[ConfigKey, ConfigValue]]] = field(default_factory=list)
+    """Config that it stated of earlier attempts, where it has no rows that assign it to a launch."""
 
     def to_json(self) -> list[Any]:
-        """The state as JSON-able values; a time that is not known may be NaN or null there."""
-        tracks = [
-            [key.metric, key.labels, track.count, track.step, track.first, track.last]
-            for key, track in self.series.items()
+        """The state as JSON-able values; an unknown time may be NaN or null there."""
+        series = [
+            [key.metric, key.labels, progress.count, progress.step, progress.first, progress.last]
+            for key, progress in self.series.items()
         ]
-        stated = [self.silent, to_json(self.config)] if self.config else []
-        if self.past:
-            stated.append([[attempt, to_json(config)] for attempt, config in self.past])
-        return [self.attempt, self.undecided, self.restarts, self.followed, tracks, *stated]
+        stated = [self.silent, config_to_json(self.config)] if self.config else []
+        if self.earlier_config:
+            stated.append([[attempt, config_to_json(config)] for attempt, config in self.earlier_config])
+        return [self.attempt, self.undecided, self.restarts, self.compared_with, series, *stated]
 
     @classmethod
-    def from_json(cls, state: list[Any]) -> Writer:
-        """The writer that `to_json` described."""
+    def from_json(cls, state: list[Any]) -> WriterState:
+        """The writer from the values that `to_json` returned."""
         series = {
-            SeriesKey(metric, tuple((name, value) for name, value in labels)): Track(
+            SeriesKey(metric, tuple((name, value) for name, value in labels)): SeriesProgress(
                 count, step, nan if first is None else first, nan if last is None else last
             )
             for metric, labels, count, step, first, last in state[4]
         }
-        attempt, undecided, restarts, followed = state[:4]
-        silent, config, *past = state[5:] or (False, ())
-        before = [(number, from_json(said)) for number, said in (past[0] if past else ())]
-        return cls(attempt, undecided, restarts, followed, series, silent, from_json(config), before)
+        attempt, undecided, restarts, compared_with = state[:4]
+        silent, config, *earlier = state[5:] or (False, ())
+        earlier_config = [
+            (number, config_from_json(stated)) for number, stated in (earlier[0] if earlier else ())
+        ]
+        return cls(
+            attempt,
+            undecided,
+            restarts,
+            compared_with,
+            series,
+            silent,
+            config_from_json(config),
+            earlier_config,
+        )
 
-    def waiting(self) -> Iterator[Waiting]:
-        """What it stated of launches that no row has settled."""
-        for attempt, config in (*self.past, (self.attempt, self.config)):
+    def pending_config(self) -> Iterator[PendingConfig]:
+        """The config it stated of launches that no row has assigned."""
+        for attempt, config in (*self.earlier_config, (self.attempt, self.config)):
             if config:
-                yield Waiting(attempt=attempt, silent=self.silent, config=config)
+                yield PendingConfig(attempt=attempt, silent=self.silent, config=config)
 
-    def state_anew(self, config: Config, newest: int) -> None:
-        """Take in what a writer without rows says from now on, instead of what it has said.
+    def restate_config(self, config: Config, newest: int) -> None:
+        """Replace the stated config of a writer without rows.
 
-        If that says otherwise, it is of a later launch: of the `newest` attempt where that began since, or
-        of the next one. -1: there is no attempt yet.
+        Config that contradicts the previous one belongs to a later launch: the `newest` attempt where that
+        began since, or else the next one. `newest` is -1 while there is no attempt.
         """
         if any(self.config.get(key, value) != value for key, value in config.items()):
             following = newest if newest > self.attempt else newest + 1
             if following > self.attempt:
-                self.past = [*self.past, (self.attempt, self.config)][-_PAST:]
+                earlier = [*self.earlier_config, (self.attempt, self.config)]
+                self.earlier_config = earlier[-_MAX_EARLIER_CONFIGS:]
             self.attempt, self.config = following, {}
         self.config = self.config | dict(config)
 
-    def track(self, columns: Sequence[Column]) -> None:
-        """Remember these columns' series too, as far as there is room; what was logged once makes room."""
-        room = _TRACKED - len(self.series)
-        idle = [key for key, track in self.series.items() if track.count <= 1]
-        if not room and not idle:
+    def track_series(self, columns: Sequence[Column]) -> None:
+        """Track these columns' series too, within the limit; series logged only once give way to them."""
+        free = _MAX_TRACKED_SERIES - len(self.series)
+        idle = [key for key, progress in self.series.items() if progress.count <= 1]
+        if not free and not idle:
             return
-        counts = _counts(columns)
+        counts = _count_values(columns)
         idle = [key for key in idle if key not in counts]
         fresh = [key for key in counts if key not in self.series and not (key.labels and key.own_steps)]
-        for key in idle[: max(0, len(fresh) - room)]:
+        for key in idle[: max(0, len(fresh) - free)]:
             del self.series[key]
-        self.series.update((key, Track()) for key in _first(fresh, counts, _TRACKED - len(self.series)))
+        added = _most_logged(fresh, counts, _MAX_TRACKED_SERIES - len(self.series))
+        self.series.update((key, SeriesProgress()) for key in added)
 
     def enter(self, attempt: int) -> None:
-        """Go on in another attempt: nothing has been logged there yet."""
+        """Switch to another attempt, where nothing has been logged yet."""
         self.attempt = attempt
-        self.series = {key: Track() for key in self.series}
+        self.series = {key: SeriesProgress() for key in self.series}
 
 
-def _first(keys: Sequence[SeriesKey], counts: Mapping[SeriesKey, int], room: int) -> Sequence[SeriesKey]:
-    """As many as there is room for: those logged most often, by their names where they are equal in that."""
-    if len(keys) <= room:
+def _most_logged(
+    keys: Sequence[SeriesKey], counts: Mapping[SeriesKey, int], limit: int
+) -> Sequence[SeriesKey]:
+    """At most `limit` of the keys: those logged most often, ordered by name where equally often."""
+    if len(keys) <= limit:
         return keys
     most = max(counts.values())
-    ahead = [key for key in keys if counts[key] == most]
-    if len(ahead) >= room:  # of thousands that are logged together, sorting all would take long
-        return nsmallest(room, ahead)
-    return sorted(keys, key=lambda key: (-counts[key], key))[:room]
+    leading = [key for key in keys if counts[key] == most]
+    if len(leading) >= limit:  # sorting all of thousands that are logged together would take long
+        return nsmallest(limit, leading)
+    return sorted(keys, key=lambda key: (-counts[key], key))[:limit]
 
 
-def _counts(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:
-    """How many values each series has."""
+def _count_values(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:
+    """The number of values of each series."""
     if isinstance(columns, DenseColumns):
         return dict.fromkeys(columns.shape.keys, int(columns.values.shape[1]))
     return {column.key: len(column.values) for column in columns}

@@ -1,9 +1,9 @@
-"""FLOPs, TFLOPS, MFU and HFU: named formulas, models' shapes, peaks of accelerators (docs/throughput.md)."""
+"""FLOPs, TFLOPS, MFU and HFU: named formulas, model shapes, peaks of accelerators (docs/throughput.md)."""
 
-from holter.flops.formulas import FORMULAS, Formula, Recomputed
+from holter.flops.formulas import FORMULAS, Formula, Recomputation
 from holter.flops.peaks import Peak, Peaks, Precision
 from holter.flops.shape import Experts, LatentAttention, ModelShape
-from holter.flops.throughput import Throughput, throughput_of
+from holter.flops.throughput import RunThroughput, run_throughput
 
 __all__ = [
     "FORMULAS",
@@ -14,7 +14,7 @@ __all__ = [
     "Peak",
     "Peaks",
     "Precision",
-    "Recomputed",
-    "Throughput",
-    "throughput_of",
+    "Recomputation",
+    "RunThroughput",
+    "run_throughput",
 ]

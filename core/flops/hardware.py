@@ -1,11 +1,11 @@
-"""What a launch says of itself beside its model's shape: devices, precision, batch, what is recomputed."""
+"""Reads devices, precision, batch size and recomputation of a launch from its settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holter.flops.formulas import Recomputed
-from holter.flops.launch_settings import Told
+from holter.flops.formulas import Recomputation
+from holter.flops.launch_settings import LaunchSettings
 from holter.flops.peaks import Peak, Peaks, Precision
 
 DEVICES = ("world_size", "gpu.count", "num_gpus", "n_gpus", "num_devices", "num_processes")
@@ -26,42 +26,49 @@ _RECOMPUTING = (
 
 @dataclass(frozen=True, kw_only=True)
 class Device:
-    """What one device can do, or what is missing to know it. `assumed`: the precision is not stated."""
+    """The device of a launch with its peak; `missing` describes what the logs lack where the peak is unknown.
+
+    `precision_assumed`: the launch does not state its precision, bf16 is assumed.
+    """
 
     name: str | None
     peak: Peak | None
     precision: Precision
-    assumed: bool
+    precision_assumed: bool
     missing: tuple[str, ...] = ()
 
 
-def device_of(told: Told, peaks: Peaks) -> Device:
-    """The device that a launch runs on, with its peak in the precision that the launch says."""
-    stated = precision_of(told)
+def device_of(settings: LaunchSettings, peaks: Peaks) -> Device:
+    """The device that a launch runs on, with its peak in the precision that the launch states."""
+    stated = precision_of(settings)
     precision = stated or Precision.BF16
-    name = told.get(DEVICE)
+    name = settings.get(DEVICE)
     if not isinstance(name, str):
         missing = f"the kind of accelerator ({', '.join(DEVICE)})"
-        return Device(name=None, peak=None, precision=precision, assumed=stated is None, missing=(missing,))
+        return Device(
+            name=None, peak=None, precision=precision, precision_assumed=stated is None, missing=(missing,)
+        )
     peak = peaks.of(name, precision)
     if peak is None:
-        missing = f"the {precision} peak of {name}: none is known, say it under [peaks] of holter.toml"
-        return Device(name=name, peak=None, precision=precision, assumed=stated is None, missing=(missing,))
-    return Device(name=name, peak=peak, precision=precision, assumed=stated is None)
+        missing = f"the {precision} peak of {name}: none is known, set it under [peaks] of holter.toml"
+        return Device(
+            name=name, peak=None, precision=precision, precision_assumed=stated is None, missing=(missing,)
+        )
+    return Device(name=name, peak=peak, precision=precision, precision_assumed=stated is None)
 
 
-def precision_of(told: Told) -> Precision | None:
-    """In what a launch multiplies matrices; None where it does not say."""
-    eighth = told.word(("fp8", "fp8_format", "fp8_recipe"))
-    if told.flag(("fp8", "enable_fp8")) or (eighth is not None and told.flag(("fp8",)) is None):
+def precision_of(settings: LaunchSettings) -> Precision | None:
+    """The precision in which a launch multiplies matrices; None where it does not state it."""
+    fp8_recipe = settings.word(("fp8", "fp8_format", "fp8_recipe"))
+    if settings.flag(("fp8", "enable_fp8")) or (fp8_recipe is not None and settings.flag(("fp8",)) is None):
         return Precision.FP8
     for names, precision in (
         (("bf16", "bf16.enabled"), Precision.BF16),
         (("fp16", "fp16.enabled"), Precision.FP16),
     ):
-        if told.flag(names):
+        if settings.flag(names):
             return precision
-    word = told.word(_FORMATS)
+    word = settings.word(_FORMATS)
     if word is None:
         return None
     for part, precision in (
@@ -74,49 +81,54 @@ def precision_of(told: Told) -> Precision | None:
     return None
 
 
-def devices_of(told: Told) -> int | None:
-    """How many devices take part, all nodes together."""
-    stated = told.whole(DEVICES)
+def devices_of(settings: LaunchSettings) -> int | None:
+    """The number of devices of a launch, all nodes together."""
+    stated = settings.integer(DEVICES)
     if stated is not None:
         return stated
-    nodes, each = told.whole(("num_nodes", "nnodes", "slurm.nodes")), told.whole(("devices", "gpus_per_node"))
-    return nodes * each if nodes is not None and each is not None else None
+    nodes = settings.integer(("num_nodes", "nnodes", "slurm.nodes"))
+    per_node = settings.integer(("devices", "gpus_per_node"))
+    return nodes * per_node if nodes is not None and per_node is not None else None
 
 
-def batch_of(told: Told, sequence: int | None) -> int | None:
-    """Tokens of one step, all devices together, by what each framework calls it."""
-    tokens = told.whole(TOKENS)
+def batch_of(settings: LaunchSettings, sequence: int | None) -> int | None:
+    """Tokens of one step, all devices together; `sequence` is the length of a sequence in tokens."""
+    tokens = settings.integer(TOKENS)
     if tokens is not None:
         return tokens
-    trainer = told.named(("num_train_epochs", "logging_steps"))  # whose train_batch_size is one device's
-    sequences = told.whole(BATCH[:-1] if trainer else BATCH) or _by_device(told)
+    # the train_batch_size of Hugging Face's Trainer is that of one device
+    is_trainer = settings.mentions(("num_train_epochs", "logging_steps"))
+    sequences = settings.integer(BATCH[:-1] if is_trainer else BATCH) or _sequences_by_device(settings)
     return None if sequences is None or sequence is None else sequences * sequence
 
 
-def _by_device(told: Told) -> int | None:
-    gathered = told.whole(("gradient_accumulation_steps",))
-    if told.get(("n_embd",)) is not None and told.get(("block_size",)) is not None:
-        micro = told.whole(
-            ("batch_size",)
-        )  # nanoGPT's steps of gathering are those of all processes together
-        return micro * gathered if micro is not None and gathered is not None else None
-    each, devices = told.whole(("per_device_train_batch_size",)), devices_of(told)
-    return each * devices * (gathered or 1) if each is not None and devices is not None else None
+def _sequences_by_device(settings: LaunchSettings) -> int | None:
+    accumulation = settings.integer(("gradient_accumulation_steps",))
+    if settings.get(("n_embd",)) is not None and settings.get(("block_size",)) is not None:
+        # nanoGPT's gradient accumulation steps are those of all processes together
+        micro = settings.integer(("batch_size",))
+        return micro * accumulation if micro is not None and accumulation is not None else None
+    per_device, devices = settings.integer(("per_device_train_batch_size",)), devices_of(settings)
+    if per_device is None or devices is None:
+        return None
+    return per_device * devices * (accumulation or 1)
 
 
-def recomputed_of(told: Told) -> Recomputed | None:
-    """Which part of the forward pass is computed twice; None where a launch does not say, or not how much."""
-    if told.get(("channels",)) is not None:
-        return Recomputed.NOTHING  # llm.c repeats activations and norms alone, no products
-    flag = told.flag(_RECOMPUTING)
-    word = told.word(_RECOMPUTING)
+def recomputed_of(settings: LaunchSettings) -> Recomputation | None:
+    """The part of the forward pass that is computed twice; None where a launch does not state how much."""
+    if settings.get(("channels",)) is not None:
+        return Recomputation.NOTHING  # llm.c recomputes only activations and norms, no matrix products
+    flag = settings.flag(_RECOMPUTING)
+    word = settings.word(_RECOMPUTING)
     if word is None and flag is None:
-        return Recomputed.NOTHING if told.named(_RECOMPUTING) else None
+        return Recomputation.NOTHING if settings.mentions(_RECOMPUTING) else None
     if flag is not None:
-        return Recomputed.LAYERS if flag else Recomputed.NOTHING
+        return Recomputation.LAYERS if flag else Recomputation.NOTHING
     if word == "full":
-        return None if told.word(("recompute_method",)) == "block" else Recomputed.LAYERS
-    if word == "selective" and told.get(_RECOMPUTING[:2]) is not None:  # Megatron's; others choose operations
-        modules = told.word(("recompute_modules",))
-        return Recomputed.ATTENTION if modules is None or modules.strip("[]'\" ") == "core_attn" else None
+        return None if settings.word(("recompute_method",)) == "block" else Recomputation.LAYERS
+    if (
+        word == "selective" and settings.get(_RECOMPUTING[:2]) is not None
+    ):  # Megatron's; others choose operations
+        modules = settings.word(("recompute_modules",))
+        return Recomputation.ATTENTION if modules is None or modules.strip("[]'\" ") == "core_attn" else None
     return None

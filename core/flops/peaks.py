@@ -1,4 +1,4 @@
-"""Peaks of accelerators: the table that comes with Holter, and what a user says instead."""
+"""Peaks of accelerators: the table that comes with Holter, and overrides from settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Precision(StrEnum):
-    """In what the matrices are multiplied."""
+    """The precision in which matrices are multiplied."""
 
     FP32 = "fp32"
     TF32 = "tf32"
@@ -25,10 +25,10 @@ class Precision(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Accelerator:
-    """One kind of device with its dense peaks in TFLOPS, of one device as drivers count them.
+    """One model of accelerator with its dense peaks in TFLOPS, of one device as drivers count devices.
 
-    `card`: so many devices share a card. `sparse`: its vendor also prints twice as much, with sparsity.
-    `source` and `read` say where the figures stand, and when they were read.
+    `card` is the number of devices of a card. `sparse`: the vendor also prints twice these figures, with
+    sparsity. `source` names where the figures are published, `read` the day they were read there.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Accelerator:
 
 @dataclass(frozen=True, kw_only=True)
 class Peak:
-    """The dense peak of a device in one precision, in TFLOPS, and who says so."""
+    """The dense peak of a device in one precision, in TFLOPS, with its source."""
 
     tflops: float
     device: str
@@ -54,36 +54,41 @@ class Peak:
 
 
 Overrides = Mapping[str, Mapping[Precision, float]]
-"""Dense TFLOPS of one device by a part of its name and precision: the table `[peaks]` of holter.toml."""
+"""Dense TFLOPS of one device, by a part of its name and by precision: the table `[peaks]` of holter.toml."""
 NO_OVERRIDES: Overrides = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """Every peak that is known. `overrides` have the word; of several that fit, the longest name."""
+    """Look-up of peaks. `overrides` take precedence; of several that match, the longest name wins."""
 
     overrides: Overrides = field(default_factory=lambda: NO_OVERRIDES)
 
     @classmethod
-    def said(cls, table: Mapping[str, Mapping[Any, float]]) -> Peaks:
-        """The table with what settings say: TFLOPS by a part of a device's name and precision."""
+    def from_settings(cls, table: Mapping[str, Mapping[Any, float]]) -> Peaks:
+        """Peaks with the overrides of settings: TFLOPS by a part of a device's name and by precision."""
         return cls(
-            {name: {Precision(one): tflops for one, tflops in peaks.items()} for name, peaks in table.items()}
+            {
+                name: {Precision(precision): tflops for precision, tflops in peaks.items()}
+                for name, peaks in table.items()
+            }
         )
 
     def of(self, device: str, precision: Precision) -> Peak | None:
-        """The peak of a device as its driver prints it ("NVIDIA H100 80GB HBM3"); None: not known."""
+        """The peak of a device by its driver's name ("NVIDIA H100 80GB HBM3"); None where unknown."""
         plain = device.strip().lower()
-        fitting = [
+        matches = [
             name for name in self.overrides if name.lower() in plain and precision in self.overrides[name]
         ]
-        known = accelerator(device)
-        if fitting:
-            name = max(fitting, key=len)
-            said = self.overrides[name][precision]
-            sparse = known is not None and known.sparse
+        known = find_accelerator(device)
+        if matches:
+            name = max(matches, key=len)
             return Peak(
-                tflops=said, device=name, precision=precision, source="[peaks] of the settings", sparse=sparse
+                tflops=self.overrides[name][precision],
+                device=name,
+                precision=precision,
+                source="[peaks] of the settings",
+                sparse=known is not None and known.sparse,
             )
         if known is None or precision not in known.peak:
             return None
@@ -96,32 +101,35 @@ class Peaks:
         )
 
 
-def accelerator(device: str) -> Accelerator | None:
-    """The entry of the table that a printed name fits."""
+def find_accelerator(device: str) -> Accelerator | None:
+    """The entry of the table that matches a printed name; None where none does, and for a slice (MIG)."""
     plain = device.strip().lower()
-    if " mig " in plain:  # a slice of a device
+    if " mig " in plain:
         return None
-    return next((one for one, printed in _table() if any(pattern.search(plain) for pattern in printed)), None)
+    for accelerator, patterns in _table():
+        if any(pattern.search(plain) for pattern in patterns):
+            return accelerator
+    return None
 
 
 def accelerators() -> tuple[Accelerator, ...]:
-    """The whole table."""
-    return tuple(one for one, _ in _table())
+    """All entries of the table."""
+    return tuple(accelerator for accelerator, _ in _table())
 
 
 @cache
 def _table() -> tuple[tuple[Accelerator, tuple[re.Pattern[str], ...]], ...]:
     text = files("holter.flops").joinpath("accelerators.toml").read_text(encoding="utf-8")
-    return tuple(_entry(name, said) for name, said in tomllib.loads(text).items())
+    return tuple(_parse_entry(name, entry) for name, entry in tomllib.loads(text).items())
 
 
-def _entry(name: str, said: Mapping[str, Any]) -> tuple[Accelerator, tuple[re.Pattern[str], ...]]:
-    one = Accelerator(
+def _parse_entry(name: str, entry: Mapping[str, Any]) -> tuple[Accelerator, tuple[re.Pattern[str], ...]]:
+    accelerator = Accelerator(
         name=name,
-        peak={Precision(precision): float(tflops) for precision, tflops in said["peak"].items()},
-        source=said["source"],
-        read=f"{said['read']}",
-        card=said.get("card", 1),
-        sparse=said.get("sparse", False),
+        peak={Precision(precision): float(tflops) for precision, tflops in entry["peak"].items()},
+        source=entry["source"],
+        read=f"{entry['read']}",
+        card=entry.get("card", 1),
+        sparse=entry.get("sparse", False),
     )
-    return one, tuple(re.compile(pattern) for pattern in said["printed"])
+    return accelerator, tuple(re.compile(pattern) for pattern in entry["printed"])

@@ -1,4 +1,4 @@
-"""Tokens a second out of what a run logs of its speed, by the units that frameworks put into names."""
+"""Computes tokens a second from the speed that a run logs, by the units in the names of its metrics."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from holter.roles import Role, role_of
 from holter.types import FloatArray, Series, SeriesKey
 
 
-class Measured(StrEnum):
-    """What a series of speed counts."""
+class SpeedMeasure(StrEnum):
+    """The quantity that a series of speed measures."""
 
     TOKENS = "tokens/s"
     SEQUENCES = "sequences/s"
@@ -24,103 +24,110 @@ class Measured(StrEnum):
 
 
 @dataclass(frozen=True)
-class Unit:
-    """What a series of speed counts, and whether of one device or of all together."""
+class SpeedUnit:
+    """The quantity that a series of speed measures, and whether of one device or of all together."""
 
-    measured: Measured
+    measured: SpeedMeasure
     per_device: bool = False
 
 
 _SECOND = r"(_per_|/|_)?(s|sec|second)"
 _EACH = r"(_per_|/)(gpu|device|chip)"
-# names as `_plain` gives them; the first that fits wins, better measures first
-_UNITS: tuple[tuple[re.Pattern[str], Unit], ...] = tuple(
+# names in lower case with underscores; the first match wins, better measures come first
+_UNITS: tuple[tuple[re.Pattern[str], SpeedUnit], ...] = tuple(
     (re.compile(pattern), unit)
     for pattern, unit in (
-        (rf"(.*/)?(train_)?(tokens?|tok){_SECOND}{_EACH}", Unit(Measured.TOKENS, True)),
-        (rf"(.*/)?tokens?{_EACH}{_SECOND}(_\(tgs\))?", Unit(Measured.TOKENS, True)),
-        (r"(.*/)?tokens/train_per_sec_per_gpu", Unit(Measured.TOKENS, True)),
-        (rf"(.*/)?throughput/device/(tps|tokens{_SECOND})", Unit(Measured.TOKENS, True)),
-        (r"throughput\(tps\)|tps|tgs", Unit(Measured.TOKENS, True)),
-        (rf"(.*/)?(train_)?(tokens?|tok){_SECOND}", Unit(Measured.TOKENS)),
-        (rf"(.*/)?throughput/device/samples{_SECOND}", Unit(Measured.SEQUENCES, True)),
-        (r"(.*/)?elapsed_time_per_iteration(_\(ms\)|_ms)", Unit(Measured.MILLISECONDS)),
-        (r"(.*/)?elapsed_time_per_iteration(_\(s\))?", Unit(Measured.SECONDS)),
-        (r"(.*/)?(train_)?(step|iteration)_?time_?\(?(in_)?ms\)?", Unit(Measured.MILLISECONDS)),
-        (r"(.*/)?(train_)?(step|iteration)_?(time|timing)(_?\(?(in_)?s\)?)?", Unit(Measured.SECONDS)),
-        (rf"(.*/)?(train_)?(samples|sequences){_SECOND}", Unit(Measured.SEQUENCES)),
-        (r"(.*/)?currsamplespersec|(.*/)?cursamplespersec", Unit(Measured.SEQUENCES)),
-        (rf"(.*/)?(train_)?(steps|it|iterations|batches){_SECOND}", Unit(Measured.STEPS)),
+        (rf"(.*/)?(train_)?(tokens?|tok){_SECOND}{_EACH}", SpeedUnit(SpeedMeasure.TOKENS, True)),
+        (rf"(.*/)?tokens?{_EACH}{_SECOND}(_\(tgs\))?", SpeedUnit(SpeedMeasure.TOKENS, True)),
+        (r"(.*/)?tokens/train_per_sec_per_gpu", SpeedUnit(SpeedMeasure.TOKENS, True)),
+        (rf"(.*/)?throughput/device/(tps|tokens{_SECOND})", SpeedUnit(SpeedMeasure.TOKENS, True)),
+        (r"throughput\(tps\)|tps|tgs", SpeedUnit(SpeedMeasure.TOKENS, True)),
+        (rf"(.*/)?(train_)?(tokens?|tok){_SECOND}", SpeedUnit(SpeedMeasure.TOKENS)),
+        (rf"(.*/)?throughput/device/samples{_SECOND}", SpeedUnit(SpeedMeasure.SEQUENCES, True)),
+        (r"(.*/)?elapsed_time_per_iteration(_\(ms\)|_ms)", SpeedUnit(SpeedMeasure.MILLISECONDS)),
+        (r"(.*/)?elapsed_time_per_iteration(_\(s\))?", SpeedUnit(SpeedMeasure.SECONDS)),
+        (r"(.*/)?(train_)?(step|iteration)_?time_?\(?(in_)?ms\)?", SpeedUnit(SpeedMeasure.MILLISECONDS)),
+        (
+            r"(.*/)?(train_)?(step|iteration)_?(time|timing)(_?\(?(in_)?s\)?)?",
+            SpeedUnit(SpeedMeasure.SECONDS),
+        ),
+        (rf"(.*/)?(train_)?(samples|sequences){_SECOND}", SpeedUnit(SpeedMeasure.SEQUENCES)),
+        (r"(.*/)?currsamplespersec|(.*/)?cursamplespersec", SpeedUnit(SpeedMeasure.SEQUENCES)),
+        (rf"(.*/)?(train_)?(steps|it|iterations|batches){_SECOND}", SpeedUnit(SpeedMeasure.STEPS)),
     )
 )  # fmt: skip
 
 
 _CANDIDATES = 8
-_SUMMARY = 0.05
-"""A series with no more than this share of the points of another one sums up, e.g. at the end."""
+"""Series of which the number of points is read, the best measures first."""
+_SUMMARY_SHARE = 0.05
+"""A series with no more than this share of another one's points is a summary, e.g. logged at the end."""
 
 
-def unit_of(key: SeriesKey) -> Unit | None:
-    """What a series of speed counts, by its name; None: none of what is known here."""
-    found = _place(key)
-    return None if found is None else _UNITS[found][1]
+def speed_unit(key: SeriesKey) -> SpeedUnit | None:
+    """The quantity that a series of speed measures, by its name; None for any other series."""
+    rank = _rank_of_measure(key)
+    return None if rank is None else _UNITS[rank][1]
 
 
-def _place(key: SeriesKey) -> int | None:
+def _rank_of_measure(key: SeriesKey) -> int | None:
+    """The position of a series' name among the known measures; the lower, the better the measure."""
     plain = re.sub(r"[\s-]+", "_", key.metric.strip().lower())
-    return next((place for place, (pattern, _) in enumerate(_UNITS) if pattern.fullmatch(plain)), None)
+    return next((rank for rank, (pattern, _) in enumerate(_UNITS) if pattern.fullmatch(plain)), None)
 
 
-def speed_of(series: Mapping[SeriesKey, Series]) -> SeriesKey | None:
-    """The series that tells best how fast a run trains, and is no mere summary of it; None: none does.
+def speed_series(series: Mapping[SeriesKey, Series]) -> SeriesKey | None:
+    """The series that measures best how fast a run trains and is not a mere summary; None where none does.
 
-    What many processes log alike is taken from one of them. Only candidates are read.
+    Of a metric that many processes log, one process's series is taken. Only candidates are read.
     """
     by_metric: dict[str, tuple[int, int, SeriesKey]] = {}
     for key in series:
-        place = _place(key) if key.own_steps is None else None
-        if place is not None:
-            ranked = (place, len(key.labels), key)
+        rank = _rank_of_measure(key) if key.own_steps is None else None
+        if rank is not None:
+            ranked = (rank, len(key.labels), key)
             by_metric[key.metric] = min(by_metric.get(key.metric, ranked), ranked)
     candidates = [key for _, _, key in sorted(by_metric.values())[:_CANDIDATES]]
     most = max((len(series[key]) for key in candidates), default=0)
-    return next((key for key in candidates if len(series[key]) > _SUMMARY * most), None)
+    return next((key for key in candidates if len(series[key]) > _SUMMARY_SHARE * most), None)
 
 
-def batch_sizes(keys: Iterable[SeriesKey]) -> SeriesKey | None:
-    """The series that says how many sequences a step has."""
+def batch_size_series(keys: Iterable[SeriesKey]) -> SeriesKey | None:
+    """The series of the number of sequences of each step; None where a run has none."""
     return min((key for key in keys if role_of(key) is Role.BATCH_SIZE and not key.labels), default=None)
 
 
-def batches_at(series: Series, batches: Series | None) -> FloatArray:
-    """How many sequences each step of `series` [n] has, by the newest word at or before it; NaN: not said."""
-    found = np.full(len(series), np.nan)
+def batch_size_at(series: Series, batches: Series | None) -> FloatArray:
+    """The number of sequences of each step of `series` [n], by the newest value up to it; NaN: unknown."""
+    sizes = np.full(len(series), np.nan)
     if batches is None or not len(batches):
-        return found
+        return sizes
     for number in np.unique(series.attempt).tolist():
-        mine, said = series.attempt == number, batches.attempt == number
-        if not said.any():
+        in_attempt, logged = series.attempt == number, batches.attempt == number
+        if not logged.any():
             continue
-        steps, values = batches.step[said], batches.value[said]
-        at = np.searchsorted(steps, series.step[mine], side="right") - 1
-        found[mine] = values[np.maximum(at, 0)]
-    return found
+        steps, values = batches.step[logged], batches.value[logged]
+        index = np.searchsorted(steps, series.step[in_attempt], side="right") - 1
+        sizes[in_attempt] = values[np.maximum(index, 0)]
+    return sizes
 
 
-def tokens_a_second(
-    values: FloatArray, unit: Unit, *, sequence: float | None, batch: FloatArray
+def tokens_per_second(
+    values: FloatArray, unit: SpeedUnit, *, sequence: float | None, batch: FloatArray
 ) -> FloatArray | None:
-    """Tokens a second [n], of one device where the unit says so; None where the length of sequences, or the
-    tokens of a step `batch` [n], would be needed and are not known.
+    """Tokens a second [n], of one device where the unit is per device.
+
+    `sequence` is the length of a sequence in tokens, `batch` [n] the tokens of each step. Returns None where
+    one of them is needed and unknown.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if unit.measured is Measured.TOKENS:
+        if unit.measured is SpeedMeasure.TOKENS:
             return values
-        if unit.measured is Measured.SEQUENCES:
+        if unit.measured is SpeedMeasure.SEQUENCES:
             return None if sequence is None else values * sequence
         if not np.isfinite(batch).any():
             return None
-        if unit.measured is Measured.STEPS:
+        if unit.measured is SpeedMeasure.STEPS:
             return values * batch
-        scale = 1e-3 if unit.measured is Measured.MILLISECONDS else 1.0
+        scale = 1e-3 if unit.measured is SpeedMeasure.MILLISECONDS else 1.0
         return np.where(values > 0, batch / (values * scale), np.nan)

@@ -1,4 +1,4 @@
-"""A model's shape: the numbers that say how many floating point operations one token costs."""
+"""The shape of a model: the numbers that determine how many floating point operations one token costs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Experts:
-    """The mixture of experts in `layers` of the model's layers; the others have an ordinary FFN.
+    """The mixture of experts in `layers` of the model's layers; the other layers have an ordinary FFN.
 
-    Of `count` routed experts of width `ffn` each token visits `active`; `shared` is the width of the experts
-    that every token visits, all together (0: none).
+    Each token visits `active` of `count` routed experts of width `ffn`; `shared` is the total width of the
+    experts that every token visits (0: none).
     """
 
     count: int
@@ -24,7 +24,7 @@ class Experts:
 class LatentAttention:
     """Multi-head latent attention (DeepSeek-V2): ranks of the compressed queries and keys, widths of a head.
 
-    `query_rank` None: queries are not compressed. `plain` and `rotary` are the two parts of a key's width.
+    `query_rank` is None where queries are not compressed. `plain` and `rotary` are parts of a key's width.
     """
 
     key_value_rank: int
@@ -36,11 +36,12 @@ class LatentAttention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelShape:
-    """A decoder-only transformer as its run is trained: `sequence` tokens long, every width in numbers.
+    """The shape of a decoder-only transformer, trained on sequences of `sequence` tokens.
 
     `heads` query heads share `kv_heads` keys and values, each `head_width` wide. `gated`: the FFN has three
-    matrices (SwiGLU, GEGLU), not two. `vocabulary` as it is multiplied with, padding included. `positions`:
-    how many position embeddings are learnt. `stated`: how many parameters the run itself says it has.
+    matrices (SwiGLU, GEGLU), not two. `vocabulary` is the size that is multiplied with, padding included.
+    `positions` is the number of learned position embeddings, `stated` the number of parameters that the run
+    itself states.
     """
 
     layers: int
@@ -64,35 +65,35 @@ class ModelShape:
         """Weights of one layer's projections: queries, keys, values, output."""
         if self.latent is None:
             return self.hidden * self.head_width * (2 * self.heads + 2 * self.kv_heads)
-        one = self.latent
-        query_width = self.heads * (one.plain + one.rotary)
+        latent = self.latent
+        query_width = self.heads * (latent.plain + latent.rotary)
         queries = (
             self.hidden * query_width
-            if one.query_rank is None
-            else one.query_rank * (self.hidden + query_width)
+            if latent.query_rank is None
+            else latent.query_rank * (self.hidden + query_width)
         )
-        keys_values = self.hidden * (one.key_value_rank + one.rotary)
-        keys_values += one.key_value_rank * self.heads * (one.plain + one.value)
-        return queries + keys_values + self.heads * one.value * self.hidden
+        keys_values = self.hidden * (latent.key_value_rank + latent.rotary)
+        keys_values += latent.key_value_rank * self.heads * (latent.plain + latent.value)
+        return queries + keys_values + self.heads * latent.value * self.hidden
 
     @property
     def scored_width(self) -> int:
-        """Widths of all heads' keys and values together: what one pair of tokens costs in multiplications."""
+        """Widths of all heads' keys and values together: the multiplications of one pair of tokens."""
         if self.latent is None:
             return self.heads * 2 * self.head_width
         return self.heads * (self.latent.plain + self.latent.rotary + self.latent.value)
 
     @property
     def block_weights(self) -> int:
-        """Weights of all layers that one token is multiplied with: of experts, only those that it visits."""
+        """Weights of all layers that one token is multiplied with; of experts, only those it visits."""
         matrices = 3 if self.gated else 2
         attention = self.layers * self.attention_weights
         if self.experts is None:
             return attention + self.layers * matrices * self.hidden * self.ffn
-        one = self.experts
-        dense = (self.layers - one.layers) * matrices * self.hidden * self.ffn
-        visited = matrices * self.hidden * (one.active * one.ffn + one.shared)
-        return attention + dense + one.layers * (visited + self.hidden * one.count)
+        experts = self.experts
+        dense = (self.layers - experts.layers) * matrices * self.hidden * self.ffn
+        visited = matrices * self.hidden * (experts.active * experts.ffn + experts.shared)
+        return attention + dense + experts.layers * (visited + self.hidden * experts.count)
 
     @property
     def head_weights(self) -> int:
@@ -106,32 +107,36 @@ class ModelShape:
 
     @property
     def parameters(self) -> int:
-        """How many parameters the model has: as stated, or else counted from its shape.
+        """The number of parameters of the model, as stated or else counted from its shape.
 
-        Counted are weights, biases and scales of norms; what else an architecture has (norms of queries, ...)
-        is below a thousandth.
+        Weights, biases and scales of norms are counted; other parts of an architecture (norms of queries,
+        ...) are below a thousandth.
         """
         if self.stated is not None:
             return self.stated
         unseen = 0
         if self.experts is not None:
-            one = self.experts
+            experts = self.experts
             matrices = 3 if self.gated else 2
-            unseen = one.layers * matrices * self.hidden * one.ffn * (one.count - one.active)
+            unseen = experts.layers * matrices * self.hidden * experts.ffn * (experts.count - experts.active)
         embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return self.block_weights + unseen + embeddings + self.positions * self.hidden + self._small
+        return (
+            self.block_weights + unseen + embeddings + self.positions * self.hidden + self._norms_and_biases
+        )
 
     @property
     def visited_parameters(self) -> int:
         """Parameters without the experts that a token does not visit."""
         if self.experts is None:
             return self.parameters
-        one = self.experts
+        experts = self.experts
         matrices = 3 if self.gated else 2
-        return self.parameters - one.layers * matrices * self.hidden * one.ffn * (one.count - one.active)
+        return self.parameters - experts.layers * matrices * self.hidden * experts.ffn * (
+            experts.count - experts.active
+        )
 
     @property
-    def _small(self) -> int:
+    def _norms_and_biases(self) -> int:
         norms = (2 * self.layers + 1) * self.hidden
         if not self.biases:
             return norms

@@ -1,4 +1,4 @@
-"""The truth on a run's throughput: what it reports and by whose formula, beside what Holter makes of it."""
+"""A run's throughput: the figures it reports with their formulas, and Holter's own figures."""
 
 from __future__ import annotations
 
@@ -8,116 +8,122 @@ from typing import Any
 import numpy as np
 
 from holter.flops.formulas import FORMULAS
-from holter.flops.frameworks import Quantity
-from holter.flops.levels import Level
-from holter.flops.mfu import Own, own_of
+from holter.flops.frameworks import ReportedQuantity
+from holter.flops.levels import CurveLevel
+from holter.flops.mfu import OwnThroughput, own_throughput
 from holter.flops.peaks import Peaks
-from holter.flops.reported import Reported, reported_of
+from holter.flops.reported import ReportedFigure, reported_figures
 from holter.types import RunData
 
-ALIKE = 0.02
-"""Figures that differ by no more are taken for the same: logs round, intervals differ."""
+EQUAL_WITHIN = 0.02
+"""Relative difference up to which two figures count as equal: logs round, and intervals differ."""
 
 
-LEAST, MOST = 1e-12, 1e12
-"""TFLOPS of a device beyond which there is no speed, but a number that logs should not hold."""
+LOWEST_TFLOPS, HIGHEST_TFLOPS = 1e-12, 1e12
+"""TFLOPS of a device outside of which a figure is not a speed, but a number that should not be in a log."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Throughput:
-    """What a run reports, each with the formula that it goes by, and Holter's own figures. Never mixed."""
+class RunThroughput:
+    """The figures that a run reports, each with its formula, and Holter's own figures, never mixed."""
 
-    reported: tuple[Reported, ...]
-    own: Own
+    reported: tuple[ReportedFigure, ...]
+    own: OwnThroughput
 
     @property
-    def speaks(self) -> bool:
-        """Whether there is anything to show: something reported, or a speed of the run."""
+    def has_content(self) -> bool:
+        """Whether there is anything to show: a reported figure, or a speed of the run."""
         return bool(self.reported) or self.own.series is not None
 
 
-def throughput_of(run: RunData, peaks: Peaks) -> Throughput:
-    """A run's throughput, worked out from what its logs say, as of now. Pure: nothing of it is stored."""
-    # values at the edge of what a float holds overflow on the way, into infinities that are dealt with
+def run_throughput(run: RunData, peaks: Peaks) -> RunThroughput:
+    """A run's throughput, computed from its logs up to now; nothing of it is stored."""
+    # values near the limits of a float overflow on the way, into infinities that are handled later
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        return Throughput(reported=tuple(reported_of(run)), own=own_of(run, peaks))
+        return RunThroughput(reported=tuple(reported_figures(run)), own=own_throughput(run, peaks))
 
 
-def formula_of(one: Reported, own: Own) -> str:
-    """By which formula a series was reported, in words: told by the framework, and where that changed its
-    formula, by which one the numbers fit.
+def describe_formula(figure: ReportedFigure, own: OwnThroughput) -> str:
+    """The formula of a reported figure in words.
+
+    It follows from the framework; where its versions use different formulas, from the one that gives the
+    reported numbers.
     """
-    if one.framework is None:
+    if figure.framework is None:
         return "a formula that its log does not name"
-    known = [FORMULAS[name] for name in one.framework.formulas]
-    if not known:
-        return one.framework.how
-    fitting = fits(one, own)
-    if fitting is not None:
-        return FORMULAS[fitting].title
-    return " or ".join(formula.title for formula in known)
+    formulas = [FORMULAS[name] for name in figure.framework.formulas]
+    if not formulas:
+        return figure.framework.how
+    matching = matching_formula(figure, own)
+    if matching is not None:
+        return FORMULAS[matching].title
+    return " or ".join(formula.title for formula in formulas)
 
 
-def fits(one: Reported, own: Own) -> str | None:
-    """The name of the formula of its framework that a reported TFLOPS goes by, as the numbers tell."""
-    if one.framework is None:
+def matching_formula(figure: ReportedFigure, own: OwnThroughput) -> str | None:
+    """The name of the framework's formula that gives a reported TFLOPS; None where none does."""
+    if figure.framework is None:
         return None
-    if len(one.framework.formulas) == 1:
-        return one.framework.formulas[0]
-    if one.quantity is not Quantity.TFLOPS or one.level is None:
+    if len(figure.framework.formulas) == 1:
+        return figure.framework.formulas[0]
+    if figure.quantity is not ReportedQuantity.TFLOPS or figure.level is None:
         return None
-    by_formula = {name: by(name, own) for name in one.framework.formulas}
+    by_formula = {name: level_by_formula(name, own) for name in figure.framework.formulas}
     near = [
-        (abs(level.usual / one.level.usual - 1), name)
+        (abs(level.typical / figure.level.typical - 1), name)
         for name, level in by_formula.items()
         if level is not None
     ]
     best = min(near, default=None)
-    return best[1] if best is not None and best[0] <= ALIKE else None
+    return best[1] if best is not None and best[0] <= EQUAL_WITHIN else None
 
 
-def by(name: str, own: Own) -> Level | None:
-    """TFLOPS of one device as another formula would have them; None where too little is known."""
+def level_by_formula(name: str, own: OwnThroughput) -> CurveLevel | None:
+    """TFLOPS of one device by a formula of this name; None where shape or speed are unknown."""
     shape, tokens = own.launch.shape, own.level(own.tokens)
     if shape is None or tokens is None:
         return None
     recomputed = own.launch.recomputed is not None and own.launch.recomputed.value == "layers"
-    each = FORMULAS[name].per_token(shape, recomputed) / 1e12
-    if not LEAST < tokens.usual * each < MOST:
+    per_token = FORMULAS[name].per_token(shape, recomputed) / 1e12
+    if not LOWEST_TFLOPS < tokens.typical * per_token < HIGHEST_TFLOPS:
         return None
-    return Level(newest=tokens.newest * each, usual=tokens.usual * each, best=tokens.best * each)
+    return CurveLevel(
+        newest=tokens.newest * per_token,
+        typical=tokens.typical * per_token,
+        best=tokens.best * per_token,
+    )
 
 
-def as_json(found: Throughput) -> dict[str, Any]:
-    """What was found as JSON-able values (docs/throughput.md)."""
+def throughput_json(throughput: RunThroughput) -> dict[str, Any]:
+    """A run's throughput as JSON-able values (docs/throughput.md)."""
     return {
-        "reported": [_reported(one, found.own) for one in found.reported],
-        "own": _own(found.own),
+        "reported": [_reported_json(figure, throughput.own) for figure in throughput.reported],
+        "own": _own_json(throughput.own),
     }
 
 
-def _reported(one: Reported, own: Own) -> dict[str, Any]:
-    key = one.series.key
+def _reported_json(figure: ReportedFigure, own: OwnThroughput) -> dict[str, Any]:
+    key = figure.series.key
     return {
         "metric": str(key.metric),
         "labels": dict(key.labels),
-        "quantity": one.quantity.value,
-        "framework": one.framework.name if one.framework is not None else None,
-        "formula": formula_of(one, own),
-        **_level(one.level),
+        "quantity": figure.quantity.value,
+        "framework": figure.framework.name if figure.framework is not None else None,
+        "formula": describe_formula(figure, own),
+        **_level_json(figure.level),
     }
 
 
-def _own(own: Own) -> dict[str, Any]:
+def _own_json(own: OwnThroughput) -> dict[str, Any]:
     peak, shape = own.launch.device.peak, own.launch.shape
     own_formula = FORMULAS["holter"]
     return {
         "formula": own_formula.title,
         "measured_from": str(own.series.key) if own.series is not None else None,
-        "tokens_per_second_per_device": _level(own.level(own.tokens)),
-        "tflops": _level(own.level(own.tflops)),
-        "mfu": _level(own.level(own.mfu)),
-        "hfu": _level(own.level(own.hfu)),
+        "tokens_per_second_per_device": _level_json(own.level(own.tokens)),
+        "tflops": _level_json(own.level(own.tflops)),
+        "mfu": _level_json(own.level(own.mfu)),
+        "hfu": _level_json(own.level(own.hfu)),
         "recomputed": own.launch.recomputed.value if own.launch.recomputed is not None else None,
         "flops_per_token": own_formula.per_token(shape, False) if shape is not None else None,
         "parameters": shape.parameters if shape is not None else None,
@@ -127,12 +133,12 @@ def _own(own: Own) -> dict[str, Any]:
         "peak_tflops": peak.tflops if peak is not None else None,
         "peak_source": peak.source if peak is not None else None,
         "precision": own.launch.device.precision.value,
-        "precision_assumed": own.launch.device.assumed,
+        "precision_assumed": own.launch.device.precision_assumed,
         "missing": list(own.missing),
     }
 
 
-def _level(level: Level | None) -> dict[str, float | None]:
+def _level_json(level: CurveLevel | None) -> dict[str, float | None]:
     if level is None:
         return {"newest": None, "usual": None, "best": None}
-    return {"newest": level.newest, "usual": level.usual, "best": level.best}
+    return {"newest": level.newest, "usual": level.typical, "best": level.best}

@@ -59,7 +59,7 @@ def _what(used: float, slack: float, peak: Peak, one: ReportedFigure) -> str:
     if peak.sparse and abs(used / (2 * peak.tflops) - 1) <= slack:
         return "the figure with sparsity that vendors print, twice the dense one"
     name = one.framework.name if one.framework is not None else ""
-    if one.framework is not None and any(abs(used / other - 1) <= slack for other in one.framework.sparse):
+    if one.framework is not None and any(abs(used / other - 1) <= slack for other in one.framework.sparse_peaks):
         return f"one with sparsity in the table of {name}"
     always = one.framework.assumed_peak if one.framework is not None else None
     unknown = one.framework.fallback_peaks if one.framework is not None else ()

@@ -101,7 +101,7 @@ class Piece:
     """Points of one series over some of its steps, and which of them newer attempts superseded [n]."""
 
     series: Series
-    superseded_points: NDArray[np.bool_]
+    superseded: NDArray[np.bool_]
 
 
 def pieces(connection: Connection, run_id: int, keys: Collection[SeriesKey]) -> Iterator[list[Piece]]:

@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
-from holter.attempts.values import as_value, dotted
+from holter.attempts.config_values import flatten_settings, to_config_value
 from holter.server.ingest_http.binary_body import bodies_in, parse_msgpack
 from holter.server.ingest_http.json_body import BodyError, Header, Problem, Shapes, Where, parse_json
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Delivery, DenseColumns, SeriesKey, labels_of
@@ -77,8 +77,8 @@ def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Deliv
 
 def _config(header: Header) -> Config:
     """What a body says of its launch: the job's settings without labels, those of processes with theirs."""
-    job = {ConfigKey(name): value for name, value in dotted(header.config).items()}
-    own = {ConfigKey(one.name, labels_of(one.labels)): as_value(one.value) for one in header.settings}
+    job = {ConfigKey(name): value for name, value in flatten_settings(header.config).items()}
+    own = {ConfigKey(one.name, labels_of(one.labels)): to_config_value(one.value) for one in header.settings}
     return job | own
 
 

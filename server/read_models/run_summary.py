@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from holter.attempts.goodput import Goodput, clock_of, goodput, lost_from
-from holter.attempts.superseded import Span
-from holter.flops.rates import batch_sizes, batches_at
+from holter.attempts.goodput import Goodput, clock_series, measure_goodput, superseded_steps
+from holter.attempts.superseded import AttemptSpan
+from holter.flops.rates import batch_size_at, batch_size_series
 from holter.roles import Role
-from holter.server.read_models.chart_layout import BINS, SPEAKING, relative_throughput, speakers
-from holter.server.store import AttemptSummary, Glance, SeriesGlance, SeriesSummary, Store
+from holter.server.read_models.chart_layout import (
+    BINS,
+    LATEST_ROLES,
+    relative_throughput,
+    representative_series,
+)
+from holter.server.store import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary, Store
 from holter.types import SeriesKey
 
 STRIP_POINTS = 1000
@@ -21,7 +26,7 @@ _NO_THROUGHPUT: Mapping[str, Sequence[Any]] = {"step": [], "relative": []}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Facts:
+class RunFacts:
     """What a run's points say, as of one version of it: worked out once, kept until it changes."""
 
     version: tuple[int, int]
@@ -36,10 +41,10 @@ class Facts:
     damaged: str | None = None  # which of its points cannot be read, and why
 
 
-def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) -> Facts:
+def run_facts(store: Store, run_id: int, glance: RunOverview, before: RunFacts | None) -> RunFacts:
     """What the points of a run say; `before` is what they said."""
     attempts = glance.attempts
-    best = speakers(glance.series)
+    best = representative_series(glance.series)
     newest = {one.key: one for one in glance.series}
     first_times = [one.first_time for one in attempts if one.first_time is not None]
     last_times = [one.last_time for one in attempts if one.last_time is not None]
@@ -49,7 +54,7 @@ def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) ->
         "attempts": _attempts(attempts),
     }
     drawn, throughput = _throughput(store, run_id, best, reach, before)
-    return Facts(
+    return RunFacts(
         version=glance.version,
         points=sum(one.points for one in glance.series),
         series=len(glance.series),
@@ -57,56 +62,56 @@ def facts_of(store: Store, run_id: int, glance: Glance, before: Facts | None) ->
         last_time=max(last_times, default=None),
         # series with steps of their own, alone, count bytes, calls or milliseconds: no training steps
         last_step=attempts[-1].last_step if attempts and _in_steps(glance.series) else None,
-        latest={role.value: _latest(newest.get(best[role])) if role in best else None for role in SPEAKING},
+        latest={role.value: _latest(newest.get(best[role])) if role in best else None for role in LATEST_ROLES},
         strip={**reach, "throughput": throughput},
         drawn=drawn,
     )
 
 
-def _in_steps(series: Sequence[SeriesGlance]) -> bool:
+def _in_steps(series: Sequence[SeriesOverview]) -> bool:
     return any(one.key.own_steps is None for one in series)
 
 
-def damaged(version: tuple[int, int], reason: str) -> Facts:
+def damaged_facts(version: tuple[int, int], reason: str) -> RunFacts:
     """What is known of a run whose points are damaged: that they are."""
-    return Facts(
+    return RunFacts(
         version=version,
         points=0,
         series=0,
         first_time=None,
         last_time=None,
         last_step=None,
-        latest=dict.fromkeys(role.value for role in SPEAKING),
+        latest=dict.fromkeys(role.value for role in LATEST_ROLES),
         strip={"first_step": None, "last_step": None, "attempts": [], "throughput": _NO_THROUGHPUT},
         drawn=None,
         damaged=reason,
     )
 
 
-def spans_of(attempts: Sequence[AttemptSummary]) -> list[Span]:
+def spans_of(attempts: Sequence[AttemptSummary]) -> list[AttemptSpan]:
     """The steps that attempts cover."""
-    return [Span(one.number, one.first_step, one.last_step) for one in attempts]
+    return [AttemptSpan(one.number, one.first_step, one.last_step) for one in attempts]
 
 
-def spent(
-    store: Store, run_id: int, series: Sequence[SeriesSummary], spans: Sequence[Span]
+def time_spent(
+    store: Store, run_id: int, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]
 ) -> Goodput | None:
     """How a run's time was spent, by the series logged most."""
     counted = {one.key: one.points for one in series}
-    clock = clock_of(counted)
+    clock = clock_series(counted)
     if clock is None:
         return None
-    sizes = batch_sizes(counted)
+    sizes = batch_size_series(counted)
     read = store.read(run_id, [clock] if sizes is None else [clock, sizes])
-    work = batches_at(read[clock], read.get(sizes) if sizes is not None else None)
-    return goodput(read[clock], spans, work)
+    work = batch_size_at(read[clock], read.get(sizes) if sizes is not None else None)
+    return measure_goodput(read[clock], spans, work)
 
 
 def _attempts(attempts: Sequence[AttemptSummary]) -> list[dict[str, Any]]:
     spans = spans_of(attempts)
     names = ("number", "first_step", "last_step", "first_time", "last_time")
     return [
-        {name: getattr(one, name) for name in names} | {"lost_from_step": lost_from(span, spans)[0]}
+        {name: getattr(one, name) for name in names} | {"lost_from_step": superseded_steps(span, spans)[0]}
         for one, span in zip(attempts, spans, strict=True)
     ]
 
@@ -116,7 +121,7 @@ def _throughput(
     run_id: int,
     best: Mapping[Role, SeriesKey],
     reach: Mapping[str, Any],
-    before: Facts | None,
+    before: RunFacts | None,
 ) -> tuple[int | None, Mapping[str, Sequence[Any]]]:
     role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
     if role not in best:
@@ -141,5 +146,5 @@ def _is_drawn(drawn: int, strip: Mapping[str, Any], reach: Mapping[str, Any]) ->
     return bool(same and reach["last_step"] - drawn < width)
 
 
-def _latest(newest: SeriesGlance | None) -> dict[str, Any] | None:
+def _latest(newest: SeriesOverview | None) -> dict[str, Any] | None:
     return newest and {"metric": str(newest.key.metric), "value": newest.value, "step": newest.step}

@@ -16,14 +16,22 @@ from sqlalchemy.orm import Session
 from holter.attempts.config import newest_settings
 from holter.attempts.goodput import Goodput, TimeUse, superseded_steps
 from holter.attempts.superseded import AttemptSpan
-from holter.server.analysis import STALE, Standing
+from holter.server.analysis import STALE_AFTER, RunStatus
 from holter.server.database import is_damage
-from holter.server.models import AnalysisRow, IncidentRow, Project, RunRecord, SeriesRow, SummaryRow, UnreadableRow
-from holter.server.read_models.chart_layout import charts
-from holter.server.read_models.run_summary import Facts, damaged, facts_of, spans_of, spent
+from holter.server.models import (
+    AnalysisRow,
+    IncidentRow,
+    Project,
+    RunRecord,
+    SeriesRow,
+    SummaryRow,
+    UnreadableRow,
+)
+from holter.server.read_models.chart_layout import default_charts
+from holter.server.read_models.run_summary import RunFacts, damaged_facts, run_facts, spans_of, time_spent
 from holter.server.store import CorruptDataError, SeriesOverview, SeriesSummary, Store
 from holter.server.store.cache import LruCache
-from holter.server.store.keys import parse_series_key, labels_text
+from holter.server.store.keys import labels_text, parse_series_key
 from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey
 
@@ -41,7 +49,7 @@ class UnknownRunError(LookupError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RunRow:
+class RunQueryRow:
     """What the database says of a run itself."""
 
     id: int
@@ -69,7 +77,7 @@ class RunRow:
         return self.seen_at == self.updated_at and self.looked_at >= (self.finished_at or 0.0)
 
 
-class Overview:
+class RunReader:
     """Reads runs as JSON (docs/rest.md). Remembers what the points of recent runs say until new ones come."""
 
     def __init__(
@@ -85,7 +93,7 @@ class Overview:
         self._tuning = tuning
         self._clock = clock
         self._lock = threading.Lock()
-        self._facts: OrderedDict[int, Facts] = OrderedDict()
+        self._facts: OrderedDict[int, RunFacts] = OrderedDict()
         self._costs = LruCache(REMEMBERED_RUNS * COST_BYTES)
 
     def runs(
@@ -120,15 +128,15 @@ class Overview:
             "lost_seconds": cost and cost.seconds(TimeUse.SUPERSEDED),
             "goodput": cost and cost.share(TimeUse.FORWARD),
             "spent": cost and cost.as_json(),
-            "charts": charts(series, {one.metric for one in incidents}),
+            "charts": default_charts(series, {one.metric for one in incidents}),
             **unreadable,
         }
 
-    def _cost(self, row: RunRow, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]) -> Goodput | None:
+    def _cost(self, row: RunQueryRow, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]) -> Goodput | None:
         """How a run's time was spent; a whole series is read for it, so it is remembered by version."""
         known = self._costs.get(row.id)
         if known is None or known[0] != row.version:
-            known = row.version, spent(self._store, row.id, series, spans)
+            known = row.version, time_spent(self._store, row.id, series, spans)
             self._costs.put(row.id, known, COST_BYTES)
         cost: Goodput | None = known[1]
         return cost
@@ -173,7 +181,7 @@ class Overview:
             session.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=self._clock()))
         return run_id
 
-    def _summary(self, row: RunRow, facts: Facts, incidents: Sequence[IncidentRow]) -> dict[str, Any]:
+    def _summary(self, row: RunQueryRow, facts: RunFacts, incidents: Sequence[IncidentRow]) -> dict[str, Any]:
         open_ones = [incident for incident in incidents if incident.state == "open"]
         worst = max(open_ones, key=lambda one: (_WEIGHT[one.severity], one.opened_at), default=None)
         return {
@@ -198,8 +206,8 @@ class Overview:
             "strip": {**facts.strip, "incidents": _marks(incidents)},
         }
 
-    def _state(self, row: RunRow, facts: Facts, open_ones: Iterable[IncidentRow]) -> str:
-        standing = Standing(
+    def _state(self, row: RunQueryRow, facts: RunFacts, open_ones: Iterable[IncidentRow]) -> str:
+        standing = RunStatus(
             created_at=row.created_at,
             updated_at=row.updated_at,
             last_time=facts.last_time,
@@ -210,10 +218,10 @@ class Overview:
         if any(incident.kind == "stall" for incident in open_ones):
             return "stalled"
         # without a point it has only said how it is set up: it may hang before its first step
-        begins = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE
+        begins = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE_AFTER
         return "running" if begins or standing.live(self._clock()) else "finished"
 
-    def _facts_of(self, rows: Sequence[RunRow]) -> dict[int, Facts]:
+    def _facts_of(self, rows: Sequence[RunQueryRow]) -> dict[int, RunFacts]:
         """What the points of runs say, worked out anew where they have changed."""
         with self._lock:
             held = {row.id: self._facts[row.id] for row in rows if row.id in self._facts}
@@ -230,7 +238,7 @@ class Overview:
                     fresh |= self._fresh([row.id], projects, held)
                 except _DAMAGED as error:
                     _require_damage(error)
-                    fresh[row.id] = damaged(row.version, str(getattr(error, "orig", error)))
+                    fresh[row.id] = damaged_facts(row.version, str(getattr(error, "orig", error)))
         with self._lock:
             self._facts |= fresh
             for row in rows:
@@ -241,12 +249,12 @@ class Overview:
         return held | fresh
 
     def _fresh(
-        self, changed: Sequence[int], projects: Mapping[int, str], held: Mapping[int, Facts]
-    ) -> dict[int, Facts]:
+        self, changed: Sequence[int], projects: Mapping[int, str], held: Mapping[int, RunFacts]
+    ) -> dict[int, RunFacts]:
         fresh = {}
         for number, glance in self._store.overviews(changed).items():
             known = replace(glance, series=list(self.with_roles(projects[number], glance.series)))
-            fresh[number] = facts_of(self._store, number, known, held.get(number))
+            fresh[number] = run_facts(self._store, number, known, held.get(number))
         return fresh
 
 
@@ -262,7 +270,7 @@ def _unreadable(session: Session, run_id: int) -> dict[str, Any]:
     }
 
 
-def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:
+def _rows(session: Session, run_id: int | None = None) -> list[RunQueryRow]:
     columns = (RunRecord.id, RunRecord.public_id, RunRecord.name, Project.name.label("project"))
     times = (RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, AnalysisRow.seen_at, AnalysisRow.looked_at)
     version = (func.coalesce(SummaryRow.generation, 0).label("generation"), RunRecord.revision)
@@ -276,10 +284,10 @@ def _rows(session: Session, run_id: int | None = None) -> list[RunRow]:
     if run_id is not None:
         query = query.where(RunRecord.id == run_id)
     rows = session.execute(query.order_by(RunRecord.updated_at.desc(), RunRecord.id.desc()))
-    return [RunRow(**row._mapping) for row in rows]
+    return [RunQueryRow(**row._mapping) for row in rows]
 
 
-def _fits(row: RunRow, project: str | None, q: str | None) -> bool:
+def _fits(row: RunQueryRow, project: str | None, q: str | None) -> bool:
     said = f"{row.project}/{row.name}".lower()
     return (project is None or row.project == project) and (q is None or q.lower() in said)
 

@@ -14,7 +14,7 @@ from holter.attempts.config_diff import attempts_with_config, list_changes, list
 from holter.curves import Stretch, between
 from holter.detectors.launch_checks import remarks
 from holter.flops.peaks import Peaks
-from holter.flops.throughput import throughput_json, run_throughput
+from holter.flops.throughput import run_throughput, throughput_json
 from holter.json_values import plain
 from holter.server.maintenance.select_points import sieve
 from holter.server.store import Store
@@ -25,7 +25,7 @@ from holter.types import Diagnostic, RunData, Series, SeriesKey
 _STAY = 4  # of each bucket: the first, the last, the lowest, the highest
 
 
-def stretches(series: Series, points: int) -> list[dict[str, Any]]:
+def curve_segments(series: Series, points: int) -> list[dict[str, Any]]:
     """A curve's stretches, attempt by attempt, superseded ones apart, of about so many points together.
 
     Points without a value are left out: nothing is known there.
@@ -78,7 +78,7 @@ class _Series(Mapping[SeriesKey, Series]):
         return len(self._keys)
 
 
-class SetUp:
+class LaunchReader:
     """Answers for the pages, worked out when they are asked for, and remembered by version.
 
     `peaks`: those of accelerators.
@@ -132,7 +132,7 @@ class SetUp:
         """One of Holter's own figures of a run as a curve. Raises CorruptDataError."""
         own = run_throughput(self._data(run_id), self._peaks).own
         drawn = own.curve(quantity, getattr(own, quantity))
-        return [] if drawn is None else stretches(drawn, points)
+        return [] if drawn is None else curve_segments(drawn, points)
 
     def _data(self, run_id: int) -> RunData:
         return RunData(series=_Series(self._store, run_id), config=self._store.config(run_id))

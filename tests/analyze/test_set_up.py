@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holter.attempts.config_diff import attempts_of, changes, settings
+from holter.attempts.config_diff import attempts_with_config, list_changes, list_settings
 from holter.cli.main import main
 from holter.types import ConfigKey, ConfigValue
 
@@ -44,20 +44,20 @@ def test_every_form_prints_with_a_config(form: str, capsys: pytest.CaptureFixtur
 
 
 def test_values_of_many_processes_are_told_once() -> None:
-    by_name = {one["name"]: one["values"] for one in settings(RANKED)}
+    by_name = {one["name"]: one["values"] for one in list_settings(RANKED)}
     assert [(one["attempts"], one["value"], one["processes"]) for one in by_name["net"]] == [
         ([0], "IB", 20), ([1], "IB", 19), ([1], "Socket", 1),
     ]  # fmt: skip
     assert [len(one["labels"]) for one in by_name["net"]] == [8, 8, 1]
     assert [(one["attempts"], one["value"]) for one in by_name["flag"]] == [([0], True), ([1], 1)]
-    assert attempts_of(RANKED) == [0, 1]
+    assert attempts_with_config(RANKED) == [0, 1]
 
 
 def test_what_a_launch_does_not_state_did_not_change() -> None:
     stated: dict[ConfigKey, dict[int, ConfigValue]] = {
         ConfigKey("lr"): {0: 1, 2: 1, 3: 2}, ConfigKey("wd"): {0: 1}, **RANKED,
     }  # fmt: skip
-    told = {one["attempt"]: one["settings"] for one in changes(stated)}
+    told = {one["attempt"]: one["settings"] for one in list_changes(stated)}
     assert sorted(told) == [1, 3]
     assert [(one["name"], one["before"], one["after"], one["processes"]) for one in told[1]] == [
         ("net", "IB", "Socket", 1), ("flag", True, 1, 0), ("new", None, "x", 0),

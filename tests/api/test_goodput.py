@@ -10,7 +10,13 @@ import pytest
 from holter.attempts.goodput import Goodput, TimeUse, measure_goodput, superseded_steps
 from holter.attempts.superseded import AttemptSpan, superseded_points
 from holter.roles import Role
-from holter.server.read_models.chart_layout import BINS, CHART_SERIES, charts, relative_throughput, speakers
+from holter.server.read_models.chart_layout import (
+    BINS,
+    CHART_SERIES,
+    default_charts,
+    relative_throughput,
+    representative_series,
+)
 from holter.types import Series, SeriesKey
 
 
@@ -100,14 +106,14 @@ class Counted(NamedTuple):
 def test_the_series_with_few_labels_and_many_points_speaks_for_its_role() -> None:
     total, rank = SeriesKey("train/loss"), SeriesKey("train/loss", (("rank", "0"),))
     sparse = SeriesKey("loss")
-    found = speakers([Counted(rank, 9000), Counted(sparse, 10), Counted(total, 1000)])
+    found = representative_series([Counted(rank, 9000), Counted(sparse, 10), Counted(total, 1000)])
     assert found == {Role.LOSS: total}
 
 
 def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> None:
     names = ["memory/used", "lr", "grad_norm", "tokens_per_sec", "loss", "something else"]
     ranks = [SeriesKey("step_time", (("rank", f"{rank}"),)) for rank in range(200)]
-    drawn = charts([Counted(key, 10) for key in [*map(SeriesKey, names), *ranks]])
+    drawn = default_charts([Counted(key, 10) for key in [*map(SeriesKey, names), *ranks]])
     assert [chart["title"] for chart in drawn] == [
         "Loss", "Throughput", "Gradient norm", "Learning rate", "Step time", "Memory",
     ]  # fmt: skip
@@ -119,16 +125,16 @@ def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> 
 def test_charts_of_one_role_are_few_and_those_of_incidents_are_among_them() -> None:
     losses = [Counted(SeriesKey(f"loss_{name}"), 10) for name in ("a", "b", "c", "d", "e", "f")]
     used = [Counted(SeriesKey(f"memory_{name}"), 10) for name in "abcdef"]
-    drawn = charts([*losses, *used], {"memory_f"})
+    drawn = default_charts([*losses, *used], {"memory_f"})
     shown = [chart["series"][0]["metric"] for chart in drawn if chart["role"] == "memory"]
     assert shown == ["memory_a", "memory_b", "memory_c", "memory_d", "memory_f"]
 
 
 def test_learning_rates_share_a_chart_and_a_single_point_has_none_beside_a_curve() -> None:
     rates = [("lr", 1), ("lr/1", 500), ("learning rate", 500)]
-    drawn = charts([Counted(SeriesKey(name), points) for name, points in rates])
+    drawn = default_charts([Counted(SeriesKey(name), points) for name, points in rates])
     assert [(chart["title"], len(chart["series"])) for chart in drawn] == [("Learning rate", 2)]
-    (alone,) = charts([Counted(SeriesKey("lr"), 1)])
+    (alone,) = default_charts([Counted(SeriesKey("lr"), 1)])
     assert alone["series"][0]["metric"] == "lr"
 
 

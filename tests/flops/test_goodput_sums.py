@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.attempts.goodput import Spent, clock_of, goodput
-from holter.flops.levels import spans_of
+from holter.attempts.goodput import TimeUse, clock_series, measure_goodput
+from holter.flops.levels import attempt_spans
 from holter.types import FloatArray, Series, SeriesKey
 
 
@@ -42,7 +42,7 @@ def test_the_parts_are_the_whole_wall_time_to_the_microsecond(
         begin = float(times[-1])
         parts.append((first, len(gaps), np.where(np.isnan(gaps), np.nan, times)))
     one = series(*parts)
-    found = goodput(one, spans_of(one))
+    found = measure_goodput(one, attempt_spans(one))
     clocked = np.rint(one.time[np.isfinite(one.time)] * 1e6).astype(np.int64)
     passed = int(clocked.max() - clocked[0]) if len(clocked) else 0
     if found is None:
@@ -50,42 +50,42 @@ def test_the_parts_are_the_whole_wall_time_to_the_microsecond(
         return
     assert found.total == passed
     assert all(part >= 0 for part in found.microseconds.values())
-    assert sum(found.share(what) for what in Spent) == pytest.approx(1.0)
+    assert sum(found.share(what) for what in TimeUse) == pytest.approx(1.0)
 
 
 def test_a_steady_run_moves_forward_all_the_time() -> None:
     one = series((0, 2000, 10.0 * np.arange(2000)))
-    found = goodput(one, spans_of(one))
+    found = measure_goodput(one, attempt_spans(one))
     assert found is not None
-    assert found.share(Spent.FORWARD) == 1.0
+    assert found.share(TimeUse.FORWARD) == 1.0
 
 
 def test_time_below_the_runs_own_best_is_what_it_took_longer() -> None:
     gaps = np.where(np.arange(2000) < 1000, 1.0, 1.5)
     one = series((0, 2000, np.cumsum(gaps)))
-    found = goodput(one, spans_of(one))
+    found = measure_goodput(one, attempt_spans(one))
     assert found is not None
-    assert found.seconds(Spent.SLOW) == pytest.approx(500, rel=0.03)
-    assert found.seconds(Spent.FORWARD) == pytest.approx(2000, rel=0.03)
+    assert found.seconds(TimeUse.SLOW) == pytest.approx(500, rel=0.03)
+    assert found.seconds(TimeUse.FORWARD) == pytest.approx(2000, rel=0.03)
 
 
 def test_noise_of_single_steps_is_not_slowness() -> None:
     rng = np.random.default_rng(0)
     one = series((0, 5000, np.cumsum(rng.lognormal(0, 0.1, 5000))))
-    found = goodput(one, spans_of(one))
+    found = measure_goodput(one, attempt_spans(one))
     assert found is not None
-    assert found.share(Spent.SLOW) < 0.015
+    assert found.share(TimeUse.SLOW) < 0.015
 
 
 def test_larger_batches_take_longer_and_are_not_slow() -> None:
     work = np.where(np.arange(2000) < 1000, 256.0, 512.0)
     one = series((0, 2000, np.cumsum(work / 256)))
-    told = goodput(one, spans_of(one), work)
+    told = measure_goodput(one, attempt_spans(one), work)
     assert told is not None
-    assert told.share(Spent.SLOW) == 0
-    untold = goodput(one, spans_of(one))
+    assert told.share(TimeUse.SLOW) == 0
+    untold = measure_goodput(one, attempt_spans(one))
     assert untold is not None
-    assert untold.share(Spent.SLOW) > 0.3
+    assert untold.share(TimeUse.SLOW) > 0.3
 
 
 def test_a_rollback_a_restart_and_a_stall_are_told_apart() -> None:
@@ -93,20 +93,20 @@ def test_a_rollback_a_restart_and_a_stall_are_told_apart() -> None:
     first[50:] += 3600  # stood still for an hour
     second = first[-1] + 600 + 10.0 * np.arange(100)  # ten minutes to come back, twenty steps behind
     one = series((0, 100, first), (80, 100, second))
-    found = goodput(one, spans_of(one))
+    found = measure_goodput(one, attempt_spans(one))
     assert found is not None
-    assert found.seconds(Spent.STALLED) == 3600
-    assert found.seconds(Spent.RESTARTS) == 600
-    assert found.seconds(Spent.SUPERSEDED) == 200
-    assert found.seconds(Spent.FORWARD) + found.seconds(Spent.SLOW) == 79 * 10 + 99 * 10
+    assert found.seconds(TimeUse.STALLED) == 3600
+    assert found.seconds(TimeUse.RESTARTS) == 600
+    assert found.seconds(TimeUse.SUPERSEDED) == 200
+    assert found.seconds(TimeUse.FORWARD) + found.seconds(TimeUse.SLOW) == 79 * 10 + 99 * 10
 
 
 def test_without_a_clock_there_is_nothing_to_split() -> None:
     one = series((0, 10, np.full(10, np.nan)))
-    assert goodput(one, spans_of(one)) is None
+    assert measure_goodput(one, attempt_spans(one)) is None
 
 
 def test_machines_and_collectives_are_no_clock_of_training() -> None:
     machine, loss = SeriesKey("gpu_power", (("steps", "samples"),)), SeriesKey("loss")
-    assert clock_of({machine: 1000}) is None
-    assert clock_of({machine: 1000, loss: 10, SeriesKey("lr"): 0}) == loss
+    assert clock_series({machine: 1000}) is None
+    assert clock_series({machine: 1000, loss: 10, SeriesKey("lr"): 0}) == loss

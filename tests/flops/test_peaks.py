@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.flops.peaks import Peaks, Precision, accelerator, accelerators
+from holter.flops.peaks import Peaks, Precision, accelerators, find_accelerator
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_precision_that_a_device_lacks_has_no_peak() -> None:
 
 
 def test_one_card_of_mi250x_shows_as_two_devices() -> None:
-    known = accelerator("AMD Instinct MI250X")
+    known = find_accelerator("AMD Instinct MI250X")
     assert known is not None
     assert known.card == 2
     assert known.card * known.peak[Precision.BF16] == 383

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.flops import Experts, LatentAttention, ModelShape, Precision, Recomputed
+from holter.flops import Experts, LatentAttention, ModelShape, Precision, Recomputation
 from holter.flops.hardware import batch_of, devices_of, precision_of, recomputed_of
-from holter.flops.launch_settings import Told, told_of
-from holter.flops.model_shape import shape_of
+from holter.flops.launch_settings import LaunchSettings, settings_of_attempt
+from holter.flops.shape_from_config import parse_shape
 from holter.types import ConfigKey, ConfigValue
 from tests.flops import runs as made
 
@@ -22,7 +22,7 @@ LLAMA3_8B = ModelShape(
 
 
 def read(config: dict[str, ConfigValue]) -> ModelShape:
-    reading = shape_of(Told(config))
+    reading = parse_shape(LaunchSettings(config))
     assert reading.shape is not None, reading.missing
     return reading.shape
 
@@ -112,7 +112,7 @@ def test_deepseek_v3() -> None:
 )
 def test_which_layers_have_experts(said: dict[str, ConfigValue], layers: int | None) -> None:
     config = made.MEGATRON_8B | {"num_experts": 8, "moe_router_topk": 2, "moe_ffn_hidden_size": 1024} | said
-    reading = shape_of(Told(config))
+    reading = parse_shape(LaunchSettings(config))
     if layers is None:
         assert any("which layers have experts" in word for word in reading.missing)
     else:
@@ -123,7 +123,7 @@ def test_which_layers_have_experts(said: dict[str, ConfigValue], layers: int | N
 
 def test_the_top_k_of_sampling_is_none_of_experts() -> None:
     config = made.MEGATRON_8B | {"num_experts": 8, "generation.top_k": 50}
-    assert any("how many experts" in word for word in shape_of(Told(config)).missing)
+    assert any("how many experts" in word for word in parse_shape(LaunchSettings(config)).missing)
 
 
 @pytest.mark.parametrize(
@@ -137,19 +137,21 @@ def test_the_top_k_of_sampling_is_none_of_experts() -> None:
     ],
 )
 def test_what_is_missing_is_said(left_out: str, word: str) -> None:
-    reading = shape_of(Told({name: value for name, value in made.MEGATRON_8B.items() if name != left_out}))
+    reading = parse_shape(
+        LaunchSettings({name: value for name, value in made.MEGATRON_8B.items() if name != left_out})
+    )
     assert reading.shape is None
     assert any(word in missing for missing in reading.missing)
 
 
 def test_a_hybrid_model_has_no_shape_here() -> None:
-    reading = shape_of(Told(made.MEGATRON_8B | {"hybrid_override_pattern": "M-M*-"}))
+    reading = parse_shape(LaunchSettings(made.MEGATRON_8B | {"hybrid_override_pattern": "M-M*-"}))
     assert reading.shape is None
 
 
 def test_names_that_disagree_are_no_answer() -> None:
-    assert Told({"a.num_layers": 2, "b.num_layers": 3}).whole(("num_layers",)) is None
-    assert Told({"a.num_layers": 2, "b.num_layers": 2}).whole(("num_layers",)) == 2
+    assert LaunchSettings({"a.num_layers": 2, "b.num_layers": 3}).integer(("num_layers",)) is None
+    assert LaunchSettings({"a.num_layers": 2, "b.num_layers": 2}).integer(("num_layers",)) == 2
 
 
 def test_an_attempt_goes_by_its_own_word_or_the_last_one_before() -> None:
@@ -160,10 +162,10 @@ def test_an_attempt_goes_by_its_own_word_or_the_last_one_before() -> None:
         ConfigKey("nccl.net", (("rank", "0"),)): {0: "IB"},
         ConfigKey("nccl.net", (("rank", "1"),)): {0: "Socket"},
     }
-    assert [devices_of(told_of(config, attempt)) for attempt in range(4)] == [64, 64, 128, 128]
-    assert told_of(config, 1).get(("gpu.name",)) == "NVIDIA H100 80GB HBM3"
-    assert told_of(config, 1).get(("nccl.net",)) is None
-    assert devices_of(told_of(config, -1)) is None
+    assert [devices_of(settings_of_attempt(config, attempt)) for attempt in range(4)] == [64, 64, 128, 128]
+    assert settings_of_attempt(config, 1).get(("gpu.name",)) == "NVIDIA H100 80GB HBM3"
+    assert settings_of_attempt(config, 1).get(("nccl.net",)) is None
+    assert devices_of(settings_of_attempt(config, -1)) is None
 
 
 @pytest.mark.parametrize(
@@ -183,43 +185,43 @@ def test_an_attempt_goes_by_its_own_word_or_the_last_one_before() -> None:
     ],
 )
 def test_precision_as_launches_say_it(said: dict[str, ConfigValue], precision: Precision | None) -> None:
-    assert precision_of(Told(said)) is precision
+    assert precision_of(LaunchSettings(said)) is precision
 
 
 @pytest.mark.parametrize(
     ("said", "recomputed"),
     [
-        ({"recompute_granularity": "full", "recompute_method": "uniform"}, Recomputed.LAYERS),
+        ({"recompute_granularity": "full", "recompute_method": "uniform"}, Recomputation.LAYERS),
         ({"recompute_granularity": "full", "recompute_method": "block"}, None),
-        ({"recompute_granularity": "selective"}, Recomputed.ATTENTION),
+        ({"recompute_granularity": "selective"}, Recomputation.ATTENTION),
         ({"recompute_granularity": "selective", "recompute_modules": "['core_attn', 'mlp']"}, None),
-        ({"recompute_granularity": "None"}, Recomputed.NOTHING),
-        ({"checkpoint_activations": True}, Recomputed.LAYERS),
-        ({"gradient_checkpointing": False}, Recomputed.NOTHING),
+        ({"recompute_granularity": "None"}, Recomputation.NOTHING),
+        ({"checkpoint_activations": True}, Recomputation.LAYERS),
+        ({"gradient_checkpointing": False}, Recomputation.NOTHING),
         ({"activation_checkpoint.mode": "selective"}, None),
-        ({"activation_checkpoint.mode": "full"}, Recomputed.LAYERS),
-        ({"activation_checkpoint.mode": "none"}, Recomputed.NOTHING),
+        ({"activation_checkpoint.mode": "full"}, Recomputation.LAYERS),
+        ({"activation_checkpoint.mode": "none"}, Recomputation.NOTHING),
         ({}, None),
     ],
 )
 def test_what_is_recomputed_as_launches_say_it(
-    said: dict[str, ConfigValue], recomputed: Recomputed | None
+    said: dict[str, ConfigValue], recomputed: Recomputation | None
 ) -> None:
-    assert recomputed_of(Told(said)) is recomputed
+    assert recomputed_of(LaunchSettings(said)) is recomputed
 
 
 def test_tokens_of_a_step_by_what_frameworks_call_it() -> None:
-    assert batch_of(Told(made.NANOGPT), 1024) == 491_520  # "tokens per iteration will be: 491,520"
-    assert batch_of(Told({"global_batch_size": 128}), 8192) == 128 * 8192
-    assert batch_of(Told({"total_batch_size": 524288}), 1024) == 524_288
+    assert batch_of(LaunchSettings(made.NANOGPT), 1024) == 491_520  # "tokens per iteration will be: 491,520"
+    assert batch_of(LaunchSettings({"global_batch_size": 128}), 8192) == 128 * 8192
+    assert batch_of(LaunchSettings({"total_batch_size": 524288}), 1024) == 524_288
     trainer: dict[str, ConfigValue] = {
         "per_device_train_batch_size": 4, "gradient_accumulation_steps": 8, "world_size": 2,
     }  # fmt: skip
-    assert batch_of(Told(trainer), 512) == 4 * 8 * 2 * 512
-    assert batch_of(Told({}), 1024) is None
+    assert batch_of(LaunchSettings(trainer), 512) == 4 * 8 * 2 * 512
+    assert batch_of(LaunchSettings({}), 1024) is None
     state: dict[str, ConfigValue] = {"train_batch_size": 4, "num_train_epochs": 3, "logging_steps": 10}
-    assert batch_of(Told(state), 512) is None  # trainer_state.json has that of one device
-    assert batch_of(Told({"train_batch_size": 64}), 512) == 64 * 512  # DeepSpeed's is that of all
+    assert batch_of(LaunchSettings(state), 512) is None  # trainer_state.json has that of one device
+    assert batch_of(LaunchSettings({"train_batch_size": 64}), 512) == 64 * 512  # DeepSpeed's is that of all
 
 
 names = st.one_of(
@@ -233,5 +235,5 @@ values = st.one_of(st.text(max_size=20), st.integers(), st.floats(), st.booleans
 
 @given(st.dictionaries(names, values, max_size=12))
 def test_any_config_can_be_read(config: dict[str, ConfigValue]) -> None:
-    told = Told(config | {"model." + name: value for name, value in config.items()})
-    shape_of(told), precision_of(told), recomputed_of(told), devices_of(told), batch_of(told, 1024)
+    told = LaunchSettings(config | {"model." + name: value for name, value in config.items()})
+    parse_shape(told), precision_of(told), recomputed_of(told), devices_of(told), batch_of(told, 1024)

@@ -252,7 +252,11 @@ def test_it_is_json_all_through() -> None:
     assert said["own"]["mfu"]["usual"] == pytest.approx(0.347, abs=0.001)
     assert said["own"]["peak_tflops"] == 989
     assert said["reported"][0]["framework"] == "torchtitan"
-    assert throughput_json(truth(RunData(series={})))["own"]["mfu"] == {"newest": None, "usual": None, "best": None}
+    assert throughput_json(truth(RunData(series={})))["own"]["mfu"] == {
+        "newest": None,
+        "usual": None,
+        "best": None,
+    }
 
 
 def test_values_that_are_no_numbers_raise_nothing() -> None:

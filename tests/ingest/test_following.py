@@ -370,7 +370,7 @@ def test_a_look_at_thousands_of_files_without_news_costs_little(tmp_path: Path, 
 READING = """
 import resource, sys
 from pathlib import Path
-from holter.ingest.tensorboard import compiled
+from holter.ingest.tensorboard import numba_kernels as compiled
 from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.tensorboard.jit import no_kernels
 kernels = no_kernels if sys.argv[1] == "numpy" else lambda size: compiled

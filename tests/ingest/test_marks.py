@@ -14,7 +14,7 @@ from holter.ingest.console.dialects import DIALECTS
 from holter.ingest.console.pattern_search import LineMatcher
 from holter.ingest.stdout.nccl_text import NCCL_DIALECT
 
-KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.beside(NCCL_DIALECT).kinds)
+KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.followed_by(NCCL_DIALECT).kinds)
 TEXTS = sorted(
     file
     for file in (Path(__file__).parents[1] / "data").rglob("*")
@@ -26,7 +26,7 @@ def one_by_one(block: bytes) -> Iterator[tuple[int, LineKind]]:
     """Where lines begin that bear a mark, with the first kind whose mark they bear."""
     found: dict[int, LineKind] = {}
     for kind in KINDS:
-        for mark in kind.mark.finditer(block):
+        for mark in kind.pattern.finditer(block):
             start = max(block.rfind(b"\n", 0, mark.start()), block.rfind(b"\r", 0, mark.start())) + 1
             found.setdefault(start, kind)
     return iter(sorted(found.items(), key=lambda pair: pair[0]))
@@ -44,7 +44,7 @@ def test_of_real_logs_the_same_lines_are_found(file: Path) -> None:
 
 @given(
     st.lists(
-        st.binary(max_size=60) | st.sampled_from([kind.mark for kind in KINDS]).map(repr).map(str.encode)
+        st.binary(max_size=60) | st.sampled_from([kind.pattern for kind in KINDS]).map(repr).map(str.encode)
     )
 )
 def test_of_any_bytes_the_same_lines_are_found(pieces: list[bytes]) -> None:

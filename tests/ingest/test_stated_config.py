@@ -85,11 +85,11 @@ def _says(line: str, memory: DialectState) -> LineValues | list[LineValues | Lin
 
 READER = ConsoleDialect(
     name="plain",
-    tell=re.compile(rb"step"),
+    signature=re.compile(rb"step"),
     kinds=(
-        LineKind(mark=re.compile(rb"step \d"), read=_says),
-        LineKind(mark=re.compile(rb"nccl \d"), read=_says, states=True),
-        LineKind(mark=re.compile(rb"set \w"), read=_says, states=True),
+        LineKind(pattern=re.compile(rb"step \d"), parse=_says),
+        LineKind(pattern=re.compile(rb"nccl \d"), parse=_says, yields_settings=True),
+        LineKind(pattern=re.compile(rb"set \w"), parse=_says, yields_settings=True),
     ),
 )
 TEXT = b"".join(
@@ -158,8 +158,8 @@ def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
 
 
 def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
-    silent = LineKind(mark=re.compile(rb"set \w"), read=_says)
-    dialect = ConsoleDialect(name="wrong", tell=silent.mark, kinds=(silent,))
+    silent = LineKind(pattern=re.compile(rb"set \w"), parse=_says)
+    dialect = ConsoleDialect(name="wrong", signature=silent.mark, kinds=(silent,))
     with pytest.raises(TypeError, match="states=True"):
         list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select, update
 
 from holter.attempts.superseded import AttemptSpan, superseded_points
 from holter.server.alerting import IncidentStore
-from holter.server.analysis import AnalysisLoop
+from holter.server.analysis import AnalysisWorker
 from holter.server.database import reading, writing
 from holter.server.import_export.run_metadata import describe
 from holter.server.maintenance import downsampling
@@ -19,7 +19,7 @@ from holter.server.maintenance.downsampling_plan import TAIL
 from holter.server.maintenance.horizon import horizon_of
 from holter.server.maintenance.retention import DAY, due, keep
 from holter.server.maintenance.select_points import NEAR
-from holter.server.models import AnalysisRow, IncidentRow, IncidentEventRow, RunRecord
+from holter.server.models import AnalysisRow, IncidentEventRow, IncidentRow, RunRecord
 from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
 from holter.settings.projects import RetentionSettings
@@ -115,7 +115,7 @@ def test_what_is_old_is_thinned_and_the_rest_is_as_it_was(store: Store, engine: 
     (summary,) = [one for one in store.series(run_id) if one.key == LOSS]
     assert (summary.points, summary.logged) == (len(after), SIZE)
     (drawn,) = store.chart(run_id, [LOSS], points=100)
-    assert drawn.thinned == SIZE - len(after)
+    assert drawn.downsampled == SIZE - len(after)
     assert np.array_equal(steps_of(store.read(run_id)[WATCHED]), np.arange(SIZE))  # its steps are its own
 
 
@@ -186,7 +186,7 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
     run_id = send(store, 0, SIZE, more=False)
     lasting(engine, run_id)
     moment = [NOW]
-    loop = AnalysisLoop(engine, store, IncidentStore(engine), clock=lambda: moment[0])
+    loop = AnalysisWorker(engine, store, IncidentStore(engine), clock=lambda: moment[0])
     loop.analyze(run_id)
     before = story(engine, run_id)
     with reading(engine) as connection:
@@ -197,7 +197,7 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
     (done,) = retained(engine)
     assert done.after < done.before
     running = [number for number, state in opened if state == "open"]
-    for asked in (loop, AnalysisLoop(engine, store, IncidentStore(engine), clock=lambda: moment[0])):
+    for asked in (loop, AnalysisWorker(engine, store, IncidentStore(engine), clock=lambda: moment[0])):
         assert {one["id"] for one in asked.analyze(run_id)} <= set(running)  # its numbers may differ a little
     after = story(engine, run_id)
     assert [row for row in after if row[0] not in running] == [row for row in before if row[0] not in running]
@@ -213,7 +213,7 @@ def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
     retained(engine)
-    loop = AnalysisLoop(engine, store, IncidentStore(engine), clock=lambda: NOW)
+    loop = AnalysisWorker(engine, store, IncidentStore(engine), clock=lambda: NOW)
     loop.analyze(run_id)
     held = loop._runs.of(run_id).series[LOSS]
     assert OLD - TAIL - 4096 <= held.step[0] <= OLD - TAIL
@@ -242,7 +242,7 @@ def test_a_rollback_into_what_was_thinned_is_drawn_as_it_is(store: Store, engine
     assert curve[curve >= 5000].tolist() == list(range(5000, 14_000))
     assert np.array_equal(curve[curve < 5000], first[first < 5000])
     (drawn,) = store.chart(run_id, [LOSS], points=200)
-    assert drawn.thinned == SIZE - len(first)
+    assert drawn.downsampled == SIZE - len(first)
     assert {(one.attempt, one.ghost) for one in drawn.segments} == {
         (0, False), (0, True), (1, True), (2, False),
     }  # fmt: skip

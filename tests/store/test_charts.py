@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from holter.attempts.superseded import Span, superseded
-from holter.server.store import ChartSeries, Store
+from holter.attempts.superseded import AttemptSpan, superseded_points
+from holter.server.store import ReducedSeries, Store
 from holter.types import Batch, Column, Delivery, Series, SeriesKey
 
 LOSS, SPARSE = SeriesKey("loss"), SeriesKey("eval")
@@ -48,10 +48,10 @@ def rollbacks(store: Store, run: str) -> int:
     return run_id
 
 
-def holds(drawn: ChartSeries, real: Series, spans: list[Span], points: int) -> None:
+def holds(drawn: ReducedSeries, real: Series, spans: list[AttemptSpan], points: int) -> None:
     """What is drawn is true of the real points."""
     finite = np.isfinite(real.value)
-    ghost = superseded(real.attempt, real.step, spans)
+    ghost = superseded_points(real.attempt, real.step, spans)
     assert drawn.count == len(real)
     assert drawn.nonfinite_count == int((~finite).sum())
     listed = zip(real.attempt[~finite].tolist(), real.step[~finite].tolist(), strict=True)
@@ -95,7 +95,7 @@ def test_a_chart_is_true_of_the_points_it_shows(
     if known is None:
         _RUNS.clear()
         known = _RUNS[id(store)] = rollbacks(store, "run")
-    spans = [Span(one.number, one.first_step, one.last_step) for one in store.attempts(known)]
+    spans = [AttemptSpan(one.number, one.first_step, one.last_step) for one in store.attempts(known)]
     real = store.read(known, from_step=window[0], to_step=window[1])
     drawn = store.chart(known, [LOSS, SPARSE], from_step=window[0], to_step=window[1], points=points)
     assert [one.key for one in drawn] == [SPARSE, LOSS]

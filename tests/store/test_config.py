@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from holter.attempts.values import as_value, dotted
+from holter.attempts.config_values import to_config_value, flatten_settings
 from holter.server.database import reading, writing
 from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.models import ConfigRow, UnreadableRow
@@ -117,14 +117,14 @@ def test_the_same_run_written_by_two_stores_settles_once(store: Store, engine: E
 
 def test_nested_settings_get_dotted_names() -> None:
     nested = {"model": {"layers": 2, "rope": {"theta": 1e4}}, "lr": 0.1, "betas": [0.9, 0.95], "none": None}
-    assert dotted(nested) == {
+    assert flatten_settings(nested) == {
         "model.layers": 2, "model.rope.theta": 1e4, "lr": 0.1, "betas": "[0.9, 0.95]", "none": "null",
     }  # fmt: skip
     deep: dict[str, object] = {}
     for _ in range(5000):
         deep = {"a": deep}
-    assert all(len(name) < 50 for name in dotted(deep))
-    assert as_value(float("nan")) == "nan"
+    assert all(len(name) < 50 for name in flatten_settings(deep))
+    assert to_config_value(float("nan")) == "nan"
 
 
 def test_what_waits_is_placed_by_the_launches_there_are_now(store: Store) -> None:

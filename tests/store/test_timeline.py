@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.attempts.superseded import Span, superseded
+from holter.attempts.superseded import AttemptSpan, superseded_points
 
 steps = st.integers(-5, 30)
 spans = st.lists(
     st.builds(
-        lambda number, first, length: Span(number, first, first + abs(length)),
+        lambda number, first, length: AttemptSpan(number, first, first + abs(length)),
         st.integers(0, 6),
         steps,
         steps,
@@ -22,18 +22,18 @@ spans = st.lists(
 points = st.lists(st.tuples(st.integers(0, 6), steps), max_size=40)
 
 
-def ghosts(at: list[tuple[int, int]], over: list[Span]) -> list[bool]:
+def ghosts(at: list[tuple[int, int]], over: list[AttemptSpan]) -> list[bool]:
     attempt = np.array([a for a, _ in at], dtype=np.int64)
     step = np.array([s for _, s in at], dtype=np.int64)
-    return superseded(attempt, step, over).tolist()
+    return superseded_points(attempt, step, over).tolist()
 
 
 def test_a_single_attempt_has_no_ghosts() -> None:
-    assert ghosts([(0, 0), (0, 5)], [Span(0, 0, 5)]) == [False, False]
+    assert ghosts([(0, 0), (0, 5)], [AttemptSpan(0, 0, 5)]) == [False, False]
 
 
 def test_what_a_rollback_discarded_is_a_ghost_before_it_is_reached_again() -> None:
-    assert ghosts([(0, 40), (0, 50), (0, 90), (1, 50)], [Span(0, 0, 90), Span(1, 50, 60)]) == [
+    assert ghosts([(0, 40), (0, 50), (0, 90), (1, 50)], [AttemptSpan(0, 0, 90), AttemptSpan(1, 50, 60)]) == [
         False,
         True,
         True,
@@ -42,12 +42,12 @@ def test_what_a_rollback_discarded_is_a_ghost_before_it_is_reached_again() -> No
 
 
 def test_a_middle_attempt_supersedes_only_what_it_covered() -> None:
-    spans = [Span(0, 0, 90), Span(1, 20, 30), Span(2, 80, 85)]
+    spans = [AttemptSpan(0, 0, 90), AttemptSpan(1, 20, 30), AttemptSpan(2, 80, 85)]
     assert ghosts([(0, 19), (0, 25), (0, 50), (0, 80), (1, 25)], spans) == [False, True, False, True, False]
 
 
 @given(points, spans)
-def test_it_says_what_the_definition_says(at: list[tuple[int, int]], over: list[Span]) -> None:
+def test_it_says_what_the_definition_says(at: list[tuple[int, int]], over: list[AttemptSpan]) -> None:
     newest = max(over, key=lambda span: span.number, default=None)
     expected = [
         any(span.number > a and span.first_step <= s <= span.last_step for span in over)

@@ -1,8 +1,8 @@
-"""The names that frameworks give the numbers of a model's shape."""
+"""The names that frameworks give the settings of a model's shape."""
 
 from __future__ import annotations
 
-# Each number by all its names: Megatron's and NeMo's arguments, config.json of Hugging Face, nanoGPT,
+# Each number with all its names: arguments of Megatron and NeMo, config.json of Hugging Face, nanoGPT,
 # litgpt, torchtitan (llama's `ModelArgs`), OLMo, MPT, MaxText, llm.c. Earlier names win.
 NAMES: dict[str, tuple[str, ...]] = {
     "layers": ("num_layers", "num_hidden_layers", "n_layers", "n_layer", "base_num_decoder_layers"),
@@ -42,7 +42,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "expert_ffn": ("moe_ffn_hidden_size", "moe_intermediate_size", "moe_inter_dim"),
     "shared": ("moe_shared_expert_intermediate_size", "shared_expert_intermediate_size"),
 }
-WORDS = {
+DESCRIPTIONS = {
     "layers": "how many layers",
     "hidden": "the width of the model",
     "heads": "how many attention heads",
@@ -51,6 +51,7 @@ WORDS = {
     "sequence": "how long sequences are",
     "active": "how many experts a token visits",
 }
+"""The numbers in words, for messages about missing ones."""
 GATED = frozenset(
     {
         "cohere", "cohere2", "deepseek_v2", "deepseek_v3", "exaone", "gemma", "gemma2", "gemma3",
@@ -59,11 +60,11 @@ GATED = frozenset(
         "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "smollm3", "stablelm", "yi",
     }
 )  # fmt: skip
-"""`model_type` of Hugging Face whose FFN is gated."""
-PLAIN = frozenset(
+"""Values of Hugging Face's `model_type` whose FFN is gated."""
+NOT_GATED = frozenset(
     {
         "gpt2", "gpt_neox", "gpt_neo", "gptj", "opt", "bloom", "falcon", "mpt", "phi", "starcoder2",
         "gpt_bigcode", "codegen",
     }
 )  # fmt: skip
-"""`model_type` whose FFN is not, and whose layers have biases."""
+"""Values of `model_type` whose FFN is not gated and whose layers have biases."""
