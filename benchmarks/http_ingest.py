@@ -31,9 +31,9 @@ from databases import fresh
 from sqlalchemy import event
 
 import holter
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.database import connect
-from holter.server.serve import bind, listen, share_the_interpreter
+from holter.server.serve import bind, serve_until_stopped, tune_interpreter
 from holter.server.store import Store
 from holter.settings import Settings
 from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
@@ -70,9 +70,9 @@ def main() -> None:
 
 def serve(url: str, delay: float, told: Connection) -> None:
     """A server's process: tells its port, ends when its pipe does."""
-    parts = Parts(Settings(database_url=url))
+    server_context = ServerContext(Settings(database_url=url))
     if delay:
-        event.listen(parts.engine, "commit", lambda connection: _sleep(connection, delay))
+        event.listen(server_context.engine, "commit", lambda connection: _sleep(connection, delay))
 
     def end() -> None:
         told.poll(None)
@@ -80,7 +80,7 @@ def serve(url: str, delay: float, told: Connection) -> None:
 
     threading.Thread(target=end, daemon=True).start()
     with bind("127.0.0.1", 0) as listener:
-        listen(parts, listener, before=lambda: told.send(listener.getsockname()[1]))
+        serve_until_stopped(server_context, listener, before=lambda: told.send(listener.getsockname()[1]))
 
 
 def _sleep(connection: Any, delay: float) -> None:
@@ -181,7 +181,7 @@ def one_body(run: str, batch_id: str, step: int, metrics: int, rows: int) -> byt
 
 def live(url: str, seconds: float) -> Found:
     """In process: 2,000 series, one point each a flush, each flush durable before the next (W4)."""
-    share_the_interpreter()
+    tune_interpreter()
     engine = connect(url)
     store = Store(engine)
     store.start()

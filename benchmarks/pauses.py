@@ -30,12 +30,12 @@ import http_ingest
 import numpy as np
 from sqlalchemy import select
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.database import connect, reading
 from holter.server.maintenance.downsampling import thin
 from holter.server.migrate import upgrade
-from holter.server.models import LogEntry, Run
-from holter.server.serve import bind, listen
+from holter.server.models import LogEntry, RunRecord
+from holter.server.serve import bind, serve_until_stopped
 from holter.server.store import Store, compactor
 from holter.settings import Settings
 from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
@@ -143,31 +143,31 @@ def served(url: str) -> Iterator[tuple[int, Any]]:
 def serve(url: str, told: Any) -> None:
     compactor._POINTS = compactor._COMMITS = 10**12  # when it is told
     compactor._QUIET = 1e12
-    parts = Parts(Settings(database_url=url))
+    server_context = ServerContext(Settings(database_url=url))
 
     def work() -> None:
         while (what := told.recv()) != "end":
-            do(parts, what)
+            do(server_context, what)
             told.send("done")
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=work, daemon=True).start()
     with bind("127.0.0.1", 0) as listener:
-        listen(parts, listener, before=lambda: told.send(listener.getsockname()[1]))
+        serve_until_stopped(server_context, listener, before=lambda: told.send(listener.getsockname()[1]))
 
 
-def do(parts: Parts, what: str) -> None:
-    with reading(parts.engine) as connection:
-        numbers = {row.name: row.id for row in connection.execute(select(Run.id, Run.name))}
+def do(server_context: ServerContext, what: str) -> None:
+    with reading(server_context.engine) as connection:
+        numbers = {row.name: row.id for row in connection.execute(select(RunRecord.id, RunRecord.name))}
         logged = connection.scalars(select(LogEntry.run_id).distinct()).all()
     if what.startswith("thin"):
         name = what.removeprefix("thin ") if " " in what else "long"
-        thin(parts.engine, numbers[name], 100, time.time(), old=None, turn=parts.store.exchanging)
+        thin(server_context.engine, numbers[name], 100, time.time(), old=None, turn=server_context.store.rewrite_lock)
     elif what == "all":
         for run in logged:
-            parts.store.compact(run)
+            server_context.store.compact(run)
     else:
-        parts.store.compact(numbers[what])
+        server_context.store.compact(numbers[what])
 
 
 def measure(port: int, name: str, work: Callable[[], None]) -> None:

@@ -202,7 +202,7 @@ def _reading(engine: Engine, store: Store, scale: int) -> Iterator[tuple[str, fl
 
 def _newest(store: Store, run_id: int) -> tuple[list[str], FloatArray]:
     """Columns of the newest points, and the names they belong to."""
-    found = store.newest(run_id)
+    found = store.newest_points(run_id)
     return found.names.metric_list(), found.value
 
 

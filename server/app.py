@@ -31,10 +31,10 @@ from holter.server.api import (
     stream,
 )
 from holter.server.api import responses as answers
-from holter.server.api.middleware import Door, only_known
+from holter.server.api.middleware import SecurityMiddleware, reject_unknown_parameters
 from holter.server.clock import Clock
-from holter.server.context import Parts
-from holter.server.planned_events import UnknownExpectedError
+from holter.server.context import ServerContext
+from holter.server.planned_events import UnknownPlannedEventError
 from holter.server.read_models.runs import UnknownRunError
 from holter.server.schemas.service import FieldProblems, Problem
 from holter.server.store import CorruptDataError
@@ -52,17 +52,17 @@ _NOUNS = (
     *(ingest, runs, charts, imports, incidents, planned_events, agents),
     *(launches, stream),
 )
-_NOT_THERE = (UnknownRunError, UnknownIncidentError, UnknownExpectedError, UnknownAgentError)
-_KNOWN = Depends(only_known)
+_NOT_THERE = (UnknownRunError, UnknownIncidentError, UnknownPlannedEventError, UnknownAgentError)
+_KNOWN = Depends(reject_unknown_parameters)
 _BEARER = Security(HTTPBearer(auto_error=False, description="holter token create NAME"))
 
 
 def create_app(settings: Settings, *, clock: Clock | None = None) -> FastAPI:
     """The application over one database. Its lifespan starts and closes what works in the background."""
-    return application(Parts(settings, clock=clock))
+    return app_from_context(ServerContext(settings, clock=clock))
 
 
-def application(parts: Parts) -> FastAPI:
+def app_from_context(context: ServerContext) -> FastAPI:
     """The application over parts that are made, started or not. It closes them at its end."""
     app = FastAPI(
         title="Holter",
@@ -73,25 +73,25 @@ def application(parts: Parts) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.parts = parts
+    app.state.context = context
     _answer_requests(app)
     _answer_errors(app)
-    app.add_middleware(ingest.Express, parts=parts)
-    app.add_middleware(Door, access=parts.access)  # the last one added comes first
+    app.add_middleware(ingest.IngestMiddleware, context=context)
+    app.add_middleware(SecurityMiddleware, access=context.authenticator)  # the last one added comes first
     return app
 
 
 @asynccontextmanager
 async def _lifetime(app: FastAPI) -> AsyncIterator[None]:
-    parts: Parts = app.state.parts
-    if not parts.started:
-        await run_in_threadpool(parts.start)
-    parts.live.start()
+    context: ServerContext = app.state.context
+    if not context.started:
+        await run_in_threadpool(context.start)
+    context.live.start()
     try:
         yield
     finally:
-        parts.live.close()
-        await run_in_threadpool(parts.close)
+        context.live.close()
+        await run_in_threadpool(context.close)
 
 
 def _answer_requests(app: FastAPI) -> None:
@@ -106,9 +106,9 @@ def _answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, pages.on_http_error)
     app.add_exception_handler(RequestValidationError, answers.on_invalid_request)
     for unknown in _NOT_THERE:
-        app.add_exception_handler(unknown, answers.on_unknown)
-    for away in answers.AWAY:
-        app.add_exception_handler(away, answers.on_database_away)
+        app.add_exception_handler(unknown, answers.on_not_found)
+    for away in answers.DATABASE_UNAVAILABLE:
+        app.add_exception_handler(away, answers.on_database_unavailable)
     app.add_exception_handler(DatabaseError, answers.on_database_error)
-    app.add_exception_handler(CorruptDataError, answers.on_damage)
-    app.add_exception_handler(Exception, answers.on_failure)
+    app.add_exception_handler(CorruptDataError, answers.on_corrupt_data)
+    app.add_exception_handler(Exception, answers.on_unexpected_error)

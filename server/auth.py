@@ -21,17 +21,17 @@ from sqlalchemy.orm import Session
 from holter.server import tokens
 from holter.settings import Settings, is_loopback
 
-ALLOWED = 5
-WINDOW = 60.0
+ALLOWED_FAILURES = 5
+FAILURE_WINDOW = 60.0
 """Seconds within which a client may fail so many times."""
-CLIENTS = 10_000
+TRACKED_CLIENTS = 10_000
 """Clients whose failures are remembered, those that failed last."""
 
 
 class FailedLogins:
     """The latest failures of each client. Threads may share it."""
 
-    def __init__(self, clock: Callable[[], float], *, clients: int = CLIENTS) -> None:
+    def __init__(self, clock: Callable[[], float], *, clients: int = TRACKED_CLIENTS) -> None:
         self._clock = clock
         self._most = clients
         self._guard = threading.Lock()
@@ -41,15 +41,15 @@ class FailedLogins:
         """Seconds this client must wait before it may try again, 0 if it may now."""
         now = self._clock()
         with self._guard:
-            recent = [at for at in self._at.get(client, ()) if now - WINDOW < at <= now]
-        return int(recent[-ALLOWED] + WINDOW - now) + 1 if len(recent) >= ALLOWED else 0
+            recent = [at for at in self._at.get(client, ()) if now - FAILURE_WINDOW < at <= now]
+        return int(recent[-ALLOWED_FAILURES] + FAILURE_WINDOW - now) + 1 if len(recent) >= ALLOWED_FAILURES else 0
 
     def add(self, client: str) -> None:
         """Count a failure of a client."""
         now = self._clock()
         with self._guard:
-            self._at[client] = [*self._at.pop(client, ()), now][-ALLOWED:]
-            while len(self._at) > self._most or self._first() <= now - WINDOW:
+            self._at[client] = [*self._at.pop(client, ()), now][-ALLOWED_FAILURES:]
+            while len(self._at) > self._most or self._first() <= now - FAILURE_WINDOW:
                 self._at.popitem(last=False)
 
     def _first(self) -> float:
@@ -59,25 +59,25 @@ class FailedLogins:
 
 COOKIE = "holter_session"
 SESSION_SECONDS = 30 * 24 * 3600
-TOKENS_TRUSTED_SECONDS = 5.0
+TOKEN_CACHE_SECONDS = 5.0
 _PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip")
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Refusal:
+class AccessDenial:
     """Why a request does not pass: an HTTP status and a sentence."""
 
     status: int
     reason: str
 
 
-def refusal_to_start(settings: Settings, engine: Engine) -> str | None:
+def missing_credentials(settings: Settings, engine: Engine) -> str | None:
     """Why the server must not start: others could reach it and nothing would stop them. None: it may."""
     if not settings.login_required or settings.password is not None:
         return None
     with Session(engine) as session:
-        if tokens.in_use(session):
+        if tokens.active_tokens(session):
             return None
     reached = settings.public_url if is_loopback(settings.host) else f"the address {settings.host}"
     return (
@@ -88,7 +88,7 @@ def refusal_to_start(settings: Settings, engine: Engine) -> str | None:
     )
 
 
-class Access:
+class Authenticator:
     """Decides who a request is from. Remembers tokens for some seconds, failed logins for a minute."""
 
     def __init__(self, settings: Settings, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
@@ -107,34 +107,34 @@ class Access:
     @property
     def stale(self) -> bool:
         """Whether the tokens remembered are too old to decide by: `refresh` first."""
-        return not 0 <= self._clock() - self._read_at < TOKENS_TRUSTED_SECONDS
+        return not 0 <= self._clock() - self._read_at < TOKEN_CACHE_SECONDS
 
     def refresh(self) -> None:
         """Read the tokens in use, write down which were used. Blocks for the database."""
         with Session(self._engine) as session:
-            self._tokens = tokens.in_use(session)
+            self._tokens = tokens.active_tokens(session)
         used, self._used = self._used, {}
         if used:
             with Session(self._engine) as session, session.begin():
-                tokens.note_use(session, used)
+                tokens.record_use(session, used)
         self._read_at = self._clock()
 
-    def refuse(self, method: str, headers: Mapping[str, str], *, open_to_all: bool) -> Refusal | None:
+    def refuse(self, method: str, headers: Mapping[str, str], *, open_to_all: bool) -> AccessDenial | None:
         """Why a request may not pass; `headers` by lower-case name. Pages and health are open to all."""
         stranger = self._refuse_host(headers) or self._refuse_origin(method, headers)
         if stranger is not None:
             return stranger
         if "authorization" in headers:
             if self.user(headers) is None:
-                return Refusal(status=401, reason="this token is not known, or has been revoked")
+                return AccessDenial(status=401, reason="this token is not known, or has been revoked")
         elif self.login_required and not open_to_all and self.user(headers) is None:
-            return Refusal(
+            return AccessDenial(
                 status=401,
                 reason="log in, or send a token (HOLTER_TOKEN; the header 'Authorization: Bearer TOKEN')",
             )
         return None
 
-    def _refuse_host(self, headers: Mapping[str, str]) -> Refusal | None:
+    def _refuse_host(self, headers: Mapping[str, str]) -> AccessDenial | None:
         # without a login the address alone protects: a page elsewhere must not reach us under its own
         # name (DNS rebinding), and a proxy in front would open the door to everyone
         if self.login_required:
@@ -142,13 +142,13 @@ class Access:
         host = headers.get("host", "").lower()
         if host not in self._own_names and not is_loopback(_without_port(host)):
             reason = f"the host {host!r} is not this machine: open http://127.0.0.1 or set public_url"
-            return Refusal(status=403, reason=reason)
+            return AccessDenial(status=403, reason=reason)
         if proxied := next((name for name in _PROXY_HEADERS if name in headers), None):
             reason = f"a proxy stands in front (header {proxied}): set public_url and a password first"
-            return Refusal(status=403, reason=reason)
+            return AccessDenial(status=403, reason=reason)
         return None
 
-    def _refuse_origin(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
+    def _refuse_origin(self, method: str, headers: Mapping[str, str]) -> AccessDenial | None:
         # browsers send a token only where they are told to, a cookie everywhere: so other pages are
         # stopped by where they come from
         if method in _READING or "authorization" in headers:
@@ -159,7 +159,7 @@ class Access:
             foreign = not source or source not in ours
         else:
             foreign = headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}
-        return Refusal(status=403, reason="another site's page may not change this") if foreign else None
+        return AccessDenial(status=403, reason="another site's page may not change this") if foreign else None
 
     def user(self, headers: Mapping[str, str]) -> str | None:
         """Who sent a request: a token's name, "admin" for the password, None when nobody is known."""

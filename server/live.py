@@ -16,10 +16,10 @@ from holter.server.store import Commit
 
 GATHER_SECONDS = 0.1
 HEARTBEAT_SECONDS = 15.0
-WAITING_ALLOWED = 256
+MAX_QUEUED_EVENTS = 256
 
 
-class News(NamedTuple):
+class LiveEvent(NamedTuple):
     """One event of the stream: its name, the public id of its run, its JSON data."""
 
     event: str
@@ -31,7 +31,7 @@ class News(NamedTuple):
         return b"event: %b\ndata: %b\n\n" % (self.event.encode(), msgspec.json.encode(self.data))
 
 
-class Live:
+class LiveStream:
     """Hands news from any thread to every open stream.
 
     News of points are gathered: of each run only the newest within `GATHER_SECONDS` is sent, so that a
@@ -41,7 +41,7 @@ class Live:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._gathered: dict[tuple[str, str, Any], News] = {}
+        self._gathered: dict[tuple[str, str, Any], LiveEvent] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: dict[asyncio.Queue[bytes | None], str | None] = {}
         self.dropped = 0
@@ -55,7 +55,7 @@ class Live:
         """Begin to hand out news, in the event loop that this is called from."""
         self._loop = asyncio.get_running_loop()
 
-    def tell(self, news: News) -> None:
+    def tell(self, news: LiveEvent) -> None:
         """Tell everyone, from any thread, without waiting. Outside of `start` and `close` it ends here."""
         key = (news.event, news.run, news.data.get("id"))
         with self._lock:
@@ -77,7 +77,7 @@ class Live:
                     self._offer(queue, encoded)
 
     def _offer(self, queue: asyncio.Queue[bytes | None], encoded: bytes) -> None:
-        if queue.qsize() < WAITING_ALLOWED:
+        if queue.qsize() < MAX_QUEUED_EVENTS:
             queue.put_nowait(encoded)
         else:
             self.dropped += 1
@@ -117,7 +117,7 @@ class Live:
             self._listeners.pop(queue, None)
 
 
-def tell_commits(live: Live) -> Callable[[Commit], None]:
+def commit_listener(live: LiveStream) -> Callable[[Commit], None]:
     """A listener for the store: tells of new points, and of runs not seen before."""
     seen: set[int] = set()
 
@@ -125,22 +125,22 @@ def tell_commits(live: Live) -> Callable[[Commit], None]:
         run = commit.public_id
         if commit.run_id not in seen:
             seen.add(commit.run_id)
-            live.tell(run_news(run))
+            live.tell(run_event(run))
         data = {"run_id": run, "last_step": commit.last_step, "attempt": commit.attempt}
-        live.tell(News("points", run, data))
+        live.tell(LiveEvent("points", run, data))
 
     return tell
 
 
-def tell_incidents(live: Live) -> Callable[[dict[str, Any]], None]:
+def incident_listener(live: LiveStream) -> Callable[[dict[str, Any]], None]:
     """A listener for incidents: tells each as it now is."""
 
     def tell(incident: dict[str, Any]) -> None:
-        live.tell(News("incident", incident["run_id"], incident))
+        live.tell(LiveEvent("incident", incident["run_id"], incident))
 
     return tell
 
 
-def run_news(public_id: str) -> News:
+def run_event(public_id: str) -> LiveEvent:
     """That a run is new, or has changed as a whole."""
-    return News("run", public_id, {"run_id": public_id})
+    return LiveEvent("run", public_id, {"run_id": public_id})

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Engine, delete, exists, select
 from sqlalchemy.orm import Session
 
 from holter.server.alerting.lifecycle import IncidentState
-from holter.server.analysis import STALE
-from holter.server.models.alerting import PlannedEventRow, IncidentRow
+from holter.server.analysis import STALE_AFTER
+from holter.server.models.alerting import IncidentRow, PlannedEventRow
 from holter.server.models.points import Project, RunRecord
 from holter.settings import Settings
 from holter.tuning import Expected, Tuning
@@ -22,11 +22,11 @@ _PROJECTS = 10_000  # whose tuning is remembered
 _DEFAULTS = {field.name: field.default for field in fields(Expected) if field.default is not MISSING}
 
 
-class UnknownExpectedError(LookupError):
+class UnknownPlannedEventError(LookupError):
     """There is no such project, or nothing of this number is expected there."""
 
 
-class ExpectedEvents:
+class PlannedEvents:
     """Announces and withdraws what is planned, and says how detection is tuned for a run."""
 
     def __init__(self, engine: Engine, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
@@ -88,7 +88,7 @@ class ExpectedEvents:
 
     def touched(self, name: str) -> list[int]:
         """The runs of a project that are going on or have open incidents. Raises UnknownExpectedError."""
-        recent = RunRecord.updated_at > self._clock() - STALE
+        recent = RunRecord.updated_at > self._clock() - STALE_AFTER
         waiting = exists().where(IncidentRow.run_id == RunRecord.id, IncidentRow.state == IncidentState.OPEN.value)
         with Session(self._engine) as session:
             mine = select(RunRecord.id).where(RunRecord.project_id == _project(session, name), recent | waiting)
@@ -113,7 +113,7 @@ class ExpectedEvents:
                 delete(PlannedEventRow).where(where, PlannedEventRow.id == number).returning(PlannedEventRow.id)
             )
             if gone.first() is None:
-                raise UnknownExpectedError(f"Nothing of the number {number} is expected there.")
+                raise UnknownPlannedEventError(f"Nothing of the number {number} is expected there.")
 
     def _of_settings(self, project: str) -> list[dict[str, Any]]:
         told = self._settings.project(project).detection.expected
@@ -133,7 +133,7 @@ def _place(session: Session, run_id: int) -> tuple[int, str]:
 def _project(session: Session, name: str) -> int:
     found = None if "\0" in name else session.scalar(select(Project.id).where(Project.name == name))
     if found is None:
-        raise UnknownExpectedError(f"There is no project {name}.")
+        raise UnknownPlannedEventError(f"There is no project {name}.")
     return found
 
 

@@ -19,8 +19,8 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from holter.server.agents import AgentRegistry
-from holter.server.analysis import failing
-from holter.server.live import Live
+from holter.server.analysis import failed_analyses
+from holter.server.live import LiveStream
 from holter.server.models import IncidentRow, NotificationRow, RunRecord, UnreadableRow
 
 _AGENT_GAUGES = (
@@ -33,14 +33,14 @@ _AGENT_GAUGES = (
 )
 
 
-class Counts:
+class ServerMetrics:
     """The server's metrics, in a registry of their own."""
 
-    def __init__(self, engine: Engine, live: Live, agents: AgentRegistry) -> None:
+    def __init__(self, engine: Engine, live: LiveStream, agents: AgentRegistry) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
-        self._registry.register(_Standing(engine, live, agents))
+        self._registry.register(_DatabaseGauges(engine, live, agents))
         self.batches = Counter(
             "holter_ingest_requests", "Batches posted, by HTTP status.", ["status"], registry=self._registry
         )
@@ -51,10 +51,10 @@ class Counts:
         return generate_latest(self._registry)
 
 
-class _Standing:
+class _DatabaseGauges:
     """Gauges that are counted in the database when they are asked for."""
 
-    def __init__(self, engine: Engine, live: Live, agents: AgentRegistry) -> None:
+    def __init__(self, engine: Engine, live: LiveStream, agents: AgentRegistry) -> None:
         self._engine = engine
         self._live = live
         self._agents = agents
@@ -82,7 +82,7 @@ class _Standing:
             analyses = GaugeMetricFamily(
                 "holter_analyses_failing", "Runs that the detectors could not look at the last time."
             )
-            analyses.add_metric([], len(failing(self._engine)))
+            analyses.add_metric([], len(failed_analyses(self._engine)))
             yield analyses
             incidents = GaugeMetricFamily("holter_incidents", "Incidents.", labels=["state", "severity"])
             states = (IncidentRow.state, IncidentRow.severity)

@@ -9,19 +9,19 @@ from sqlalchemy.orm import Session
 
 from holter.ingest.telemetry.scrape import UNDER_WAY, Runs, Scraper, Takes
 from holter.server.clock import Clock
-from holter.server.models import Project, Run
+from holter.server.models import Project, RunRecord
 from holter.settings import ScrapeSettings
 
 _MOST_RUNS = 32
 
 
-def scraper(settings: ScrapeSettings, engine: Engine, sink: Takes, *, clock: Clock) -> Scraper:
+def create_scraper(settings: ScrapeSettings, engine: Engine, sink: Takes, *, clock: Clock) -> Scraper:
     """Scrapes what the settings name into the store."""
-    runs = runs_of(settings, engine, clock=clock)
+    runs = target_runs(settings, engine, clock=clock)
     return Scraper(settings.endpoints, sink, runs, every=settings.every, also=settings.also, clock=clock)
 
 
-def runs_of(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Runs:
+def target_runs(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Runs:
     """The run that is named; else those under way, the newest first, at most so many."""
 
     def named() -> Sequence[tuple[str, str]]:
@@ -29,10 +29,10 @@ def runs_of(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Runs:
 
     def under_way() -> Sequence[tuple[str, str]]:
         query = (
-            select(Project.name, Run.name)
-            .join(Run, Run.project_id == Project.id)
-            .where(Run.updated_at > clock() - UNDER_WAY, Run.finished_at.is_(None), Run.deleted_at.is_(None))
-            .order_by(Run.updated_at.desc())
+            select(Project.name, RunRecord.name)
+            .join(RunRecord, RunRecord.project_id == Project.id)
+            .where(RunRecord.updated_at > clock() - UNDER_WAY, RunRecord.finished_at.is_(None), RunRecord.deleted_at.is_(None))
+            .order_by(RunRecord.updated_at.desc())
             .limit(_MOST_RUNS)
         )
         if settings.project:

@@ -20,11 +20,11 @@ import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from holter.server.app import application
-from holter.server.context import Parts
+from holter.server.app import app_from_context
+from holter.server.context import ServerContext
 
 
-class Bounded(HttpToolsProtocol):
+class BoundedPipelineProtocol(HttpToolsProtocol):
     """Reads no further while requests wait for the one before them.
 
     uvicorn reads on with each answer, many requests at a time: they would be held without bound.
@@ -33,10 +33,10 @@ class Bounded(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected."""
         super().connection_made(transport)
-        self.flow = _Flow(transport, self.pipeline)
+        self.flow = _PipelineFlowControl(transport, self.pipeline)
 
 
-class _Flow(FlowControl):
+class _PipelineFlowControl(FlowControl):
     def __init__(self, transport: asyncio.Transport, waiting: Any) -> None:
         super().__init__(transport)
         self._waiting = waiting
@@ -47,7 +47,7 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class PortTakenError(OSError):
+class AddressUnavailableError(OSError):
     """The address cannot be listened on."""
 
 
@@ -63,19 +63,19 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         flag = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         reason = (error.strerror or str(error)).split(" (while attempting")[0]
-        raise PortTakenError(
+        raise AddressUnavailableError(
             f"cannot listen on {host} port {port} ({reason}): choose another with {flag}"
         ) from error
 
 
-class Server(uvicorn.Server):
+class HolterServer(uvicorn.Server):
     """The application over parts, started or not. Ends streams of live news before it waits for answers."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, context: ServerContext) -> None:
         super().__init__(
             uvicorn.Config(
-                application(parts),
-                http=Bounded,
+                app_from_context(context),
+                http=BoundedPipelineProtocol,
                 log_config=None,
                 access_log=False,
                 timeout_keep_alive=75,
@@ -84,7 +84,7 @@ class Server(uvicorn.Server):
                 ws="none",
             )
         )
-        self._parts = parts
+        self._parts = context
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop taking requests and wait for those in progress."""
@@ -92,31 +92,31 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def listen(parts: Parts, listener: socket.socket, *, before: Callable[[], None] = lambda: None) -> None:
+def serve_until_stopped(context: ServerContext, listener: socket.socket, *, before: Callable[[], None] = lambda: None) -> None:
     """Start the parts and serve until SIGINT or SIGTERM; `before` is called once all is started."""
     # uvicorn repeats a signal after its own clean end, which would end us before we say goodbye
     earlier = {which: signal.signal(which, _already_heard) for which in (signal.SIGINT, signal.SIGTERM)}
     try:
-        parts.start()
-        parts.store.announce(reached_at(listener))
-        server = Server(parts)
+        context.start()
+        context.store.publish_address(local_url(listener))
+        server = HolterServer(context)
         before()
-        share_the_interpreter()
+        tune_interpreter()
         server.run(sockets=[listener])
     finally:
-        parts.close()
+        context.close()
         for which, handler in earlier.items():
             signal.signal(which, handler)
 
 
-def reached_at(listener: socket.socket) -> str:
+def local_url(listener: socket.socket) -> str:
     """The address at which processes of this machine reach what listens here."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def share_the_interpreter() -> None:
+def tune_interpreter() -> None:
     """Keep what works for long from holding up what only writes or answers."""
     # what is there now stays: to look through it for garbage would stop everything for 0.1 s at a time
     gc.collect()
@@ -125,7 +125,7 @@ def share_the_interpreter() -> None:
     sys.setswitchinterval(0.0005)
 
 
-def set_up_logging(*, verbose: bool = False) -> None:
+def configure_logging(*, verbose: bool = False) -> None:
     """Warnings and errors to standard error, one line each; `verbose`: what happens, too."""
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,

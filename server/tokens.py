@@ -42,13 +42,13 @@ def revoke(session: Session, name: str, *, now: float) -> None:
     token.revoked_at = now
 
 
-def in_use(session: Session) -> dict[str, str]:
+def active_tokens(session: Session) -> dict[str, str]:
     """The names of the tokens that open something, by digest."""
     rows = session.execute(select(Token.digest, Token.name).where(Token.revoked_at.is_(None)))
     return {row.digest: row.name for row in rows}
 
 
-def note_use(session: Session, used: Mapping[str, float]) -> None:
+def record_use(session: Session, used: Mapping[str, float]) -> None:
     """Write down when tokens were last used: `used` maps digests to Unix seconds."""
     for token, at in used.items():
         session.execute(update(Token).where(Token.digest == token).values(last_used_at=at))

@@ -31,12 +31,12 @@ from holter.ingest.trackers import collection_at
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted, verb
 from holter.server.agents import AgentRegistry
-from holter.server.analysis import failing
-from holter.server.auth import refusal_to_start
+from holter.server.analysis import failed_analyses
+from holter.server.auth import missing_credentials
 from holter.server.channels import ChannelError, open_channels
 from holter.server.database import connect, is_missing
 from holter.server.migrate import migrations
-from holter.server.serve import PortTakenError, bind
+from holter.server.serve import AddressUnavailableError, bind
 from holter.settings import FILE, Settings, SettingsError, load
 
 ASK_SECONDS = 5.0
@@ -171,7 +171,7 @@ def _analysis(settings: Settings) -> str:
         with _stored(settings) as engine:
             if engine is None or not inspect(engine).has_table("analysis"):
                 return "no runs yet"
-            reasons = failing(engine)
+            reasons = failed_analyses(engine)
     except (SQLAlchemyError, ValueError) as error:
         raise Unwell("runs cannot be read: see database") from error
     if not reasons:
@@ -191,7 +191,7 @@ def _access(settings: Settings) -> str:
             with _stored(settings) as engine:
                 known = engine is not None and inspect(engine).has_table("token")
                 refusal = (
-                    "no token yet" if engine is None or not known else refusal_to_start(settings, engine)
+                    "no token yet" if engine is None or not known else missing_credentials(settings, engine)
                 )
         except (SQLAlchemyError, ValueError) as error:
             raise Unwell("tokens cannot be read: see database") from error
@@ -203,7 +203,7 @@ def _access(settings: Settings) -> str:
 def _port(settings: Settings) -> str:
     try:
         bind(settings.host, settings.port).close()
-    except PortTakenError as error:
+    except AddressUnavailableError as error:
         if _is_holter(settings):
             return f"{settings.host} port {settings.port}: Holter is running there"
         raise Unwell(str(error)) from error

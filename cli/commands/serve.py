@@ -10,13 +10,13 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from holter.server.channels import ChannelError
-from holter.server.context import OpenDoorError, Parts
-from holter.server.serve import PortTakenError, bind, listen, set_up_logging
+from holter.server.context import ServerContext, UnprotectedServerError
+from holter.server.serve import AddressUnavailableError, bind, configure_logging, serve_until_stopped
 from holter.server.store import StoreLockedError
 from holter.settings import Settings, SettingsError, load
 
 FLAGS = ("host", "port", "data_dir", "database_url", "public_url")
-CANNOT_START = (SettingsError, ChannelError, OpenDoorError, PortTakenError, StoreLockedError, ValueError)
+CANNOT_START = (SettingsError, ChannelError, UnprotectedServerError, AddressUnavailableError, StoreLockedError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,18 +44,18 @@ def given_flags(arguments: argparse.Namespace) -> dict[str, object]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted. Exit code 1: could not start."""
-    return serve(arguments, lambda parts: print(greeting(parts.settings), flush=True))
+    return serve(arguments, lambda context: print(greeting(context.settings), flush=True))
 
 
-def serve(arguments: argparse.Namespace, before: Callable[[Parts], None]) -> int:
+def serve(arguments: argparse.Namespace, before: Callable[[ServerContext], None]) -> int:
     """Set up, start, call `before`, serve until interrupted; says in a sentence why it could not start."""
-    set_up_logging(verbose=arguments.verbose)
+    configure_logging(verbose=arguments.verbose)
     try:
         settings = load(given_flags(arguments))
         listener = bind(settings.host, settings.port)
         with listener:
-            parts = Parts(settings.model_copy(update={"port": listener.getsockname()[1]}))
-            listen(parts, listener, before=lambda: before(parts))
+            context = ServerContext(settings.model_copy(update={"port": listener.getsockname()[1]}))
+            serve_until_stopped(context, listener, before=lambda: before(context))
     except DBAPIError as error:
         return refuse(f"the database cannot be used: {str(error.orig).strip().splitlines()[0]}")
     except CANNOT_START as error:

@@ -16,7 +16,7 @@ from typing import Any
 from holter.cli.commands import serve
 from holter.ingest import formats
 from holter.ingest.tailing.follower import Follower
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
 
@@ -50,28 +50,28 @@ def run(arguments: argparse.Namespace) -> int:
         return serve.refuse(f"{missing[0]}: no such file or folder", NOTHING_READABLE)
     roots = [path.absolute() for path in arguments.paths]
 
-    def before(parts: Parts) -> None:
-        parts.incidents.on_change(teller(parts.settings.address))
-        print(serve.greeting(parts.settings))
+    def before(context: ServerContext) -> None:
+        context.incidents.on_change(teller(context.settings.address))
+        print(serve.greeting(context.settings))
         for path in arguments.paths:
             print(f"  following {path}", flush=True)
-        parts.attach(following(parts, roots, project=arguments.project, poll=arguments.poll))
+        context.attach(following(context, roots, project=arguments.project, poll=arguments.poll))
 
     return serve.serve(arguments, before)
 
 
 @contextmanager
-def following(parts: Parts, roots: Sequence[Path], *, project: str, poll: float | None) -> Iterator[None]:
+def following(context: ServerContext, roots: Sequence[Path], *, project: str, poll: float | None) -> Iterator[None]:
     """Follow `roots` into the store, in a thread, until the end."""
     stop = threading.Event()
     follower = Follower(
         roots,
-        Aloud(parts.store),
+        Aloud(context.store),
         project=project,
         poll=poll,
         stop=stop,
         at_once=RUNS_AT_ONCE,
-        known=formats(parts.settings.formats),
+        known=formats(context.settings.formats),
     )
 
     def follow() -> None:

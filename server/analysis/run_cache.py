@@ -25,7 +25,7 @@ _OF_THE_PROGRAM = (type, ModuleType, FunctionType)
 """What is there once, whoever refers to it."""
 
 
-def weight(thing: object) -> int:
+def memory_size(thing: object) -> int:
     """Bytes of a thing and of all that it leads to, each once; about a microsecond an object.
 
     Within some 10 % of what tracemalloc says. What things share counts for each of them.
@@ -51,7 +51,7 @@ _GROWN = 1.25
 """By so much a run has grown when it is weighed again."""
 
 
-class GrowingSeries:
+class CachedSeries:
     """One series: rows are appended within the room that its arrays have."""
 
     def __init__(self, key: SeriesKey) -> None:
@@ -138,7 +138,7 @@ def _first_other(before: Series, now: Series) -> int | None:
     return rows if rows < len(before) else None
 
 
-class GrowingRun:
+class CachedRun:
     """The series of a run that were chosen, as of a place in its log, what detectors remember of them,
     what was `said` last, and from where on it was whole then."""
 
@@ -147,7 +147,7 @@ class GrowingRun:
         self.memory = IncrementalState()
         self.said: object = None
         self.horizon: Horizon | None = None
-        self._series: dict[SeriesKey, GrowingSeries] = {}
+        self._series: dict[SeriesKey, CachedSeries] = {}
 
     @property
     def rows(self) -> int:
@@ -178,25 +178,25 @@ class GrowingRun:
         self.place = news.place
         return bool(changes)
 
-    def _of(self, key: SeriesKey) -> GrowingSeries:
+    def _of(self, key: SeriesKey) -> CachedSeries:
         if key not in self._series:
-            self._series[key] = GrowingSeries(key)
+            self._series[key] = CachedSeries(key)
         return self._series[key]
 
 
-class GrowingRuns:
+class RunCache:
     """The runs that were looked at lately, with all that is remembered of them within about so many bytes;
     others are read anew."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._runs: OrderedDict[int, GrowingRun] = OrderedDict()
-        self._weighed: dict[int, _Weighed] = {}
+        self._runs: OrderedDict[int, CachedRun] = OrderedDict()
+        self._weighed: dict[int, _Measurement] = {}
         self.held = 0  # bytes, about
 
-    def of(self, run_id: int) -> GrowingRun:
+    def of(self, run_id: int) -> CachedRun:
         """A run as it was last; empty if it had to make room."""
-        run = self._runs.pop(run_id, None) or GrowingRun()
+        run = self._runs.pop(run_id, None) or CachedRun()
         self._runs[run_id] = run
         return run
 
@@ -206,7 +206,7 @@ class GrowingRuns:
         before, rows = self._weighed.get(run_id, _NEVER), run.rows
         # what detectors remember can be many times the points, and takes milliseconds to weigh
         if not before.rows <= rows <= before.rows * _GROWN:
-            now = self._weighed[run_id] = _Weighed(rows, weight(run))
+            now = self._weighed[run_id] = _Measurement(rows, memory_size(run))
             self.held += now.size - before.size
         while self.held > self._limit and len(self._runs) > 1:
             self.forget(next(iter(self._runs)))
@@ -218,9 +218,9 @@ class GrowingRuns:
             self.held -= weighed.size
 
 
-class _Weighed(NamedTuple):
+class _Measurement(NamedTuple):
     rows: int
     size: int
 
 
-_NEVER = _Weighed(rows=1, size=0)  # and without a row it is weighed, too
+_NEVER = _Measurement(rows=1, size=0)  # and without a row it is weighed, too

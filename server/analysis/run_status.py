@@ -10,14 +10,14 @@ from sqlalchemy.orm import Session
 from holter.server.models.alerting import AnalysisRow
 from holter.server.models.points import Attempt, Project, RunRecord
 
-LATE = 900.0
+MAX_LIVE_DELAY = 900.0
 """Seconds: a run is live if its newest point was logged no longer than this before it arrived."""
-STALE = 86_400.0
+STALE_AFTER = 86_400.0
 """Seconds: a run that sent nothing for longer is not watched for stalls, and nobody is told about it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class RunStatus:
     """What the database says of a run as a whole. Unix seconds; `last_time` is the newest point's."""
 
     created_at: float
@@ -30,11 +30,11 @@ class Standing:
 
         A log without a clock counts as live once it has been growing for longer than an import takes.
         """
-        if now - self.updated_at > STALE:
+        if now - self.updated_at > STALE_AFTER:
             return False
         if self.last_time is None:
             return self.updated_at - self.created_at > 60
-        return abs(self.updated_at - self.last_time) <= LATE
+        return abs(self.updated_at - self.last_time) <= MAX_LIVE_DELAY
 
     def looked_at(self, now: float) -> float | None:
         """`now` on the clock of the run's own log, None when the run is over or not live.
@@ -47,7 +47,7 @@ class Standing:
         return self.last_time + max(0.0, now - self.updated_at)
 
 
-def failing(engine: Engine) -> dict[str, str]:
+def failed_analyses(engine: Engine) -> dict[str, str]:
     """The runs (PROJECT/NAME) whose newest look failed, and why."""
     query = (
         select(Project.name, RunRecord.name, AnalysisRow.error)
@@ -60,7 +60,7 @@ def failing(engine: Engine) -> dict[str, str]:
         return {f"{project}/{run}": str(error) for project, run, error in session.execute(query)}
 
 
-def standing_of(engine: Engine, run_id: int) -> Standing | None:
+def load_status(engine: Engine, run_id: int) -> RunStatus | None:
     """How a run stands now; None where it is gone."""
     query = (
         select(RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, func.max(Attempt.last_time))
@@ -73,18 +73,18 @@ def standing_of(engine: Engine, run_id: int) -> Standing | None:
     if row is None:
         return None
     created_at, updated_at, finished_at, last_time = row
-    return Standing(
+    return RunStatus(
         created_at=created_at, updated_at=updated_at, finished_at=finished_at, last_time=last_time
     )
 
 
-def unseen(engine: Engine, now: float) -> list[int]:
+def runs_to_analyze(engine: Engine, now: float) -> list[int]:
     """The runs whose news nobody has looked at, and those that may have stalled; the newest first."""
     news = or_(
         AnalysisRow.run_id.is_(None),
         RunRecord.updated_at != AnalysisRow.seen_at,
         RunRecord.finished_at > AnalysisRow.looked_at,
-        RunRecord.finished_at.is_(None) & (RunRecord.updated_at > now - STALE),
+        RunRecord.finished_at.is_(None) & (RunRecord.updated_at > now - STALE_AFTER),
     )
     query = select(RunRecord.id).outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
     query = query.where(news, RunRecord.deleted_at.is_(None))

@@ -24,7 +24,7 @@ _FIRST_DELAY = 10.0
 _LAST_DELAY = 600.0
 
 
-class Pace:
+class AnalysisScheduler:
     """The runs that are due, each when it is. One thread takes its turns, any may bring news.
 
     Of a run that nobody waits for, nothing is remembered once it is not busy any more.

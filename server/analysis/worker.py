@@ -20,9 +20,9 @@ from holter.detectors import IncrementalState, find, fingerprint
 from holter.roles import Role
 from holter.server.alerting import IncidentCandidate, IncidentStore
 from holter.server.alerting.finding_time import replaced_by, wall_time_of
-from holter.server.analysis.run_cache import GrowingRuns
-from holter.server.analysis.run_status import Standing, standing_of, unseen
-from holter.server.analysis.scheduler import Pace
+from holter.server.analysis.run_cache import RunCache
+from holter.server.analysis.run_status import RunStatus, load_status, runs_to_analyze
+from holter.server.analysis.scheduler import AnalysisScheduler
 from holter.server.database import writing
 from holter.server.maintenance.horizon import horizon_of
 from holter.server.models.alerting import AnalysisRow
@@ -42,7 +42,7 @@ _ROOM = 512 * 2**20
 have more."""
 
 
-class Points(Protocol):
+class PointSource(Protocol):
     """The part of the store that analysis needs."""
 
     def changes_since(
@@ -64,7 +64,7 @@ _WATCHED = 64
 """Series of what GPUs do that are read: a few tell what all of them wait for."""
 
 
-class AnalysisLoop:
+class AnalysisWorker:
     """Looks at each run with news, in one thread: after a moment's rest, and longer ones where many are busy.
 
     A look reads and works out what is new: the points so far, and what detectors remember of them, are in
@@ -76,7 +76,7 @@ class AnalysisLoop:
     def __init__(
         self,
         engine: Engine,
-        store: Points,
+        store: PointSource,
         incidents: IncidentStore,
         *,
         tuning: Callable[[int], Tuning] = lambda _: Tuning(),
@@ -87,8 +87,8 @@ class AnalysisLoop:
         self._incidents = incidents
         self._tuning = tuning
         self._clock = clock
-        self._pace = Pace()
-        self._runs = GrowingRuns(_ROOM)
+        self._pace = AnalysisScheduler()
+        self._runs = RunCache(_ROOM)
         self._looks: dict[int, dict[str, Any]] = {}  # not written down yet
         self._told: dict[int, float] = {}  # of runs whose findings came with them: all news until then
         self._noted = -_NOTED
@@ -97,7 +97,7 @@ class AnalysisLoop:
 
     def start(self) -> None:
         """Begin, with the runs whose news nobody has looked at and those that may have stalled."""
-        for run_id in unseen(self._engine, self._clock()):
+        for run_id in runs_to_analyze(self._engine, self._clock()):
             self.look_soon(run_id)
         self._thread.start()
 
@@ -127,10 +127,10 @@ class AnalysisLoop:
 
     def analyze(self, run_id: int) -> list[dict[str, Any]]:
         """Look at a run now; returns the incidents that changed, as JSON. Raises what a detector raises."""
-        standing = standing_of(self._engine, run_id)
+        standing = load_status(self._engine, run_id)
         return [] if standing is None else self._analyze(run_id, standing)
 
-    def _analyze(self, run_id: int, standing: Standing) -> list[dict[str, Any]]:
+    def _analyze(self, run_id: int, standing: RunStatus) -> list[dict[str, Any]]:
         began = time.monotonic()
         looked_at = self._clock()
         error: str | None = "the look did not end"
@@ -151,7 +151,7 @@ class AnalysisLoop:
             }
         return changed
 
-    def _look(self, run_id: int, standing: Standing, now: float) -> list[dict[str, Any]]:
+    def _look(self, run_id: int, standing: RunStatus, now: float) -> list[dict[str, Any]]:
         run = self._runs.of(run_id)
         tuning = self._tuning(run_id)
         if run.place is None:
@@ -195,7 +195,7 @@ class AnalysisLoop:
     def _looked(self, run_id: int) -> bool:
         """Look at a run; whether to come back without news, since it may stall or the look failed."""
         try:
-            standing = standing_of(self._engine, run_id)
+            standing = load_status(self._engine, run_id)
             if standing is None or standing.updated_at <= self._told.get(run_id, -inf):
                 return False
             self._told.pop(run_id, None)

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from holter.server.agents import AgentReport
-from holter.server.api.responses import Answer, refused
-from holter.server.context import OfServer
+from holter.server.api.responses import ApiResponse, error_response
+from holter.server.context import Context
 from holter.server.schemas.service import AgentList, AgentStatus, Problem
 
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such agent"}}
@@ -18,22 +18,22 @@ router = APIRouter(tags=["agents"])
 
 
 @router.get("/agents", responses={200: {"model": AgentList}})
-def list_agents(parts: OfServer) -> Answer:
+def list_agents(context: Context) -> ApiResponse:
     """Every agent as it last reported, those in trouble first. A silent one is forgotten after a week."""
-    return Answer({"agents": parts.agents.all()})
+    return ApiResponse({"agents": context.agents.all()})
 
 
 @router.post("/agents", responses={200: {"model": AgentStatus}, **FULL})
-def report(parts: OfServer, body: AgentReport) -> Answer:
+def report(context: Context, body: AgentReport) -> ApiResponse:
     """How an agent is. What it does not repeat within four of its intervals makes it silent."""
-    taken = parts.agents.take(body)
+    taken = context.agents.take(body)
     if taken is None:
-        return refused(429, "too many agents have reported: forget some", {"Retry-After": "300"})
-    return Answer(taken)
+        return error_response(429, "too many agents have reported: forget some", {"Retry-After": "300"})
+    return ApiResponse(taken)
 
 
 @router.delete("/agents/{agent}", status_code=204, response_class=Response, responses=NOT_FOUND)
-def forget(agent: str, parts: OfServer) -> Response:
+def forget(agent: str, context: Context) -> Response:
     """It is gone for good: its silence is no news any more."""
-    parts.agents.forget(agent)
+    context.agents.forget(agent)
     return Response(status_code=204)

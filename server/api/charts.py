@@ -12,8 +12,8 @@ from msgspec import Raw
 from numpy.typing import NDArray
 
 from holter.json_values import number
-from holter.server.api.responses import MSGPACK, Answer, Packed, refused_fields
-from holter.server.context import OfServer
+from holter.server.api.responses import MSGPACK, ApiResponse, MsgpackResponse, field_errors_response
+from holter.server.context import Context
 from holter.server.ingest_http.json_body import STEP_LIMIT
 from holter.server.schemas.points import ChartData, LatestPoints
 from holter.server.schemas.service import Problem
@@ -38,7 +38,7 @@ router = APIRouter(tags=["runs"])
 def chart_data(
     request: Request,
     run_id: str,
-    parts: OfServer,
+    context: Context,
     metric: Annotated[list[str], Query(min_length=1, description="Once for each metric wanted")],
     labels: Annotated[
         str | None, Query(description='A JSON object, e.g. {"rank": 3}: only these series')
@@ -46,7 +46,7 @@ def chart_data(
     from_step: Annotated[int | None, Query(alias="from", ge=-STEP_LIMIT, le=STEP_LIMIT)] = None,
     to_step: Annotated[int | None, Query(alias="to", ge=-STEP_LIMIT, le=STEP_LIMIT)] = None,
     points: Annotated[int, Query(ge=10, le=POINTS_LIMIT, description="About how many, each series")] = 1000,
-) -> Answer:
+) -> ApiResponse:
     """Series over a range of steps. Every minimum and maximum is among the points or in the band.
 
     Without `labels`, all series of a metric; metrics that the run does not have are left out. With
@@ -54,16 +54,16 @@ def chart_data(
     """
     wanted = _labels(labels)
     if isinstance(wanted, str):
-        return refused_fields([(("query", "labels"), wanted)])
-    internal = parts.overview.run_id(run_id)
-    keys = parts.overview.keys(internal, metric, wanted)
+        return field_errors_response([(("query", "labels"), wanted)])
+    internal = context.runs.run_id(run_id)
+    keys = context.runs.keys(internal, metric, wanted)
     if len(keys) > SERIES_LIMIT:
         reason = (
             f"these are {len(keys)} series, expected at most {SERIES_LIMIT}: name labels, or fewer metrics"
         )
-        return refused_fields([(("query", "metric"), reason)])
-    drawn = parts.store.chart(internal, keys, from_step=from_step, to_step=to_step, points=points)
-    attempts = parts.store.attempts(internal)
+        return field_errors_response([(("query", "metric"), reason)])
+    drawn = context.store.chart(internal, keys, from_step=from_step, to_step=to_step, points=points)
+    attempts = context.store.attempts(internal)
     binary = MSGPACK in request.headers.get("accept", "")
     column = _buffer if binary else _list
     content = {
@@ -87,12 +87,12 @@ def chart_data(
         404: {"model": Problem, "description": "There is no such run"},
     },
 )
-def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
+def latest_points(request: Request, run_id: str, context: Context) -> ApiResponse:
     """The newest point of every series of a run, as columns in the order of the series' names.
 
     With `Accept: application/msgpack`, columns of numbers are buffers: see docs/rest.md.
     """
-    newest = parts.store.newest_points(parts.overview.run_id(run_id))
+    newest = context.store.newest_points(context.runs.run_id(run_id))
     binary = MSGPACK in request.headers.get("accept", "")
     column = _buffer if binary else _text
     metrics, labels = newest.names.as_msgpack if binary else newest.names.as_json
@@ -108,8 +108,8 @@ def latest_points(request: Request, run_id: str, parts: OfServer) -> Answer:
     return _answer(content, binary=binary)
 
 
-def _answer(content: dict[str, Any], *, binary: bool) -> Answer:
-    answer = Packed(content) if binary else Answer(content)
+def _answer(content: dict[str, Any], *, binary: bool) -> ApiResponse:
+    answer = MsgpackResponse(content) if binary else ApiResponse(content)
     answer.headers["Vary"] = "Accept"
     return answer
 

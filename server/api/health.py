@@ -7,8 +7,8 @@ import anyio.to_thread
 from fastapi import APIRouter, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from holter.server.api.responses import Answer, refused
-from holter.server.context import OfServer
+from holter.server.api.responses import ApiResponse, error_response
+from holter.server.context import Context
 from holter.server.database import why_away
 from holter.server.schemas.service import HealthStatus, Problem
 
@@ -19,9 +19,9 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", responses={200: {"model": HealthStatus}})
-async def alive() -> Answer:
+async def alive() -> ApiResponse:
     """The process answers."""
-    return Answer({"status": "alive"})
+    return ApiResponse({"status": "alive"})
 
 
 @router.get(
@@ -31,16 +31,16 @@ async def alive() -> Answer:
         503: {"model": Problem, "description": "The database does not answer, or takes no points"},
     },
 )
-async def ready(parts: OfServer) -> Answer:
+async def ready(context: Context) -> ApiResponse:
     """The database answers, and points that came lately could be stored."""
     try:
         with anyio.fail_after(_PATIENCE):
-            await anyio.to_thread.run_sync(parts.store.check_writable, abandon_on_cancel=True, limiter=_ONE)
+            await anyio.to_thread.run_sync(context.store.check_writable, abandon_on_cancel=True, limiter=_ONE)
     except TimeoutError:
-        return refused(503, f"the database did not answer within {_PATIENCE:g} s")
+        return error_response(503, f"the database did not answer within {_PATIENCE:g} s")
     except SQLAlchemyError as error:
-        return refused(503, why_away(error) or f"the database does not answer: {type(error).__name__}")
-    return Answer({"status": "ready"})
+        return error_response(503, why_away(error) or f"the database does not answer: {type(error).__name__}")
+    return ApiResponse({"status": "ready"})
 
 
 @router.get(
@@ -51,6 +51,6 @@ async def ready(parts: OfServer) -> Answer:
         401: {"model": Problem, "description": "A login or a token is needed"},
     },
 )
-def metrics(parts: OfServer) -> Response:
+def metrics(context: Context) -> Response:
     """Counters and gauges for Prometheus."""
-    return Response(parts.counts.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(context.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -13,15 +13,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from holter.server.api.responses import refused, refused_fields
-from holter.server.context import OfServer, Parts
+from holter.server.api.responses import error_response, field_errors_response
+from holter.server.context import Context, ServerContext
 from holter.server.database import why_away
 from holter.server.import_export import Imported, ImportRefusedError, Into, import_file
 from holter.server.ingest_http.compression import CompressionError, TooLargeError
 from holter.server.ingest_http.memory_budget import NoRoomError
 from holter.server.ingest_http.receiver import GoneError, SlowError
 from holter.server.ingest_http.upload import CODINGS
-from holter.server.live import run_news
+from holter.server.live import run_event
 from holter.server.schemas.service import Problem
 
 _RETRY_SECONDS = "10"
@@ -52,7 +52,7 @@ router = APIRouter(tags=["runs"])
 )
 async def import_run(
     request: Request,
-    parts: OfServer,
+    context: Context,
     project: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
     run: Name = None,
     file: Annotated[Name, Query(description="Its name, for a run that the file does not name")] = None,
@@ -60,34 +60,34 @@ async def import_run(
     """Store a file of `holter export` as a run of its own (docs/keeping.md); once, however often it comes."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in CODINGS:
-        return refused(415, f"Content-Encoding {coding!r}: expected zstd or none")
+        return error_response(415, f"Content-Encoding {coding!r}: expected zstd or none")
     async with AsyncExitStack() as held:
         try:
-            content = await held.enter_async_context(parts.uploads.file(request.receive, coding))
-            await held.enter_async_context(parts.uploads.turn())
-            into = Into(engine=parts.engine, store=parts.store, clock=parts.clock, apart=parts.analysis.apart)
+            content = await held.enter_async_context(context.uploads.file(request.receive, coding))
+            await held.enter_async_context(context.uploads.turn())
+            into = Into(engine=context.engine, store=context.store, clock=context.clock, apart=context.analysis.apart)
             steps = import_file(into, content, file or "the file", project=project, run=run)
             held.callback(steps.close)
             first = await run_in_threadpool(next, steps)
         except TooLargeError as error:
-            return refused(413, str(error))
+            return error_response(413, str(error))
         except CompressionError as error:
-            return refused(400, str(error))
+            return error_response(400, str(error))
         except (SlowError, GoneError) as error:
-            return refused(408, str(error), {"Connection": "close"})
+            return error_response(408, str(error), {"Connection": "close"})
         except NoRoomError as error:
-            return refused(503, f"{error}: send it again", {"Retry-After": _RETRY_SECONDS})
+            return error_response(503, f"{error}: send it again", {"Retry-After": _RETRY_SECONDS})
         except OSError as error:
             reason = f"there is no room for the file: {error.strerror}"
-            return refused(503, reason, {"Retry-After": _RETRY_SECONDS})
+            return error_response(503, reason, {"Retry-After": _RETRY_SECONDS})
         except ImportRefusedError as error:
-            return refused_fields([(("body",), str(error))])
-        told = _told(parts, first, steps, held.pop_all())
+            return field_errors_response([(("body",), str(error))])
+        told = _told(context, first, steps, held.pop_all())
         return StreamingResponse(told, media_type="application/jsonl")
 
 
 async def _told(
-    parts: Parts, first: Imported, steps: Generator[Imported], held: AsyncExitStack
+    context: ServerContext, first: Imported, steps: Generator[Imported], held: AsyncExitStack
 ) -> AsyncIterator[bytes]:
     """A line for each step, the first of which is done. Who has gone is not waited for: the rest is left."""
     async with held:
@@ -96,7 +96,7 @@ async def _told(
             while step is not None:
                 yield msgspec.json.encode(asdict(step)) + b"\n"
                 if step.whole:
-                    parts.live.tell(run_news(step.run_id))
+                    context.live.tell(run_event(step.run_id))
                 step = await run_in_threadpool(next, steps, None)
         except ImportRefusedError as error:
             yield msgspec.json.encode({"detail": str(error)}) + b"\n"

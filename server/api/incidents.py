@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting.incident_row import finding_of
 from holter.server.alerting.queries import incident_row, read_incident, read_incidents
-from holter.server.api.responses import Answer
-from holter.server.context import OfServer, Parts
+from holter.server.api.responses import ApiResponse
+from holter.server.context import Context, ServerContext
 from holter.server.models import IncidentRow
 from holter.server.schemas.incidents import IncidentList, IncidentState, IncidentView
 from holter.server.schemas.service import Problem
@@ -50,27 +50,27 @@ class Comment(By):
 
 
 @router.get("/runs/{run_id}/incidents", responses={200: {"model": IncidentList}, **NO_RUN})
-def incidents_of_run(run_id: str, parts: OfServer) -> Answer:
+def incidents_of_run(run_id: str, context: Context) -> ApiResponse:
     """Every incident of a run, in the order of their steps."""
-    internal = parts.overview.run_id(run_id)
+    internal = context.runs.run_id(run_id)
     query = (
         select(IncidentRow)
         .where(IncidentRow.run_id == internal)
         .order_by(IncidentRow.start_step, IncidentRow.id)
     )
-    with Session(parts.engine) as session:
-        return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
+    with Session(context.engine) as session:
+        return ApiResponse({"incidents": read_incidents(session, session.scalars(query).all())})
 
 
 @router.get("/incidents", responses={200: {"model": IncidentList}, **NO_RUN})
 def list_incidents(
-    parts: OfServer,
+    context: Context,
     state: IncidentState | Literal["all"] = "all",
     acknowledged: bool | None = None,
     severity: Severity | None = None,
     run: Annotated[str | None, Query(description="The id of a run")] = None,
     limit: Annotated[int, Query(ge=1, le=LIST_LIMIT)] = 500,
-) -> Answer:
+) -> ApiResponse:
     """Incidents of all runs, the newest first."""
     query = select(IncidentRow).order_by(IncidentRow.opened_at.desc(), IncidentRow.id.desc()).limit(limit)
     if state != "all":
@@ -80,63 +80,63 @@ def list_incidents(
     if severity is not None:
         query = query.where(IncidentRow.severity == severity)
     if run is not None:
-        query = query.where(IncidentRow.run_id == parts.overview.run_id(run))
-    with Session(parts.engine) as session:
-        return Answer({"incidents": read_incidents(session, session.scalars(query).all())})
+        query = query.where(IncidentRow.run_id == context.runs.run_id(run))
+    with Session(context.engine) as session:
+        return ApiResponse({"incidents": read_incidents(session, session.scalars(query).all())})
 
 
 @router.get("/incidents/{incident_id}", responses=ONE)
-def one_incident(incident_id: Id, parts: OfServer) -> Answer:
+def one_incident(incident_id: Id, context: Context) -> ApiResponse:
     """One incident with its evidence, advice and history."""
-    with Session(parts.engine) as session:
-        return Answer(read_incident(session, incident_id))
+    with Session(context.engine) as session:
+        return ApiResponse(read_incident(session, incident_id))
 
 
 @router.post("/incidents/{incident_id}/acknowledge", responses=ONE)
-def acknowledge(incident_id: Id, parts: OfServer, request: Request, body: By | None = None) -> Answer:
+def acknowledge(incident_id: Id, context: Context, request: Request, body: By | None = None) -> ApiResponse:
     """Take it on: no more reminders about it."""
-    return Answer(parts.incidents.acknowledge(incident_id, by=_by(parts, request, body)))
+    return ApiResponse(context.incidents.acknowledge(incident_id, by=_by(context, request, body)))
 
 
 @router.post("/incidents/{incident_id}/unacknowledge", responses=ONE)
-def unacknowledge(incident_id: Id, parts: OfServer, request: Request, body: By | None = None) -> Answer:
+def unacknowledge(incident_id: Id, context: Context, request: Request, body: By | None = None) -> ApiResponse:
     """Take an acknowledgement back."""
-    return Answer(parts.incidents.unacknowledge(incident_id, by=_by(parts, request, body)))
+    return ApiResponse(context.incidents.unacknowledge(incident_id, by=_by(context, request, body)))
 
 
 @router.post("/incidents/{incident_id}/close", responses=ONE)
-def close(incident_id: Id, parts: OfServer, request: Request, body: ByWithText | None = None) -> Answer:
+def close(incident_id: Id, context: Context, request: Request, body: ByWithText | None = None) -> ApiResponse:
     """Done with it: it stays closed unless it gets worse."""
     text = body.text if body else ""
-    return Answer(parts.incidents.close(incident_id, by=_by(parts, request, body), text=text))
+    return ApiResponse(context.incidents.close(incident_id, by=_by(context, request, body), text=text))
 
 
 @router.post("/incidents/{incident_id}/planned", responses=ONE)
 def planned_after_all(
-    incident_id: Id, parts: OfServer, request: Request, body: ByWithText | None = None
-) -> Answer:
+    incident_id: Id, context: Context, request: Request, body: ByWithText | None = None
+) -> ApiResponse:
     """It was planned: closed, and expected in these steps of the run, so that it does not come back."""
-    by, note = _by(parts, request, body), body.text.strip() if body else ""
-    with Session(parts.engine) as session:
+    by, note = _by(context, request, body), body.text.strip() if body else ""
+    with Session(context.engine) as session:
         row = incident_row(session, incident_id)
-    parts.expected.announce(row.run_id, planned(finding_of(row), note=note), by=by)
-    closed = parts.incidents.close(incident_id, by=by, text=note or "This was planned.")
-    parts.analysis.look_soon(row.run_id)
-    return Answer(closed)
+    context.planned_events.announce(row.run_id, planned(finding_of(row), note=note), by=by)
+    closed = context.incidents.close(incident_id, by=by, text=note or "This was planned.")
+    context.analysis.look_soon(row.run_id)
+    return ApiResponse(closed)
 
 
 @router.post("/incidents/{incident_id}/reopen", responses=ONE)
-def reopen(incident_id: Id, parts: OfServer, request: Request, body: ByWithText | None = None) -> Answer:
+def reopen(incident_id: Id, context: Context, request: Request, body: ByWithText | None = None) -> ApiResponse:
     """It was closed too early."""
     text = body.text if body else ""
-    return Answer(parts.incidents.reopen(incident_id, by=_by(parts, request, body), text=text))
+    return ApiResponse(context.incidents.reopen(incident_id, by=_by(context, request, body), text=text))
 
 
 @router.post("/incidents/{incident_id}/comment", responses=ONE)
-def comment(incident_id: Id, parts: OfServer, request: Request, body: Comment) -> Answer:
+def comment(incident_id: Id, context: Context, request: Request, body: Comment) -> ApiResponse:
     """Add words to its history."""
-    return Answer(parts.incidents.comment(incident_id, body.text, by=_by(parts, request, body)))
+    return ApiResponse(context.incidents.comment(incident_id, body.text, by=_by(context, request, body)))
 
 
-def _by(parts: Parts, request: Request, body: By | None) -> str | None:
-    return (body.by if body else None) or parts.access.user(request.headers)
+def _by(context: ServerContext, request: Request, body: By | None) -> str | None:
+    return (body.by if body else None) or context.authenticator.user(request.headers)

@@ -12,19 +12,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holter.server.api.ingest_openapi import INGEST_BODY
 from holter.server.api.responses import (
-    AWAY,
-    Answer,
-    on_database_away,
+    DATABASE_UNAVAILABLE,
+    ApiResponse,
+    error_response,
+    field_errors_response,
     on_database_error,
-    refused,
-    refused_fields,
+    on_database_unavailable,
 )
-from holter.server.context import OfServer, Parts
+from holter.server.context import Context, ServerContext
 from holter.server.ingest_http.compression import CODINGS, CompressionError, TooLargeError
 from holter.server.ingest_http.json_body import BodyError
 from holter.server.ingest_http.memory_budget import NoRoomError
 from holter.server.ingest_http.receiver import DURABLE_SECONDS, FORMS, GoneError, SlowError, Taken
-from holter.server.live import run_news
+from holter.server.live import run_event
 from holter.server.schemas.points import BatchReceipt, BatchReceipts
 from holter.server.schemas.service import Problem
 from holter.server.store import RateLimitError, StoreBusyError, StoreClosedError
@@ -49,20 +49,20 @@ router = APIRouter(tags=["ingest"])
         429: {"model": Problem, "description": "More points a second than the quota: see Retry-After"},
     },
 )
-async def ingest(request: Request, parts: OfServer) -> Answer:
+async def ingest(request: Request, context: Context) -> ApiResponse:
     """Accept a batch of points. The same `batch_id` again changes nothing."""
-    return await answer(parts, request.headers, request.receive)
+    return await respond(context, request.headers, request.receive)
 
 
-class Express:
+class IngestMiddleware:
     """An ASGI middleware that answers POST /ingest by itself: the framework costs more than the points do.
 
     What is not plainly that (a query, say) goes on to the route above, which does and says the same.
     """
 
-    def __init__(self, app: ASGIApp, parts: Parts) -> None:
+    def __init__(self, app: ASGIApp, context: ServerContext) -> None:
         self._app = app
-        self._parts = parts
+        self._parts = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -71,59 +71,59 @@ class Express:
             return await self._app(scope, receive, send)
         said = {name.decode(): text.decode("latin-1") for name, text in scope["headers"] if name in _HEADERS}
         try:
-            told = await answer(self._parts, said, receive)
-        except AWAY as error:
-            told = await on_database_away(Request(scope), error)
+            told = await respond(self._parts, said, receive)
+        except DATABASE_UNAVAILABLE as error:
+            told = await on_database_unavailable(Request(scope), error)
         except DatabaseError as error:
             told = await on_database_error(Request(scope), error)
         await told(scope, receive, send)
 
 
-async def answer(parts: Parts, headers: Mapping[str, str], receive: Receive) -> Answer:
+async def respond(context: ServerContext, headers: Mapping[str, str], receive: Receive) -> ApiResponse:
     """Take a body, and say what became of it."""
-    told = await _outcome(parts, headers, receive)
-    parts.counts.batches.labels(str(told.status_code)).inc()
+    told = await _outcome(context, headers, receive)
+    context.metrics.batches.labels(str(told.status_code)).inc()
     return told
 
 
-async def _outcome(parts: Parts, headers: Mapping[str, str], receive: Receive) -> Answer:
+async def _outcome(context: ServerContext, headers: Mapping[str, str], receive: Receive) -> ApiResponse:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in FORMS:
-        return refused(415, "send Content-Type: application/json or application/msgpack")
+        return error_response(415, "send Content-Type: application/json or application/msgpack")
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding not in CODINGS:
-        return refused(415, f"Content-Encoding {coding!r}: expected gzip, zstd or none")
+        return error_response(415, f"Content-Encoding {coding!r}: expected gzip, zstd or none")
     try:
-        taken = await parts.reception.take(receive, kind, coding)
+        taken = await context.receiver.take(receive, kind, coding)
     except TooLargeError as error:
-        return refused(413, str(error))
+        return error_response(413, str(error))
     except CompressionError as error:
-        return refused(400, str(error))
+        return error_response(400, str(error))
     except BodyError as error:
-        return refused_fields((("body", *place), reason) for place, reason in error.problems)
+        return field_errors_response((("body", *place), reason) for place, reason in error.problems)
     except RateLimitError as error:
-        return refused(429, str(error), {"Retry-After": str(math.ceil(error.seconds))})
+        return error_response(429, str(error), {"Retry-After": str(math.ceil(error.seconds))})
     except (SlowError, GoneError) as error:
-        return refused(408, str(error), {"Connection": "close"})
+        return error_response(408, str(error), {"Connection": "close"})
     except _BUSY as error:
         why = str(error) or f"the points were not durable within {DURABLE_SECONDS:g} s"
-        return refused(503, f"{why}: send the same batch_id again", {"Retry-After": RETRY_SECONDS})
+        return error_response(503, f"{why}: send the same batch_id again", {"Retry-After": RETRY_SECONDS})
     if reasons := [
         one for _, receipt in taken if receipt.refused and not receipt.accepted for one in receipt.refused
     ]:
-        return refused_fields((("body", "columns", one.what), one.reason) for one in reasons)
+        return field_errors_response((("body", "columns", one.what), one.reason) for one in reasons)
     for one in taken:
-        _tell(parts, one)
+        _tell(context, one)
     said = [_acknowledgement(one) for one in taken]
-    return Answer(said[0] if len(said) == 1 else {"batches": said})
+    return ApiResponse(said[0] if len(said) == 1 else {"batches": said})
 
 
-def _tell(parts: Parts, taken: Taken) -> None:
+def _tell(context: ServerContext, taken: Taken) -> None:
     """What a delivery says besides its points."""
     receipt = taken.receipt
     if taken.delivery.finished:
-        parts.analysis.look_soon(receipt.run_id)
-        parts.live.tell(run_news(receipt.public_id))
+        context.analysis.look_soon(receipt.run_id)
+        context.live.tell(run_event(receipt.public_id))
 
 
 def _acknowledgement(taken: Taken) -> dict[str, Any]:

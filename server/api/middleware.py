@@ -15,11 +15,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holter.server.api.responses import on_database_away, refused
-from holter.server.auth import Access
+from holter.server.api.responses import error_response, on_database_unavailable
+from holter.server.auth import Authenticator
 
 # the pages' files hold nothing secret: they must load before anyone can log in
-OPEN_TO_ALL = re.compile(
+PUBLIC_PATHS = re.compile(
     r"/|/runs/[^/]+|/incidents(/[^/]+)?|/login|/static/.*|/vendor/.*|/healthz|/readyz|/api/v1/session"
 )
 _POLICY = (
@@ -33,10 +33,10 @@ _HEADERS = (
 )
 
 
-class Door:
+class SecurityMiddleware:
     """An ASGI middleware that lets in whom `Access` lets in. Streams pass through it untouched."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Authenticator) -> None:
         self._app = app
         self._access = access
 
@@ -47,19 +47,19 @@ class Door:
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
-        open_to_all = OPEN_TO_ALL.fullmatch(scope["path"]) is not None
+        open_to_all = PUBLIC_PATHS.fullmatch(scope["path"]) is not None
         api = scope["path"].startswith("/api/")
         guarded = _guarded(send, api=api)
         if api or not open_to_all or "authorization" in headers:
             try:
                 await self._refresh(headers)
             except SQLAlchemyError as error:
-                return await (await on_database_away(Request(scope), error))(scope, receive, guarded)
+                return await (await on_database_unavailable(Request(scope), error))(scope, receive, guarded)
         refusal = self._access.refuse(scope["method"], headers, open_to_all=open_to_all)
         if refusal is None:
             return await self._app(scope, receive, guarded)
         challenge = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
-        await refused(refusal.status, refusal.reason, challenge)(scope, receive, guarded)
+        await error_response(refusal.status, refusal.reason, challenge)(scope, receive, guarded)
 
     async def _refresh(self, headers: Mapping[str, str]) -> None:
         if (self._access.login_required or "authorization" in headers) and self._access.stale:
@@ -77,7 +77,7 @@ def _guarded(send: Send, *, api: bool) -> Send:
     return guarded
 
 
-async def only_known(request: Request) -> None:
+async def reject_unknown_parameters(request: Request) -> None:
     """A dependency. Raises RequestValidationError naming the parameter and those that there are."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)

@@ -10,7 +10,7 @@ from jinja2 import Environment, select_autoescape
 from starlette.exceptions import HTTPException
 
 from holter.server.api import responses
-from holter.server.api.responses import refused
+from holter.server.api.responses import error_response
 from holter.server.api.static_files import PLOTLY_PATH, PageFile, Pages, plotly
 
 ALWAYS = "public, max-age=31536000, immutable"
@@ -35,7 +35,7 @@ def static(hash: str, path: str, request: Request) -> Response:
     current = _pages.files()
     found = current.by_path.get(path)
     if found is None:
-        return refused(404, f"there is no file {path}")
+        return error_response(404, f"there is no file {path}")
     return _file(request, found, ALWAYS if hash == current.hash else "no-store")
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 
-from holter.server.api.responses import Answer
-from holter.server.context import OfServer
+from holter.server.api.responses import ApiResponse
+from holter.server.context import Context
 from holter.server.schemas.incidents import PlannedEventList, PlannedEventView
 from holter.server.schemas.service import Problem
 from holter.tuning import Expected
@@ -25,53 +25,53 @@ router = APIRouter(tags=["expected events"])
 
 
 @router.get("/runs/{run_id}/expected", responses={200: {"model": PlannedEventList}, **NO_RUN})
-def expected_in_run(run_id: str, parts: OfServer) -> Answer:
+def expected_in_run(run_id: str, context: Context) -> ApiResponse:
     """Everything that is expected in a run: announced for it, for its project, or set in holter.toml."""
-    return Answer({"expected": parts.expected.of_run(parts.overview.run_id(run_id))})
+    return ApiResponse({"expected": context.planned_events.of_run(context.runs.run_id(run_id))})
 
 
 @router.post("/runs/{run_id}/expected", responses={200: {"model": PlannedEventView}, **NO_RUN})
-def expect_in_run(run_id: str, parts: OfServer, request: Request, body: Expected) -> Answer:
+def expect_in_run(run_id: str, context: Context, request: Request, body: Expected) -> ApiResponse:
     """Announce what is planned for a run: what begins there, and is of these kinds, is not spoken."""
-    internal = parts.overview.run_id(run_id)
-    announced = parts.expected.announce(internal, body, by=parts.access.user(request.headers))
-    parts.analysis.look_soon(internal)
-    return Answer(announced)
+    internal = context.runs.run_id(run_id)
+    announced = context.planned_events.announce(internal, body, by=context.authenticator.user(request.headers))
+    context.analysis.look_soon(internal)
+    return ApiResponse(announced)
 
 
 @router.delete("/runs/{run_id}/expected/{number}", responses={200: {"model": PlannedEventList}, **NOT_THERE})
-def withdraw_from_run(run_id: str, number: Id, parts: OfServer) -> Answer:
+def withdraw_from_run(run_id: str, number: Id, context: Context) -> ApiResponse:
     """It is not planned after all. Answers with what is left."""
-    internal = parts.overview.run_id(run_id)
-    parts.expected.withdraw(internal, number)
-    parts.analysis.look_soon(internal)
-    return Answer({"expected": parts.expected.of_run(internal)})
+    internal = context.runs.run_id(run_id)
+    context.planned_events.withdraw(internal, number)
+    context.analysis.look_soon(internal)
+    return ApiResponse({"expected": context.planned_events.of_run(internal)})
 
 
 @router.get("/projects/{name}/expected", responses={200: {"model": PlannedEventList}, **NO_PROJECT})
-def expected_in_project(name: str, parts: OfServer) -> Answer:
+def expected_in_project(name: str, context: Context) -> ApiResponse:
     """What is expected in all runs of a project: announced for it, or set in holter.toml."""
-    return Answer({"expected": parts.expected.of_project(name)})
+    return ApiResponse({"expected": context.planned_events.of_project(name)})
 
 
 @router.post("/projects/{name}/expected", responses={200: {"model": PlannedEventView}, **NO_PROJECT})
-def expect_in_project(name: str, parts: OfServer, request: Request, body: Expected) -> Answer:
+def expect_in_project(name: str, context: Context, request: Request, body: Expected) -> ApiResponse:
     """Announce what is planned for every run of a project."""
-    announced = parts.expected.announce_for_project(name, body, by=parts.access.user(request.headers))
-    _look(parts, name)
-    return Answer(announced)
+    announced = context.planned_events.announce_for_project(name, body, by=context.authenticator.user(request.headers))
+    _look(context, name)
+    return ApiResponse(announced)
 
 
 @router.delete(
     "/projects/{name}/expected/{number}", responses={200: {"model": PlannedEventList}, **NOT_THERE}
 )
-def withdraw_from_project(name: str, number: Id, parts: OfServer) -> Answer:
+def withdraw_from_project(name: str, number: Id, context: Context) -> ApiResponse:
     """It is not planned after all. Answers with what is left."""
-    parts.expected.withdraw_for_project(name, number)
-    _look(parts, name)
-    return Answer({"expected": parts.expected.of_project(name)})
+    context.planned_events.withdraw_for_project(name, number)
+    _look(context, name)
+    return ApiResponse({"expected": context.planned_events.of_project(name)})
 
 
-def _look(parts: OfServer, project: str) -> None:
-    for run_id in parts.expected.touched(project):
-        parts.analysis.look_soon(run_id)
+def _look(context: Context, project: str) -> None:
+    for run_id in context.planned_events.touched(project):
+        context.analysis.look_soon(run_id)

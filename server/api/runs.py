@@ -12,10 +12,10 @@ from fastapi import APIRouter
 from starlette.responses import Response, StreamingResponse
 
 from holter.json_values import number, time_or_none
-from holter.server.api.responses import Answer, refused_fields
-from holter.server.context import OfServer, Parts
+from holter.server.api.responses import ApiResponse, field_errors_response
+from holter.server.context import Context, ServerContext
 from holter.server.import_export.export import MEDIA, MissingPyarrowError, exported, need_pyarrow
-from holter.server.live import run_news
+from holter.server.live import run_event
 from holter.server.schemas.points import SeriesList
 from holter.server.schemas.runs import RunDetail, RunList, RunState
 from holter.server.schemas.service import Problem
@@ -26,35 +26,35 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "descripti
 
 @router.get("/runs", responses={200: {"model": RunList}})
 def list_runs(
-    parts: OfServer, project: str | None = None, state: RunState | None = None, q: str | None = None
-) -> Answer:
+    context: Context, project: str | None = None, state: RunState | None = None, q: str | None = None
+) -> ApiResponse:
     """Every run, the one with the newest points first. `q`: part of the run's or project's name."""
-    runs = parts.overview.runs(project=project, state=state, q=q)
-    return Answer({"runs": [_with_numbers(run) for run in runs]})
+    runs = context.runs.runs(project=project, state=state, q=q)
+    return ApiResponse({"runs": [_with_numbers(run) for run in runs]})
 
 
 @router.get("/runs/{run_id}", responses={200: {"model": RunDetail}, **NOT_FOUND})
-def one_run(run_id: str, parts: OfServer) -> Answer:
+def one_run(run_id: str, context: Context) -> ApiResponse:
     """One run with its configuration, the charts to begin with, and what rollbacks cost."""
-    return Answer(_with_numbers(parts.overview.run(run_id)))
+    return ApiResponse(_with_numbers(context.runs.run(run_id)))
 
 
 @router.post("/runs/{run_id}/finish", responses={200: {"model": RunDetail}, **NOT_FOUND})
-def finish_run(run_id: str, parts: OfServer) -> Answer:
+def finish_run(run_id: str, context: Context) -> ApiResponse:
     """Say that a run has ended: silence is no longer a stall. Points that come later open it again."""
-    parts.analysis.look_soon(parts.overview.finish(run_id))
-    parts.live.tell(run_news(run_id))
-    return Answer(_with_numbers(parts.overview.run(run_id)))
+    context.analysis.look_soon(context.runs.finish(run_id))
+    context.live.tell(run_event(run_id))
+    return ApiResponse(_with_numbers(context.runs.run(run_id)))
 
 
 @router.get("/runs/{run_id}/series", responses={200: {"model": SeriesList}, **NOT_FOUND})
-def list_series(run_id: str, parts: OfServer, q: str | None = None) -> Answer:
+def list_series(run_id: str, context: Context, q: str | None = None) -> ApiResponse:
     """The series of a run by name. `q`: part of the metric's name or a label."""
     wanted = (q or "").lower()
-    internal = parts.overview.run_id(run_id)
-    told = parts.expected.on_the_pages(parts.expected.project_of(internal))
-    summaries = parts.store.series(internal)
-    return Answer(
+    internal = context.runs.run_id(run_id)
+    told = context.planned_events.on_the_pages(context.planned_events.project_of(internal))
+    summaries = context.store.series(internal)
+    return ApiResponse(
         {
             "series": [
                 {
@@ -93,27 +93,27 @@ Form = Literal["csv", "jsonl", "json", "parquet", "arrow"]
 
 
 @router.get("/runs/{run_id}/export", responses={**_FILE, **_NOT_FOUND}, response_class=StreamingResponse)
-def export_run(run_id: str, parts: OfServer, format: Form = "csv") -> Response:
+def export_run(run_id: str, context: Context, format: Form = "csv") -> Response:
     """A run exactly as it is stored, as a file (docs/keeping.md)."""
-    number = parts.overview.run_id(run_id)
+    number = context.runs.run_id(run_id)
     try:
         need_pyarrow(format)
     except MissingPyarrowError as error:
-        return refused_fields([(("query", "format"), str(error))])
+        return field_errors_response([(("query", "format"), str(error))])
     name = f'attachment; filename="{run_id}.{format}"'
     return StreamingResponse(
-        _content(parts, number, format), media_type=MEDIA[format], headers={"Content-Disposition": name}
+        _content(context, number, format), media_type=MEDIA[format], headers={"Content-Disposition": name}
     )
 
 
-def _content(parts: Parts, number: int, form: str) -> Iterator[bytes]:
-    with exported(parts.engine, number, form) as one:
+def _content(context: ServerContext, number: int, form: str) -> Iterator[bytes]:
+    with exported(context.engine, number, form) as one:
         yield from one.content
 
 
 @router.delete("/runs/{run_id}", status_code=204, responses=_NOT_FOUND, response_class=Response)
-def delete_run(run_id: str, parts: OfServer) -> Response:
+def delete_run(run_id: str, context: Context) -> Response:
     """Delete a run with everything that belongs to it, for good. What is sent later is another run."""
-    parts.keeper.delete(parts.overview.run_id(run_id))
-    parts.live.tell(run_news(run_id))
+    context.maintenance.delete(context.runs.run_id(run_id))
+    context.live.tell(run_event(run_id))
     return Response(status_code=204)

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from holter.server.context import OfServer
+from holter.server.context import Context
 from holter.server.schemas.service import Problem
 
 router = APIRouter(tags=["live"])
@@ -23,9 +23,9 @@ changed."""
         404: {"model": Problem, "description": "There is no such run"},
     },
 )
-async def stream(parts: OfServer, run: str | None = None) -> StreamingResponse:
+async def stream(context: Context, run: str | None = None) -> StreamingResponse:
     """News of one run, or of all. Who reads too slowly is cut off, and connects again."""
     if run is not None:
-        await run_in_threadpool(parts.overview.run_id, run)
+        await run_in_threadpool(context.runs.run_id, run)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(parts.live.stream(run), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(context.live.stream(run), media_type="text/event-stream", headers=headers)

@@ -13,7 +13,7 @@ from holter.types import FloatArray, IntArray, SeriesKey
 
 BINS = 120
 CHART_SERIES = 50
-SPEAKING = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
+LATEST_ROLES = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
 _TITLES = {
     Role.LOSS: "Loss",
     Role.THROUGHPUT: "Throughput",
@@ -41,7 +41,7 @@ _FEW, _MANY = 2, 20
 """Points of a metric that is no curve beside another of its role that is one."""
 
 
-class Counted(Protocol):
+class HasPoints(Protocol):
     """What is asked of a series: its key and how many points it has."""
 
     @property
@@ -50,21 +50,21 @@ class Counted(Protocol):
     def points(self) -> int: ...
 
 
-def speakers(series: Iterable[Counted]) -> dict[Role, SeriesKey]:
+def representative_series(series: Iterable[HasPoints]) -> dict[Role, SeriesKey]:
     """The one series of each role that stands for it: few labels, many points, a short name."""
     some = [(role_of(one.key), one) for one in series]
-    speaking = [(role, one) for role, one in some if role in SPEAKING]
+    speaking = [(role, one) for role, one in some if role in LATEST_ROLES]
     best: dict[Role, SeriesKey] = {}
     for role, one in sorted(speaking, key=lambda pair: _rank(pair[1])):
         best.setdefault(role, one.key)
-    return {role: best[role] for role in SPEAKING if role in best}
+    return {role: best[role] for role in LATEST_ROLES if role in best}
 
 
-def _rank(one: Counted) -> tuple[int, int, int, SeriesKey]:
+def _rank(one: HasPoints) -> tuple[int, int, int, SeriesKey]:
     return len(one.key.labels), -one.points, len(one.key.metric), one.key
 
 
-def charts(series: Iterable[Counted], spoken_of: Collection[str] = ()) -> list[dict[str, Any]]:
+def default_charts(series: Iterable[HasPoints], spoken_of: Collection[str] = ()) -> list[dict[str, Any]]:
     """The charts a run's page begins with: a chart a metric, those that matter most first.
 
     A chart names at most `CHART_SERIES` of its series; `series_count` says how many there are. Of a role with
@@ -98,7 +98,7 @@ def charts(series: Iterable[Counted], spoken_of: Collection[str] = ()) -> list[d
     ]
 
 
-def _curves(series: Iterable[Counted], spoken_of: Collection[str]) -> list[tuple[Role, SeriesKey]]:
+def _curves(series: Iterable[HasPoints], spoken_of: Collection[str]) -> list[tuple[Role, SeriesKey]]:
     """Series with a chart, and their roles; without the single points that stand beside curves of a role."""
     told = [(role_of(one.key), one) for one in series]
     most: Counter[tuple[Role, str]] = Counter()

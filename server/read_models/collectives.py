@@ -7,7 +7,7 @@ from typing import Any
 from holter.detectors.communication import READS, compare
 from holter.json_values import plain
 from holter.server.store import Store
-from holter.server.store.cache import Memory
+from holter.server.store.cache import LruCache
 from holter.types import RunData
 
 _MEMORY = 16 * 2**20
@@ -16,12 +16,12 @@ _MOST_POINTS = 20_000_000
 """Points that are read for a comparison: some 640 MB."""
 
 
-class Collectives:
+class CollectivesReader:
     """Answers for the pages; reads the series of collectives alone."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._memory = Memory(_MEMORY)
+        self._memory = LruCache(_MEMORY)
 
     def of(self, run_id: int, version: tuple[int, int]) -> dict[str, Any]:
         """Everything compared in a version of a run. Raises CorruptDataError."""

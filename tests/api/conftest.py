@@ -13,13 +13,13 @@ import pytest
 
 from holter.cli.main import main
 from holter.server.clock import Clock
-from holter.server.context import Parts
-from holter.server.serve import Server, bind
+from holter.server.context import ServerContext
+from holter.server.serve import HolterServer, bind
 from holter.settings import Settings
 from tests.api.running import Printed
 
 Post = Callable[..., dict[str, Any]]
-Serve = Callable[..., AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[..., AbstractContextManager[tuple[ServerContext, str]]]
 
 
 @pytest.fixture(autouse=True)
@@ -30,25 +30,25 @@ def quiet_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @contextmanager
-def served(settings: Settings, *, clock: Clock | None = None) -> Iterator[tuple[Parts, str]]:
-    """A server on a free port, with a clock of its own or the test's: its parts and its address."""
+def served(settings: Settings, *, clock: Clock | None = None) -> Iterator[tuple[ServerContext, str]]:
+    """A server on a free port, with a clock of its own or the test's: its context and its address."""
     with bind("127.0.0.1", 0) as listener:
-        parts = Parts(settings, clock=clock)
-        parts.start()
-        server = Server(parts)
+        context = ServerContext(settings, clock=clock)
+        context.start()
+        server = HolterServer(context)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield parts, f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield context, f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(30)
-            parts.close()
+            context.close()
 
 
 @pytest.fixture(scope="session")
 def serve() -> Serve:
-    """Starts servers with settings of a test's own: `with serve(settings) as (parts, address):`."""
+    """Starts servers with settings of a test's own: `with serve(settings) as (context, address):`."""
     return served
 
 
@@ -59,20 +59,20 @@ def settings(sqlite_url: str) -> Settings:
 
 
 @pytest.fixture
-def server(settings: Settings) -> Iterator[tuple[Parts, str]]:
-    """The parts of a running server, and its address."""
+def server(settings: Settings) -> Iterator[tuple[ServerContext, str]]:
+    """The context of a running server, and its address."""
     with served(settings) as running:
         yield running
 
 
 @pytest.fixture
-def parts(server: tuple[Parts, str]) -> Parts:
-    """The parts of the running server."""
+def context(server: tuple[ServerContext, str]) -> ServerContext:
+    """The context of the running server."""
     return server[0]
 
 
 @pytest.fixture
-def client(server: tuple[Parts, str]) -> Iterator[httpx.Client]:
+def client(server: tuple[ServerContext, str]) -> Iterator[httpx.Client]:
     """Talks to the running server."""
     with httpx.Client(base_url=server[1], timeout=30) as talking:
         yield talking

@@ -12,19 +12,19 @@ from sqlalchemy.orm import Session
 
 from holter.server import tokens
 from holter.server.auth import (
-    ALLOWED,
+    ALLOWED_FAILURES,
     COOKIE,
+    FAILURE_WINDOW,
     SESSION_SECONDS,
-    WINDOW,
-    Access,
+    Authenticator,
     FailedLogins,
-    refusal_to_start,
+    missing_credentials,
 )
-from holter.server.context import OpenDoorError, Parts
+from holter.server.context import ServerContext, UnprotectedServerError
 from holter.server.models import Token
 from holter.settings import Settings
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 LOCAL = {"host": "127.0.0.1:8765"}
 PASSWORD = "correct horse"
 
@@ -39,8 +39,8 @@ class Clock:
         return self.now
 
 
-def access_to(engine: Engine, clock: Clock | None = None, **settings: object) -> Access:
-    made = Access(Settings(**settings), engine, clock=clock or Clock())  # type: ignore[arg-type]
+def access_to(engine: Engine, clock: Clock | None = None, **settings: object) -> Authenticator:
+    made = Authenticator(Settings(**settings), engine, clock=clock or Clock())  # type: ignore[arg-type]
     made.refresh()
     return made
 
@@ -61,25 +61,25 @@ def make_token(engine: Engine, name: str) -> str:
 def test_where_others_can_reach_it_the_server_needs_a_password_or_a_token_to_start(
     settings: dict[str, str], reason: str, sqlite_engine: Engine
 ) -> None:
-    refusal = refusal_to_start(Settings(**settings), sqlite_engine)  # type: ignore[arg-type]
+    refusal = missing_credentials(Settings(**settings), sqlite_engine)  # type: ignore[arg-type]
     assert refusal is not None
     assert reason in refusal
     assert "HOLTER_PASSWORD=" in refusal
     assert "holter token create" in refusal
     with_password = Settings(**settings, password=PASSWORD)  # type: ignore[arg-type]
-    assert refusal_to_start(with_password, sqlite_engine) is None
+    assert missing_credentials(with_password, sqlite_engine) is None
     make_token(sqlite_engine, "agents")
-    assert refusal_to_start(Settings(**settings), sqlite_engine) is None  # type: ignore[arg-type]
+    assert missing_credentials(Settings(**settings), sqlite_engine) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.53"])
 def test_on_this_machine_alone_it_needs_none(host: str, sqlite_engine: Engine) -> None:
-    assert refusal_to_start(Settings(host=host), sqlite_engine) is None
+    assert missing_credentials(Settings(host=host), sqlite_engine) is None
 
 
 def test_parts_refuse_to_start_with_an_open_door(sqlite_url: str) -> None:
-    with pytest.raises(OpenDoorError, match="neither a password nor a token"):
-        Parts(Settings(database_url=sqlite_url, host="0.0.0.0")).start()
+    with pytest.raises(UnprotectedServerError, match="neither a password nor a token"):
+        ServerContext(Settings(database_url=sqlite_url, host="0.0.0.0")).start()
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_cookie_cannot_be_made_or_prolonged(sqlite_engine: Engine) -> None:
 def test_failed_logins_make_an_address_wait(sqlite_engine: Engine) -> None:
     clock = Clock()
     access = access_to(sqlite_engine, clock, password=PASSWORD)
-    for _ in range(ALLOWED):
+    for _ in range(ALLOWED_FAILURES):
         assert access.wait_before_login("10.0.0.1") == 0
         access.login_failed("10.0.0.1")
     assert 0 < access.wait_before_login("10.0.0.1") <= 61
@@ -189,8 +189,8 @@ def test_failed_logins_from_everywhere_take_no_memory() -> None:
     for _ in range(1000):
         failures.add("one")
     assert failures.wait("one") > 0
-    assert len(failures._at["one"]) == ALLOWED
-    clock.now += WINDOW + 1
+    assert len(failures._at["one"]) == ALLOWED_FAILURES
+    clock.now += FAILURE_WINDOW + 1
     failures.add("another")
     assert list(failures._at) == ["another"]
 
@@ -223,7 +223,7 @@ def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
 def test_too_many_failed_logins_are_told_when_to_come_back(sqlite_url: str, serve: Serve) -> None:
     settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
     with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
-        for _ in range(ALLOWED):
+        for _ in range(ALLOWED_FAILURES):
             assert browser.post("/api/v1/session", json={"password": "wrong"}).status_code == 401
         stopped = browser.post("/api/v1/session", json={"password": PASSWORD})
         assert stopped.status_code == 429

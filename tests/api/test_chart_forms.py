@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 MSGPACK = "application/msgpack"
@@ -38,7 +38,7 @@ def without_nan(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("points", [10, 1000])
-def test_the_binary_form_says_what_the_json_says(client: httpx.Client, parts: Parts, points: int) -> None:
+def test_the_binary_form_says_what_the_json_says(client: httpx.Client, context: ServerContext, points: int) -> None:
     random = np.random.default_rng(1)
     for attempt, start in enumerate((-(2**52), -(2**52) + 3_000)):
         steps = start + np.arange(5_000)
@@ -50,8 +50,8 @@ def test_the_binary_form_says_what_the_json_says(client: httpx.Client, parts: Pa
             Column(key=SeriesKey("lr"), values=values[:4], rows=np.arange(4)),
         )
         batch = Batch(steps=steps, times=times, columns=columns, attempt=str(attempt))
-        parts.store.accept(Delivery(project="p", run="r", writer="w", batch_id=str(attempt), batch=batch))
-        parts.store.compact()
+        context.store.accept(Delivery(project="p", run="r", writer="w", batch_id=str(attempt), batch=batch))
+        context.store.compact()
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     address, wanted = f"/api/v1/runs/{run_id}/data", {"metric": ["loss", "lr", "absent"], "points": points}
     plain = client.get(address, params=wanted)
@@ -65,7 +65,7 @@ def test_the_binary_form_says_what_the_json_says(client: httpx.Client, parts: Pa
     assert (refused.status_code, refused.headers["content-type"]) == (422, "application/json")
 
 
-def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, parts: Parts) -> None:
+def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, context: ServerContext) -> None:
     nothing, steps = np.full(3, np.nan), np.array([1, 2, 3])
     rank = SeriesKey("loss", (("rank", "3"),))
     columns = (
@@ -74,7 +74,7 @@ def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, parts
         Column(key=SeriesKey("acc"), values=np.array([0.1, 0.2, math.inf])),
     )
     batch = Batch(steps=steps, times=nothing, columns=columns)
-    stored = parts.store.accept(Delivery(project="p", run="newest", writer="w", batch_id="1", batch=batch))
+    stored = context.store.accept(Delivery(project="p", run="newest", writer="w", batch_id="1", batch=batch))
     address = f"/api/v1/runs/{stored.public_id}/latest"
     said = client.get(address).json()
     assert list(zip(said["metric"], said["labels"], said["step"], said["value"], strict=True)) == [
@@ -90,7 +90,7 @@ def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, parts
     assert client.get("/api/v1/runs/nothere/latest").status_code == 404
 
 
-def test_newest_points_of_a_run_without_labels_go_on_with_it(client: httpx.Client, parts: Parts) -> None:
+def test_newest_points_of_a_run_without_labels_go_on_with_it(client: httpx.Client, context: ServerContext) -> None:
     for step in range(3):
         values = np.array([step / 3])
         columns = tuple(
@@ -98,9 +98,9 @@ def test_newest_points_of_a_run_without_labels_go_on_with_it(client: httpx.Clien
         )
         batch = Batch(steps=np.array([step]), times=np.array([1.7e9 + step]), columns=columns)
         one = Delivery(project="p", run="plain", writer="w", batch_id=str(step), batch=batch)
-        address = f"/api/v1/runs/{parts.store.accept(one).public_id}/latest"
+        address = f"/api/v1/runs/{context.store.accept(one).public_id}/latest"
         if step == 1:
-            parts.store.compact()
+            context.store.compact()
         names = sorted(column.key.metric for column in columns)
         for _ in range(2):
             said = client.get(address).json()

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import make_url
 
 from holter.server import auth
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.settings import Settings
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 BODY = {"project": "p", "run": "r", "columns": {"step": [1], "loss": [1.0]}}
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.api.responses import Answer
+from holter.server.api.responses import ApiResponse
+from holter.server.context import ServerContext
 from holter.server.schemas import incidents as shapes
-from holter.server.context import Parts
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.detectors.curves import loss_curve
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 SPIKE = 1500
 
 
@@ -31,7 +31,7 @@ def settings(database_url: str) -> Settings:
     return Settings(database_url=database_url, projects={"llm*": {"detection": detection}})
 
 
-def deliver(parts: Parts, *, attempt: int = 0, first: int = 0, last: int = 3000, project: str = "llm") -> int:
+def deliver(context: ServerContext, *, attempt: int = 0, first: int = 0, last: int = 3000, project: str = "llm") -> int:
     """A loss with a spike, steps `first` to `last`; the run's number."""
     loss = loss_curve(np.random.default_rng(attempt), 3000)
     loss[SPIKE : SPIKE + 30] += 4.0
@@ -45,21 +45,21 @@ def deliver(parts: Parts, *, attempt: int = 0, first: int = 0, last: int = 3000,
     delivery = Delivery(
         project=project, run="104b", writer="w", batch_id=f"{attempt}-{first}-{last}", batch=batch
     )
-    return int(parts.store.accept(delivery).run_id)
+    return int(context.store.accept(delivery).run_id)
 
 
 class Run:
     """A run with a spike on a server."""
 
-    def __init__(self, parts: Parts, address: str, **which: Any) -> None:
-        self.parts = parts
-        self.number = deliver(parts, **which)
+    def __init__(self, context: ServerContext, address: str, **which: Any) -> None:
+        self.context = context
+        self.number = deliver(context, **which)
         self.address = f"{address}/api/v1"
         self.id = httpx.get(f"{self.address}/runs").json()["runs"][0]["id"]
 
     def incidents(self) -> list[dict[str, Any]]:
         """All of them, after a look."""
-        self.parts.analysis.analyze(self.number)
+        self.context.analysis.analyze(self.number)
         found: list[dict[str, Any]] = self.ask("GET", f"/runs/{self.id}/incidents")["incidents"]
         return found
 
@@ -73,8 +73,8 @@ class Run:
 
 
 def test_what_is_announced_raises_nothing(settings: Settings, serve: Serve) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=1000)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=1000)
         announced = run.expect(what="learning rate", from_step=1490, to_step=1510, note="decay")
         TypeAdapter(shapes.PlannedEventView).validate_python(announced)
         assert (announced["scope"], announced["note"], "spike_slow" in announced["kinds"]) == (
@@ -82,15 +82,15 @@ def test_what_is_announced_raises_nothing(settings: Settings, serve: Serve) -> N
             "decay",
             True,
         )
-        deliver(parts, first=1000)
+        deliver(context, first=1000)
         assert run.incidents() == []
 
 
 def test_an_open_incident_that_was_planned_is_withdrawn_with_the_note(
     settings: Settings, serve: Serve
 ) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=SPIKE + 10)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=SPIKE + 10)
         (incident,) = run.incidents()
         assert incident["state"] == "open"
         run.expect(kind="spike_fast", from_step=SPIKE, to_step=SPIKE, note="decay")
@@ -105,8 +105,8 @@ def test_an_open_incident_that_was_planned_is_withdrawn_with_the_note(
 def test_an_incident_that_was_planned_is_closed_and_does_not_come_back_in_the_next_attempt(
     settings: Settings, serve: Serve
 ) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=SPIKE + 10)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=SPIKE + 10)
         (incident,) = run.incidents()
         path = f"/incidents/{incident['id']}/planned"
         closed = run.ask("POST", path, {"by": "ana", "text": "data switch"})
@@ -120,16 +120,16 @@ def test_an_incident_that_was_planned_is_closed_and_does_not_come_back_in_the_ne
         assert [(one["metric"], one["from_step"], one["note"], one["added_by"]) for one in own] == [
             ("loss", SPIKE, "data switch", "ana")
         ]
-        deliver(parts, first=SPIKE + 10, last=SPIKE + 20)
-        deliver(parts, attempt=1, first=1000)
+        deliver(context, first=SPIKE + 10, last=SPIKE + 20)
+        deliver(context, attempt=1, first=1000)
         assert [(one["id"], one["state"]) for one in run.incidents()] == [(incident["id"], "closed")]
 
 
 def test_what_is_withdrawn_is_spoken_of_again(settings: Settings, serve: Serve) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=1000)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=1000)
         announced = run.expect(what="data switch", from_step=1400, to_step=1600)
-        deliver(parts, first=1000)
+        deliver(context, first=1000)
         assert run.incidents() == []
         left = run.ask("DELETE", f"/runs/{run.id}/expected/{announced['id']}")
         assert [one["scope"] for one in left["expected"]] == ["settings"]
@@ -140,11 +140,11 @@ def test_what_is_withdrawn_is_spoken_of_again(settings: Settings, serve: Serve) 
 def test_a_project_s_plans_hold_for_its_runs_beside_those_of_the_settings(
     settings: Settings, serve: Serve
 ) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=1000)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=1000)
         plan = {"kind": ["spike_fast", "spike_slow"], "every": 500, "lasting": 40}
         announced = run.ask("POST", "/projects/llm/expected", plan)
-        deliver(parts, first=1000)
+        deliver(context, first=1000)
         assert run.incidents() == []
         answer = run.ask("GET", f"/runs/{run.id}/expected")
         TypeAdapter(shapes.PlannedEventList).validate_python(answer)
@@ -160,19 +160,19 @@ def test_a_project_s_plans_hold_for_its_runs_beside_those_of_the_settings(
 
 
 def test_plans_of_one_run_say_nothing_about_another(settings: Settings, serve: Serve) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=1000)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=1000)
         run.expect(kind="spike_fast", from_step=SPIKE)
-        deliver(parts, first=1000)
-        other = Run(parts, address, project="other")
+        deliver(context, first=1000)
+        other = Run(context, address, project="other")
         assert run.incidents() == []
         assert len(other.incidents()) == 1
         assert other.ask("GET", f"/runs/{other.id}/expected") == {"expected": []}
 
 
 def test_what_cannot_be_expected_is_refused_with_a_reason(settings: Settings, serve: Serve) -> None:
-    with serve(settings) as (parts, address):
-        run = Run(parts, address, last=100)
+    with serve(settings) as (context, address):
+        run = Run(context, address, last=100)
         assert "kind or what" in run.expect(422, from_step=3)["detail"][0]["msg"]
         assert "not 'stal'" in run.expect(422, kind="stal", from_step=3)["detail"][0]["msg"]
         assert run.expect(422, kind="stall", from_step=3, colour=1)["detail"][0]["loc"][-1] == "colour"
@@ -192,13 +192,13 @@ def test_what_a_metric_was_told_to_be_holds_for_findings_pages_and_news(
     clock += time.time() - clock[-1]
     told = {"metrics": {"my_*": "throughput"}, "metric": {"my_other": {"ignore": True}}}
     settings = Settings(database_url=database_url, projects={"llm": {"detection": told}})
-    with serve(settings) as (parts, address):
+    with serve(settings) as (context, address):
         heard: list[dict[str, Any]] = []
-        parts.incidents.on_change(lambda incident: heard.append(json.loads(Answer(incident).body)))
+        context.incidents.on_change(lambda incident: heard.append(json.loads(ApiResponse(incident).body)))
         columns = {"step": steps.tolist(), "time": clock.tolist(), "my_tps": speed.tolist()}
         body = {"project": "llm", "run": "a", "columns": columns | {"my_other": speed.tolist()}}
         run_id = httpx.post(f"{address}/api/v1/ingest", json=body, timeout=30).json()["run_id"]
-        parts.analysis.analyze(parts.overview.run_id(run_id))
+        context.analysis.analyze(context.runs.run_id(run_id))
         run = httpx.get(f"{address}/api/v1/runs/{run_id}").json()
         listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series").json()["series"]
         found = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents").json()["incidents"]

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 import zstandard
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.ingest_http.receiver import Reception
 from holter.settings import Settings
 from holter.settings.projects import ProjectSettings
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 INGEST = "/api/v1/ingest"
 
 
@@ -30,7 +30,7 @@ def body(step: int, *metrics: str, project: str = "p") -> dict[str, Any]:
 
 
 @pytest.fixture
-def limited(sqlite_url: str, serve: Serve) -> Iterator[tuple[httpx.Client, Parts]]:
+def limited(sqlite_url: str, serve: Serve) -> Iterator[tuple[httpx.Client, ServerContext]]:
     """A server where the project `few` may have 2 series a run, and `slow` 10 points a second."""
     projects = {
         "few": ProjectSettings.model_validate({"quota": {"max_series_per_run": 2}}),
@@ -39,14 +39,14 @@ def limited(sqlite_url: str, serve: Serve) -> Iterator[tuple[httpx.Client, Parts
         ),
     }
     with (
-        serve(Settings(database_url=sqlite_url, projects=projects)) as (parts, address),
+        serve(Settings(database_url=sqlite_url, projects=projects)) as (context, address),
         httpx.Client(base_url=address, timeout=30) as client,
     ):
-        yield client, parts
+        yield client, context
 
 
 def test_the_answer_names_what_a_quota_keeps_out_and_the_run_shows_it(
-    limited: tuple[httpx.Client, Parts],
+    limited: tuple[httpx.Client, ServerContext],
 ) -> None:
     client, _ = limited
     reply = client.post(INGEST, json=body(1, "a", "b", "c", project="few")).json()
@@ -58,7 +58,7 @@ def test_the_answer_names_what_a_quota_keeps_out_and_the_run_shows_it(
     assert run["unreadable"][0]["reason"] == refused["reason"]
 
 
-def test_a_batch_of_which_nothing_is_left_is_refused_for_good(limited: tuple[httpx.Client, Parts]) -> None:
+def test_a_batch_of_which_nothing_is_left_is_refused_for_good(limited: tuple[httpx.Client, ServerContext]) -> None:
     client, _ = limited
     client.post(INGEST, json=body(1, "a", "b", project="few"))
     answer = client.post(INGEST, json=body(2, "c", project="few"))
@@ -66,7 +66,7 @@ def test_a_batch_of_which_nothing_is_left_is_refused_for_good(limited: tuple[htt
     assert "max_series_per_run" in answer.json()["detail"][0]["msg"]
 
 
-def test_too_many_points_a_second_are_asked_to_come_back(limited: tuple[httpx.Client, Parts]) -> None:
+def test_too_many_points_a_second_are_asked_to_come_back(limited: tuple[httpx.Client, ServerContext]) -> None:
     client, _ = limited
     assert client.post(INGEST, json=body(1, *"abcdefghijklmno", project="slow")).status_code == 200
     answer = client.post(INGEST, json=body(2, "a", project="slow"))
@@ -75,7 +75,7 @@ def test_too_many_points_a_second_are_asked_to_come_back(limited: tuple[httpx.Cl
     assert client.post(INGEST, json=body(2, "a")).status_code == 200  # nobody else's business
 
 
-def test_a_run_ends_with_its_last_points_or_without_any(limited: tuple[httpx.Client, Parts]) -> None:
+def test_a_run_ends_with_its_last_points_or_without_any(limited: tuple[httpx.Client, ServerContext]) -> None:
     client, _ = limited
     for name, last in (("with", body(1, "a") | {"finished": True}), ("without", {"finished": True})):
         client.post(INGEST, json=body(0, "a") | {"run": name})
@@ -116,37 +116,37 @@ def head(size: int) -> bytes:
     ).encode()
 
 
-def test_a_body_that_trickles_in_is_given_up_and_let_go(parts: Parts, server: tuple[Parts, str]) -> None:
-    parts.reception = Reception(parts.store, limit=2**20, patience=0.3)
+def test_a_body_that_trickles_in_is_given_up_and_let_go(context: ServerContext, server: tuple[ServerContext, str]) -> None:
+    context.receiver = Reception(context.store, limit=2**20, patience=0.3)
     with connected(server[1]) as line:
         line.sendall(head(1000) + b"{")
         said = b""
         while piece := line.recv(4096):  # until the server hangs up
             said += piece
         assert said.startswith(b"HTTP/1.1 408")
-    assert parts.reception.room.held == 0
+    assert context.receiver.room.held == 0
 
 
-def test_bodies_on_their_way_are_bounded_together(parts: Parts, server: tuple[Parts, str]) -> None:
-    parts.reception = Reception(parts.store, limit=2**20, held=2**20, patience=5)
+def test_bodies_on_their_way_are_bounded_together(context: ServerContext, server: tuple[ServerContext, str]) -> None:
+    context.receiver = Reception(context.store, limit=2**20, held=2**20, patience=5)
     with connected(server[1]) as one, connected(server[1]) as other, connected(server[1]) as third:
         for line in (one, other):
             line.sendall(head(2**20) + b" " * 1_000_000)
         end = time.monotonic() + 10
-        while parts.reception.room.held < 2_000_000 and time.monotonic() < end:
+        while context.receiver.room.held < 2_000_000 and time.monotonic() < end:
             time.sleep(0.01)
         third.sendall(head(200_000) + b" " * 200_000)
         answer = third.recv(4096)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after" in answer.lower()
         assert b"bytes of points are on their way already: send the same batch_id again" in answer
-    while parts.reception.room.held and time.monotonic() < end:
+    while context.receiver.room.held and time.monotonic() < end:
         time.sleep(0.01)
-    assert parts.reception.room.held == 0
+    assert context.receiver.room.held == 0
 
 
 def test_a_full_queue_and_a_server_that_stops_say_so_and_when_to_come_back(
-    parts: Parts, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    context: ServerContext, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked() -> httpx.Response:
         return client.post(INGEST, json=body(1, "loss"))
@@ -154,7 +154,7 @@ def test_a_full_queue_and_a_server_that_stops_say_so_and_when_to_come_back(
     with monkeypatch.context() as full:
         full.setattr("holter.server.store.writer._WAITING", 0)
         busy = asked()
-    parts.store.close()
+    context.store.close()
     fast = "points come in faster than they can be stored"
     for answer, why in ((busy, fast), (asked(), "the server is stopping")):
         assert answer.status_code == 503
@@ -168,7 +168,7 @@ def send_without_reading(line: socket.socket, request: bytes) -> None:
 
 
 def test_a_client_that_does_not_read_its_answers_holds_nothing(
-    parts: Parts, server: tuple[Parts, str], client: httpx.Client
+    context: ServerContext, server: tuple[ServerContext, str], client: httpx.Client
 ) -> None:
     content = json.dumps(body(1, "a") | {"batch_id": "same"}).encode() + b" " * 5000
     with connected(server[1]) as line:
@@ -176,4 +176,4 @@ def test_a_client_that_does_not_read_its_answers_holds_nothing(
         with pytest.raises(TimeoutError):  # the server stops reading before it has remembered much
             send_without_reading(line, head(len(content)) + content)
         assert client.post(INGEST, json=body(2, "a")).status_code == 200
-        assert parts.reception.room.held < 2**20
+        assert context.receiver.room.held < 2**20

@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 import zstandard
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.settings import Settings
 
 Post = Callable[..., dict[str, Any]]
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 INGEST = "/api/v1/ingest"
 BODY = {"project": "llm", "run": "a", "columns": {"step": [1, 2], "loss": [2.0, "NaN"], "lr": [1e-4, None]}}
 
@@ -156,7 +156,7 @@ def test_a_configuration_that_comes_along_is_kept_and_added_to(client: httpx.Cli
     assert config == {"lr": 2e-4, "model.layers": 12, "seed": 1}
 
 
-def test_many_writers_at_once_lose_nothing(server: tuple[Parts, str]) -> None:
+def test_many_writers_at_once_lose_nothing(server: tuple[ServerContext, str]) -> None:
     accepted: list[int] = []
 
     def send(rank: int) -> None:
@@ -179,8 +179,8 @@ def test_many_writers_at_once_lose_nothing(server: tuple[Parts, str]) -> None:
     assert run["attempts"] == 1
 
 
-def test_while_the_store_is_closed_senders_are_asked_to_come_back(client: httpx.Client, parts: Parts) -> None:
-    parts.store.close()
+def test_while_the_store_is_closed_senders_are_asked_to_come_back(client: httpx.Client, context: ServerContext) -> None:
+    context.store.close()
     answer = client.post(INGEST, json=BODY)
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) >= 1

@@ -14,13 +14,13 @@ import httpx
 import numpy as np
 import pytest
 
-from holter.server.context import Parts
-from holter.server.live import WAITING_ALLOWED, Live, News
+from holter.server.context import ServerContext
+from holter.server.live import MAX_QUEUED_EVENTS, LiveEvent, LiveStream
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 Post = Callable[..., dict[str, Any]]
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 
 
 def events(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -33,7 +33,7 @@ def events(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, json.loads(line.removeprefix("data: "))
 
 
-def test_a_point_posted_is_on_the_stream_within_a_second(server: tuple[Parts, str]) -> None:
+def test_a_point_posted_is_on_the_stream_within_a_second(server: tuple[ServerContext, str]) -> None:
     body = {"project": "llm", "run": "a", "columns": {"step": [7], "loss": [1.0]}}
     took = []
     with (
@@ -58,7 +58,7 @@ def test_a_point_posted_is_on_the_stream_within_a_second(server: tuple[Parts, st
 
 
 def test_a_stream_of_one_run_is_silent_about_others(
-    client: httpx.Client, post: Post, server: tuple[Parts, str]
+    client: httpx.Client, post: Post, server: tuple[ServerContext, str]
 ) -> None:
     mine = post({"step": [1], "loss": [1.0]}, run="mine")["run_id"]
     with httpx.stream("GET", f"{server[1]}/api/v1/stream", params={"run": mine}, timeout=10) as answer:
@@ -74,8 +74,8 @@ def test_a_stream_of_one_run_is_silent_about_others(
     assert set(told) == {mine}
 
 
-def test_an_incident_is_on_the_stream_as_it_now_is(server: tuple[Parts, str]) -> None:
-    parts, address = server
+def test_an_incident_is_on_the_stream_as_it_now_is(server: tuple[ServerContext, str]) -> None:
+    context, address = server
     steps = np.arange(100)
     value = np.full(100, 2.0)
     value[60:] = np.nan
@@ -88,7 +88,7 @@ def test_an_incident_is_on_the_stream_as_it_now_is(server: tuple[Parts, str]) ->
     ):
         lines = answer.iter_lines()
         next(lines)
-        parts.store.accept(Delivery(project="llm", run="a", writer="w", batch_id="1", batch=batch))
+        context.store.accept(Delivery(project="llm", run="a", writer="w", batch_id="1", batch=batch))
         incident = next(data for name, data in events(lines) if name == "incident")
     assert incident["kind"] == "nonfinite"
     assert incident["start_step"] == 60
@@ -104,10 +104,10 @@ def test_the_server_stops_although_streams_are_open(settings: Settings, serve: S
                 pass
         ended.set()
 
-    with serve(settings) as (parts, address):
+    with serve(settings) as (context, address):
         thread = threading.Thread(target=read, args=(address,))
         thread.start()
-        while not parts.live.listeners:
+        while not context.live.listeners:
             time.sleep(0.01)
         began = time.monotonic()
     thread.join(10)
@@ -115,19 +115,19 @@ def test_the_server_stops_although_streams_are_open(settings: Settings, serve: S
     assert time.monotonic() - began < 5
 
 
-async def _collect(live: Live, into: list[bytes], run: str | None = None) -> None:
+async def _collect(live: LiveStream, into: list[bytes], run: str | None = None) -> None:
     async for piece in live.stream(run):
         into.append(piece)
 
 
 def test_a_flood_of_points_is_gathered_to_the_newest() -> None:
     async def flood() -> list[bytes]:
-        live, seen = Live(), list[bytes]()
+        live, seen = LiveStream(), list[bytes]()
         live.start()
         listening = asyncio.create_task(_collect(live, seen))
         await asyncio.sleep(0.01)
         for step in range(10_000):
-            live.tell(News("points", "a", {"run_id": "a", "last_step": step, "attempt": 0}))
+            live.tell(LiveEvent("points", "a", {"run_id": "a", "last_step": step, "attempt": 0}))
         await asyncio.sleep(0.3)
         live.close()
         await listening
@@ -139,13 +139,13 @@ def test_a_flood_of_points_is_gathered_to_the_newest() -> None:
 
 
 def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
-    async def ignore() -> Live:
-        live = Live()
+    async def ignore() -> LiveStream:
+        live = LiveStream()
         live.start()
         stream = live.stream()
         await anext(stream)
-        for number in range(WAITING_ALLOWED + 10):
-            live.tell(News("incident", "a", {"id": number}))
+        for number in range(MAX_QUEUED_EVENTS + 10):
+            live.tell(LiveEvent("incident", "a", {"id": number}))
         await asyncio.sleep(0.3)
         assert live.listeners == 0
         with pytest.raises(StopAsyncIteration):
@@ -157,11 +157,11 @@ def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
 
 def test_news_outside_of_start_and_close_end_quietly() -> None:
     async def around() -> None:
-        live = Live()
-        live.tell(News("points", "a", {}))
+        live = LiveStream()
+        live.tell(LiveEvent("points", "a", {}))
         live.start()
         live.close()
-        live.tell(News("points", "a", {}))
+        live.tell(LiveEvent("points", "a", {}))
         assert [piece async for piece in live.stream()] == []
 
     asyncio.run(around())

@@ -16,10 +16,10 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from sqlalchemy.orm import Session
 
 from holter.server import tokens
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.settings import Settings
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 Api = tuple[schemathesis.BaseSchema, str, dict[str, str]]
 PASSWORD = "correct horse"
 ENDLESS = "/api/v1/stream"
@@ -37,16 +37,16 @@ NO_ROOM_IN_A_SCHEMA = {
 def api(postgres_url: str, serve: Serve) -> Iterator[Api]:
     """The description of a server with one run, the run's id, and the header that opens the door."""
     settings = Settings(database_url=postgres_url, password=PASSWORD)  # type: ignore[arg-type]
-    with serve(settings) as (parts, address):
-        token = _token(parts)
+    with serve(settings) as (context, address):
+        token = _token(context)
         headers = {"Authorization": f"Bearer {token}"}
         body = {"project": "p", "run": "r", "columns": {"step": [1, 2], "loss": [1.0, "NaN"]}}
         run_id = httpx.post(f"{address}/api/v1/ingest", json=body, headers=headers).json()["run_id"]
         yield schemathesis.openapi.from_url(f"{address}/openapi.json", headers=headers), run_id, headers
 
 
-def _token(parts: Parts) -> str:
-    with Session(parts.engine) as session, session.begin():
+def _token(context: ServerContext) -> str:
+    with Session(context.engine) as session, session.begin():
         return tokens.create(session, "schemathesis", now=0.0)
 
 

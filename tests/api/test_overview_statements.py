@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from sqlalchemy import Engine, event
 
-from holter.server.read_models.runs import Overview
+from holter.server.read_models.runs import RunReader
 from holter.server.store import Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 
@@ -39,7 +39,7 @@ def step(store: Store, run: int, first: int, rows: int) -> None:
 
 
 def test_many_runs_that_went_on_cost_as_many_statements_as_one(store: Store, engine: Engine) -> None:
-    overview = Overview(engine, store)
+    overview = RunReader(engine, store)
     for run in range(20):
         step(store, run, 0, 3_000)
     store.compact()
@@ -56,7 +56,7 @@ def test_many_runs_that_went_on_cost_as_many_statements_as_one(store: Store, eng
         assert {run["name"]: run for run in overview.runs()} == after
     assert len(asked) == 2, "where nothing has come, only the runs and their incidents are asked for"
     for name, run in after.items():
-        fresh = Overview(engine, Store(engine)).run(run["id"])
+        fresh = RunReader(engine, Store(engine)).run(run["id"])
         for one in (run, fresh):
             one["strip"] = {**one["strip"], "throughput": None}  # may be one of its bins behind
         assert run == {field: fresh[field] for field in run}
@@ -65,7 +65,7 @@ def test_many_runs_that_went_on_cost_as_many_statements_as_one(store: Store, eng
 
 
 def test_a_strip_grows_with_its_run(store: Store, engine: Engine) -> None:
-    overview = Overview(engine, store)
+    overview = RunReader(engine, store)
     step(store, 0, 0, 1_200)
     (run,) = overview.runs()
     assert run["strip"]["throughput"]["step"][-1] == 1_190

@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from holter.server.api.static_files import FOLDER, PLOTLY_PATH, Pages
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.settings import Settings
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 
 
 @pytest.fixture(scope="module")

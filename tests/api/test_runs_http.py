@@ -14,14 +14,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from holter.server.alerting import IncidentCandidate
+from holter.server.context import ServerContext
 from holter.server.schemas.incidents import IncidentView
 from holter.server.schemas.points import ChartData, SeriesList
-from holter.server.schemas.runs import RunOverview, RunDetail
-from holter.server.context import Parts
+from holter.server.schemas.runs import RunDetail, RunOverview
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, Finding, Kind, SeriesKey, Severity
 
-Serve = Callable[[Settings], AbstractContextManager[tuple[Parts, str]]]
+Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def settings(database_url: str) -> Settings:
 
 
 def deliver(
-    parts: Parts, steps: np.ndarray, *, run: str = "a", attempt: str = "0", begin: float = 0.0, **metrics: Any
+    context: ServerContext, steps: np.ndarray, *, run: str = "a", attempt: str = "0", begin: float = 0.0, **metrics: Any
 ) -> int:
     """A batch of one point a second from `begin` on."""
     columns = tuple(
@@ -43,20 +43,20 @@ def deliver(
     delivery = Delivery(
         project="llm", run=run, writer="w", batch_id=f"{run}-{attempt}-{steps[0]}", batch=batch
     )
-    return int(parts.store.accept(delivery).run_id)
+    return int(context.store.accept(delivery).run_id)
 
 
-def a_rolled_back_run(parts: Parts, *, begin: float) -> int:
+def a_rolled_back_run(context: ServerContext, *, begin: float) -> int:
     deliver(
-        parts, np.arange(1000), begin=begin, loss=np.linspace(4, 3, 1000), tokens_per_sec=np.full(1000, 100.0)
+        context, np.arange(1000), begin=begin, loss=np.linspace(4, 3, 1000), tokens_per_sec=np.full(1000, 100.0)
     )
     return deliver(
-        parts, np.arange(800, 1200), attempt="1", begin=begin + 1100,
+        context, np.arange(800, 1200), attempt="1", begin=begin + 1100,
         loss=np.linspace(3.2, 2.8, 400), tokens_per_sec=np.full(400, 50.0),
     )  # fmt: skip
 
 
-def open_incident(parts: Parts, run_id: int, **changes: Any) -> dict[str, Any]:
+def open_incident(context: ServerContext, run_id: int, **changes: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "kind": Kind.SPIKE_SLOW, "metric": "loss", "attempt": 0, "start_step": 500, "detected_step": 503,
         "severity": Severity.CRITICAL, "confidence": 0.9, "summary": "Loss rose.", "advice": "Look.",
@@ -64,15 +64,15 @@ def open_incident(parts: Parts, run_id: int, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
     finding = Finding(**fields | changes)
     found = IncidentCandidate(finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0)
-    parts.analysis.close()  # these incidents are the test's own
-    (incident,) = parts.incidents.fold(run_id, [found])
+    context.analysis.close()  # these incidents are the test's own
+    (incident,) = context.incidents.fold(run_id, [found])
     return incident
 
 
-def test_a_run_at_a_glance(client: httpx.Client, parts: Parts) -> None:
+def test_a_run_at_a_glance(client: httpx.Client, context: ServerContext) -> None:
     now = time.time()
-    run_id = a_rolled_back_run(parts, begin=now - 1500)
-    incident = open_incident(parts, run_id)
+    run_id = a_rolled_back_run(context, begin=now - 1500)
+    incident = open_incident(context, run_id)
     (run,) = client.get("/api/v1/runs").json()["runs"]
     TypeAdapter(RunOverview).validate_python(run)
     assert run["name"] == "a"
@@ -93,8 +93,8 @@ def test_a_run_at_a_glance(client: httpx.Client, parts: Parts) -> None:
     assert strip["throughput"]["relative"][-1] == 0.5
 
 
-def test_one_run_tells_what_rollbacks_cost(client: httpx.Client, parts: Parts) -> None:
-    a_rolled_back_run(parts, begin=time.time() - 1500)
+def test_one_run_tells_what_rollbacks_cost(client: httpx.Client, context: ServerContext) -> None:
+    a_rolled_back_run(context, begin=time.time() - 1500)
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     run = client.get(f"/api/v1/runs/{run_id}").json()
     TypeAdapter(RunDetail).validate_python(run)
@@ -104,10 +104,10 @@ def test_one_run_tells_what_rollbacks_cost(client: httpx.Client, parts: Parts) -
     assert [chart["role"] for chart in run["charts"]] == ["loss", "throughput"]
 
 
-def test_runs_are_found_by_project_state_and_words(client: httpx.Client, parts: Parts) -> None:
+def test_runs_are_found_by_project_state_and_words(client: httpx.Client, context: ServerContext) -> None:
     now = time.time()
-    deliver(parts, np.arange(10), run="live", begin=now - 10, loss=np.ones(10))
-    deliver(parts, np.arange(10), run="old", begin=now - 1e6, loss=np.ones(10))
+    deliver(context, np.arange(10), run="live", begin=now - 10, loss=np.ones(10))
+    deliver(context, np.arange(10), run="old", begin=now - 1e6, loss=np.ones(10))
 
     def names(**wanted: str) -> set[str]:
         return {run["name"] for run in client.get("/api/v1/runs", params=wanted).json()["runs"]}
@@ -121,24 +121,24 @@ def test_runs_are_found_by_project_state_and_words(client: httpx.Client, parts: 
     assert client.get("/api/v1/runs", params={"state": "lost"}).status_code == 422
 
 
-def test_a_finished_run_is_finished_until_points_come(client: httpx.Client, parts: Parts) -> None:
+def test_a_finished_run_is_finished_until_points_come(client: httpx.Client, context: ServerContext) -> None:
     now = time.time()
-    deliver(parts, np.arange(10), begin=now - 20, loss=np.ones(10))
+    deliver(context, np.arange(10), begin=now - 20, loss=np.ones(10))
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     assert client.post(f"/api/v1/runs/{run_id}/finish").json()["state"] == "finished"
     assert client.get(f"/api/v1/runs/{run_id}").json()["state"] == "finished"
-    deliver(parts, np.arange(10, 20), begin=now - 10, loss=np.ones(10))
+    deliver(context, np.arange(10, 20), begin=now - 10, loss=np.ones(10))
     assert client.get(f"/api/v1/runs/{run_id}").json()["state"] == "running"
 
 
-def test_an_open_stall_makes_a_run_stalled(client: httpx.Client, parts: Parts) -> None:
-    run_id = deliver(parts, np.arange(10), begin=time.time() - 20, loss=np.ones(10))
-    open_incident(parts, run_id, kind=Kind.STALL, start_step=9, detected_step=9)
+def test_an_open_stall_makes_a_run_stalled(client: httpx.Client, context: ServerContext) -> None:
+    run_id = deliver(context, np.arange(10), begin=time.time() - 20, loss=np.ones(10))
+    open_incident(context, run_id, kind=Kind.STALL, start_step=9, detected_step=9)
     assert client.get("/api/v1/runs").json()["runs"][0]["state"] == "stalled"
 
 
-def test_a_runs_series_with_their_facts(client: httpx.Client, parts: Parts) -> None:
-    deliver(parts, np.arange(3), begin=100.0, loss=[1.0, math.nan, 3.0], odd=[math.inf, -math.inf, math.inf])
+def test_a_runs_series_with_their_facts(client: httpx.Client, context: ServerContext) -> None:
+    deliver(context, np.arange(3), begin=100.0, loss=[1.0, math.nan, 3.0], odd=[math.inf, -math.inf, math.inf])
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     answer = client.get(f"/api/v1/runs/{run_id}/series").json()
     TypeAdapter(SeriesList).validate_python(answer)
@@ -150,11 +150,11 @@ def test_a_runs_series_with_their_facts(client: httpx.Client, parts: Parts) -> N
     assert [one["metric"] for one in found] == ["odd"]
 
 
-def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(client: httpx.Client, parts: Parts) -> None:
+def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(client: httpx.Client, context: ServerContext) -> None:
     value = np.ones(10_000)
     value[5_000], value[7_777], value[1_234] = 99.0, -99.0, math.nan
-    deliver(parts, np.arange(10_000), begin=100.0, loss=value)
-    deliver(parts, np.arange(9_000, 9_500), attempt="1", begin=20_000.0, loss=np.full(500, 2.0))
+    deliver(context, np.arange(10_000), begin=100.0, loss=value)
+    deliver(context, np.arange(9_000, 9_500), attempt="1", begin=20_000.0, loss=np.full(500, 2.0))
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     address = f"/api/v1/runs/{run_id}/data"
     answer = client.get(address, params={"metric": "loss", "points": 100}).json()
@@ -189,9 +189,9 @@ def test_chart_data_is_asked_for_by_labels(client: httpx.Client) -> None:
     assert refused.json()["detail"][0]["loc"] == ["query", "labels"]
 
 
-def test_people_deal_with_an_incident(client: httpx.Client, parts: Parts) -> None:
-    run_id = deliver(parts, np.arange(1000), begin=100.0, loss=np.ones(1000))
-    incident = open_incident(parts, run_id)
+def test_people_deal_with_an_incident(client: httpx.Client, context: ServerContext) -> None:
+    run_id = deliver(context, np.arange(1000), begin=100.0, loss=np.ones(1000))
+    incident = open_incident(context, run_id)
     address = f"/api/v1/incidents/{incident['id']}"
     one = client.get(address).json()
     TypeAdapter(IncidentView).validate_python(one)
@@ -209,9 +209,9 @@ def test_people_deal_with_an_incident(client: httpx.Client, parts: Parts) -> Non
         assert client.post(f"{address}/comment", json=wrong).status_code == 422
 
 
-def test_the_inbox_is_filtered(client: httpx.Client, parts: Parts) -> None:
-    run_id = deliver(parts, np.arange(1000), begin=100.0, loss=np.ones(1000))
-    incident = open_incident(parts, run_id)
+def test_the_inbox_is_filtered(client: httpx.Client, context: ServerContext) -> None:
+    run_id = deliver(context, np.arange(1000), begin=100.0, loss=np.ones(1000))
+    incident = open_incident(context, run_id)
     public_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
 
     def count(**wanted: Any) -> int:

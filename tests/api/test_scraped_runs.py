@@ -11,9 +11,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from holter.server.clock import Clock
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.models import Attempt, Project, RunRecord
-from holter.server.scraping import runs_of
+from holter.server.scraping import target_runs
 from holter.settings import ScrapeSettings, SettingsError, load
 from holter.types import BY_CLOCK, Batch, Column, Delivery, SeriesKey, labels_of
 from tests.ingest.test_scraping import NODE, exporter, page
@@ -33,55 +33,55 @@ def delivery(run: str, key: SeriesKey, steps: list[int], times: list[float], bat
 
 def test_pages_go_to_the_run_under_way(tmp_path: Path) -> None:
     with exporter(page(NODE)) as address:
-        parts = Parts(load({"data_dir": tmp_path, "scrape": {"endpoints": [address], "every": 1}}))
-        parts.start()
+        context = ServerContext(load({"data_dir": tmp_path, "scrape": {"endpoints": [address], "every": 1}}))
+        context.start()
         try:
             now = time.time()
-            receipt = parts.store.accept(delivery("a", SeriesKey("loss"), [1], [now], "1"))
+            receipt = context.store.accept(delivery("a", SeriesKey("loss"), [1], [now], "1"))
             found = wait_for(
-                lambda: [key for key in parts.store.read(receipt.run_id) if key.metric == "node_load1"]
+                lambda: [key for key in context.store.read(receipt.run_id) if key.metric == "node_load1"]
             )
         finally:
-            parts.close()
+            context.close()
     assert all(key.by_clock for key in found)
 
 
 def test_what_watches_machines_neither_prolongs_a_run_nor_keeps_it_alive(tmp_path: Path) -> None:
-    parts = Parts(load({"data_dir": tmp_path}))
-    parts.start()
+    context = ServerContext(load({"data_dir": tmp_path}))
+    context.start()
     try:
-        accept, begin = parts.store.accept, time.time() - 5000.0
+        accept, begin = context.store.accept, time.time() - 5000.0
         run = accept(delivery("a", SeriesKey("loss"), [1, 2], [begin, begin + 10], "1")).run_id
-        with Session(parts.engine) as session:
+        with Session(context.engine) as session:
             before = session.scalars(select(RunRecord.updated_at)).one()
         moments = [begin - 90_000, begin + 5, begin + 4000]
         receipt = accept(delivery("a", UTIL, [round(at * 1000) for at in moments], moments, "2"))
-        with Session(parts.engine) as session:
+        with Session(context.engine) as session:
             row = session.execute(select(Attempt.first_time, Attempt.last_time, Attempt.last_step)).one()
             assert (receipt.attempt, tuple(row)) == (0, (begin, begin + 10, 2))
             assert session.scalars(select(RunRecord.updated_at)).one() == before
-        assert len(parts.store.read(run)[UTIL]) == 3
+        assert len(context.store.read(run)[UTIL]) == 3
     finally:
-        parts.close()
+        context.close()
 
 
 def test_runs_that_have_ended_or_are_silent_get_nothing(tmp_path: Path) -> None:
-    parts = Parts(load({"data_dir": tmp_path}))
-    parts.start()
+    context = ServerContext(load({"data_dir": tmp_path}))
+    context.start()
     try:
         for name in ("old", "ended", "new"):
-            parts.store.accept(delivery(name, SeriesKey("loss"), [1], [time.time()], name))
-        with Session(parts.engine) as session, session.begin():
+            context.store.accept(delivery(name, SeriesKey("loss"), [1], [time.time()], name))
+        with Session(context.engine) as session, session.begin():
             rows = {row.name: row for row in session.scalars(select(RunRecord))}
             rows["old"].updated_at -= 3600
             rows["ended"].finished_at = time.time()
             assert session.scalars(select(Project.name)).all() == ["llm"]
         clock = Clock()
-        assert runs_of(ScrapeSettings(), parts.engine, clock=clock)() == [("llm", "new")]
-        assert runs_of(ScrapeSettings(project="other"), parts.engine, clock=clock)() == []
-        assert runs_of(ScrapeSettings(run="x"), parts.engine, clock=clock)() == [("default", "x")]
+        assert target_runs(ScrapeSettings(), context.engine, clock=clock)() == [("llm", "new")]
+        assert target_runs(ScrapeSettings(project="other"), context.engine, clock=clock)() == []
+        assert target_runs(ScrapeSettings(run="x"), context.engine, clock=clock)() == [("default", "x")]
     finally:
-        parts.close()
+        context.close()
 
 
 def test_an_address_that_is_none_is_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import holter
 from holter.cli.agent.http_sink import body_of
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.types import Batch, ConfigKey, Delivery
 from tests.api.conftest import Post
 
@@ -73,7 +73,7 @@ def test_what_an_agent_sends_arrives_with_its_labels(client: httpx.Client) -> No
 
 
 def test_a_client_tells_its_config_before_it_logs(
-    server: tuple[Parts, str], client: httpx.Client, tmp_path: Path
+    server: tuple[ServerContext, str], client: httpx.Client, tmp_path: Path
 ) -> None:
     run = holter.init("llm", "a", {"lr": 1e-4}, server=server[1], spool=tmp_path, environ={})
     run.close(10)

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import numpy as np
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.types import Batch, Column, Delivery, SeriesKey
 
 SERIES = 20
@@ -26,7 +26,7 @@ def median_ms(work: Callable[[], object], *, times: int = 9) -> float:
     return statistics.median(took)
 
 
-def test_charts_of_20_series_with_10_000_points_answer_at_once(client: httpx.Client, parts: Parts) -> None:
+def test_charts_of_20_series_with_10_000_points_answer_at_once(client: httpx.Client, context: ServerContext) -> None:
     random = np.random.default_rng(0)
     columns = tuple(
         Column(key=SeriesKey(f"metric/{number}"), values=random.normal(size=POINTS).cumsum())
@@ -34,7 +34,7 @@ def test_charts_of_20_series_with_10_000_points_answer_at_once(client: httpx.Cli
     )
     steps = np.arange(POINTS)
     batch = Batch(steps=steps, times=1.7e9 + steps, columns=columns)
-    parts.store.accept(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
+    context.store.accept(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     wanted = [("metric", f"metric/{number}") for number in range(SERIES)]
 
@@ -43,7 +43,7 @@ def test_charts_of_20_series_with_10_000_points_answer_at_once(client: httpx.Cli
         assert len(msgspec.json.decode(answer.content)["series"]) == SERIES
 
     as_logged = median_ms(ask)
-    parts.store.compact()
+    context.store.compact()
     compacted = median_ms(ask)
     assert as_logged < 150, f"{as_logged:.0f} ms as logged"  # 50 ms when nothing else runs
     assert compacted < 150, f"{compacted:.0f} ms compacted"

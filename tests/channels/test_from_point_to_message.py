@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.channels.receivers import MailServer, SlackServer
@@ -42,16 +42,16 @@ def settings(
 def test_a_loss_that_becomes_nan_reaches_people_within_seconds(
     settings: tuple[Settings, MailServer], slack: SlackServer
 ) -> None:
-    parts = Parts(settings[0])
-    parts.start()
+    context = ServerContext(settings[0])
+    context.start()
     try:
         began = time.monotonic()
-        parts.store.accept(going_nan(600))
+        context.store.accept(going_nan(600))
         while not (slack.payloads and settings[1].mails):
             assert time.monotonic() - began < 20, "no message came"
             time.sleep(0.05)
     finally:
-        parts.close()
+        context.close()
     text = json.dumps(slack.payloads[0], ensure_ascii=False)
     assert "NaN or infinite values in 7b at step 560" in text
     assert "http://localhost:1234/incidents/1" in text

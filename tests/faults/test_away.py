@@ -149,8 +149,8 @@ def test_a_sqlite_file_that_is_locked_for_long_stops_nobody_for_good(
     sqlite_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
-    with served(Settings(database_url=sqlite_url)) as (parts, url):
-        patience(parts.engine, AWAY / 3)
+    with served(Settings(database_url=sqlite_url)) as (context, url):
+        patience(context.engine, AWAY / 3)
         feeders = [Feeder(int(url.rpartition(":")[2]), f"r{n}", pause=0.05) for n in range(8)]
         with feeding(feeders), httpx.Client(base_url=url, timeout=40) as client:
             wait_for(lambda: feeders[0].acknowledged > 3)

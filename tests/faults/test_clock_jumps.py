@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
 from holter.server.alerting import IncidentStore
-from holter.server.analysis import LATE, AnalysisLoop, Standing
+from holter.server.analysis import MAX_LIVE_DELAY, AnalysisWorker, RunStatus
 from holter.server.clock import HOLD, JUMP, Clock, uptime
 from holter.server.database import reading
 from holter.server.maintenance.worker import SURE, Keeper
@@ -140,7 +140,7 @@ def test_a_run_is_live_again_with_its_first_news_after_the_clock_was_a_day_ahead
         now[0] = 1.8e9 + number + ahead
         clocked.accept(delivery(number, np.full(10, 1.8e9 + number)))
     row = run_row(engine)
-    standing = Standing(
+    standing = RunStatus(
         created_at=row.created_at, updated_at=row.updated_at, last_time=1.8e9 + 2, finished_at=None
     )
     assert standing.live(now[0])
@@ -150,10 +150,10 @@ def test_a_run_is_live_again_with_its_first_news_after_the_clock_was_a_day_ahead
 def test_what_came_after_the_clock_was_set_back_is_looked_at_by_the_next_server(
     clocked: Store, engine: Engine, now: list[float]
 ) -> None:
-    def look() -> AnalysisLoop:
-        return AnalysisLoop(engine, clocked, IncidentStore(engine), clock=lambda: now[0])
+    def look() -> AnalysisWorker:
+        return AnalysisWorker(engine, clocked, IncidentStore(engine), clock=lambda: now[0])
 
-    now[0] += DAY + 2 * LATE
+    now[0] += DAY + 2 * MAX_LIVE_DELAY
     run_id = clocked.accept(delivery(0)).run_id
     look().analyze(run_id)
     now[0] -= DAY

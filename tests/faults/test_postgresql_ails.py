@@ -95,12 +95,12 @@ def test_a_torn_page_of_its_files_is_said_and_the_others_are_read(
     url = own.url("postgres")
     feeders = [Feeder(0, "well"), Feeder(0, "hurt")]
     settings = Settings(database_url=url)
-    with served(settings) as (parts, _):
+    with served(settings) as (context, _):
         for feeder in feeders:  # one after the other: the last page of the log is the second one's
             for number in range(200):
-                parts.store.accept(feeder.delivery(number))
+                context.store.accept(feeder.delivery(number))
             if feeder.run_name == "well":
-                parts.store.compact()
+                context.store.compact()
     with psycopg.connect(own.address, autocommit=True) as admin:
         row = admin.execute("SELECT pg_relation_filepath('log'), pg_relation_size('log')").fetchone()
         assert row is not None
@@ -108,7 +108,7 @@ def test_a_torn_page_of_its_files_is_said_and_the_others_are_read(
     own.stop()
     tear(own.data / row[0], row[1])
     own.start()
-    with served(settings) as (parts, address), httpx.Client(base_url=f"{address}/api/v1") as client:
+    with served(settings) as (context, address), httpx.Client(base_url=f"{address}/api/v1") as client:
         runs = {run["name"]: run for run in client.get("/runs").json()["runs"]}
         assert (runs["well"]["points"], runs["well"]["damaged"]) == (200 * 150, None)
         assert "page" in runs["hurt"]["damaged"]
@@ -117,7 +117,7 @@ def test_a_torn_page_of_its_files_is_said_and_the_others_are_read(
         answer = client.get(f"/runs/{runs['hurt']['id']}/data", params={"metric": "m0"})
         assert answer.status_code == 500
         assert re.search("damaged data: .*page", answer.json()["detail"])
-        assert parts.store.check()
+        assert context.store.check()
 
 
 def tear(file: Path, size: int) -> None:

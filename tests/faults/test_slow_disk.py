@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from holter.server.database import connect
-from holter.server.read_models.runs import Overview
+from holter.server.read_models.runs import RunReader
 from holter.server.store import Receipt, Store
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.api.running import started
@@ -99,7 +99,7 @@ def test_a_server_that_is_told_to_end_answers_what_it_has_taken(sqlite_url: str)
     assert set().union(*(feeder.answers for feeder in feeders)) <= {200, 503}
     engine = connect(sqlite_url)
     store = Store(engine)
-    runs = {run["name"]: run["points"] for run in Overview(engine, store).runs()}
+    runs = {run["name"]: run["points"] for run in RunReader(engine, store).runs()}
     # nothing was stored of which nobody was told
     assert runs == {feeder.run_name: feeder.acknowledged * 150 for feeder in feeders}
     assert store.check() == []

@@ -169,7 +169,7 @@ def test_a_damaged_run_is_named_and_the_others_are_served(
         connection.execute(text("UPDATE log SET payload = :torn WHERE run_id = 1"), {"torn": torn})
     engine.dispose()
     with (
-        served(Settings(database_url=sqlite_url)) as (parts, address),
+        served(Settings(database_url=sqlite_url)) as (context, address),
         httpx.Client(base_url=f"{address}/api/v1", timeout=30) as client,
     ):
         assert client.get(f"/runs/{well}/data", params={"metric": "a"}).status_code == 200
@@ -182,5 +182,5 @@ def test_a_damaged_run_is_named_and_the_others_are_served(
         assert "run 1, log entry 1" in runs[hurt]["damaged"]
         body = {"project": "p", "run": "hurt", "columns": {"step": [9000], "a": [1.0]}}
         assert client.post("/ingest", json=body).status_code == 200
-        assert [problem for problem in parts.store.check() if "run 'hurt'" in problem]
-        assert not [problem for problem in parts.store.check() if "run 'well'" in problem]
+        assert [problem for problem in context.store.check() if "run 'hurt'" in problem]
+        assert not [problem for problem in context.store.check() if "run 'well'" in problem]

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from holter.server.analysis import scheduler, worker
-from holter.server.analysis.run_cache import weight
+from holter.server.analysis.run_cache import memory_size
 from holter.server.auth import FailedLogins
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.database import reading
 from holter.server.migrate import upgrade
 from holter.server.models import RunRecord
@@ -32,7 +32,7 @@ OURS = (
 
 
 @pytest.fixture
-def parts(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
+def context(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerContext]:
     """A server with little room."""
     monkeypatch.setattr(worker, "_ROOM", 100_000)
     monkeypatch.setattr(store, "_REMEMBERED", 100_000)
@@ -43,48 +43,48 @@ def parts(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parts]:
     for name, seconds in (("_BUSY", 0.5), ("_GATHER", 0.0), ("_COMING", 0.0)):
         monkeypatch.setattr(scheduler, name, seconds)
     projects = {"*": {"quota": {"max_bytes": 10**9}}}
-    parts = Parts(Settings(database_url=sqlite_url, projects=projects))  # type: ignore[arg-type]
-    parts.access._failures = FailedLogins(parts.access._clock, clients=100)
-    upgrade(parts.engine)
-    parts.store.start()
-    yield parts
-    parts.store.close()
-    parts.engine.dispose()
+    context = ServerContext(Settings(database_url=sqlite_url, projects=projects))  # type: ignore[arg-type]
+    context.authenticator._failures = FailedLogins(context.authenticator._clock, clients=100)
+    upgrade(context.engine)
+    context.store.start()
+    yield context
+    context.store.close()
+    context.engine.dispose()
 
 
-def held(parts: Parts) -> dict[str, int]:
+def held(context: ServerContext) -> dict[str, int]:
     found = {}
     for name in OURS:
-        one: Any = parts
+        one: Any = context
         for part in name.split("."):
             one = getattr(one, part)
-        found[name] = weight(one) if isinstance(one, dict | list) else weight(vars(one))
+        found[name] = memory_size(one) if isinstance(one, dict | list) else memory_size(vars(one))
     return found
 
 
-def come_and_go(parts: Parts, numbers: range) -> None:
+def come_and_go(context: ServerContext, numbers: range) -> None:
     """Runs that log and are looked at by detectors, some by people, too; some of these are deleted."""
     for number in numbers:
-        run_id = deliver(parts.store, number, np.arange(20), run=f"run-{number}")
-        while (due := parts.analysis._pace.next(0.0)) is not None:
-            parts.analysis._looked(due)
-            parts.analysis._pace.looked(due, 0.001, again=False)
-        parts.analysis._note()
-        parts.access.login_failed(f"client {number}")
+        run_id = deliver(context.store, number, np.arange(20), run=f"run-{number}")
+        while (due := context.analysis._pace.next(0.0)) is not None:
+            context.analysis._looked(due)
+            context.analysis._pace.looked(due, 0.001, again=False)
+        context.analysis._note()
+        context.authenticator.login_failed(f"client {number}")
         if number % 5:
             continue
-        with reading(parts.engine) as connection:
+        with reading(context.engine) as connection:
             public = connection.scalars(select(RunRecord.public_id).where(RunRecord.id == run_id)).one()
-        parts.overview.run(public)
-        parts.store.chart(run_id, [one.key for one in parts.store.series(run_id)])
+        context.runs.run(public)
+        context.store.chart(run_id, [one.key for one in context.store.series(run_id)])
         if number % 10:
-            parts.keeper.delete(run_id)
+            context.maintenance.delete(run_id)
 
 
-def test_what_a_server_holds_of_those_that_are_gone_does_not_grow(parts: Parts) -> None:
-    come_and_go(parts, range(200))
-    before = held(parts)
-    come_and_go(parts, range(200, 1000))
-    after = held(parts)
+def test_what_a_server_holds_of_those_that_are_gone_does_not_grow(context: ServerContext) -> None:
+    come_and_go(context, range(200))
+    before = held(context)
+    come_and_go(context, range(200, 1000))
+    after = held(context)
     grown = {name: (before[name], after[name]) for name in OURS if after[name] > 1.3 * before[name] + 20_000}
     assert not grown

@@ -19,7 +19,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
-from holter.server.context import Parts
+from holter.server.context import ServerContext
 from holter.server.database import reading, writing
 from holter.server.import_export import FORMATS, Into
 from holter.server.import_export.http_target import Door, Sender, SendError, ServerAwayError
@@ -34,7 +34,7 @@ from tests.keeping.test_exchange import WHOLE, odd_run, running, runs, write
 from tests.waiting import wait_for
 
 NUMBERS = count()
-Running = tuple[Parts, str]
+Running = tuple[ServerContext, str]
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def notes(engine: Engine) -> list[str]:
 def test_a_run_comes_through_a_server_bit_for_bit_and_once(
     sqlite_engine: Engine, live: Running, source: Path, form: str
 ) -> None:
-    parts, address = live
+    context, address = live
     heard: list[int] = []
     with Sender(Door(address), stored=heard.append) as sender:
         done = sender.file(source / f"a.{form}", project="llm")
@@ -88,35 +88,35 @@ def test_a_run_comes_through_a_server_bit_for_bit_and_once(
     assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
     assert (again.run_id, again.points, again.duplicate) == (done.run_id, 0, True)
     assert heard[0] > 0
-    was, now = number_of(sqlite_engine, "a"), number_of(parts.engine, "a")
-    assert points(parts.engine, now) == points(sqlite_engine, was)
+    was, now = number_of(sqlite_engine, "a"), number_of(context.engine, "a")
+    assert points(context.engine, now) == points(sqlite_engine, was)
     if form in WHOLE:
-        assert said(parts.engine, now) == said(sqlite_engine, was)
-    assert parts.store.check() == []
-    assert notes(parts.engine) == []
+        assert said(context.engine, now) == said(sqlite_engine, was)
+    assert context.store.check() == []
+    assert notes(context.engine) == []
 
 
 @both
 def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: Path) -> None:
-    parts, address = live
+    context, address = live
     with Sender(Door(address)) as sender:
         sender.file(source / "a.parquet")
         sender.file(source / "a.csv", run="plain")
-    whole, plain = number_of(parts.engine, "a"), number_of(parts.engine, "plain")
+    whole, plain = number_of(context.engine, "a"), number_of(context.engine, "plain")
 
     def looked_at() -> set[int]:
-        with reading(parts.engine) as connection:
+        with reading(context.engine) as connection:
             return set(connection.scalars(select(AnalysisRow.run_id)))
 
     wait_for(lambda: plain in looked_at())  # and the other one came before it
-    with reading(parts.engine) as connection:
+    with reading(context.engine) as connection:
         found = connection.execute(select(IncidentRow.run_id, IncidentRow.start_step, IncidentRow.state)).all()
     assert [tuple(row[1:]) for row in found if row.run_id == whole] == [(100, "recovered")]
     new = delivery(np.arange(601, 640), {LOSS: np.full(39, np.nan)}, batch_id="on", attempt="7")
-    parts.store.accept(new)
+    context.store.accept(new)
 
     def kinds() -> set[str]:
-        with reading(parts.engine) as connection:
+        with reading(context.engine) as connection:
             return set(connection.scalars(select(IncidentRow.kind).where(IncidentRow.run_id == whole)))
 
     wait_for(lambda: "nonfinite" in kinds())  # what comes later is looked at as ever
@@ -126,34 +126,34 @@ def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: P
 def test_whoever_goes_before_the_end_leaves_a_run_that_says_so_and_goes_on(
     sqlite_engine: Engine, live: Running, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts, address = live
+    context, address = live
     with monkeypatch.context() as patch:
-        accept, taken = parts.store.accept, count()
+        accept, taken = context.store.accept, count()
 
         def fails(one: object) -> object:
             if next(taken):
                 raise MemoryError("the server is out of it")
             return accept(one)  # type: ignore[arg-type]
 
-        patch.setattr(parts.store, "accept", fails)
+        patch.setattr(context.store, "accept", fails)
         with Sender(Door(address)) as sender, pytest.raises(ServerAwayError, match="same command goes on"):
             sender.file(source / "a.parquet")
-    assert notes(parts.engine) == ["not all of the run has arrived: the same import, given again, goes on"]
+    assert notes(context.engine) == ["not all of the run has arrived: the same import, given again, goes on"]
     page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]["id"]
     detail = httpx.get(f"{address}/api/v1/runs/{page}").json()
     assert detail["unreadable"][0]["source"] == "holter import"
     with Sender(Door(address)) as sender:
         done = sender.file(source / "a.parquet")
     assert (done.duplicate, done.whole) == (False, True)
-    assert notes(parts.engine) == []
-    was, now = number_of(sqlite_engine, "a"), number_of(parts.engine, "a")
-    assert points(parts.engine, now) == points(sqlite_engine, was)
-    assert said(parts.engine, now) == said(sqlite_engine, was)
+    assert notes(context.engine) == []
+    was, now = number_of(sqlite_engine, "a"), number_of(context.engine, "a")
+    assert points(context.engine, now) == points(sqlite_engine, was)
+    assert said(context.engine, now) == said(sqlite_engine, was)
 
 
 @sqlite
 def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source: Path) -> None:
-    parts, address = live
+    context, address = live
 
     def cut() -> Iterator[bytes]:
         yield (source / "a.csv").read_bytes()[:5000]
@@ -161,10 +161,10 @@ def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source:
 
     with httpx.Client(base_url=address) as client, pytest.raises(KeyboardInterrupt):
         client.post("/api/v1/import", content=cut(), params={"run": "cut"})
-    folder = Path(str(parts.engine.url.database)).parent
-    wait_for(lambda: parts.uploads.held == 0)
+    folder = Path(str(context.engine.url.database)).parent
+    wait_for(lambda: context.uploads.held == 0)
     assert {path.name.partition(".db")[0] for path in folder.iterdir()} == {"holter"}
-    with reading(parts.engine) as connection:
+    with reading(context.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
 
 
@@ -188,16 +188,16 @@ def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source:
 def test_what_is_refused_says_why_and_leaves_nothing(
     live: Running, content: bytes, params: dict[str, str], status: int, reason: str
 ) -> None:
-    parts, address = live
+    context, address = live
     answer = httpx.post(f"{address}/api/v1/import", content=content, params={"file": "odd"} | params)
     assert (answer.status_code, reason in answer.text) == (status, True), answer.text
-    with reading(parts.engine) as connection:
+    with reading(context.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
 
 
 @sqlite
 def test_of_a_file_that_is_wrong_at_its_end_nothing_stays(live: Running) -> None:
-    parts, address = live
+    context, address = live
     lines = [f"loss,{step},1\n" for step in range(40_000)]
     content = "metric,step,value\n" + "".join(lines) + "loss,end,1\n"
     answer = httpx.post(f"{address}/api/v1/import", content=content, params={"run": "long"})
@@ -205,7 +205,7 @@ def test_of_a_file_that_is_wrong_at_its_end_nothing_stays(live: Running) -> None
     first, last = (json.loads(line) for line in answer.text.splitlines())
     assert first["points"] == 32_768
     assert "line 40002: step: expected a whole number" in last["detail"]
-    with reading(parts.engine) as connection:
+    with reading(context.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
     fixed = content.replace("loss,end,1\n", "")
     answer = httpx.post(f"{address}/api/v1/import", content=fixed, params={"run": "long"})
@@ -257,11 +257,11 @@ def live_sqlite(serve: Serve, sqlite_template: Path, tmp_path: Path) -> Iterator
 
 
 def test_a_quota_slows_an_import_or_refuses_it_whole(live_sqlite: Running, source: Path) -> None:
-    parts, address = live_sqlite
+    context, address = live_sqlite
     with Sender(Door(address)) as sender:
         with pytest.raises(SendError, match="max_series_per_run"):
             sender.file(source / "a.csv", project="few")
-        with reading(parts.engine) as connection:
+        with reading(context.engine) as connection:
             assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
         assert sender.file(source / "a.csv", project="slow").points == 615
 
@@ -328,7 +328,7 @@ def test_what_is_no_server_is_named(holter: Printed, source: Path) -> None:
 def test_any_run_goes_round_through_a_server_and_back(
     live: Running, sqlite_engine: Engine, tmp_path: Path, batches: list, form: str, ended: bool
 ) -> None:
-    parts, address = live
+    context, address = live
     name = f"run-{next(NUMBERS)}"
     with running(sqlite_engine) as store:
         for at, (attempt, steps, values, times) in enumerate(batches):
@@ -344,8 +344,8 @@ def test_any_run_goes_round_through_a_server_and_back(
     file = write(sqlite_engine, run_id, form, tmp_path / f"{name}.{form}")
     with Sender(Door(address)) as sender:
         done = sender.file(file, project="llm")
-    there = number_of(parts.engine, name)
-    assert points(parts.engine, there) == points(sqlite_engine, run_id)
+    there = number_of(context.engine, name)
+    assert points(context.engine, there) == points(sqlite_engine, run_id)
     back = httpx.get(f"{address}/api/v1/runs/{done.run_id}/export", params={"format": form}, timeout=60)
     (tmp_path / f"back.{form}").write_bytes(back.content)
     with running(sqlite_engine) as store:
@@ -358,10 +358,10 @@ def test_any_run_goes_round_through_a_server_and_back(
 
 
 def test_the_clock_of_a_run_that_was_imported_is_when_it_came(live_sqlite: Running, source: Path) -> None:
-    parts, address = live_sqlite
+    context, address = live_sqlite
     before = time.time()
     with Sender(Door(address)) as sender:
         sender.file(source / "a.json")
-    with reading(parts.engine) as connection:
+    with reading(context.engine) as connection:
         assert connection.execute(select(RunRecord.updated_at)).scalar_one() >= before
-    assert Store(parts.engine).check() == []
+    assert Store(context.engine).check() == []
