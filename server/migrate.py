@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from holter.server.database import why_away, writing
-from holter.server.store.file_lock import alone
+from holter.server.store.file_lock import exclusive_access
 
 _LOCK = 0x486F6C746572  # "Holter": one server migrates at a time
 
@@ -36,7 +36,7 @@ def upgrade(engine: Engine, revision: str = "head", *, sole: bool = False) -> No
             if is_at(connection, config, revision):
                 return
             if not sole:  # not under a server that knows the old ones
-                held.enter_context(alone(engine))
+                held.enter_context(exclusive_access(engine))
             command.upgrade(config, revision)
     except CommandError as error:
         raise TablesError("the tables were made by a newer Holter: update this one") from error

@@ -19,7 +19,7 @@ from holter.cli.report.progress import progress
 from holter.server.database import reading
 from holter.server.import_export import FORMATS, MissingPyarrowError, exported
 from holter.server.maintenance.find_run import WhichRunError, named
-from holter.server.store.read.snapshot import Snapshot
+from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
 
 _BINARY = {"parquet", "arrow"}
@@ -67,7 +67,7 @@ def _by_name(output: Path | None) -> str:
 
 def _keys(engine: Engine, run_id: int, pattern: str) -> list[SeriesKey]:
     with reading(engine) as connection:
-        keys = Snapshot(connection, run_id).series().values()
+        keys = RunSnapshot(connection, run_id).series().values()
     return [key for key in keys if fnmatchcase(key.metric, pattern)]
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, insert, select
 from holter.server.database import reading, writing
 from holter.server.models import AcceptedBatch, RunRecord, UnreadableRow
 from holter.server.store import RateLimitError, Receipt, Store, StoreBusyError
-from holter.server.store.keys import LIMITS, check_name, batch_digest
+from holter.server.store.keys import LIMITS, batch_digest, check_name
 from holter.server.store.write.sql import create_run, find_run
 from holter.types import Batch, Delivery
 

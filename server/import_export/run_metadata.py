@@ -16,13 +16,13 @@ from holter.server.models import (
     Base,
     Chunk,
     ConfigRow,
-    PlannedEventRow,
-    IncidentRow,
+    DownsamplingRow,
     IncidentEventRow,
+    IncidentRow,
+    PlannedEventRow,
     Project,
     RunRecord,
     SeriesRow,
-    DownsamplingRow,
 )
 from holter.server.store.cache import LruCache
 from holter.server.store.compaction.summary import rebuild_summary

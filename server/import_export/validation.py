@@ -10,7 +10,15 @@ from sqlalchemy import JSON, Column, String, Table
 
 from holter.attempts import Attempts
 from holter.server.alerting.lifecycle import EventType, IncidentState
-from holter.server.models import Attempt, Base, ConfigRow, PlannedEventRow, IncidentRow, IncidentEventRow, DownsamplingRow
+from holter.server.models import (
+    Attempt,
+    Base,
+    ConfigRow,
+    DownsamplingRow,
+    IncidentEventRow,
+    IncidentRow,
+    PlannedEventRow,
+)
 from holter.server.store.keys import storable_text
 from holter.tuning import Expected
 from holter.types import Kind, Severity

@@ -31,7 +31,7 @@ from holter.server.maintenance.table_dump import (
 )
 from holter.server.migrate import upgrade
 from holter.server.store import StoreLockedError
-from holter.server.store.file_lock import alone
+from holter.server.store.file_lock import exclusive_access
 
 FORMAT = 1
 READ_BYTES = 1 << 18
@@ -99,7 +99,7 @@ def restore(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
             head = _head(messages)
             if head.get("holter_backup") != FORMAT:
                 raise BackupError(f"{path} is no backup that this version or an earlier one has written")
-            with alone(engine):
+            with exclusive_access(engine):
                 make_empty(engine, head["revision"])
                 with writing(engine) as connection:
                     rows = _read(connection, messages, told)

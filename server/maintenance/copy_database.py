@@ -22,9 +22,9 @@ from holter.server.maintenance.table_dump import (
     tables_of,
 )
 from holter.server.migrate import upgrade
-from holter.server.models import Run
+from holter.server.models import RunRecord
 from holter.server.store import Store, StoreLockedError
-from holter.server.store.file_lock import alone
+from holter.server.store.file_lock import exclusive_access
 
 
 class MoveError(ValueError):
@@ -53,8 +53,8 @@ def move(source: Engine, target: Engine, *, told: Told = lambda _: None) -> dict
     """
     with ExitStack() as held:
         try:
-            held.enter_context(alone(source))
-            held.enter_context(alone(target))
+            held.enter_context(exclusive_access(source))
+            held.enter_context(exclusive_access(target))
             with reading(source) as origin:
                 revision = revision_of(origin)
                 if revision is None:
@@ -116,5 +116,5 @@ def _sum(connection: Connection, table: Table) -> Sum:
 
 def _progress(connection: Connection) -> tuple[object, ...]:
     """What changes with every batch that comes in."""
-    query = select(func.count(), func.sum(Run.revision), func.max(Run.updated_at))
-    return tuple(connection.execute(query.select_from(Run)).one())
+    query = select(func.count(), func.sum(RunRecord.revision), func.max(RunRecord.updated_at))
+    return tuple(connection.execute(query.select_from(RunRecord)).one())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, select, tuple_, update
 
 from holter.server.database import reading, writing
-from holter.server.models import Base, Run
+from holter.server.models import Base, RunRecord
 
 PORTION = 200
 """Rows that one transaction deletes: ingest waits for no more."""
@@ -20,7 +20,9 @@ def delete_run(engine: Engine, run_id: int, now: float) -> None:
     """Nobody sees the run any more; its name is free for another one. `purge` removes what it holds."""
     with writing(engine) as connection:
         # as when points are written: who remembers the run finds that it has changed
-        query = select(Run.revision, Run.public_id).where(Run.id == run_id, Run.deleted_at.is_(None))
+        query = select(RunRecord.revision, RunRecord.public_id).where(
+            RunRecord.id == run_id, RunRecord.deleted_at.is_(None)
+        )
         run = connection.execute(query.with_for_update()).one_or_none()
         if run is None:
             return
@@ -30,7 +32,7 @@ def delete_run(engine: Engine, run_id: int, now: float) -> None:
             "revision": run.revision + 1,
             "deleted_at": now,
         }
-        connection.execute(update(Run).where(Run.id == run_id).values(hidden))
+        connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(hidden))
         for table, whose in belongings(run_id):
             if table.name in SHOWN:
                 connection.execute(delete(table).where(whose))
@@ -46,7 +48,7 @@ def purge(engine: Engine, *, pause: Pause = time.sleep, stopping: Callable[[], b
     May be ended at any moment: the next one goes on.
     """
     with reading(engine) as connection:
-        runs = connection.scalars(select(Run.id).where(Run.deleted_at.is_not(None))).all()
+        runs = connection.scalars(select(RunRecord.id).where(RunRecord.deleted_at.is_not(None))).all()
     for run_id in runs:
         for table, whose in belongings(run_id):
             while not stopping() and _in_turn(engine, table, whose, pause) == PORTION:
@@ -55,10 +57,10 @@ def purge(engine: Engine, *, pause: Pause = time.sleep, stopping: Callable[[], b
             return 0
         with writing(engine) as connection:
             # nobody can add to it any more; who is adding comes first
-            connection.execute(select(Run.id).where(Run.id == run_id).with_for_update())
+            connection.execute(select(RunRecord.id).where(RunRecord.id == run_id).with_for_update())
             for table, whose in belongings(run_id):  # what somebody wrote meanwhile who had not heard of it
                 connection.execute(delete(table).where(whose))
-            connection.execute(delete(Run).where(Run.id == run_id))
+            connection.execute(delete(RunRecord).where(RunRecord.id == run_id))
     return len(runs)
 
 
@@ -72,7 +74,7 @@ def _whose(table: Table, run_id: int) -> ColumnElement[bool] | None:
     """Which rows of a table lead to the run, however indirectly; None where none can."""
     keys = sorted(table.foreign_keys, key=lambda key: key.parent.name)
     for key in keys:
-        if key.column.table.name == Run.__tablename__:
+        if key.column.table.name == RunRecord.__tablename__:
             return key.parent == run_id
     for key in keys:
         above = _whose(key.column.table, run_id)

@@ -14,13 +14,19 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 from holter.server.database import reading, writing
 from holter.server.maintenance.downsampling_plan import Plan, plan_for
 from holter.server.maintenance.select_points import NEAR, near, sieve
-from holter.server.models import Chunk, Run, Thinning
+from holter.server.models import Chunk, DownsamplingRow, RunRecord
 from holter.server.store import StoreError
 from holter.server.store.compaction.compaction import add_timelines, compact, delete_chunks
-from holter.server.store.compaction.summary import Stored, claim, load, recount, save
-from holter.server.store.encoding.block import Points
-from holter.server.store.encoding.chunk_builder import Cutter
-from holter.server.store.read.snapshot import ChunkRow, Snapshot
+from holter.server.store.compaction.summary import (
+    StoredSummary,
+    begin_rewrite,
+    load_summary,
+    recount_stats,
+    save_summary,
+)
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.encoding.chunk_builder import ChunkBuilder
+from holter.server.store.read.snapshot import ChunkRow, RunSnapshot
 from holter.types import IntArray
 
 AT_ONCE = 1_000_000
@@ -81,7 +87,7 @@ def thin(
         with turn:
             compact(engine, run_id)
     with reading(engine) as connection:
-        plan, rows = plan_for(Snapshot(connection, run_id), bucket, old)
+        plan, rows = plan_for(RunSnapshot(connection, run_id), bucket, old)
     if apply:
         _begin(engine, plan, now)
     before = after = sum(row.points for row in rows)
@@ -93,18 +99,20 @@ def thin(
             after -= _thin_some(engine, plan, together, ends, apply=apply)
     if apply:
         with writing(engine) as connection:
-            connection.execute(update(Thinning).where(Thinning.run_id == run_id).values(done_at=now))
+            connection.execute(
+                update(DownsamplingRow).where(DownsamplingRow.run_id == run_id).values(done_at=now)
+            )
     return Thinned(before, after, plan.held_by)
 
 
 def _thin_some(engine: Engine, plan: Plan, together: Sequence[Stretch], ends: Ends, *, apply: bool) -> int:
     """Thin some stretches of a run; how many points less it has."""
     with reading(engine) as connection:
-        snapshot = Snapshot(connection, plan.run_id)
+        snapshot = RunSnapshot(connection, plan.run_id)
         if plan.live and not _are_there(snapshot, together):
             return 0  # late points have come among them: another time
         cutter, gone = _sieved(snapshot, plan, together, ends)
-        stored = load(snapshot)
+        stored = load_summary(snapshot)
     if apply and gone:
         try:
             _exchange(engine, plan, stored, cutter, gone)
@@ -117,7 +125,7 @@ def _thin_some(engine: Engine, plan: Plan, together: Sequence[Stretch], ends: En
     return sum(row.points for row in gone) - sum(int(row["points"]) for row in cutter.rows)
 
 
-def _are_there(snapshot: Snapshot, together: Sequence[Stretch]) -> bool:
+def _are_there(snapshot: RunSnapshot, together: Sequence[Stretch]) -> bool:
     wanted = {row for stretch in together for row in (*stretch.rows, stretch.following) if row is not None}
     return wanted <= set(snapshot.chunks({row.series_id for row in wanted}))
 
@@ -129,8 +137,8 @@ def _begin(engine: Engine, plan: Plan, now: float) -> None:
         names = ("run_id", "revision", "attempt", "whole_from", "last_step")
         row = {name: getattr(plan, name) for name in names}
         row |= {"seen_attempt": plan.seen[0], "seen_step": plan.seen[1], "begun_at": now, "done_at": None}
-        connection.execute(delete(Thinning).where(Thinning.run_id == plan.run_id))
-        connection.execute(insert(Thinning).values(row))
+        connection.execute(delete(DownsamplingRow).where(DownsamplingRow.run_id == plan.run_id))
+        connection.execute(insert(DownsamplingRow).values(row))
 
 
 def _hold(connection: Connection, plan: Plan) -> None:
@@ -138,7 +146,7 @@ def _hold(connection: Connection, plan: Plan) -> None:
 
     One that goes on is to go on: who deletes it sees to what was written meanwhile.
     """
-    query = select(Run.revision).where(Run.id == plan.run_id, Run.deleted_at.is_(None))
+    query = select(RunRecord.revision).where(RunRecord.id == plan.run_id, RunRecord.deleted_at.is_(None))
     revision = connection.scalar(query if plan.live else query.with_for_update())
     if revision is None or not (plan.live or revision == plan.revision):
         raise WentOnError(f"run {plan.run_id} has new points, or was deleted")
@@ -182,14 +190,14 @@ def _stretches(rows: Sequence[ChunkRow], plan: Plan) -> Iterator[Stretch]:
 
 
 def _sieved(
-    snapshot: Snapshot, plan: Plan, together: Sequence[Stretch], ends: Ends
-) -> tuple[Cutter, list[ChunkRow]]:
+    snapshot: RunSnapshot, plan: Plan, together: Sequence[Stretch], ends: Ends
+) -> tuple[ChunkBuilder, list[ChunkRow]]:
     """The chunks that take the place of others, and those; `ends` has the steps before each stretch."""
-    cutter, gone = Cutter(), list[ChunkRow]()
+    cutter, gone = ChunkBuilder(), list[ChunkRow]()
     for stretch in together:
         wanted = [*stretch.rows, *([stretch.following] if stretch.following else [])]
         held = snapshot.points(wanted)
-        points = Points._make(
+        points = SeriesPoints._make(
             np.concatenate(column) for column in zip(*(held[row.id] for row in stretch.rows), strict=True)
         )
         after = held[stretch.following.id].step[:NEAR] if stretch.following else _NO_STEPS
@@ -200,8 +208,8 @@ def _sieved(
         kept = int(stay.sum())
         # for a tenth of the points it is not worth while
         if kept <= 0.9 * len(stay):
-            left = Points._make(column[stay] for column in points)
-            cutter.add(whose[1], whose[0], left, thinned=len(stay) - kept, last=stretch.last)
+            left = SeriesPoints._make(column[stay] for column in points)
+            cutter.add(whose[1], whose[0], left, removed=len(stay) - kept, last=stretch.last)
             gone += stretch.rows
     return cutter, gone
 
@@ -223,14 +231,16 @@ def _whole(
     return whole
 
 
-def _exchange(engine: Engine, plan: Plan, stored: Stored, cutter: Cutter, gone: list[ChunkRow]) -> None:
+def _exchange(
+    engine: Engine, plan: Plan, stored: StoredSummary, cutter: ChunkBuilder, gone: list[ChunkRow]
+) -> None:
     """Put the chunks in the place of others, in one transaction: all of it, or nothing."""
     with writing(engine) as connection:
         _hold(connection, plan)
-        claim(connection, plan.run_id, stored.generation)
+        begin_rewrite(connection, plan.run_id, stored.generation)
         timelines = add_timelines(connection, plan.run_id, cutter.timelines)
         rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in cutter.rows]
         connection.execute(insert(Chunk), rows)
         delete_chunks(connection, gone)
-        changed = Snapshot(connection, plan.run_id).chunks({row.series_id for row in gone})
-        save(connection, plan.run_id, replace(stored, chunks=recount(stored.chunks, changed)))
+        changed = RunSnapshot(connection, plan.run_id).chunks({row.series_id for row in gone})
+        save_summary(connection, plan.run_id, replace(stored, chunks=recount_stats(stored.chunks, changed)))

@@ -64,7 +64,8 @@ def plan_for(snapshot: RunSnapshot, bucket: int, old: float | None) -> tuple[Pla
     line = _quiet(snapshot, rows, aside) if old is None else _live(snapshot, rows, aside, old)
     plan = Plan(
         run_id=snapshot.run_id,
-        revision=snapshot.connection.scalar(select(RunRecord.revision).where(RunRecord.id == snapshot.run_id)) or 0,
+        revision=snapshot.connection.scalar(select(RunRecord.revision).where(RunRecord.id == snapshot.run_id))
+        or 0,
         live=old is not None,
         attempt=line.attempt,
         whole_from=line.whole_from,
@@ -160,8 +161,15 @@ def _longest(rows: Sequence[ChunkRow], attempt: int, aside: Collection[int]) -> 
 
 
 def _events(snapshot: RunSnapshot) -> list[Event]:
-    columns = (IncidentRow.start_step, IncidentRow.peak_step, IncidentRow.detected_step, IncidentRow.classified_step)
-    query = select(IncidentRow.attempt, *columns, IncidentRow.end_step).where(IncidentRow.run_id == snapshot.run_id)
+    columns = (
+        IncidentRow.start_step,
+        IncidentRow.peak_step,
+        IncidentRow.detected_step,
+        IncidentRow.classified_step,
+    )
+    query = select(IncidentRow.attempt, *columns, IncidentRow.end_step).where(
+        IncidentRow.run_id == snapshot.run_id
+    )
     return [
         Event(attempt, tuple(sorted(step for step in steps if step is not None)))
         for attempt, *steps in snapshot.connection.execute(query)

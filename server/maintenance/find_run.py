@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, select
 
 from holter.server.database import reading
-from holter.server.models import Project, Run
+from holter.server.models import Project, RunRecord
 
 
 class WhichRunError(ValueError):
@@ -29,9 +29,11 @@ class Named:
 
 def named(engine: Engine, wanted: str) -> Named:
     """The one run that is meant. Raises WhichRunError."""
-    query = select(Run.id, Run.public_id, Project.name, Run.name).join(Project, Project.id == Run.project_id)
+    query = select(RunRecord.id, RunRecord.public_id, Project.name, RunRecord.name).join(
+        Project, Project.id == RunRecord.project_id
+    )
     with reading(engine) as connection:
-        runs = [Named(*row) for row in connection.execute(query.where(Run.deleted_at.is_(None)))]
+        runs = [Named(*row) for row in connection.execute(query.where(RunRecord.deleted_at.is_(None)))]
     found = [one for one in runs if wanted in {one.public_id, one.name, f"{one.project}/{one.name}"}]
     if len(found) == 1:
         return found[0]

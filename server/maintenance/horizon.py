@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, select
 
 from holter.detectors.positions import Place, span_of
 from holter.server.database import reading
-from holter.server.models import Thinning
+from holter.server.models import DownsamplingRow
 from holter.types import Finding, Kind, RunData, Series
 
 
@@ -77,8 +77,8 @@ def horizon_of(engine: Engine, run_id: int) -> Horizon | None:
 def horizon_in(connection: Connection, run_id: int) -> Horizon | None:
     """The same within a transaction."""
     names = ("attempt", "whole_from", "last_step", "seen_attempt", "seen_step")
-    query = select(*(getattr(Thinning, name) for name in names))
-    row = connection.execute(query.where(Thinning.run_id == run_id)).one_or_none()
+    query = select(*(getattr(DownsamplingRow, name) for name in names))
+    row = connection.execute(query.where(DownsamplingRow.run_id == run_id)).one_or_none()
     if row is None:
         return None
     seen = (row.attempt, row.last_step) if row.seen_step is None else (row.seen_attempt, row.seen_step)

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select
 from holter.server.database import reading
 from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.maintenance.downsampling import NOBODY_ELSE, thin
-from holter.server.models import Analysis, Attempt, Project, Run, Thinning
+from holter.server.models import AnalysisRow, Attempt, DownsamplingRow, Project, RunRecord
 from holter.server.store import CorruptDataError, StoreError
 from holter.settings.projects import RetentionSettings
 
@@ -64,22 +64,30 @@ class Kept:
 def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float) -> list[Due]:
     """Runs that have had no news for longer than their project allows, and those that go on for longer,
     each of these once a day; those to be deleted first."""
-    last = select(func.max(Attempt.last_time)).where(Attempt.run_id == Run.id).scalar_subquery()
+    last = select(func.max(Attempt.last_time)).where(Attempt.run_id == RunRecord.id).scalar_subquery()
     columns = (
-        *(Run.id, Run.public_id, Run.name, Run.created_at, Run.updated_at, Run.finished_at, Run.revision),
+        *(
+            RunRecord.id,
+            RunRecord.public_id,
+            RunRecord.name,
+            RunRecord.created_at,
+            RunRecord.updated_at,
+            RunRecord.finished_at,
+            RunRecord.revision,
+        ),
         last.label("last_time"),
-        *(Project.name.label("project"), Analysis.seen_at, Analysis.error),
-        *(Thinning.revision.label("thinned"), Thinning.done_at),
+        *(Project.name.label("project"), AnalysisRow.seen_at, AnalysisRow.error),
+        *(DownsamplingRow.revision.label("thinned"), DownsamplingRow.done_at),
     )
     query = (
         select(*columns)
-        .join(Project, Project.id == Run.project_id)
-        .outerjoin(Analysis, Analysis.run_id == Run.id)
-        .outerjoin(Thinning, Thinning.run_id == Run.id)
-        .where(Run.deleted_at.is_(None))
+        .join(Project, Project.id == RunRecord.project_id)
+        .outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
+        .outerjoin(DownsamplingRow, DownsamplingRow.run_id == RunRecord.id)
+        .where(RunRecord.deleted_at.is_(None))
     )
     with reading(engine) as connection:
-        rows = connection.execute(query.order_by(Run.id)).all()
+        rows = connection.execute(query.order_by(RunRecord.id)).all()
     found = []
     for row in rows:
         said = settings(row.project)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.server.store.encoding.block import Points
+from holter.server.store.encoding.block import SeriesPoints
 from holter.types import IntArray
 
 NEAR = 500
@@ -44,7 +44,7 @@ def _after(step: IntArray, wanted: int) -> int:
     return int(np.searchsorted(step, wanted, side="right"))
 
 
-def sieve(points: Points, bucket: int, whole: Mask) -> Mask:
+def sieve(points: SeriesPoints, bucket: int, whole: Mask) -> Mask:
     """Which points stay: of every `bucket` neighbours the first, the last, the lowest and the highest.
 
     Beside them all of `whole` [n], and all values that are not finite.

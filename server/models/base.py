@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, Float, LargeBinary, MetaData
 from sqlalchemy.orm import DeclarativeBase
 
-NAMES = {
+CONSTRAINT_NAMES = {
     "ix": "ix_%(column_0_label)s",
     "uq": "uq_%(table_name)s_%(column_0_name)s",
     "ck": "ck_%(table_name)s_%(constraint_name)s",
@@ -19,7 +19,7 @@ NAMES = {
 class Base(DeclarativeBase):
     """The base of all tables. Times are Unix seconds as floats: what logs give, the same on every engine."""
 
-    metadata = MetaData(naming_convention=NAMES)
+    metadata = MetaData(naming_convention=CONSTRAINT_NAMES)
     type_annotation_map = {  # noqa: RUF012
         dict[str, Any]: JSON,
         list[Any]: JSON,

@@ -22,7 +22,7 @@ class Project(Base):
     created_at: Mapped[float]
 
 
-class Run(Base):
+class RunRecord(Base):
     """One training, however often it was restarted. `public_id` is what addresses show.
 
     `revision` counts the commits of its points, `stated` those that say how launches are set up;
@@ -161,7 +161,7 @@ class Chunk(Base):
     payload: Mapped[bytes] = mapped_column(LargeBinary)
 
 
-class Thinning(Base):
+class DownsamplingRow(Base):
     """A run whose points were thinned, as of one of its revisions. `done_at` is None while it goes on.
 
     What stands before step `whole_from` of `attempt`, or in an older attempt, may have fewer points than
@@ -181,7 +181,7 @@ class Thinning(Base):
     done_at: Mapped[float | None]
 
 
-class Summary(Base):
+class SummaryRow(Base):
     """The series of a run in numbers, as columns: those of its chunks, and those of its log up to `entry`.
 
     `names` are the names of these, None as long as nothing was exchanged since Holter keeps them here.

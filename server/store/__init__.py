@@ -1,8 +1,8 @@
-"""The store of points: an append-only log of batches, compacted into chunks, read together."""
+"""The store of points: an append-only log of batches, compacted into chunks; queries read both together."""
 
 from holter.server.store.errors import (
     CorruptDataError,
-    RateError,
+    RateLimitError,
     StoreBusyError,
     StoreClosedError,
     StoreError,
@@ -11,29 +11,29 @@ from holter.server.store.errors import (
 from holter.server.store.store import Store
 from holter.server.store.types import (
     AttemptSummary,
-    Band,
-    ChartSeries,
     Commit,
-    Glance,
+    CurveBand,
+    CurveSegment,
     Receipt,
-    Refusal,
-    Segment,
-    SeriesGlance,
+    ReducedSeries,
+    RunOverview,
+    SeriesOverview,
+    SeriesRefusal,
     SeriesSummary,
 )
 
 __all__ = [
     "AttemptSummary",
-    "Band",
-    "ChartSeries",
     "Commit",
     "CorruptDataError",
-    "Glance",
-    "RateError",
+    "CurveBand",
+    "CurveSegment",
+    "RateLimitError",
     "Receipt",
-    "Refusal",
-    "Segment",
-    "SeriesGlance",
+    "ReducedSeries",
+    "RunOverview",
+    "SeriesOverview",
+    "SeriesRefusal",
     "SeriesSummary",
     "Store",
     "StoreBusyError",

@@ -1,4 +1,4 @@
-"""Memory of what was worked out lately, within a bound of bytes."""
+"""A thread-safe LRU cache with a limit in bytes."""
 
 from __future__ import annotations
 
@@ -7,40 +7,42 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
 
-_ENTRY = 300  # bytes that any value takes beside its own, with its key
+_ENTRY_OVERHEAD = 300  # bytes an entry takes in addition to its value, with its key
 
 
-class Memory:
-    """Values by their keys. When there is no room, what was not asked for the longest time goes first.
+class LruCache:
+    """Values by key; when the limit is reached, the least recently used entry is evicted.
 
-    Values are shared by threads: whoever gets one leaves it as it is.
+    Values are shared between threads: callers must not modify them.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._guard = threading.Lock()
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
         self.size = 0
 
     def get(self, key: Hashable) -> Any:
-        """What was put last, None if nothing was or it had to go."""
-        with self._guard:
-            found = self._held.get(key)
-            if found is None:
+        """Return the cached value, None if it is absent or was evicted."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
                 return None
-            self._held.move_to_end(key)
-            return found[0]
+            self._entries.move_to_end(key)
+            return entry[0]
 
     def put(self, key: Hashable, value: Any, size: int) -> None:
-        """Remember a value of about `size` bytes for the one before; not if it would fill half the room."""
-        size += _ENTRY
-        with self._guard:
-            _, before = self._held.pop(key, (None, 0))
-            self.size -= before
+        """Store a value of about `size` bytes in place of the previous one. A value larger than half the
+        limit is not stored.
+        """
+        size += _ENTRY_OVERHEAD
+        with self._lock:
+            _, old_size = self._entries.pop(key, (None, 0))
+            self.size -= old_size
             if 2 * size > self.limit:
                 return
-            self._held[key] = (value, size)
+            self._entries[key] = (value, size)
             self.size += size
             while self.size > self.limit:
-                _, (_, gone) = self._held.popitem(last=False)
-                self.size -= gone
+                _, (_, evicted_size) = self._entries.popitem(last=False)
+                self.size -= evicted_size

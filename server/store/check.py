@@ -19,7 +19,7 @@ from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from holter.attempts import Attempts
-from holter.attempts.writers import Writer
+from holter.attempts.writers import WriterState
 from holter.plurals import counted, verb
 from holter.server.models import (
     AcceptedBatch,
@@ -27,26 +27,26 @@ from holter.server.models import (
     Chunk,
     ConfigRow,
     LogEntry,
-    Run,
+    RunRecord,
     SeriesRow,
     Timeline,
     WriterRow,
 )
-from holter.server.store.compaction.summary import Stored, load, of_chunks, recount
+from holter.server.store.compaction.summary import StoredSummary, load_summary, recount_stats, stats_of_chunks
 from holter.server.store.encoding import pyramid
-from holter.server.store.encoding.attempt_progress import ranges
-from holter.server.store.encoding.block import Points, decode_entry
-from holter.server.store.encoding.chunk import decode_timeline, decode_values, digest
-from holter.server.store.encoding.series_stats import Numbers, combine, of_block
+from holter.server.store.encoding.attempt_progress import step_ranges
+from holter.server.store.encoding.block import SeriesPoints, decode_log_entry
+from holter.server.store.encoding.chunk import decode_timeline, decode_values, timeline_digest
+from holter.server.store.encoding.series_stats import SeriesStats, combine_stats, stats_of_block
 from holter.server.store.errors import CorruptDataError
-from holter.server.store.keys import key_of, labels_text
-from holter.server.store.read.snapshot import ChunkRow, Snapshot, by_series
+from holter.server.store.keys import labels_text, parse_series_key
+from holter.server.store.read.snapshot import ChunkRow, RunSnapshot, chunks_by_series
 
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError)  # what damaged JSON leads to
 _DIGEST = 16
 
 
-def of_file(connection: Connection) -> Iterator[str]:
+def check_file(connection: Connection) -> Iterator[str]:
     """What the database itself says of its file: SQLite can, PostgreSQL checks pages as it reads them."""
     if connection.dialect.name != "sqlite":
         return
@@ -57,35 +57,35 @@ def of_file(connection: Connection) -> Iterator[str]:
         yield f"table {row[0]}, row {row[1]}: the row of {row[2]} that it refers to is not there"
 
 
-def of_names(connection: Connection, run_id: int) -> Iterator[str]:
+def check_names(connection: Connection, run_id: int) -> Iterator[str]:
     """Whether every series has a name that can be read back."""
     query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run_id)
     for row in connection.execute(query):
         try:
-            wrong = labels_text(key_of(row.metric, row.labels).labels) != row.labels
+            wrong = labels_text(parse_series_key(row.metric, row.labels).labels) != row.labels
         except _UNREADABLE:
             wrong = True
         if wrong:
             yield f"series {row.id} ({row.metric}): its labels {row.labels!r} are not readable"
 
 
-def of_timelines(connection: Connection, run_id: int) -> Iterator[str]:
+def check_timelines(connection: Connection, run_id: int) -> Iterator[str]:
     """Whether every timeline is the one that its digest says."""
     query = select(Timeline.id, Timeline.digest, Timeline.payload).where(Timeline.run_id == run_id)
     for row in connection.execute(query.execution_options(yield_per=100)):
         try:
-            if digest(*decode_timeline(row.payload)) != bytes(row.digest):
+            if timeline_digest(*decode_timeline(row.payload)) != bytes(row.digest):
                 yield f"timeline {row.id}: its digest belongs to another one"
         except CorruptDataError as error:
             yield f"timeline {row.id}: {error}"
 
 
-def of_config(connection: Connection, run_id: int) -> Iterator[str]:
+def check_config(connection: Connection, run_id: int) -> Iterator[str]:
     """Whether every setting can be read back."""
     query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.labels, ConfigRow.value)
     for attempt, name, labels, value in connection.execute(query.where(ConfigRow.run_id == run_id)):
         try:
-            wrong = labels_text(key_of(name, labels).labels) != labels
+            wrong = labels_text(parse_series_key(name, labels).labels) != labels
             wrong |= not isinstance(json.loads(value), str | int | float | bool)
         except _UNREADABLE:
             wrong = True
@@ -93,15 +93,17 @@ def of_config(connection: Connection, run_id: int) -> Iterator[str]:
             yield f"config {name} of attempt {attempt}: {labels!r} or {value[:60]!r} is not readable"
 
 
-def of_states(connection: Connection, run_id: int) -> Iterator[str]:
+def check_states(connection: Connection, run_id: int) -> Iterator[str]:
     """Whether what tells attempts apart, and the keys of accepted batches, can be read."""
     try:
-        Attempts.from_json(connection.scalar(select(Run.attempt_state).where(Run.id == run_id)) or {})
+        Attempts.from_json(
+            connection.scalar(select(RunRecord.attempt_state).where(RunRecord.id == run_id)) or {}
+        )
     except _UNREADABLE as error:
         yield f"how its attempts are told apart is not readable: {error}"
     try:
         for state in connection.scalars(select(WriterRow.state).where(WriterRow.run_id == run_id)):
-            Writer.from_json(state)
+            WriterState.from_json(state)
     except _UNREADABLE as error:
         yield f"what is remembered of a writer is not readable: {error}"
     wrong = select(func.count()).select_from(AcceptedBatch).where(AcceptedBatch.run_id == run_id)
@@ -109,7 +111,7 @@ def of_states(connection: Connection, run_id: int) -> Iterator[str]:
         yield f"{counted(count, 'key')} of accepted batches {verb(count, 'is', 'are')} none"
 
 
-def of_attempts(connection: Connection, run_id: int) -> Iterator[str]:
+def check_attempts(connection: Connection, run_id: int) -> Iterator[str]:
     """Whether each attempt wrote at least what is stored of it, and begins and ends where a series does."""
     held: dict[int, _Held] = {}
     whole = True
@@ -120,11 +122,11 @@ def of_attempts(connection: Connection, run_id: int) -> Iterator[str]:
     log = select(LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == run_id)
     for number, payload in connection.execute(log.execution_options(yield_per=100)):
         try:
-            block = decode_entry(payload)
+            block = decode_log_entry(payload)
         except CorruptDataError:
             whole = False  # said of the entry itself
             continue
-        begins, ends = ranges(block)
+        begins, ends = step_ranges(block)
         held.setdefault(number, _Held()).add(begins.tolist(), ends.tolist(), 0)
     attempts = connection.execute(select(Attempt.__table__).where(Attempt.run_id == run_id))
     rows = {row.number: row for row in attempts}
@@ -160,10 +162,10 @@ def _differences(number: int, held: _Held | None, row: Any) -> Iterator[str]:
 _AT_ONCE = 50  # series whose newest chunks are read together
 
 
-def problems(connection: Connection) -> Iterator[str]:
+def find_problems(connection: Connection) -> Iterator[str]:
     """Everything that is wrong, each with the run and the series it belongs to."""
     try:
-        yield from of_file(connection)
+        yield from check_file(connection)
         yield from _of_all(connection)
     except DatabaseError as error:
         if isinstance(error, OperationalError):
@@ -172,8 +174,10 @@ def problems(connection: Connection) -> Iterator[str]:
 
 
 def _of_all(connection: Connection) -> Iterator[str]:
-    runs = select(Run.id, Run.name).where(Run.deleted_at.is_(None))  # the others may be half gone
-    for run_id, name in connection.execute(runs.order_by(Run.id)).all():
+    runs = select(RunRecord.id, RunRecord.name).where(
+        RunRecord.deleted_at.is_(None)
+    )  # the others may be half gone
+    for run_id, name in connection.execute(runs.order_by(RunRecord.id)).all():
         for problem in _of_run(connection, run_id):
             yield f"run {name!r}: {problem}"
     lost = select(func.count()).select_from(Chunk).outerjoin(SeriesRow).where(SeriesRow.id.is_(None))
@@ -182,20 +186,20 @@ def _of_all(connection: Connection) -> Iterator[str]:
 
 
 def _of_run(connection: Connection, run_id: int) -> Iterator[str]:
-    if unreadable := list(of_names(connection, run_id)):
+    if unreadable := list(check_names(connection, run_id)):
         yield from unreadable
         return  # nobody can tell whose points these are
-    yield from of_timelines(connection, run_id)
-    yield from of_states(connection, run_id)
-    yield from of_config(connection, run_id)
-    yield from of_attempts(connection, run_id)
+    yield from check_timelines(connection, run_id)
+    yield from check_states(connection, run_id)
+    yield from check_config(connection, run_id)
+    yield from check_attempts(connection, run_id)
     series = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run_id)
-    names = {row.id: str(key_of(row.metric, row.labels)) for row in connection.execute(series)}
+    names = {row.id: str(parse_series_key(row.metric, row.labels)) for row in connection.execute(series)}
     yield from _of_log(connection, run_id, names)
     yield from _of_chunks(connection, run_id, names)
-    snapshot = Snapshot(connection, run_id)
+    snapshot = RunSnapshot(connection, run_id)
     try:
-        stored = load(snapshot)
+        stored = load_summary(snapshot)
     except CorruptDataError as error:
         yield str(error)
     else:
@@ -210,7 +214,7 @@ def _of_log(connection: Connection, run_id: int, names: dict[int, str]) -> Itera
 
 
 def _check_entry(row: Any, names: dict[int, str]) -> None:
-    block = decode_entry(row.payload)
+    block = decode_log_entry(row.payload)
     _same("points", len(block.values), row.points)
     _same("first step", int(block.steps.min()), row.step_min)
     _same("last step", int(block.steps.max()), row.step_max)
@@ -241,7 +245,7 @@ def _of_chunks(connection: Connection, run_id: int, names: dict[int, str]) -> It
             yield from _attempted(place, partial(_check_chunk, row, steps, times))
 
 
-def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> Iterator[str]:
+def _of_summary(snapshot: RunSnapshot, stored: StoredSummary, names: dict[int, str]) -> Iterator[str]:
     """Whether the sums are those of the rows, and whether chunks have no step in common."""
     rows = sorted(snapshot.chunks(), key=attrgetter("series_id", "attempt", "step_min"))
     for row, following in pairwise(rows):
@@ -250,11 +254,11 @@ def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> It
             yield f"series {names[row.series_id]}: chunks {row.id} and {following.id} have steps in common"
     held = {row.series_id for row in rows}
     chunks = stored.chunks
-    if held != set(chunks.ids.tolist()) or _differ(recount(chunks, rows)[5:], chunks[5:]):
+    if held != set(chunks.ids.tolist()) or _differ(recount_stats(chunks, rows)[5:], chunks[5:]):
         yield "series in numbers: those of the chunks are not what the chunks say"
     else:
         with suppress(CorruptDataError):  # said of the chunk itself
-            if not all(_newest_stand(snapshot, by_series(rows), chunks)):
+            if not all(_newest_stand(snapshot, chunks_by_series(rows), chunks)):
                 yield "series in numbers: newest points are not the last ones of the chunks"
     keys = stored.names.by_id()  # none of a run that was compacted by a Holter before there were names
     if keys and (
@@ -264,23 +268,25 @@ def _of_summary(snapshot: Snapshot, stored: Stored, names: dict[int, str]) -> It
     ):
         yield "names of series: they are not those of the series in numbers"
     try:
-        log = [of_block(attempt, block) for attempt, block in snapshot.log(until=stored.entry).items()]
+        log = [stats_of_block(attempt, block) for attempt, block in snapshot.log(until=stored.entry).items()]
     except CorruptDataError:
         return  # said of the entry itself
-    if _differ(combine(log), stored.log):
+    if _differ(combine_stats(log), stored.log):
         yield "series in numbers: those of the log are not what the log says"
 
 
-def _ids(stored: Stored) -> set[int]:
+def _ids(stored: StoredSummary) -> set[int]:
     return {*stored.chunks.ids.tolist(), *stored.log.ids.tolist()}
 
 
-def _newest_stand(snapshot: Snapshot, rows: dict[int, list[ChunkRow]], chunks: Numbers) -> Iterator[bool]:
+def _newest_stand(
+    snapshot: RunSnapshot, rows: dict[int, list[ChunkRow]], chunks: SeriesStats
+) -> Iterator[bool]:
     """Whether the newest points of the series are those of their chunks; few chunks are held at once."""
     for start in range(0, len(chunks.ids), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         some = [row for number in chunks.ids[part].tolist() for row in rows[number]]
-        found = of_chunks(Snapshot(snapshot.connection, snapshot.run_id), some)
+        found = stats_of_chunks(RunSnapshot(snapshot.connection, snapshot.run_id), some)
         yield not _differ(found[:5], (column[part] for column in chunks[:5]))
 
 
@@ -307,7 +313,7 @@ def _check_chunk(row: Any, steps: Any, times: Any) -> None:
         raise CorruptDataError(f"only {row.logged} of its {row.points} points were ever logged")
     if np.any(steps[1:] <= steps[:-1]):
         raise CorruptDataError("its steps do not ascend")
-    if pyramid.encode(Points(steps, times, values)) != row.pyramid:
+    if pyramid.encode_pyramid(SeriesPoints(steps, times, values)) != row.pyramid:
         raise CorruptDataError("its pyramid does not belong to its points")
 
 

@@ -1,22 +1,22 @@
-"""What can go wrong in the store."""
+"""Errors that the store raises."""
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """The store could not do what was asked."""
+    """The store could not complete an operation; `status` is the HTTP status of the answer."""
 
     status = 500
 
 
 class StoreBusyError(StoreError):
-    """Deliveries come in faster than they can be made durable: try again in a moment."""
+    """Deliveries arrive faster than they can be made durable: retry in a moment."""
 
     status = 503
 
 
-class RateError(StoreError):
-    """A project sends more points a second than its quota allows. `seconds`: come back after so many."""
+class RateLimitError(StoreError):
+    """A project sends more points a second than its quota allows; retry after `seconds`."""
 
     status = 429
 
@@ -35,16 +35,16 @@ class StoreClosedError(StoreError):
 
 
 class StoreLockedError(StoreError):
-    """Another server is using the database file; `address`: where it can be asked, if it listens."""
+    """Another server uses the database file; `address` is its address, if it listens."""
 
     def __init__(self, reason: str, *, address: str = "") -> None:
         super().__init__(reason)
         self.address = address
 
 
-class ExchangedError(StoreError):
-    """Somebody else has exchanged chunks or log rows since they were looked at: look again."""
+class ConcurrentRewriteError(StoreError):
+    """Chunks or log rows were rewritten since they were read: read again and retry."""
 
 
 class CorruptDataError(StoreError):
-    """Stored bytes are not what was written: nothing is made up in their place."""
+    """Stored bytes differ from what was written; nothing is substituted for them."""

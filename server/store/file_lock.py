@@ -1,4 +1,4 @@
-"""One server per SQLite file: a lock that ends with the process, however it ends."""
+"""One server per SQLite file: a lock file, released by the operating system when the process ends."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from holter.server.store.errors import StoreLockedError
 
 
 class FileLock:
-    """Holds the lock file beside a database from creation until `release`."""
+    """Holds the lock file next to a database from construction until `release`."""
 
     def __init__(self, database: Path) -> None:
-        real = database.resolve()  # one file, whichever link leads to it
+        real = database.resolve()  # the same lock, whichever symbolic link leads to the file
         path = real.with_name(real.name + ".lock")
         self._file = path.open("a+")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.seek(0)
-            holder, _, address = self._file.read().strip().partition("\n")
+            owner, _, address = self._file.read().strip().partition("\n")
             self._file.close()
             raise StoreLockedError(
-                f"{database} is in use by another Holter server (process {holder or 'unknown'}). "
+                f"{database} is in use by another Holter server (process {owner or 'unknown'}). "
                 "Stop it first, or choose another data directory; several servers need PostgreSQL.",
                 address=address,
             ) from error
-        # without room on the disk nobody is told who has it, and reads are answered all the same
+        # on a full disk the lock names no owner; reads are still served
         with suppress(OSError):
             os.truncate(path, 0)
-            os.write(self._file.fileno(), whoever().encode())
+            os.write(self._file.fileno(), describe_process().encode())
 
-    def tell(self, address: str) -> None:
-        """Where whoever finds the file held can ask for what only its holder may do."""
+    def publish_address(self, address: str) -> None:
+        """Write the server's address into the lock file, for processes that find the database in use."""
         with suppress(OSError):
-            os.write(self._file.fileno(), f"\n{address}".encode())  # at the end: it is open for that
+            os.write(self._file.fileno(), f"\n{address}".encode())  # the file is open for appending
 
     def release(self) -> None:
-        """Let others use the database. The lock file stays: removing it could unlock a third server's."""
+        """Release the lock. The lock file stays: removing it could unlock a third server's."""
         self._file.close()
 
 
 @contextmanager
-def alone(engine: Engine) -> Iterator[None]:
-    """No server has the file meanwhile; on PostgreSQL that cannot be told. Raises StoreLockedError."""
+def exclusive_access(engine: Engine) -> Iterator[None]:
+    """Hold the SQLite file lock for the block; a no-op on PostgreSQL. Raises StoreLockedError."""
     lock = FileLock(Path(str(engine.url.database))) if engine.dialect.name == "sqlite" else None
     try:
         yield
@@ -58,6 +58,6 @@ def alone(engine: Engine) -> Iterator[None]:
             lock.release()
 
 
-def whoever() -> str:
-    """This process, for people who find its lock: in a container its number alone would say nothing."""
+def describe_process() -> str:
+    """The process id with the host name: in a container the id alone identifies nothing."""
     return f"{os.getpid()} on {socket.gethostname()}"

@@ -1,4 +1,4 @@
-"""How names and keys stand in the tables, and what both databases can keep."""
+"""How names, labels and idempotency keys are written to the tables, and the limits of both databases."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ LIMITS = {
     "attempt": 200,
     "source": 1000,
 }
-"""Characters."""
+"""Maximum length of each kind of name, in characters."""
 
 
-def key_of(metric: str, labels: str) -> SeriesKey:
-    """A series' key out of the columns of its row."""
-    return SeriesKey(intern(metric), labels_of_text(labels))  # thousands of runs have the same names
+def parse_series_key(metric: str, labels: str) -> SeriesKey:
+    """Return a series' key from the columns of its row."""
+    return SeriesKey(intern(metric), parse_labels(labels))  # thousands of runs share the same metric names
 
 
 @lru_cache(maxsize=10_000)
-def labels_of_text(text: str) -> Labels:
-    """A series' labels out of the column of its row."""
+def parse_labels(text: str) -> Labels:
+    """Return a series' labels from the JSON text of its row."""
     return tuple((name, value) for name, value in json.loads(text))
 
 
-def digest_of(batch_id: str) -> bytes:
-    """How an idempotency key is kept."""
+def batch_digest(batch_id: str) -> bytes:
+    """Return the 16-byte digest under which a batch's idempotency key is stored."""
     return blake2b(batch_id.encode(), digest_size=16).digest()
 
 
 @lru_cache(maxsize=10_000)
 def labels_text(labels: Labels) -> str:
-    """Labels as the series table has them."""
+    """Return labels as JSON text, as the series table stores them."""
     return json.dumps(labels, ensure_ascii=False, separators=(",", ":"))
 
 
-def as_text(text: str) -> str:
-    """The text as both databases can keep it: what is no character becomes a question mark."""
+def storable_text(text: str) -> str:
+    """Return the text with NUL and lone surrogates, which a database cannot store, replaced by "?"."""
     return text.replace("\0", "?").encode(errors="replace").decode()
 
 
 def check_name(what: str, text: str) -> None:
-    """Raise ValueError unless both databases can keep the text as a `what`."""
+    """Raise ValueError unless both databases can store `text` as a name of the kind `what` (see LIMITS)."""
     limit = LIMITS[what]
     if len(text) > limit:
         raise ValueError(f"{what} {text[:40]!r}… has {len(text)} characters, expected at most {limit}")
-    if as_text(text) != text:
-        raise ValueError(f"{what} {text!r} contains a character that is no text")
+    if storable_text(text) != text:
+        raise ValueError(f"{what} {text!r} contains a character that cannot be stored")

@@ -1,4 +1,4 @@
-"""Points a second by project: a bucket that fills at the rate of the quota and may be overdrawn once."""
+"""Points per second by project: a token bucket that may be overdrawn once."""
 
 from __future__ import annotations
 
@@ -7,54 +7,55 @@ from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 
-from holter.server.store.errors import RateError
+from holter.server.store.errors import RateLimitError
 from holter.settings.projects import QuotaSettings
 
-_REMEMBERED = 10_000  # projects; one that is forgotten begins with a full bucket
+_MAX_BUCKETS = 10_000  # projects; an evicted one starts with a full bucket
 
 
-class Rates:
-    """Lets deliveries in as long as their project's bucket is not empty. Threads may share it."""
+class PointRateLimiter:
+    """Admits deliveries while their project's bucket is not empty. Threads may share it."""
 
     def __init__(
         self, quota: Callable[[str], QuotaSettings], *, clock: Callable[[], float] = monotonic
     ) -> None:
         self._quota = quota
         self._clock = clock
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # points, as of when
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # level, computed at
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """End all waits: waiting deliveries raise RateLimitError."""
         self._closed.set()
 
     def wait(self, project: str, points: int, timeout: float) -> None:
-        """Let points of a project in, waiting at most `timeout` seconds. Raises RateError.
+        """Take points of a project, waiting at most `timeout` seconds. Raises RateLimitError.
 
-        A delivery larger than what is left gets in, too, and those after it wait until that is made up for.
+        A delivery larger than what is left is admitted, too; those after it wait until the deficit is
+        refilled.
         """
         quota = self._quota(project)
         if not quota.max_points_per_second:
             return
-        end = self._clock() + timeout
-        while (missing := self._take(project, points, quota)) > 0:
-            left = end - self._clock()
-            if missing > left or self._closed.wait(missing):
-                raise RateError(project, quota.max_points_per_second, missing)
+        deadline = self._clock() + timeout
+        while (wait_seconds := self._take(project, points, quota)) > 0:
+            remaining = deadline - self._clock()
+            if wait_seconds > remaining or self._closed.wait(wait_seconds):
+                raise RateLimitError(project, quota.max_points_per_second, wait_seconds)
 
     def _take(self, project: str, points: int, quota: QuotaSettings) -> float:
-        """Take points out of the bucket; how many seconds it stays empty where it is."""
+        """Take points from the bucket; return 0 if they were taken, else the seconds until it is positive."""
         rate, now = quota.max_points_per_second, self._clock()
-        with self._guard:
-            held, at = self._buckets.pop(project, (rate * quota.burst_seconds, now))
-            held = min(rate * quota.burst_seconds, held + rate * (now - at))
-            if held > 0:
-                held -= points
-                missing = 0.0
+        with self._lock:
+            level, filled_at = self._buckets.pop(project, (rate * quota.burst_seconds, now))
+            level = min(rate * quota.burst_seconds, level + rate * (now - filled_at))
+            if level > 0:
+                level -= points
+                wait_seconds = 0.0
             else:
-                missing = max(-held / rate, 1 / rate)
-            self._buckets[project] = held, now
-            if len(self._buckets) > _REMEMBERED:
+                wait_seconds = max(-level / rate, 1 / rate)
+            self._buckets[project] = level, now
+            if len(self._buckets) > _MAX_BUCKETS:
                 self._buckets.popitem(last=False)
-        return missing
+        return wait_seconds

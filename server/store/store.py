@@ -16,11 +16,11 @@ from holter.server.store.cache import LruCache
 from holter.server.store.check import find_problems
 from holter.server.store.compaction.worker import Compactor
 from holter.server.store.file_lock import FileLock
-from holter.server.store.keys import storable_text, check_name
+from holter.server.store.keys import check_name, storable_text
 from holter.server.store.rate_limit import PointRateLimiter
 from holter.server.store.read import series as whole
 from holter.server.store.read import summaries
-from holter.server.store.read.changes_since import SeriesSelector, RunChanges, ReadPosition, read_changes
+from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector, read_changes
 from holter.server.store.read.chart import read_chart
 from holter.server.store.read.latest import read_newest_points
 from holter.server.store.read.snapshot import RunSnapshot, StepRange
@@ -28,11 +28,11 @@ from holter.server.store.read.stats_cache import load_run_stats
 from holter.server.store.run_config import read_config
 from holter.server.store.types import (
     AttemptSummary,
-    ReducedSeries,
     Commit,
-    RunOverview,
     NewestPoints,
     Receipt,
+    ReducedSeries,
+    RunOverview,
     SeriesSummary,
 )
 from holter.server.store.usage import StorageUsage

@@ -1,17 +1,17 @@
-"""What the store takes in and gives out, as values."""
+"""Values that the store accepts and returns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holter.server.store.encoding.series_names import Names
+from holter.server.store.encoding.series_names import SeriesNames
 from holter.types import FloatArray, IntArray, SeriesKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Refusal:
-    """Series that a limit keeps out. `what` is the metric, or what the names of several have in common."""
+class SeriesRefusal:
+    """Series that a limit rejected. `what` is the metric, or what the names of several have in common."""
 
     what: str
     series: int
@@ -20,10 +20,10 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
-    """A delivery is durable. `attempt` is that of its last row; `accepted` counts its points.
+    """Confirms that a delivery is durable. `attempt` is that of its last row; `accepted` counts its points.
 
-    `duplicate`: the run has had this batch before, and nothing changed. `refused`: series that a limit
-    kept out, of this time; where nothing was accepted for it, the batch may come again.
+    `duplicate`: the run had this batch already, and nothing changed. `refused`: series that a limit rejected
+    this time; where nothing was accepted because of it, the batch may be sent again.
     """
 
     run_id: int
@@ -31,12 +31,12 @@ class Receipt:
     attempt: int
     accepted: int
     duplicate: bool = False
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[SeriesRefusal, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commit:
-    """News of one run, durable: the last row of one delivery or, where an attempt began in it, of each part.
+    """One durable write to a run: the last row of a delivery, or of each attempt's part of it.
 
     `last_time` is None where the log has no clock; `live`: the points arrived about when they were logged.
     """
@@ -51,9 +51,11 @@ class Commit:
 
 
 class SeriesSummary(NamedTuple):
-    """One series in numbers. Points, extremes (of finite values, None without any) and non-finite count
-    are over all attempts; step, time (None: no clock) and value are those of the newest attempt's last point.
-    `logged` is how many points there were: more than `points` where retention has thinned them.
+    """Statistics of one series.
+
+    Points, extremes (of finite values, None without any) and the non-finite count are over all attempts;
+    step, time (None: no clock) and value are those of the newest attempt's last point. `logged` is how many
+    points were logged: more than `points` after downsampling.
     """
 
     key: SeriesKey
@@ -81,21 +83,21 @@ class AttemptSummary:
     points: int
 
 
-class Newest(NamedTuple):
-    """The newest point of each of some series, in the order of their keys; arrays [c].
+class NewestPoints(NamedTuple):
+    """The newest point of each series, in the order of their keys; arrays [c].
 
-    A time is NaN where there is no clock.
+    A time is NaN without a clock.
     """
 
-    names: Names
+    names: SeriesNames
     attempt: IntArray
     step: IntArray
     time: FloatArray
     value: FloatArray
 
 
-class SeriesGlance(NamedTuple):
-    """One series at a glance: its points over all attempts, step and value of the newest attempt's last."""
+class SeriesOverview(NamedTuple):
+    """One series in a run overview: points over all attempts, step and value of the last point."""
 
     key: SeriesKey
     points: int
@@ -104,17 +106,17 @@ class SeriesGlance(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Glance:
-    """A run at a glance, as of a version of it: nothing of it changes while the version stays."""
+class RunOverview:
+    """Attempts and series of a run as of a version (generation, revision): unchanged while the version is."""
 
     version: tuple[int, int]
     attempts: list[AttemptSummary]
-    series: list[SeriesGlance]
+    series: list[SeriesOverview]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Band:
-    """What a reduced segment stands for, bucket by bucket: arrays [m], finite values only."""
+class CurveBand:
+    """The minimum, maximum and mean of each bucket of a reduced segment; arrays [m], finite values only."""
 
     step: IntArray
     minimum: FloatArray
@@ -123,8 +125,8 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Segment:
-    """A piece of curve to be drawn in one go: real points with finite values, arrays [n].
+class CurveSegment:
+    """A contiguous piece of a curve: real points with finite values, arrays [n].
 
     With a `band`, the points are each bucket's lowest and highest, the first and the last.
     """
@@ -134,28 +136,36 @@ class Segment:
     step: IntArray
     time: FloatArray
     value: FloatArray
-    band: Band | None = None
+    band: CurveBand | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class ChartSeries:
-    """One series as a chart draws it. `count` and `nonfinite_count` are what the range really holds;
-    `nonfinite` lists (attempt, step, value) of the first thousand. `thinned` is how many points retention
-    has taken out of the chunks that the range touches.
+class ReducedSeries:
+    """One series as a chart draws it.
+
+    `count` and `nonfinite_count` are those of the stored points in the range; `nonfinite` lists (attempt,
+    step, value) of the first thousand. `downsampled` is how many points retention has removed from the
+    chunks that the range overlaps.
     """
 
     key: SeriesKey
     count: int
     reduced: bool
-    segments: list[Segment]
+    segments: list[CurveSegment]
     nonfinite: list[tuple[int, int, float]]
     nonfinite_count: int
-    thinned: int = 0
+    downsampled: int = 0
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes."""
-        columns = [column for one in self.segments for column in (one.step, one.time, one.value)]
-        bands = [one.band for one in self.segments if one.band is not None]
-        columns += [column for one in bands for column in (one.step, one.minimum, one.maximum, one.mean)]
+        """Approximate bytes of memory."""
+        columns = [
+            column for segment in self.segments for column in (segment.step, segment.time, segment.value)
+        ]
+        bands = [segment.band for segment in self.segments if segment.band is not None]
+        columns += [
+            column
+            for segment in bands
+            for column in (segment.step, segment.minimum, segment.maximum, segment.mean)
+        ]
         return 1000 + sum(column.nbytes for column in columns) + 200 * len(self.nonfinite)

@@ -1,4 +1,4 @@
-"""How many bytes a project keeps: measured now and then, in a thread of its own, counted on from there."""
+"""Stored bytes per project: measured every 30 s in a background thread, incremented by writes in between."""
 
 from __future__ import annotations
 
@@ -13,78 +13,78 @@ from sqlalchemy import ColumnElement, Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from holter.server.database import reading
-from holter.server.models import Chunk, LogEntry, Project, Run, SeriesRow, Timeline
-from holter.server.store.types import Refusal
+from holter.server.models import Chunk, LogEntry, Project, RunRecord, SeriesRow, Timeline
+from holter.server.store.types import SeriesRefusal
 
-MEASURED_EVERY = 30.0
-_REMEMBERED = 10_000  # projects; one that is forgotten is measured anew
+MEASURE_INTERVAL = 30.0
+_MAX_PROJECTS = 10_000  # projects; an evicted one is measured again
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Measured:
+class _ProjectUsage:
     size: int = 0
-    at: float = float("-inf")
+    measured_at: float = float("-inf")
 
 
-class Usage:
-    """The bytes of projects that have a bound on them. Before the first measurement nothing is refused."""
+class StorageUsage:
+    """Bytes of projects that have a quota. Until the first measurement nothing is refused."""
 
-    def __init__(self, engine: Engine, *, every: float = MEASURED_EVERY) -> None:
+    def __init__(self, engine: Engine, *, interval: float = MEASURE_INTERVAL) -> None:
         self._engine = engine
-        self._every = every
-        self._known: OrderedDict[str, _Measured] = OrderedDict()
-        self._guard = threading.Lock()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holter-store-usage")
+        self._interval = interval
+        self._projects: OrderedDict[str, _ProjectUsage] = OrderedDict()
+        self._lock = threading.Lock()
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holter-store-usage")
 
-    def refusal(self, project: str, most: int) -> Refusal | None:
-        """Why nothing more may be kept, None while there is room; `most` 0: there always is."""
-        if not most:
+    def refusal(self, project: str, max_bytes: int) -> SeriesRefusal | None:
+        """Return a refusal if the project has reached its quota of `most` bytes (0: no quota), else None."""
+        if not max_bytes:
             return None
-        with self._guard:
-            known = self._known.setdefault(project, _Measured())
-            self._known.move_to_end(project)
-            if len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-            size, due = known.size, monotonic() - known.at >= self._every
+        with self._lock:
+            usage = self._projects.setdefault(project, _ProjectUsage())
+            self._projects.move_to_end(project)
+            if len(self._projects) > _MAX_PROJECTS:
+                self._projects.popitem(last=False)
+            size, due = usage.size, monotonic() - usage.measured_at >= self._interval
             if due:
-                known.at = monotonic()
+                usage.measured_at = monotonic()
         if due:
-            self._thread.submit(self._measure, project)
-        if size < most:
+            self._executor.submit(self._measure, project)
+        if size < max_bytes:
             return None
-        reason = f"project {project!r} keeps {size:,} bytes of points, max_bytes allows {most:,}"
-        return Refusal(what="max_bytes", series=0, reason=f"{reason}; delete runs or raise the quota")
+        reason = f"project {project!r} stores {size:,} bytes of points, max_bytes allows {max_bytes:,}"
+        return SeriesRefusal(what="max_bytes", series=0, reason=f"{reason}; delete runs or raise the quota")
 
     def add(self, project: str, size: int) -> None:
-        """Count what was written since the last measurement."""
-        with self._guard:
-            if project in self._known:
-                self._known[project].size += size
+        """Add bytes written since the last measurement."""
+        with self._lock:
+            if project in self._projects:
+                self._projects[project].size += size
 
     def close(self) -> None:
-        """End the thread, after a measurement that is under way."""
-        self._thread.shutdown(cancel_futures=True)
+        """Stop the thread after the measurement in progress."""
+        self._executor.shutdown(cancel_futures=True)
 
     def _measure(self, project: str) -> None:
         try:
-            size = stored(self._engine, project)
+            size = stored_bytes(self._engine, project)
         except SQLAlchemyError:
-            _log.exception("the bytes of project %r were not counted; trying again later", project)
+            _log.exception("could not measure the stored bytes of project %r; retrying later", project)
             return
-        with self._guard:
-            if project in self._known:
-                self._known[project].size = size
+        with self._lock:
+            if project in self._projects:
+                self._projects[project].size = size
 
 
-def stored(engine: Engine, project: str) -> int:
-    """The bytes of a project's points as they are stored: log, chunks and timelines."""
-    run = select(Run.id).join(Project).where(Project.name == project)
+def stored_bytes(engine: Engine, project: str) -> int:
+    """Return the bytes of a project's points as stored: log, chunks and timelines."""
+    run = select(RunRecord.id).join(Project).where(Project.name == project)
     series = select(SeriesRow.id).where(SeriesRow.run_id.in_(run))
     with reading(engine) as connection:
         return sum(
-            int(connection.scalar(select(func.coalesce(func.sum(size), 0)).where(whose)) or 0)
-            for size, whose in (
+            int(connection.scalar(select(func.coalesce(func.sum(size), 0)).where(condition)) or 0)
+            for size, condition in (
                 (_bytes(LogEntry.payload), LogEntry.run_id.in_(run)),
                 (_bytes(Timeline.payload), Timeline.run_id.in_(run)),
                 (_bytes(Chunk.payload) + _bytes(Chunk.pyramid), Chunk.series_id.in_(series)),

@@ -1,4 +1,4 @@
-"""The one thread that writes points: what waits while a transaction runs goes into the next one together."""
+"""The writer thread: deliveries queued while a transaction runs share the next one (group commit)."""
 
 from __future__ import annotations
 
@@ -15,99 +15,102 @@ from sqlalchemy import Engine
 from holter.server.database import was_in_the_way, why_away, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
 from holter.server.store.types import Commit, Receipt
-from holter.server.store.warmup import rehearse
-from holter.server.store.write.batch_writer import Ledger
-from holter.server.store.write.encode import Parcel
+from holter.server.store.warmup import warm_up
+from holter.server.store.write.batch_writer import BatchWriter
+from holter.server.store.write.encode import EncodedDelivery
 
 _log = logging.getLogger(__name__)
 
-_WAITING = 4000  # deliveries
-_WAITING_BYTES = 128 * 2**20
-_GROUP = 256
-_GROUP_BYTES = 16 * 2**20
+_MAX_QUEUED = 4000  # deliveries
+_MAX_QUEUED_BYTES = 128 * 2**20
+_MAX_GROUP = 256
+_MAX_GROUP_BYTES = 16 * 2**20
 
 
-class Reply(Protocol):
-    """Where the outcome of one delivery goes, from the writer's thread. A future is one."""
+class ReceiptFuture(Protocol):
+    """Receives the outcome of one delivery from the writer thread; `concurrent.futures.Future` is one."""
 
     def set_running_or_notify_cancel(self) -> bool:
-        """Whether somebody still waits: what nobody waits for is not written."""
+        """Return False if the caller has cancelled: the delivery is then not written."""
         ...
 
     def set_result(self, result: Receipt, /) -> None:
-        """It is durable."""
+        """The delivery is durable."""
         ...
 
     def set_exception(self, exception: BaseException, /) -> None:
-        """It could not be written."""
+        """The delivery could not be written."""
         ...
 
 
-Waiting = tuple[Parcel, Reply]
+PendingWrite = tuple[EncodedDelivery, ReceiptFuture]
 
 
-class Writer:
-    """Takes parcels into a bounded queue and makes them durable in the order in which they came."""
+class WriterThread:
+    """Takes encoded deliveries into a bounded queue and makes them durable in the order of arrival."""
 
-    def __init__(self, engine: Engine, ledger: Ledger) -> None:
+    def __init__(self, engine: Engine, batch_writer: BatchWriter) -> None:
         self._engine = engine
-        self._ledger = ledger
-        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
-        self._room = threading.Condition()
-        self._deliveries = 0
-        self._bytes = 0
+        self._batch_writer = batch_writer
+        self._queue: queue.SimpleQueue[PendingWrite | None] = queue.SimpleQueue()
+        self._space = threading.Condition()
+        self._queued = 0
+        self._queued_bytes = 0
         self._open = False
-        self.trouble: Exception | None = None  # why the database took nothing at the last try
+        self.last_error: Exception | None = None  # why the database was unavailable at the last try
         self._listeners: list[Callable[[Commit], None]] = []
         self._thread = threading.Thread(target=self._work, name="holter-store-writer", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the thread."""
         self._open = True
         self._thread.start()
 
     def close(self) -> bool:
-        """Write what waits, then end; whether it was open."""
-        with self._room:
+        """Write what is queued, then stop; returns whether the thread was running."""
+        with self._space:
             if not self._open:
                 return False
             self._open = False
             self._queue.put(None)
-            self._room.notify_all()
+            self._space.notify_all()
         self._thread.join()
         return True
 
     def listen(self, listener: Callable[[Commit], None]) -> None:
-        """Call `listener` after each durable commit, in this thread: it must be quick."""
+        """Call `listener` after each durable commit, in this thread: it must be fast."""
         self._listeners.append(listener)
 
-    def put(self, parcel: Parcel, reply: Reply, *, timeout: float) -> None:
-        """Queue a parcel. Raises StoreBusyError when there is no room in time, StoreClosedError."""
-        with self._room:
-            if not self._has_room():
-                self._wait_for_room(timeout)
+    def put(self, delivery: EncodedDelivery, reply: ReceiptFuture, *, timeout: float) -> None:
+        """Queue a delivery.
+
+        Raises StoreBusyError if the queue stays full until the timeout, and StoreClosedError.
+        """
+        with self._space:
+            if not self._has_space():
+                self._wait_for_space(timeout)
             if not self._open:
                 raise StoreClosedError("the server is stopping")
-            self._deliveries += 1
-            self._bytes += parcel.size
-            self._queue.put((parcel, reply))
+            self._queued += 1
+            self._queued_bytes += delivery.size
+            self._queue.put((delivery, reply))
 
-    def _wait_for_room(self, timeout: float) -> None:
-        end = monotonic() + timeout
-        while self._open and not self._has_room():
-            if not self._room.wait(max(0.0, end - monotonic())) and not self._has_room():
+    def _wait_for_space(self, timeout: float) -> None:
+        deadline = monotonic() + timeout
+        while self._open and not self._has_space():
+            if not self._space.wait(max(0.0, deadline - monotonic())) and not self._has_space():
                 raise StoreBusyError("points come in faster than they can be stored")
 
-    def _has_room(self) -> bool:
-        return self._deliveries < _WAITING and self._bytes < _WAITING_BYTES
+    def _has_space(self) -> bool:
+        return self._queued < _MAX_QUEUED and self._queued_bytes < _MAX_QUEUED_BYTES
 
     def _work(self) -> None:
-        with suppress(Exception):  # the first to write will hear of it
-            rehearse(self._engine, self._ledger)
+        with suppress(Exception):  # the first delivery reports the error
+            warm_up(self._engine, self._batch_writer)
         while (first := self._queue.get()) is not None:
             group, last = [first], False
             size = first[0].size
-            while len(group) < _GROUP and size < _GROUP_BYTES:
+            while len(group) < _MAX_GROUP and size < _MAX_GROUP_BYTES:
                 try:
                     following = self._queue.get_nowait()
                 except queue.Empty:
@@ -117,63 +120,63 @@ class Writer:
                     break
                 group.append(following)
                 size += following[0].size
-            self._make_durable(group)
-            self._make_room(group)
-            if self.trouble and not last:
-                last = self._refuse_all()
+            self._commit_group(group)
+            self._release_space(group)
+            if self.last_error and not last:
+                last = self._fail_queued()
             if last:
                 return
 
-    def _make_durable(self, group: Sequence[Waiting]) -> None:
-        # a caller that has gone was promised nothing
-        waiting = [one for one in group if one[1].set_running_or_notify_cancel()]
-        if waiting:
-            self._write(waiting)
+    def _commit_group(self, group: Sequence[PendingWrite]) -> None:
+        # a caller that has cancelled was promised nothing
+        pending = [write for write in group if write[1].set_running_or_notify_cancel()]
+        if pending:
+            self._write(pending)
 
-    def _refuse_all(self) -> bool:
-        """The database is away: whoever waits is told at once, for the next try may take long, too.
+    def _fail_queued(self) -> bool:
+        """Fail all queued deliveries at once while the database is unavailable: the next try may block, too.
 
-        Returns whether it is time to end.
+        Returns whether the thread is to stop.
         """
-        assert self.trouble is not None
+        assert self.last_error is not None
         while True:
             try:
-                one = self._queue.get_nowait()
+                write = self._queue.get_nowait()
             except queue.Empty:
                 return False
-            if one is None:
+            if write is None:
                 return True
-            if one[1].set_running_or_notify_cancel():
-                one[1].set_exception(self.trouble)
-            self._make_room([one])
+            if write[1].set_running_or_notify_cancel():
+                write[1].set_exception(self.last_error)
+            self._release_space([write])
 
-    def _write(self, group: Sequence[Waiting], *, again: bool = False) -> None:
+    def _write(self, group: Sequence[PendingWrite], *, again: bool = False) -> None:
         try:
             with writing(self._engine) as connection:
-                receipts, commits = self._ledger.write(connection, [parcel for parcel, _ in group])
+                receipts, commits = self._batch_writer.write(connection, [delivery for delivery, _ in group])
         except Exception as error:
-            self._ledger.forget()
-            why = why_away(error)
-            self.trouble = error if why else None
-            if why:
-                _log.error("%d deliveries were not stored: %s: %s", len(group), why, error)
+            self._batch_writer.clear()
+            reason = why_away(error)
+            self.last_error = error if reason else None
+            if reason:
+                _log.error("%d deliveries were not stored: %s: %s", len(group), reason, error)
                 for _, reply in group:
                     reply.set_exception(error)
             elif len(group) > 1:
-                for one in group:  # one that cannot be written must not take the others with it
-                    self._write([one])
+                for write in group:  # a delivery that cannot be written must not fail the others of its group
+                    self._write([write])
             elif was_in_the_way(error) and not again:
                 self._write(group, again=True)
             else:
                 _log.exception("a delivery to run %r was not stored", group[0][0].delivery.run)
                 group[0][1].set_exception(error)
             return
-        self.trouble = None
+        self.last_error = None
         for (_, reply), receipt in zip(group, receipts, strict=True):
             reply.set_result(receipt)
-        self._tell(commits)
+        self._notify_listeners(commits)
 
-    def _tell(self, commits: Sequence[Commit]) -> None:
+    def _notify_listeners(self, commits: Sequence[Commit]) -> None:
         for commit in commits:
             for listener in self._listeners:
                 try:
@@ -181,8 +184,8 @@ class Writer:
                 except Exception:
                     _log.exception("a listener failed; the points are stored")
 
-    def _make_room(self, group: Sequence[Waiting]) -> None:
-        with self._room:
-            self._deliveries -= len(group)
-            self._bytes -= sum(parcel.size for parcel, _ in group)
-            self._room.notify_all()
+    def _release_space(self, group: Sequence[PendingWrite]) -> None:
+        with self._space:
+            self._queued -= len(group)
+            self._queued_bytes -= sum(delivery.size for delivery, _ in group)
+            self._space.notify_all()

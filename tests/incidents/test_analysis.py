@@ -13,11 +13,11 @@ from sqlalchemy import Engine, delete, select, update
 from sqlalchemy.orm import Session
 
 from holter.server.alerting import IncidentStore, Route
-from holter.server.analysis import LATE, STALE, AnalysisLoop, Standing, failing
+from holter.server.analysis import MAX_LIVE_DELAY, STALE_AFTER, AnalysisWorker, RunStatus, failed_analyses
 from holter.server.models.alerting import AnalysisRow, IncidentRow, NotificationRow
 from holter.server.models.points import LogEntry, RunRecord
 from holter.server.store import Store
-from holter.server.store.read.changes_since import SeriesSelector, RunChanges, ReadPosition
+from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.incidents.conftest import Clock
 
@@ -81,8 +81,8 @@ def incidents(engine: Engine, clock: Clock) -> IncidentStore:
 
 
 @pytest.fixture
-def loop(engine: Engine, store: Store, incidents: IncidentStore, clock: Clock) -> AnalysisLoop:
-    return AnalysisLoop(engine, store, incidents, clock=clock)
+def loop(engine: Engine, store: Store, incidents: IncidentStore, clock: Clock) -> AnalysisWorker:
+    return AnalysisWorker(engine, store, incidents, clock=clock)
 
 
 def deliver(store: Store, clock: Clock, first: int, last: int, **options: Any) -> int:
@@ -94,7 +94,7 @@ def deliver(store: Store, clock: Clock, first: int, last: int, **options: Any) -
 
 
 def test_a_live_run_that_slows_down_opens_one_incident_and_tells_once(
-    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+    engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     for first in range(0, 1200, 100):
         loop.analyze(deliver(store, clock, first, first + 100))
@@ -107,7 +107,7 @@ def test_a_live_run_that_slows_down_opens_one_incident_and_tells_once(
 
 
 def test_a_run_of_last_month_is_analysed_and_nobody_told(
-    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+    engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     clock.now = BEGIN + 30 * 86_400
     loop.analyze(store.accept(part(0, 1200)).run_id)
@@ -116,7 +116,7 @@ def test_a_run_of_last_month_is_analysed_and_nobody_told(
 
 
 def test_a_run_that_catches_up_tells_of_what_is_still_open(
-    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+    engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     clock.now = BEGIN + 4000
     loop.analyze(store.accept(part(0, 1000)).run_id)
@@ -126,7 +126,7 @@ def test_a_run_that_catches_up_tells_of_what_is_still_open(
 
 
 def test_a_silent_run_stalls_and_recovers_when_it_goes_on(
-    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+    engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     run_id = deliver(store, clock, 0, 500)
     clock.now += 300
@@ -141,7 +141,7 @@ def test_a_silent_run_stalls_and_recovers_when_it_goes_on(
 
 
 def test_a_finished_run_does_not_stall(
-    engine: Engine, store: Store, loop: AnalysisLoop, clock: Clock
+    engine: Engine, store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     run_id = deliver(store, clock, 0, 500)
     clock.now += 900
@@ -154,16 +154,16 @@ def test_a_finished_run_does_not_stall(
 
 
 def test_a_node_whose_clock_is_wrong_does_not_look_stalled(
-    store: Store, loop: AnalysisLoop, clock: Clock
+    store: Store, loop: AnalysisWorker, clock: Clock
 ) -> None:
     delivery = part(0, 500)
-    clock.now = float(delivery.batch.times[-1]) + LATE - 60
+    clock.now = float(delivery.batch.times[-1]) + MAX_LIVE_DELAY - 60
     assert loop.analyze(store.accept(delivery).run_id) == []
 
 
-def standing(**changes: Any) -> Standing:
+def standing(**changes: Any) -> RunStatus:
     values = {"created_at": 0.0, "updated_at": 1000.0, "last_time": 999.0, "finished_at": None}
-    return Standing(**{**values, **changes})
+    return RunStatus(**{**values, **changes})
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def standing(**changes: Any) -> Standing:
         ("a silence counts from the arrival", standing(last_time=700.0), 1100.0, True, 800.0),
         ("points of long ago", standing(last_time=50.0), 1005.0, False, None),
         ("points of the future", standing(last_time=5000.0), 1005.0, False, None),
-        ("nothing for longer than a day", standing(), 1001.0 + STALE, False, None),
+        ("nothing for longer than a day", standing(), 1001.0 + STALE_AFTER, False, None),
         ("a finished run", standing(finished_at=1001.0), 1005.0, True, None),
         ("no clock, and growing", standing(last_time=None), 1005.0, True, None),
         ("no clock, and all at once", standing(last_time=None, created_at=999.0), 1005.0, False, None),
     ],
 )
 def test_whether_a_run_is_live(
-    sentence: str, run: Standing, now: float, live: bool, looked_at: float | None
+    sentence: str, run: RunStatus, now: float, live: bool, looked_at: float | None
 ) -> None:
     assert (run.live(now), run.looked_at(now)) == (live, looked_at)
 
@@ -215,12 +215,12 @@ class CountingStore:
 
 
 @pytest.fixture
-def start(engine: Engine, incidents: IncidentStore, clock: Clock) -> Iterator[Callable[..., AnalysisLoop]]:
+def start(engine: Engine, incidents: IncidentStore, clock: Clock) -> Iterator[Callable[..., AnalysisWorker]]:
     """Starts analysis loops, and closes them."""
-    loops: list[AnalysisLoop] = []
+    loops: list[AnalysisWorker] = []
 
-    def start(store: Any) -> AnalysisLoop:
-        loops.append(AnalysisLoop(engine, store, incidents, clock=clock))
+    def start(store: Any) -> AnalysisWorker:
+        loops.append(AnalysisWorker(engine, store, incidents, clock=clock))
         loops[-1].start()
         return loops[-1]
 
@@ -230,7 +230,7 @@ def start(engine: Engine, incidents: IncidentStore, clock: Clock) -> Iterator[Ca
 
 
 def test_an_incident_is_open_two_seconds_after_its_point(
-    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisWorker]
 ) -> None:
     start(store)
     for first in range(0, 800, 100):
@@ -241,7 +241,7 @@ def test_an_incident_is_open_two_seconds_after_its_point(
 
 
 def test_a_busy_run_rests_five_times_as_long_as_its_looks_take(
-    store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+    store: Store, clock: Clock, start: Callable[..., AnalysisWorker]
 ) -> None:
     counting = CountingStore(store, delay=0.3)
     start(counting)
@@ -256,7 +256,7 @@ def test_a_busy_run_rests_five_times_as_long_as_its_looks_take(
 
 
 def test_a_busy_run_does_not_keep_others_waiting(
-    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisWorker]
 ) -> None:
     counting = CountingStore(store, delay=0.05)
     start(counting)
@@ -268,7 +268,7 @@ def test_a_busy_run_does_not_keep_others_waiting(
 
 
 def test_a_restart_covers_what_came_meanwhile_and_repeats_nothing(
-    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisLoop]
+    engine: Engine, store: Store, clock: Clock, start: Callable[..., AnalysisWorker]
 ) -> None:
     first = start(store)
     deliver(store, clock, 0, 900)
@@ -295,7 +295,7 @@ def _seen(engine: Engine) -> int:
 
 
 def test_a_look_that_a_kill_interrupted_is_made_again(
-    engine: Engine, store: Store, clock: Clock, loop: AnalysisLoop, start: Callable[..., AnalysisLoop]
+    engine: Engine, store: Store, clock: Clock, loop: AnalysisWorker, start: Callable[..., AnalysisWorker]
 ) -> None:
     run_id = deliver(store, clock, 0, 900)
     loop.analyze(run_id)
@@ -311,7 +311,7 @@ def test_a_run_whose_points_are_damaged_is_told_and_stops_no_other(
     engine: Engine,
     store: Store,
     clock: Clock,
-    start: Callable[..., AnalysisLoop],
+    start: Callable[..., AnalysisWorker],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     damaged = deliver(store, clock, 0, 900, run="damaged")
@@ -322,14 +322,14 @@ def test_a_run_whose_points_are_damaged_is_told_and_stops_no_other(
     start(store)
     deliver(store, clock, 0, 900, run="sound")
     wait_for(lambda: len(incidents_of(engine)) == 1)
-    wait_for(lambda: bool(failing(engine)))
-    ((run, reason),) = failing(engine).items()
+    wait_for(lambda: bool(failed_analyses(engine)))
+    ((run, reason),) = failed_analyses(engine).items()
     assert run.endswith("/damaged")
     assert "CorruptDataError" in reason
     assert f"the analysis of run {damaged} failed" in caplog.text
 
 
-def test_closing_ends_the_thread_at_once(store: Store, start: Callable[..., AnalysisLoop]) -> None:
+def test_closing_ends_the_thread_at_once(store: Store, start: Callable[..., AnalysisWorker]) -> None:
     loop = start(store)
     began = time.monotonic()
     loop.close()

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import Engine
 
 from holter.detectors import find
-from holter.server.analysis.run_cache import GrowingRun, GrowingRuns, weight
+from holter.server.analysis.run_cache import CachedRun, RunCache, memory_size
 from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
-from holter.server.store.read.changes_since import RunChanges, ReadPosition
+from holter.server.store.read.changes_since import ReadPosition, RunChanges
 from holter.types import Batch, Column, Delivery, RunData, Series, SeriesKey
 
 LOSS, NORM = SeriesKey("loss"), SeriesKey("grad_norm")
@@ -46,11 +46,11 @@ def every(keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
     return keys
 
 
-def grow(run: GrowingRun, store: Store, run_id: int) -> bool:
-    return run.take(store.news(run_id, run.place, every))
+def grow(run: CachedRun, store: Store, run_id: int) -> bool:
+    return run.take(store.changes_since(run_id, run.place, every))
 
 
-def assert_same(run: GrowingRun, store: Store, run_id: int) -> None:
+def assert_same(run: CachedRun, store: Store, run_id: int) -> None:
     read = store.read(run_id)
     assert run.series.keys() == read.keys()
     for key, one in run.series.items():
@@ -61,7 +61,7 @@ def assert_same(run: GrowingRun, store: Store, run_id: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_comes_the_run_in_memory_is_the_run_in_the_store(store: Store, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    run, run_id, last = GrowingRun(), 0, [0, 0]
+    run, run_id, last = CachedRun(), 0, [0, 0]
     for number in range(40):
         attempt = int(rng.random() < (0.7 if number > 20 else 0.0))
         first = max(0, last[attempt] + int(rng.choice([0, 0, 0, 3, -20])))
@@ -81,7 +81,7 @@ def test_whatever_comes_the_run_in_memory_is_the_run_in_the_store(store: Store, 
 
 
 def test_what_was_seen_before_does_not_change_while_the_run_grows(store: Store) -> None:
-    run, seen = GrowingRun(), []
+    run, seen = CachedRun(), []
     for number in range(40):
         run_id = deliver(store, number, np.arange(10 * number, 10 * number + 10))
         grow(run, store, run_id)
@@ -95,7 +95,7 @@ def test_what_was_seen_before_does_not_change_while_the_run_grows(store: Store) 
 
 
 def test_rows_that_changed_are_told_to_what_detectors_remember(store: Store) -> None:
-    run, changed = GrowingRun(), []
+    run, changed = CachedRun(), []
     run.memory.changed = lambda key, row: changed.append((key, row))  # type: ignore[method-assign]
     run_id = deliver(store, 0, np.arange(100), norm=False)
     grow(run, store, run_id)
@@ -111,7 +111,7 @@ def test_rows_that_changed_are_told_to_what_detectors_remember(store: Store) -> 
 
 
 def test_runs_that_nobody_asked_for_make_room(store: Store) -> None:
-    runs = GrowingRuns(limit=3 * 36 * 1000)
+    runs = RunCache(limit=3 * 36 * 1000)
     ids = [deliver(store, 0, np.arange(1000), norm=False, run=f"run {number}") for number in range(5)]
     for run_id in ids:
         grow(runs.of(run_id), store, run_id)
@@ -124,7 +124,7 @@ def test_what_detectors_remember_takes_room_too(store: Store) -> None:
     ids = [deliver(store, 0, np.arange(300), run=f"run {number}") for number in range(8)]
 
     def kept(limit: int, *, looks: bool) -> int:
-        runs = GrowingRuns(limit)
+        runs = RunCache(limit)
         for run_id in ids:
             run = runs.of(run_id)
             grow(run, store, run_id)
@@ -139,8 +139,8 @@ def test_what_detectors_remember_takes_room_too(store: Store) -> None:
 
 
 def test_a_run_weighs_what_it_takes() -> None:
-    def looked_at() -> GrowingRun:
-        run = GrowingRun()
+    def looked_at() -> CachedRun:
+        run = CachedRun()
         for begin in range(0, 3000, 500):
             steps = np.arange(begin, begin + 500)
             points = SeriesPoints(steps, 1e9 + steps, np.cos(steps))
@@ -157,11 +157,11 @@ def test_a_run_weighs_what_it_takes() -> None:
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert sum(map(weight, runs)) == pytest.approx(taken, rel=0.25)
+    assert sum(map(memory_size, runs)) == pytest.approx(taken, rel=0.25)
 
 
 def test_a_run_that_is_forgotten_takes_nothing(store: Store) -> None:
-    runs = GrowingRuns(limit=2**20)
+    runs = RunCache(limit=2**20)
     run_id = deliver(store, 0, np.arange(1000))
     for _ in range(3):
         grow(runs.of(run_id), store, run_id)
@@ -172,7 +172,7 @@ def test_a_run_that_is_forgotten_takes_nothing(store: Store) -> None:
 
 
 def test_one_run_is_kept_however_large(store: Store) -> None:
-    runs = GrowingRuns(limit=1)
+    runs = RunCache(limit=1)
     run_id = deliver(store, 0, np.arange(1000))
     grow(runs.of(run_id), store, run_id)
     runs.looked(run_id)
@@ -183,17 +183,17 @@ def test_series_that_are_not_chosen_are_not_kept(store: Store) -> None:
     def losses(keys: Collection[SeriesKey]) -> list[SeriesKey]:
         return [key for key in keys if key.metric == "loss"]
 
-    run = GrowingRun()
+    run = CachedRun()
     for number in range(3):
         run_id = deliver(store, number, np.arange(10 * number, 10 * number + 10))
-        run.take(store.news(run_id, run.place, losses))
+        run.take(store.changes_since(run_id, run.place, losses))
     assert [key.metric for key in run.series] == ["loss"]
     one: Series = run.series[LOSS]
     assert len(one) == 30
 
 
 def test_runs_without_a_point_have_their_weight_too() -> None:
-    runs = GrowingRuns(50_000)
+    runs = RunCache(50_000)
     for number in range(1000):
         runs.of(number)
         runs.looked(number)

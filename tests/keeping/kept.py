@@ -9,7 +9,7 @@ from sqlalchemy import Engine, insert, select
 
 from holter.server.database import reading, writing
 from holter.server.import_export.run_metadata import describe
-from holter.server.models import AnalysisRow, Base, IncidentRow, IncidentEventRow, RunRecord
+from holter.server.models import AnalysisRow, Base, IncidentEventRow, IncidentRow, RunRecord
 from holter.server.store import Store
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
 

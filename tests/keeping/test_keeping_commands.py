@@ -113,11 +113,11 @@ def test_the_server_thins_in_the_background_and_says_so(
 ) -> None:
     run_id = long_run(engine, days=40)
     with (
-        serve(retaining(database_url), clock=settled_clock()) as (parts, address),
+        serve(retaining(database_url), clock=settled_clock()) as (context, address),
         httpx.Client(base_url=address) as client,
     ):
         end = time.monotonic() + 20
-        while not any(one.logged > one.points for one in parts.store.series(run_id)):
+        while not any(one.logged > one.points for one in context.store.series(run_id)):
             assert time.monotonic() < end
             time.sleep(0.05)
         (run,) = client.get("/api/v1/runs").json()["runs"]

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select, update
 
 from holter.server.alerting import IncidentStore
-from holter.server.analysis import AnalysisLoop
+from holter.server.analysis import AnalysisWorker
 from holter.server.database import reading, writing
 from holter.server.maintenance import downsampling
 from holter.server.maintenance.downsampling import WentOnError, thin
 from holter.server.maintenance.downsampling_plan import TAIL
 from holter.server.maintenance.retention import DAY, due, keep
 from holter.server.maintenance.select_points import LONG, NEAR, Event, near, sieve
-from holter.server.models import AnalysisRow, IncidentRow, IncidentEventRow, RunRecord
+from holter.server.models import AnalysisRow, IncidentEventRow, IncidentRow, RunRecord
 from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
 from holter.settings.projects import RetentionSettings
@@ -109,7 +109,7 @@ def test_the_series_says_how_many_points_there_were(store: Store, engine: Engine
             was.last_value,
         )
     (drawn,) = store.chart(run_id, [LOSS], points=100)
-    assert drawn.thinned == before[LOSS].points - len(read[LOSS])
+    assert drawn.downsampled == before[LOSS].points - len(read[LOSS])
     assert store.attempts(run_id)[0].points == 2 * SIZE + 300
 
 
@@ -246,7 +246,7 @@ def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
     values[50_000] = np.nan
     run_id = store.accept(delivery(steps, {LOSS: values}, batch_id="0")).run_id
     store.compact(run_id)
-    loop = AnalysisLoop(engine, store, IncidentStore(engine))
+    loop = AnalysisWorker(engine, store, IncidentStore(engine))
     assert len(loop.analyze(run_id)) >= 2
     before = story(engine, run_id)
     thin(engine, run_id, BUCKET, NOW)

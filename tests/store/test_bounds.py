@@ -13,9 +13,9 @@ from holter.server.database import writing
 from holter.server.ingest_http.json_body import Shapes
 from holter.server.ingest_http.memory_budget import NoRoomError, Room
 from holter.server.store import usage as usages
-from holter.server.store.usage import Usage
-from holter.server.store.write.batch_writer import Ledger
-from holter.server.store.write.encode import parcel
+from holter.server.store.usage import StorageUsage
+from holter.server.store.write.batch_writer import BatchWriter
+from holter.server.store.write.encode import encode_delivery
 from holter.settings.projects import QuotaSettings
 from holter.types import Batch, Delivery, DenseColumns, Labels, Shape
 
@@ -35,42 +35,42 @@ def names(count: int, word: str = "m") -> tuple[str, ...]:
 def test_what_is_remembered_of_runs_is_bounded_in_bytes_and_exact_all_the_same(
     sqlite_engine: Engine,
 ) -> None:
-    usage = Usage(sqlite_engine)
-    ledger = Ledger(lambda: 1.0, lambda _: QuotaSettings(), usage, most=2**20)
+    usage = StorageUsage(sqlite_engine)
+    ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage, most=2**20)
     shape = Shapes().find(names(300), NONE)
     for step in range(2):
         for run in range(0, 100, 10):
-            group = [parcel(delivery(one, shape, step)) for one in range(run, run + 10)]
+            group = [encode_delivery(delivery(one, shape, step)) for one in range(run, run + 10)]
             with writing(sqlite_engine) as connection:
                 receipts, _ = ledger.write(connection, group)
             assert not any(one.duplicate for one in receipts)
-            assert ledger.held <= 2**20
+            assert ledger.cached_bytes <= 2**20
     with writing(sqlite_engine) as connection:
-        again, _ = ledger.write(connection, [parcel(delivery(0, shape, 1))])
+        again, _ = ledger.write(connection, [encode_delivery(delivery(0, shape, 1))])
     usage.close()
     assert again[0].duplicate
 
 
 def test_a_run_takes_no_more_memory_than_is_counted_for_it(sqlite_engine: Engine) -> None:
-    usage = Usage(sqlite_engine)
-    ledger = Ledger(lambda: 1.0, lambda _: QuotaSettings(), usage)
+    usage = StorageUsage(sqlite_engine)
+    ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage)
     shape = Shapes().find(names(300), NONE)
     write = partial(_write, sqlite_engine, ledger, shape)
     write(range(20))  # what is made once
     tracemalloc.start()
-    counted, before = ledger.held, tracemalloc.get_traced_memory()[0]
+    counted, before = ledger.cached_bytes, tracemalloc.get_traced_memory()[0]
     write(range(20, 120))
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     usage.close()
-    assert taken <= ledger.held - counted
-    assert (ledger.held - counted) / 100 < 150_000  # 2,000 such runs are remembered at once
+    assert taken <= ledger.cached_bytes - counted
+    assert (ledger.cached_bytes - counted) / 100 < 150_000  # 2,000 such runs are remembered at once
 
 
-def _write(engine: Engine, ledger: Ledger, shape: Shape, runs: range) -> None:
+def _write(engine: Engine, ledger: BatchWriter, shape: Shape, runs: range) -> None:
     for run in runs:
         with writing(engine) as connection:
-            ledger.write(connection, [parcel(delivery(run, shape))])
+            ledger.write(connection, [encode_delivery(delivery(run, shape))])
 
 
 def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
@@ -80,11 +80,11 @@ def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
     assert shapes.find(names(100), NONE) is first
     for number in range(50):
         shapes.keep(shapes.find(names(100, f"word{number}"), NONE))
-        assert shapes.held <= 100_000
+        assert shapes.cached_bytes <= 100_000
     assert shapes.find(names(100), NONE) is not first
     assert not shapes.knows(first)
     shapes.keep(shapes.find(names(10_000), NONE))  # larger than all of it
-    assert shapes.held <= 100_000
+    assert shapes.cached_bytes <= 100_000
 
 
 def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() -> None:
@@ -93,20 +93,20 @@ def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() ->
         large.grow(5000)
         with room.share() as other, pytest.raises(NoRoomError):
             other.grow(1)
-    assert room.held == 0
+    assert room.cached_bytes == 0
     with room.share() as one, room.share() as other:
         one.grow(600)
         with pytest.raises(NoRoomError):
             other.grow(600)
         other.grow(400)
-    assert room.held == 0
+    assert room.cached_bytes == 0
 
 
 def test_of_projects_without_news_no_size_is_remembered(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usages, "_REMEMBERED", 10)
-    usage = Usage(sqlite_engine)
+    usage = StorageUsage(sqlite_engine)
     for number in range(100):
         usage.refusal(f"project {number}", 1)
         usage.add(f"project {number}", 5)

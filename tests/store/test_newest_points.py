@@ -13,8 +13,8 @@ from sqlalchemy import Engine, text
 
 from holter.server.database import writing
 from holter.server.store import Store
-from holter.server.store.compaction.summary import renew
-from holter.server.store.encoding.series_names import NOBODY, Rows, decode_names, encode_names
+from holter.server.store.compaction.summary import rebuild_summary
+from holter.server.store.encoding.series_names import NO_NAMES, SeriesNameRows, decode_names, encode_names
 from holter.server.store.read import latest as newest_points
 from holter.types import Batch, Column, Delivery, Labels, SeriesKey
 from tests.store.newest import newest
@@ -61,7 +61,7 @@ def log(model: Model, batch: Batch) -> None:
 
 
 def said(store: Store, run_id: int) -> list[Any]:
-    names, attempt, step, time, value = store.newest(run_id)
+    names, attempt, step, time, value = store.newest_points(run_id)
     keys = names.keys()
     assert keys == sorted(keys)
     assert [(key.metric, dict(key.labels)) for key in keys] == list(
@@ -82,7 +82,7 @@ def act(engine: Engine, store: Store, run_id: int, action: str) -> None:
         return
     with writing(engine) as connection:
         if action == "renew":
-            renew(connection, run_id)
+            rebuild_summary(connection, run_id)
         else:  # as a Holter left it that did not keep them
             connection.execute(text(f"UPDATE summary SET names = NULL WHERE run_id = {run_id}"))
 
@@ -156,7 +156,7 @@ def test_entries_that_newer_ones_have_passed_are_not_decoded(
             one = Delivery(project="p", run="r", writer=writer, batch_id=f"{writer}{step}", batch=batch)
             run_id = store.accept(one).run_id
     decoded = []
-    decode = newest_points.decode_entry
+    decode = newest_points.decode_log_entry
     monkeypatch.setattr(newest_points, "decode_entry", lambda blob: decoded.append(blob) or decode(blob))
     assert {point[1] for point in newest(Store(engine), run_id).values()} == {39}
     assert len(decoded) == 2, "one of each writer"
@@ -170,10 +170,10 @@ labels = st.dictionaries(texts, texts, max_size=2).map(lambda held: tuple(sorted
 def test_names_come_back_in_their_order(held: dict[tuple[str, Labels], int]) -> None:
     series = {number: SeriesKey(*key) for key, number in held.items()}
     rows = [(number, *key) for number, key in series.items()]
-    columns = Rows(*(list(column) for column in zip(*rows, strict=True))) if rows else Rows([], [], [])
+    columns = SeriesNameRows(*(list(column) for column in zip(*rows, strict=True))) if rows else SeriesNameRows([], [], [])
     for start in (0, len(rows) // 2):
-        some = NOBODY.and_those(Rows(*(column[:start] for column in columns)))
-        names = decode_names(encode_names(some.and_those(Rows(*(column[start:] for column in columns)))))
+        some = NO_NAMES.and_those(SeriesNameRows(*(column[:start] for column in columns)))
+        names = decode_names(encode_names(some.and_those(SeriesNameRows(*(column[start:] for column in columns)))))
         assert list(names.by_id().items()) == sorted(series.items(), key=lambda row: row[1])
         assert names.ids.tolist() == sorted(series)
     half = sorted(series)[::2]

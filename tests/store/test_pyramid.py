@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from holter.server.store.encoding.block import Points
-from holter.server.store.encoding.pyramid import BUCKET, WORTHWHILE, decode, encode, open_pyramid
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.encoding.pyramid import BUCKET, MIN_PYRAMID_POINTS, decode_pyramids, encode_pyramid, decompress_pyramid
 
 
 @given(
-    values=st.integers(WORTHWHILE, WORTHWHILE + 3 * BUCKET).flatmap(
+    values=st.integers(MIN_PYRAMID_POINTS, MIN_PYRAMID_POINTS + 3 * BUCKET).flatmap(
         lambda size: arrays(np.float64, size, elements=st.floats(-1e300, 1e300), fill=st.floats(-1.0, 1.0))
     )
 )
 @settings(max_examples=40, deadline=None)
 def test_every_bucket_says_what_its_points_say(values: np.ndarray) -> None:
     steps = np.arange(len(values)) * 3
-    buckets = decode([open_pyramid(encode(Points(steps, steps * 0.5, values)))])
+    buckets = decode_pyramids([decompress_pyramid(encode_pyramid(SeriesPoints(steps, steps * 0.5, values)))])
     inner = range(1, len(values) - 1, BUCKET)
     ends = [
         (0, 1),

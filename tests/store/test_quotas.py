@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import Engine, select
 
 from holter.server.models import UnreadableRow
-from holter.server.store import RateError, Receipt, Store
-from holter.server.store.rate_limit import Rates
-from holter.server.store.usage import Usage, stored
-from holter.server.store.write.cardinality import pattern_of
+from holter.server.store import RateLimitError, Receipt, Store
+from holter.server.store.rate_limit import PointRateLimiter
+from holter.server.store.usage import StorageUsage, stored_bytes
+from holter.server.store.write.cardinality import name_pattern
 from holter.settings.projects import QuotaSettings
 from holter.types import Batch, Column, Cursor, Delivery, DenseColumns, SeriesKey, Shape
 
@@ -100,7 +100,7 @@ def test_a_metric_named_after_the_step_is_stopped_and_named_and_the_loss_goes_on
                 Delivery(project="p", run="r", writer="w", batch_id=str(step), batch=batch)
             )
             refusals |= {(one.what, one.reason) for one in receipt.refused}
-        pattern = pattern_of(SeriesKey(name.format(1000)))
+        pattern = name_pattern(SeriesKey(name.format(1000)))
         assert {what for what, _ in refusals} == {pattern}
         assert len(store.series(receipt.run_id)) == 513
         assert len(store.read(receipt.run_id)[SeriesKey("loss")]) == 3000
@@ -174,28 +174,28 @@ def test_points_a_second_are_bounded_on_average(sqlite_engine: Engine) -> None:
     with limited(sqlite_engine, max_points_per_second=40, burst_seconds=0.5) as store:
         names = [f"m{n}" for n in range(60)]
         store.accept(row(1, names))  # 60 of 20: overdrawn once, for a second
-        with pytest.raises(RateError, match="max_points_per_second") as refused:
+        with pytest.raises(RateLimitError, match="max_points_per_second") as refused:
             store.submit(row(2, names))
         assert 0 < refused.value.seconds <= 1
         began = time.monotonic()
         assert store.accept(row(2, names)).accepted == 60  # who can wait is let in
         assert time.monotonic() - began < 10
-        with pytest.raises(RateError):
+        with pytest.raises(RateLimitError):
             store.accept(row(3, names), timeout=0)
 
 
 def test_a_bucket_fills_at_its_rate_and_no_higher_than_its_burst() -> None:
     now = [0.0]
     quota = QuotaSettings(max_points_per_second=10, burst_seconds=2)
-    rates = Rates(lambda _: quota, clock=lambda: now[0])
+    rates = PointRateLimiter(lambda _: quota, clock=lambda: now[0])
     rates.wait("p", 20, 0)
-    with pytest.raises(RateError):
+    with pytest.raises(RateLimitError):
         rates.wait("p", 1, 0)
     rates.wait("another", 20, 0)
     now[0] = 1000.0
     rates.wait("p", 15, 0)
     rates.wait("p", 15, 0)
-    with pytest.raises(RateError) as refused:
+    with pytest.raises(RateLimitError) as refused:
         rates.wait("p", 1, 0)
     assert refused.value.seconds == pytest.approx(1.0)
 
@@ -216,22 +216,22 @@ def test_a_full_project_takes_nothing_more_and_keeps_what_it_has(engine: Engine)
 
 
 def test_the_bytes_of_a_project_are_those_of_its_log_and_its_chunks(engine: Engine, store: Store) -> None:
-    assert stored(engine, "p") == 0
+    assert stored_bytes(engine, "p") == 0
     for project in ("p", "another"):
         store.accept(row(1, ["a"], project=project))
-    alone = stored(engine, "p")
+    alone = stored_bytes(engine, "p")
     assert 0 < alone < 1000
     steps = np.arange(5000)
     column = Column(key=SeriesKey("a"), values=np.random.default_rng(0).normal(size=5000))
     batch = Batch(steps=steps, times=steps * 1.0, columns=(column,))
     store.accept(Delivery(project="p", run="s", writer="w", batch_id="long", batch=batch))
-    before = stored(engine, "p")
+    before = stored_bytes(engine, "p")
     store.compact()
-    assert alone < stored(engine, "p") < before + 2000
+    assert alone < stored_bytes(engine, "p") < before + 2000
 
 
 def test_what_was_written_counts_until_it_is_measured_again(sqlite_engine: Engine) -> None:
-    usage = Usage(sqlite_engine, every=1000)
+    usage = StorageUsage(sqlite_engine, every=1000)
     assert usage.refusal("p", 100) is None
     usage.close()  # after the measurement: nothing is there
     usage.add("p", 99)

@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 
 from holter.server.database import reading, writing
 from holter.server.store import Store
-from holter.server.store.cache import Memory
-from holter.server.store.compaction.summary import load, renew
-from holter.server.store.read.snapshot import Snapshot
+from holter.server.store.cache import LruCache
+from holter.server.store.compaction.summary import load_summary, rebuild_summary
+from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.store.newest import newest
 
@@ -77,7 +77,7 @@ def test_what_is_remembered_is_what_is_stored(engine: Engine, actions: list[Any]
                 store.compact(run_id)
             elif action == "renew":
                 with writing(engine) as connection:
-                    renew(connection, run_id)
+                    rebuild_summary(connection, run_id)
             elif action == "restart":
                 store.close()
                 store = Store(engine)
@@ -97,10 +97,10 @@ def test_a_summary_worked_out_anew_is_what_compaction_kept(store: Store, engine:
         deliver(store, "run", (1, start, 60, 1, KEYS[:1]), 10 + number)
         store.compact()
     with writing(engine) as connection:
-        before = load(Snapshot(connection, run_id))
-        renew(connection, run_id)
+        before = load_summary(RunSnapshot(connection, run_id))
+        rebuild_summary(connection, run_id)
     with reading(engine) as connection:
-        after = load(Snapshot(connection, run_id))
+        after = load_summary(RunSnapshot(connection, run_id))
     assert after.generation == before.generation + 1
     for kept, found in zip((*before.chunks, *before.log), (*after.chunks, *after.log), strict=True):
         assert kept.tobytes() == found.tobytes()
@@ -128,15 +128,15 @@ def test_thousands_of_series_become_chunks_in_several_transactions(store: Store,
     run_id = store.accept(one).run_id
     assert store.compact(run_id) == series
     with reading(engine) as connection:
-        assert load(Snapshot(connection, run_id)).generation == 2
-        assert Snapshot(connection, run_id).log() == {}
+        assert load_summary(RunSnapshot(connection, run_id)).generation == 2
+        assert RunSnapshot(connection, run_id).log() == {}
     found = [one.value.tobytes() for one in store.read(run_id).values()]
     assert found == [row.tobytes() for row in values]
     assert store.check() == []
 
 
 def test_what_was_not_asked_for_the_longest_time_is_forgotten_first() -> None:
-    memory = Memory(100_000)
+    memory = LruCache(100_000)
     memory.put("a", 1, 40_000)
     memory.put("b", 2, 40_000)
     assert memory.get("a") == 1

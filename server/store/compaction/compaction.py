@@ -12,14 +12,27 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from holter.server.database import UNANSWERED, reading, writing
 from holter.server.models import Chunk, LogEntry, Timeline
-from holter.server.store.compaction.summary import Stored, claim, load, names_of, recount, save
-from holter.server.store.encoding.attempt_progress import ranges
-from holter.server.store.encoding.block import Block, Points, encode_body, encode_entry, encode_packed
-from holter.server.store.encoding.chunk_builder import Cutter
-from holter.server.store.encoding.series_names import NOBODY, Names
-from holter.server.store.encoding.series_stats import Numbers, combine, of_block
-from holter.server.store.errors import ExchangedError
-from holter.server.store.read.snapshot import ChunkRow, Snapshot
+from holter.server.store.compaction.summary import (
+    StoredSummary,
+    begin_rewrite,
+    load_summary,
+    recount_stats,
+    save_summary,
+    summary_names,
+)
+from holter.server.store.encoding.attempt_progress import step_ranges
+from holter.server.store.encoding.block import (
+    PointBlock,
+    SeriesPoints,
+    encode_body,
+    encode_log_entry,
+    encode_log_entry_by_series,
+)
+from holter.server.store.encoding.chunk_builder import ChunkBuilder
+from holter.server.store.encoding.series_names import NO_NAMES, SeriesNames
+from holter.server.store.encoding.series_stats import SeriesStats, combine_stats, stats_of_block
+from holter.server.store.errors import ConcurrentRewriteError
+from holter.server.store.read.snapshot import ChunkRow, RunSnapshot
 
 _AT_ONCE = 2_000_000  # points of the log that are compacted in one go
 _LEFT = 1_000_000  # points that may stay in the log because their series are short
@@ -32,18 +45,18 @@ _TAIL = 8_192  # a chunk with fewer points is made anew, larger, when more come
 
 
 @dataclass
-class Change:
+class CompactionChange:
     """What one transaction puts in the place of log entries."""
 
-    stored: Stored
+    stored: StoredSummary
     entries: list[int]
-    cutter: Cutter = field(default_factory=Cutter)
+    cutter: ChunkBuilder = field(default_factory=ChunkBuilder)
     replaced: list[ChunkRow] = field(default_factory=list)
     mixed: set[int] = field(default_factory=set)  # series that had points in chunks where these stand
-    added: list[Numbers] = field(default_factory=list)  # to the chunks
+    added: list[SeriesStats] = field(default_factory=list)  # to the chunks
     left: list[dict[str, Any]] = field(default_factory=list)
-    staying: list[Numbers] = field(default_factory=list)  # in the log
-    names: Names = NOBODY  # of all of these
+    staying: list[SeriesStats] = field(default_factory=list)  # in the log
+    names: SeriesNames = NO_NAMES  # of all of these
     more: bool = False  # stays in the log for now only
 
     @property
@@ -62,7 +75,7 @@ def compact(engine: Engine, run_id: int) -> int:
     while True:
         with reading(engine) as connection:
             entries, more = _entries(connection, run_id)
-            change = _change(Snapshot(connection, run_id), entries)
+            change = _change(RunSnapshot(connection, run_id), entries)
         if change.worthwhile:
             with writing(engine) as connection:
                 _apply(connection, run_id, change)
@@ -80,26 +93,28 @@ def _entries(connection: Connection, run_id: int) -> tuple[list[int], bool]:
     return [row.id for row in rows[:size]], size < len(rows)
 
 
-def _change(snapshot: Snapshot, entries: Sequence[int]) -> Change:
-    change = Change(load(snapshot), list(entries))
+def _change(snapshot: RunSnapshot, entries: Sequence[int]) -> CompactionChange:
+    change = CompactionChange(load_summary(snapshot), list(entries))
     for attempt, (last_entry, block) in snapshot.entries(entries).items():
         ends = snapshot.last_chunks(attempt) if len(change.stored.chunks.ids) else {}
         chunked = _chunked(block)
         change.more |= int(chunked.sum()) < int((block.counts >= _least(block)).sum())
-        for at, (number, first) in enumerate(zip(block.ids.tolist(), ranges(block)[0].tolist(), strict=True)):
+        for at, (number, first) in enumerate(
+            zip(block.ids.tolist(), step_ranges(block)[0].tolist(), strict=True)
+        ):
             # what belongs among the points of chunks goes there: chunks and log have no step in common
             chunked[at] |= number in ends and first <= ends[number].step_max
         if chunked.any():
             _add(change, snapshot, attempt, block.only(block.ids[chunked].tolist()), ends)
         if not chunked.all():
             left = block.only(block.ids[~chunked].tolist())
-            change.left.append(_left(last_entry, left.tight()))
-            change.staying.append(of_block(attempt, left))
-    change.names = names_of(snapshot, change.stored, *change.added, *change.staying)
+            change.left.append(_left(last_entry, left.without_empty_rows()))
+            change.staying.append(stats_of_block(attempt, left))
+    change.names = summary_names(snapshot, change.stored, *change.added, *change.staying)
     return change
 
 
-def _chunked(block: Block) -> NDArray[np.bool_]:
+def _chunked(block: PointBlock) -> NDArray[np.bool_]:
     """Which series become chunks: those with the most points, where they are too many for one transaction."""
     enough = block.counts >= _least(block)
     if int(enough.sum()) > _ROWS:
@@ -107,7 +122,7 @@ def _chunked(block: Block) -> NDArray[np.bool_]:
     return enough
 
 
-def _least(block: Block) -> int:
+def _least(block: PointBlock) -> int:
     """How many points a series must have for a chunk of its own."""
     for least, allowed in _LEAST:
         if int(block.counts[block.counts < least].sum()) <= allowed:
@@ -116,12 +131,16 @@ def _least(block: Block) -> int:
 
 
 def _add(
-    change: Change, snapshot: Snapshot, attempt: int, block: Block, ends: Mapping[int, ChunkRow]
+    change: CompactionChange,
+    snapshot: RunSnapshot,
+    attempt: int,
+    block: PointBlock,
+    ends: Mapping[int, ChunkRow],
 ) -> None:
     """Make chunks of a block, and of the chunks among whose points its own belong."""
-    change.added.append(of_block(attempt, block))
+    change.added.append(stats_of_block(attempt, block))
     bounds = block.offsets.tolist()
-    places: list[tuple[int, Points, ChunkRow | None, bool]] = []
+    places: list[tuple[int, SeriesPoints, ChunkRow | None, bool]] = []
     for number, start, stop in zip(block.ids.tolist(), bounds, bounds[1:], strict=False):
         points, end = block.points(start, stop), ends.get(number)
         if end is None or points.step[0] > end.step_max:
@@ -137,11 +156,13 @@ def _add(
             change.cutter.add(attempt, number, points, last=last)
         else:
             change.replaced.append(row)
-            joined = change.cutter.join(older[row.id], points)
-            change.cutter.add(attempt, number, joined, thinned=row.logged - row.points, last=last)
+            joined = change.cutter.merge(older[row.id], points)
+            change.cutter.add(attempt, number, joined, removed=row.logged - row.points, last=last)
 
 
-def _places(points: Points, rows: Sequence[ChunkRow]) -> list[tuple[Points, ChunkRow | None, bool]]:
+def _places(
+    points: SeriesPoints, rows: Sequence[ChunkRow]
+) -> list[tuple[SeriesPoints, ChunkRow | None, bool]]:
     """The points cut where chunks begin (rows in their order); with the chunk that each part belongs into,
     None for one of its own, and whether it is the last one.
     """
@@ -151,7 +172,7 @@ def _places(points: Points, rows: Sequence[ChunkRow]) -> list[tuple[Points, Chun
     for row, start, stop in zip([None, *rows], bounds, bounds[1:], strict=False):
         if start == stop:
             continue
-        part, last = Points._make(column[start:stop] for column in points), row is rows[-1]
+        part, last = SeriesPoints._make(column[start:stop] for column in points), row is rows[-1]
         if row is not None and part.step[0] > row.step_max:
             small = row.points < _TAIL or (stop - start < _FEW and not last)
             # what was thinned stays apart from what was not
@@ -160,7 +181,7 @@ def _places(points: Points, rows: Sequence[ChunkRow]) -> list[tuple[Points, Chun
     return found
 
 
-def _left(entry: int, block: Block) -> dict[str, Any]:
+def _left(entry: int, block: PointBlock) -> dict[str, Any]:
     """What stays in the log, in the place of the newest entry it comes from: later writes remain newer."""
     many = len(block.values) >= _PACKED * len(block.ids)
     return {
@@ -168,26 +189,32 @@ def _left(entry: int, block: Block) -> dict[str, Any]:
         "step_min": int(block.steps.min()),
         "step_max": int(block.steps.max()),
         "points": len(block.values),
-        "payload": encode_packed(block) if many else encode_entry(block.ids, encode_body(block)),
+        "payload": encode_log_entry_by_series(block)
+        if many
+        else encode_log_entry(block.ids, encode_body(block)),
     }
 
 
-def _apply(connection: Connection, run_id: int, change: Change) -> None:
-    claim(connection, run_id, change.stored.generation)
+def _apply(connection: Connection, run_id: int, change: CompactionChange) -> None:
+    begin_rewrite(connection, run_id, change.stored.generation)
     _replace_entries(connection, change)
     timelines = add_timelines(connection, run_id, change.cutter.timelines)
     if change.cutter.rows:
         rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.cutter.rows]
         connection.execute(insert(Chunk).inline(), rows, execution_options=UNANSWERED)
     delete_chunks(connection, change.replaced)
-    chunks = combine([change.stored.chunks, *change.added])
+    chunks = combine_stats([change.stored.chunks, *change.added])
     if change.mixed:
-        chunks = recount(chunks, Snapshot(connection, run_id).chunks(change.mixed))
-    log = combine(change.staying)
-    save(connection, run_id, Stored(entry=change.entries[-1], chunks=chunks, log=log, names=change.names))
+        chunks = recount_stats(chunks, RunSnapshot(connection, run_id).chunks(change.mixed))
+    log = combine_stats(change.staying)
+    save_summary(
+        connection,
+        run_id,
+        StoredSummary(entry=change.entries[-1], chunks=chunks, log=log, names=change.names),
+    )
 
 
-def _replace_entries(connection: Connection, change: Change) -> None:
+def _replace_entries(connection: Connection, change: CompactionChange) -> None:
     kept = {row["id"] for row in change.left}
     gone = [number for number in change.entries if number not in kept]
     for row in change.left:
@@ -196,7 +223,7 @@ def _replace_entries(connection: Connection, change: Change) -> None:
         connection.execute(left, execution_options=UNANSWERED)
     for part in _parts(gone):
         if connection.execute(delete(LogEntry).where(LogEntry.id.in_(part))).rowcount != len(part):
-            raise ExchangedError("another server has compacted these entries of the log")
+            raise ConcurrentRewriteError("another server has compacted these entries of the log")
 
 
 def add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, bytes]) -> dict[bytes, int]:
@@ -219,7 +246,7 @@ def delete_chunks(connection: Connection, rows: Sequence[ChunkRow]) -> None:
     """Delete chunks, and timelines that no other needs. Raises ExchangedError where one is there no more."""
     for part in _parts([row.id for row in rows]):
         if connection.execute(delete(Chunk).where(Chunk.id.in_(part))).rowcount != len(part):
-            raise ExchangedError("these chunks have been replaced meanwhile")
+            raise ConcurrentRewriteError("these chunks have been replaced meanwhile")
     used = select(Chunk.id).where(Chunk.timeline_id == Timeline.id).exists()
     for part in _parts(sorted({row.timeline_id for row in rows})):
         connection.execute(delete(Timeline).where(Timeline.id.in_(part), ~used))

@@ -16,7 +16,7 @@ from holter.server.database import is_damage, reading
 from holter.server.database.free_space import checkpoint, give_back
 from holter.server.models import LogEntry
 from holter.server.store.compaction.compaction import compact
-from holter.server.store.errors import ExchangedError
+from holter.server.store.errors import ConcurrentRewriteError
 from holter.server.store.types import Commit
 
 _log = logging.getLogger(__name__)
@@ -85,7 +85,9 @@ class Compactor:
     def _compact(self, run_id: int) -> int:
         with self.turn:
             for _ in range(_TRIES - 1):
-                with suppress(ExchangedError):  # another server was quicker: what it has left is looked at
+                with suppress(
+                    ConcurrentRewriteError
+                ):  # another server was quicker: what it has left is looked at
                     return compact(self._engine, run_id)
             return compact(self._engine, run_id)
 

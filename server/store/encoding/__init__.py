@@ -1,1 +1,1 @@
-"""How points stand in bytes: columns of a batch, chunks of a series, pyramids, names."""
+"""Byte encodings of batches, chunks, pyramids and series names."""

@@ -1,4 +1,4 @@
-"""Sealed blobs: version, codec and checksum before the bytes, and numbers as bytes that compress."""
+"""Blobs with a header of version, codec and checksum; byte shuffle and delta encodings that compress well."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from holter.server.store.errors import CorruptDataError
 
 _VERSION = 1
 _HEADER = Struct("<BBI")  # version, codec, checksum of the codec's byte and the body
-_OF_CODEC = [crc32c(bytes((codec,))) for codec in range(256)]
-_MANY = 4096  # numbers from which on bytes are moved place by place
-_local = threading.local()  # zstd's contexts are expensive to make and belong to one thread
+_CODEC_CRCS = [crc32c(bytes((codec,))) for codec in range(256)]
+_COLUMNWISE_MIN = 4096  # from this many numbers on, unshuffle byte column by byte column
+_local = threading.local()  # zstd contexts are expensive to create and not thread-safe
 
 
 class Codec(IntEnum):
-    """How the body of a blob is encoded. Numbers are stored: never change one."""
+    """Encoding of a blob's body. The numbers are stored: never change one."""
 
     ZSTD = 1
     PCODEC = 2
@@ -31,25 +31,25 @@ class Codec(IntEnum):
 
 
 def seal(codec: Codec, body: bytes) -> bytes:
-    """The body with its header."""
-    return _HEADER.pack(_VERSION, codec, crc32c_and(_OF_CODEC[codec], body)) + body
+    """Prepend the header (version, codec, CRC-32C of codec and body)."""
+    return _HEADER.pack(_VERSION, codec, crc32c_and(_CODEC_CRCS[codec], body)) + body
 
 
 def unseal(blob: bytes) -> tuple[Codec, bytes]:
-    """Codec and body of a blob. Raises CorruptDataError unless every byte is as it was written."""
+    """Return codec and body of a blob after checking its checksum. Raises CorruptDataError."""
     if len(blob) < _HEADER.size:
-        raise CorruptDataError(f"{len(blob)} bytes are no blob")
+        raise CorruptDataError(f"blob too short: {len(blob)} bytes")
     version, codec, checksum = _HEADER.unpack_from(blob)
     body = blob[_HEADER.size :]
     if version != _VERSION:
-        raise CorruptDataError(f"version {version} is unknown: damaged, or written by a newer Holter")
-    if crc32c_and(_OF_CODEC[codec], body) != checksum:
-        raise CorruptDataError("the checksum does not match")
+        raise CorruptDataError(f"unknown blob version {version}: damaged, or written by a newer Holter")
+    if crc32c_and(_CODEC_CRCS[codec], body) != checksum:
+        raise CorruptDataError("checksum mismatch")
     return Codec(codec), body
 
 
 def compress(data: bytes) -> bytes:
-    """Zstandard at its fastest level."""
+    """Compress with Zstandard at its fastest level."""
     if not hasattr(_local, "compressor"):
         _local.compressor = zstandard.ZstdCompressor(level=1)
     compressed: bytes = _local.compressor.compress(data)
@@ -57,50 +57,52 @@ def compress(data: bytes) -> bytes:
 
 
 def decompress(data: bytes, first: int | None = None) -> bytes:
-    """What `compress` was given, or the first so many bytes of it."""
+    """Decompress all, or the first `first` bytes."""
     if not hasattr(_local, "decompressor"):
         _local.decompressor = zstandard.ZstdDecompressor()
     if first is None:
-        plain: bytes = _local.decompressor.decompress(data)
+        decompressed: bytes = _local.decompressor.decompress(data)
     else:
-        plain = _local.decompressor.stream_reader(data).read(first)
-    return plain
+        decompressed = _local.decompressor.stream_reader(data).read(first)
+    return decompressed
 
 
 def shuffle(values: NDArray[Any]) -> bytes:
-    """The first bytes of all numbers, then all the second ones, and so on: they resemble each other more."""
+    """Byte shuffle: the first bytes of all numbers, then all second bytes, and so on; similar bytes compress
+    better.
+    """
     raw = np.ascontiguousarray(values).view(np.uint8).reshape(-1, values.dtype.itemsize)
     return raw.T.tobytes()
 
 
 def unshuffle(data: bytes, dtype: str, start: int, count: int) -> NDArray[Any]:
-    """`count` numbers of a type out of shuffled bytes that begin at `start`."""
+    """Return `count` numbers of `dtype` from shuffled bytes that begin at `start`."""
     size = np.dtype(dtype).itemsize
     raw = np.frombuffer(data, np.uint8, count * size, start).reshape(size, count)
-    if count < _MANY:
+    if count < _COLUMNWISE_MIN:
         return np.ascontiguousarray(raw.T).view(dtype).reshape(count)
     numbers = np.zeros((count, size), dtype=np.uint8)
-    for at, place in enumerate(raw):
-        if place.any():  # of small numbers most bytes are nothing
-            numbers[:, at] = place
+    for byte_index, byte_column in enumerate(raw):
+        if byte_column.any():  # in small numbers most bytes are zero
+            numbers[:, byte_index] = byte_column
     return numbers.view(dtype).reshape(count)
 
 
-def deltas(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Each 64-bit number's bits minus those before it, wrapping around: exact for floats as well."""
+def delta_encode(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the differences of successive 64-bit patterns, wrapping around: exact for floats, too."""
     bits = values.view(np.int64)
-    differences = bits.copy()  # np.diff costs five times as much where there are few numbers
+    differences = bits.copy()  # np.diff is five times slower for few numbers
     np.subtract(bits[1:], bits[:-1], out=differences[1:])
     return differences
 
 
-def undeltas(differences: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The bits of which `deltas` took the differences."""
+def delta_decode(differences: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Reverse `delta_encode`: the 64-bit patterns as int64."""
     return np.cumsum(differences, dtype=np.int64)
 
 
-def narrow(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which values come back bit for bit from a 32-bit float."""
+def fits_float32(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which values survive a conversion to float32 and back bit for bit; [n]."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        back = values.astype(np.float32).astype(np.float64)
-    return np.asarray(back.view(np.int64) == values.view(np.int64))
+        restored = values.astype(np.float32).astype(np.float64)
+    return np.asarray(restored.view(np.int64) == values.view(np.int64))

@@ -1,4 +1,4 @@
-"""Blocks: points of several series over shared rows, and how the log keeps them."""
+"""Blocks: points of several series over shared rows, and their encoding in log entries."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from holter.server.store.encoding.blob import (
     Codec,
     compress,
     decompress,
-    deltas,
-    narrow,
+    delta_decode,
+    delta_encode,
+    fits_float32,
     seal,
     shuffle,
-    undeltas,
     unseal,
     unshuffle,
 )
 from holter.server.store.encoding.chunk import decode_timeline, decode_values, encode_timeline, encode_values
 from holter.types import Batch, DenseColumns, FloatArray, IntArray
 
-_SHAPE = Struct("<IIIB")  # rows, series, points, dense
+_SHAPE = Struct("<IIIB")  # number of rows, series and points; whether dense
 _LENGTH = Struct("<I")
 
 
-class Points(NamedTuple):
-    """Points of one series in one attempt, in the order of their steps; arrays [n]."""
+class SeriesPoints(NamedTuple):
+    """Points of one series in one attempt, steps ascending; arrays [n]."""
 
     step: IntArray
     time: FloatArray
@@ -39,11 +39,11 @@ class Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Block:
+class PointBlock:
     """Points of several series of one attempt.
 
-    `ids` [c] names the series; `counts` [c] how many points each has; `values` [sum of counts] one series
-    after the other; `rows` the row of each value, None when every series has all rows; `steps` and
+    `ids` [c] are the series; `counts` [c] their numbers of points; `values` [sum of counts] one series after
+    the other; `rows` the row index of each value, None if every series has all rows (dense); `steps` and
     `times` [n] are the rows.
     """
 
@@ -56,65 +56,65 @@ class Block:
 
     @property
     def offsets(self) -> IntArray:
-        """Where each series begins in `values`, and where the last one ends; [c + 1]."""
+        """The start of each series in `values`, and the end of the last one; [c + 1]."""
         return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.counts)))
 
     @property
     def size(self) -> int:
         """Bytes in memory."""
-        held = (self.ids, self.counts, self.rows, self.steps, self.times, self.values)
-        return sum(column.nbytes for column in held if column is not None)
+        columns = (self.ids, self.counts, self.rows, self.steps, self.times, self.values)
+        return sum(column.nbytes for column in columns if column is not None)
 
-    def points(self, start: int, stop: int) -> Points:
-        """The points that stand at [start, stop) of `values`."""
+    def points(self, start: int, stop: int) -> SeriesPoints:
+        """The points at [start, stop) of `values`."""
         values = self.values[start:stop]
         if self.rows is None:
-            return Points(self.steps, self.times, values)
+            return SeriesPoints(self.steps, self.times, values)
         rows = self.rows[start:stop]
-        return Points(self.steps[rows], self.times[rows], values)
+        return SeriesPoints(self.steps[rows], self.times[rows], values)
 
-    def only(self, ids: Collection[int]) -> Block:
-        """The same rows with these series alone."""
+    def only(self, ids: Collection[int]) -> PointBlock:
+        """The same rows, restricted to these series."""
         wanted = np.isin(self.ids, np.fromiter(ids, dtype=np.int64, count=len(ids)))
         if wanted.all():
             return self
-        each = np.repeat(wanted, self.counts)
+        value_mask = np.repeat(wanted, self.counts)
         return replace(
             self,
             ids=self.ids[wanted],
             counts=self.counts[wanted],
-            rows=None if self.rows is None else self.rows[each],
-            values=self.values[each],
+            rows=None if self.rows is None else self.rows[value_mask],
+            values=self.values[value_mask],
         )
 
-    def tight(self) -> Block:
-        """The same points without rows at which no series has a value; rows in the order of their steps."""
+    def without_empty_rows(self) -> PointBlock:
+        """The same points without rows in which no series has a value; rows sorted by step."""
         if self.rows is None:
             return self
         used, rows = np.unique(self.rows, return_inverse=True)
         order = np.argsort(self.steps[used], kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        used, rows = used[order], place[rows]
-        everywhere = np.arange(len(used))
+        new_index = np.empty_like(order)
+        new_index[order] = np.arange(len(order))
+        used, rows = used[order], new_index[rows]
+        all_rows = np.arange(len(used))
         dense = len(rows) == len(used) * len(self.ids) and bool(
-            np.all(rows.reshape(len(self.ids), -1) == everywhere)
+            np.all(rows.reshape(len(self.ids), -1) == all_rows)
         )
         return replace(self, rows=None if dense else rows, steps=self.steps[used], times=self.times[used])
 
 
-def block_of(batch: Batch, ids: IntArray) -> Block:
-    """A batch as a block; `ids` are those of the batch's columns, in their order."""
+def batch_to_block(batch: Batch, ids: IntArray) -> PointBlock:
+    """Convert a batch; `ids` are the ids of the batch's columns, in their order."""
     if isinstance(batch.columns, DenseColumns):
         matrix = np.ascontiguousarray(batch.columns.values, dtype=np.float64)
         counts = np.full(len(matrix), matrix.shape[1], dtype=np.int64)
-        return Block(ids, counts, None, batch.steps, batch.times, matrix.reshape(-1))
+        return PointBlock(ids, counts, None, batch.steps, batch.times, matrix.reshape(-1))
     counts = np.array([len(column.values) for column in batch.columns], dtype=np.int64)
     dense = all(column.rows is None for column in batch.columns)
-    everywhere = np.arange(len(batch.steps), dtype=np.int64)
-    rows = [everywhere if column.rows is None else column.rows for column in batch.columns]
+    all_rows = np.arange(len(batch.steps), dtype=np.int64)
+    rows = [all_rows if column.rows is None else column.rows for column in batch.columns]
     values = [column.values for column in batch.columns]
-    return Block(
+    return PointBlock(
         ids=ids,
         counts=counts,
         rows=None if dense else np.concatenate(rows).astype(np.int64, copy=False),
@@ -124,121 +124,128 @@ def block_of(batch: Batch, ids: IntArray) -> Block:
     )
 
 
-def encode_body(block: Block) -> bytes:
-    """Everything but the ids of the series, which a batch does not know before it reaches the database."""
+def encode_body(block: PointBlock) -> bytes:
+    """Encode everything but the series ids, which are unknown until the batch reaches the database."""
     parts = [
         _SHAPE.pack(len(block.steps), len(block.counts), len(block.values), block.rows is None),
-        shuffle(deltas(block.steps)),
-        shuffle(deltas(block.times)),
+        shuffle(delta_encode(block.steps)),
+        shuffle(delta_encode(block.times)),
     ]
     if block.rows is not None:
-        parts += [shuffle(block.counts.astype("<u4")), shuffle(deltas(block.rows).astype("<i4"))]
-    wide = _wide(block)
+        parts += [shuffle(block.counts.astype("<u4")), shuffle(delta_encode(block.rows).astype("<i4"))]
+    wide = _needs_float64(block)
     parts.append(np.packbits(wide).tobytes())
     if not wide.any():
         parts.append(shuffle(block.values.astype("<f4")))
     elif wide.all():
         parts.append(shuffle(block.values))
     else:
-        each = np.repeat(wide, block.counts)
-        parts += [shuffle(block.values[~each].astype("<f4")), shuffle(block.values[each])]
+        value_mask = np.repeat(wide, block.counts)
+        parts += [shuffle(block.values[~value_mask].astype("<f4")), shuffle(block.values[value_mask])]
     return compress(b"".join(parts))
 
 
-def _wide(block: Block) -> NDArray[np.bool_]:
-    """Which series have a value that 32 bits do not hold: kept as a whole, a mixture would cost more."""
-    fits = narrow(block.values)
-    if fits.all():
+def _needs_float64(block: PointBlock) -> NDArray[np.bool_]:
+    """Which series need 64 bits; a series is encoded in one width, as mixing widths would cost more."""
+    is_float32 = fits_float32(block.values)
+    if is_float32.all():
         return np.zeros(len(block.counts), dtype=bool)
-    return np.asarray(~np.logical_and.reduceat(fits, block.offsets[:-1]))
+    return np.asarray(~np.logical_and.reduceat(is_float32, block.offsets[:-1]))
 
 
-def encode_entry(ids: IntArray, body: bytes) -> bytes:
-    """A log entry: the ids of the series, then the body."""
-    names = compress(shuffle(deltas(ids)))
-    return seal(Codec.ZSTD, _LENGTH.pack(len(names)) + names + body)
+def encode_log_entry(ids: IntArray, body: bytes) -> bytes:
+    """Encode a log entry: the series ids, then the body."""
+    encoded_ids = compress(shuffle(delta_encode(ids)))
+    return seal(Codec.ZSTD, _LENGTH.pack(len(encoded_ids)) + encoded_ids + body)
 
 
-def series_of(blob: bytes) -> bytes:
-    """The series of a log entry, encoded: equal where they are. Raises CorruptDataError."""
-    codec, sealed = unseal(blob)
+def encoded_series_ids(blob: bytes) -> bytes:
+    """The encoded series ids of a log entry; equal bytes for equal ids. Raises CorruptDataError."""
+    codec, body = unseal(blob)
     if codec is Codec.PCODEC:
-        _, c, _, _ = _SHAPE.unpack_from(sealed)
-        (length,) = _LENGTH.unpack_from(sealed, _SHAPE.size)
+        _, c, _, _ = _SHAPE.unpack_from(body)
+        (length,) = _LENGTH.unpack_from(body, _SHAPE.size)
         start = _SHAPE.size + 4 * (3 + c)
     else:
-        (length,), start = _LENGTH.unpack_from(sealed), _LENGTH.size
-    return sealed[start : start + length]
+        (length,), start = _LENGTH.unpack_from(body), _LENGTH.size
+    return body[start : start + length]
 
 
-def decode_entry(blob: bytes) -> Block:
-    """The block of a log entry. Raises CorruptDataError."""
+def decode_log_entry(blob: bytes) -> PointBlock:
+    """Decode a log entry. Raises CorruptDataError."""
     codec, sealed = unseal(blob)
     if codec is Codec.PCODEC:
-        return _unpacked(sealed)
+        return _decode_by_series(sealed)
     (length,) = _LENGTH.unpack_from(sealed)
-    names = decompress(sealed[_LENGTH.size : _LENGTH.size + length])
+    encoded_ids = decompress(sealed[_LENGTH.size : _LENGTH.size + length])
     body = decompress(sealed[_LENGTH.size + length :])
     n, c, p, dense = _SHAPE.unpack_from(body)
-    at = _SHAPE.size
-    steps = undeltas(unshuffle(body, "<i8", at, n))
-    times = undeltas(unshuffle(body, "<i8", at := at + 8 * n, n)).view(np.float64)
-    at += 8 * n
+    offset = _SHAPE.size
+    steps = delta_decode(unshuffle(body, "<i8", offset, n))
+    times = delta_decode(unshuffle(body, "<i8", offset := offset + 8 * n, n)).view(np.float64)
+    offset += 8 * n
     if dense:
         counts, rows = np.full(c, n, dtype=np.int64), None
     else:
-        counts = unshuffle(body, "<u4", at, c).astype(np.int64)
-        rows = undeltas(unshuffle(body, "<i4", at := at + 4 * c, p).astype(np.int64))
-        at += 4 * p
-    wide = np.unpackbits(np.frombuffer(body, np.uint8, (c + 7) // 8, at), count=c).astype(bool)
-    at += (c + 7) // 8
-    return Block(
-        undeltas(unshuffle(names, "<i8", 0, c)), counts, rows, steps, times, _values(body, at, counts, wide)
+        counts = unshuffle(body, "<u4", offset, c).astype(np.int64)
+        rows = delta_decode(unshuffle(body, "<i4", offset := offset + 4 * c, p).astype(np.int64))
+        offset += 4 * p
+    wide = np.unpackbits(np.frombuffer(body, np.uint8, (c + 7) // 8, offset), count=c).astype(bool)
+    offset += (c + 7) // 8
+    return PointBlock(
+        delta_decode(unshuffle(encoded_ids, "<i8", 0, c)),
+        counts,
+        rows,
+        steps,
+        times,
+        _decode_values(body, offset, counts, wide),
     )
 
 
-def _values(
-    body: bytes, at: int, counts: IntArray, wide: np.ndarray[tuple[int], np.dtype[np.bool_]]
+def _decode_values(
+    body: bytes, offset: int, counts: IntArray, wide: np.ndarray[tuple[int], np.dtype[np.bool_]]
 ) -> FloatArray:
     total = int(counts.sum())
     if not wide.any():
-        return unshuffle(body, "<f4", at, total).astype(np.float64)
-    broad = int(counts[wide].sum())
-    each = np.repeat(wide, counts)
+        return unshuffle(body, "<f4", offset, total).astype(np.float64)
+    wide_count = int(counts[wide].sum())
+    value_mask = np.repeat(wide, counts)
     values = np.empty(total)
-    values[~each] = unshuffle(body, "<f4", at, total - broad)
-    values[each] = unshuffle(body, "<f8", at + 4 * (total - broad), broad)
+    values[~value_mask] = unshuffle(body, "<f4", offset, total - wide_count)
+    values[value_mask] = unshuffle(body, "<f8", offset + 4 * (total - wide_count), wide_count)
     return values
 
 
-def encode_packed(block: Block) -> bytes:
-    """As a log entry, but smaller: series by series, which is worth its time where they have many points."""
-    columns = b""
+def encode_log_entry_by_series(block: PointBlock) -> bytes:
+    """Encode a log entry series by series: smaller, and worth the time where series have many points."""
+    row_columns = b""
     if block.rows is not None:
-        columns = compress(shuffle(block.counts.astype("<u4")) + shuffle(deltas(block.rows).astype("<i4")))
+        row_columns = compress(
+            shuffle(block.counts.astype("<u4")) + shuffle(delta_encode(block.rows).astype("<i4"))
+        )
     bounds = block.offsets.tolist()
-    parts = [shuffle(deltas(block.ids)), columns, encode_timeline(block.steps, block.times)]
+    parts = [shuffle(delta_encode(block.ids)), row_columns, encode_timeline(block.steps, block.times)]
     parts += [encode_values(block.values[start:stop]) for start, stop in pairwise(bounds)]
     shape = _SHAPE.pack(len(block.steps), len(block.counts), len(block.values), block.rows is None)
     lengths = np.array([len(part) for part in parts], dtype="<u4").tobytes()
     return seal(Codec.PCODEC, b"".join((shape, lengths, *parts)))
 
 
-def _unpacked(body: bytes) -> Block:
+def _decode_by_series(body: bytes) -> PointBlock:
     n, c, p, dense = _SHAPE.unpack_from(body)
     lengths = np.frombuffer(body, "<u4", 3 + c, _SHAPE.size)
     ends = (_SHAPE.size + lengths.nbytes + np.cumsum(lengths, dtype=np.int64)).tolist()
-    ids, columns, timeline, *values = (
+    ids, row_columns, timeline, *values = (
         body[start:stop] for start, stop in pairwise([_SHAPE.size + lengths.nbytes, *ends])
     )
     counts, rows = np.full(c, n, dtype=np.int64), None
     if not dense:
-        plain = decompress(columns)
-        counts = unshuffle(plain, "<u4", 0, c).astype(np.int64)
-        rows = undeltas(unshuffle(plain, "<i4", 4 * c, p).astype(np.int64))
+        decompressed = decompress(row_columns)
+        counts = unshuffle(decompressed, "<u4", 0, c).astype(np.int64)
+        rows = delta_decode(unshuffle(decompressed, "<i4", 4 * c, p).astype(np.int64))
     steps, times = decode_timeline(timeline)
-    return Block(
-        undeltas(unshuffle(ids, "<i8", 0, c)),
+    return PointBlock(
+        delta_decode(unshuffle(ids, "<i8", 0, c)),
         counts,
         rows,
         steps,

@@ -1,4 +1,6 @@
-"""Chunks: up to 32,768 points of one series, their values apart from their timeline, and both as bytes."""
+"""Chunks: up to 32,768 points of one series; values and timeline (steps, wall times) are encoded
+separately.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from holter.server.store.encoding.blob import (
     Codec,
     compress,
     decompress,
-    narrow,
+    fits_float32,
     seal,
     shuffle,
     unseal,
@@ -24,100 +26,106 @@ from holter.server.store.encoding.blob import (
 )
 from holter.types import FloatArray, IntArray
 
-CHUNK = 32_768
-"""Points of a full chunk."""
+MAX_CHUNK_POINTS = 32_768
+"""Points in a full chunk."""
 
-# 1.6 % smaller than level 4 for 2 ns a point; level 8 would save 0.4 to 1 % more for 10 to 25 ns
-_CONFIG = ChunkConfig(compression_level=6)
-_OF_TIMELINES = ChunkConfig(compression_level=8)  # 1.4 % smaller, twice the work: once for all metrics
-_NUMBERS = Struct("<IB")  # how many, bytes each
+# 1.6 % smaller than level 4 for 2 ns a point more; level 8 would save 0.4 to 1 % more for 10 to 25 ns
+_VALUE_CONFIG = ChunkConfig(compression_level=6)
+_TIMELINE_CONFIG = ChunkConfig(compression_level=8)  # 1.4 % smaller, twice the time
+_NUMBERS = Struct("<IB")  # count, bytes per number
 _LENGTH = Struct("<I")
-_MICROS = 1e6
-_FAR = 2.0**62
+_MICROSECONDS = 1e6
+_MAX_MICROSECONDS = 2.0**62
 
 
 def encode_values(values: FloatArray) -> bytes:
-    """The values of a chunk, bit for bit, in 32 bits where that is exact."""
-    numbers = values.astype(np.float32) if narrow(values).all() else values
+    """Encode the values of a chunk bit for bit, as float32 where that is exact."""
+    numbers = values.astype(np.float32) if fits_float32(values).all() else values
     return _encode(numbers)
 
 
 def decode_values(blob: bytes) -> FloatArray:
-    """The values of a chunk. Raises CorruptDataError."""
+    """Decode the values of a chunk as float64. Raises CorruptDataError."""
     return decode_numbers(blob).astype(np.float64, copy=False)
 
 
 def decode_numbers(blob: bytes) -> NDArray[Any]:
-    """The values of a chunk in 32 bits if that is how they are kept. Raises CorruptDataError."""
+    """Decode the values of a chunk in their stored width. Raises CorruptDataError."""
     return _decode(*unseal(blob), {4: "<f4", 8: "<f8"})
 
 
 def encode_timeline(steps: IntArray, times: FloatArray) -> bytes:
-    """Steps and wall times as one blob."""
-    form, columns = _form_of(times)
-    parts = [_encode(column, _OF_TIMELINES) for column in (steps, *columns)]
+    """Encode steps and wall times as one blob."""
+    encoding, columns = _encode_times(times)
+    parts = [_encode(column, _TIMELINE_CONFIG) for column in (steps, *columns)]
     lengths = b"".join(_LENGTH.pack(len(part)) for part in parts)
-    return seal(Codec.PLAIN, bytes((form,)) + lengths + b"".join(parts))
+    return seal(Codec.PLAIN, bytes((encoding,)) + lengths + b"".join(parts))
 
 
 def decode_timeline(blob: bytes) -> tuple[IntArray, FloatArray]:
-    """Steps and wall times of a timeline. Raises CorruptDataError."""
+    """Decode steps and wall times. Raises CorruptDataError."""
     _, body = unseal(blob)
-    form = _Form(body[0])
-    head = 1 + _LENGTH.size * (3 if form is _Form.NEARLY else 2)
+    encoding = _TimeEncoding(body[0])
+    head = 1 + _LENGTH.size * (3 if encoding is _TimeEncoding.CORRECTED else 2)
     lengths = [length for (length,) in _LENGTH.iter_unpack(body[1:head])]
     parts = [unseal(body[start:stop]) for start, stop in pairwise(accumulate(lengths, initial=head))]
     steps = _decode(*parts[0], {8: "<i8"})
-    if form is _Form.FLOATS:
+    if encoding is _TimeEncoding.FLOATS:
         return steps, _decode(*parts[1], {8: "<f8"})
-    times = _decode(*parts[1], {8: "<i8"}) / _MICROS
-    if form is _Form.NEARLY:
+    times = _decode(*parts[1], {8: "<i8"}) / _MICROSECONDS
+    if encoding is _TimeEncoding.CORRECTED:
         times = (times.view(np.int64) + _decode(*parts[2], {8: "<i8"})).view(np.float64)
     return steps, times
 
 
-class _Form(IntEnum):
-    """How wall times are kept: whole microseconds take less, and most clocks are read, or logged, to one."""
+class _TimeEncoding(IntEnum):
+    """Encoding of wall times: integer microseconds are smaller, and most clocks have that resolution."""
 
     FLOATS = 0
     MICROSECONDS = 1
-    NEARLY = 2  # microseconds, and the bits by which some floats are others than the nearest to them
+    CORRECTED = 2  # microseconds, with corrections of floats that are not the nearest to theirs
 
 
-def _form_of(times: FloatArray) -> tuple[_Form, list[NDArray[Any]]]:
+def _encode_times(times: FloatArray) -> tuple[_TimeEncoding, list[NDArray[Any]]]:
     with np.errstate(over="ignore", invalid="ignore"):
-        micros = times * _MICROS
-    if not np.all(np.abs(micros) < _FAR):  # nor NaN
-        return _Form.FLOATS, [times]
-    whole = np.rint(micros).astype(np.int64)
-    missing = times.view(np.int64) - (whole / _MICROS).view(np.int64)
-    some = np.count_nonzero(missing)
-    if some > len(times) // 64:
-        return _Form.FLOATS, [times]
-    return (_Form.NEARLY, [whole, missing]) if some else (_Form.MICROSECONDS, [whole])
+        microseconds = times * _MICROSECONDS
+    if not np.all(np.abs(microseconds) < _MAX_MICROSECONDS):  # also true for NaN
+        return _TimeEncoding.FLOATS, [times]
+    rounded = np.rint(microseconds).astype(np.int64)
+    corrections = times.view(np.int64) - (rounded / _MICROSECONDS).view(np.int64)
+    correction_count = np.count_nonzero(corrections)
+    if correction_count > len(times) // 64:
+        return _TimeEncoding.FLOATS, [times]
+    return (
+        (_TimeEncoding.CORRECTED, [rounded, corrections])
+        if correction_count
+        else (_TimeEncoding.MICROSECONDS, [rounded])
+    )
 
 
-def digest(steps: IntArray, times: FloatArray) -> bytes:
-    """What equal timelines have in common, and no others."""
+def timeline_digest(steps: IntArray, times: FloatArray) -> bytes:
+    """Return the digest under which equal timelines of a run are stored once."""
     return blake2b(times.tobytes(), key=blake2b(steps.tobytes()).digest(), digest_size=16).digest()
 
 
-def _encode(numbers: NDArray[Any], config: ChunkConfig = _CONFIG) -> bytes:
-    packed = _pcodec(numbers, config)
-    if packed is not None:
-        return seal(Codec.PCODEC, packed)
+def _encode(numbers: NDArray[Any], config: ChunkConfig = _VALUE_CONFIG) -> bytes:
+    encoded = _pcodec(numbers, config)
+    if encoded is not None:
+        return seal(Codec.PCODEC, encoded)
     head = _NUMBERS.pack(len(numbers), numbers.dtype.itemsize)
     return seal(Codec.ZSTD, head + compress(shuffle(numbers)))
 
 
 def _pcodec(numbers: NDArray[Any], config: ChunkConfig) -> bytes | None:
-    """Encoded by pcodec, None if it does not give back every bit: it is young, and this is the only copy."""
+    """Encode by pcodec; None unless decoding returns every bit: pcodec is young, and this is the only
+    copy.
+    """
     try:
-        packed: bytes = standalone.simple_compress(numbers, config)
-        back = standalone.simple_decompress(packed)
+        encoded: bytes = standalone.simple_compress(numbers, config)
+        decoded = standalone.simple_decompress(encoded)
     except RuntimeError:
         return None
-    return packed if back is not None and back.tobytes() == numbers.tobytes() else None
+    return encoded if decoded is not None and decoded.tobytes() == numbers.tobytes() else None
 
 
 def _decode(codec: Codec, body: bytes, types: dict[int, str]) -> NDArray[Any]:

@@ -7,69 +7,81 @@ from typing import Any
 
 import numpy as np
 
-from holter.server.store.encoding.block import Points
-from holter.server.store.encoding.chunk import CHUNK, digest, encode_timeline, encode_values
-from holter.server.store.encoding.merge import newest_writes
-from holter.server.store.encoding.pyramid import encode as encode_pyramid
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.encoding.chunk import (
+    MAX_CHUNK_POINTS,
+    encode_timeline,
+    encode_values,
+    timeline_digest,
+)
+from holter.server.store.encoding.merge import latest_write_indices
+from holter.server.store.encoding.pyramid import encode_pyramid as encode_pyramid
 from holter.types import FloatArray, IntArray
 
 
-class Cutter:
-    """Gathers `rows`, in which a timeline's digest stands for its id, and `timelines` by their digests.
+class ChunkBuilder:
+    """Collects chunk `rows`, with a timeline's digest in place of its id, and `timelines` by digest.
 
-    What metrics that were logged together have in common is worked out once: they share the arrays.
+    Metrics that were logged together share their arrays: digests and merges of these are computed once.
     """
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
         self.timelines: dict[bytes, bytes] = {}
-        # by the arrays themselves, which are kept here: nothing else may get their address
+        # keyed by the arrays' addresses; the arrays are referenced here so that no address is reused
         self._digests: dict[tuple[int, ...], tuple[bytes, object]] = {}
-        self._joined: dict[tuple[int, ...], tuple[IntArray, FloatArray, IntArray | None, object]] = {}
+        self._merged_timelines: dict[
+            tuple[int, ...], tuple[IntArray, FloatArray, IntArray | None, object]
+        ] = {}
 
-    def join(self, older: Points, newer: Points) -> Points:
-        """Both as one with ascending steps; of two writes of a step the newer one."""
-        apart = (older.step, older.time, newer.step, newer.time)
-        known = self._joined.get(tuple(map(id, apart)))
-        if known is None:
+    def merge(self, older: SeriesPoints, newer: SeriesPoints) -> SeriesPoints:
+        """Merge two pieces of a series into one with ascending steps; of two writes of a step the newer
+        wins.
+        """
+        inputs = (older.step, older.time, newer.step, newer.time)
+        merged = self._merged_timelines.get(tuple(map(id, inputs)))
+        if merged is None:
             steps = np.concatenate((older.step, newer.step))
             times = np.concatenate((older.time, newer.time))
-            newest = newest_writes(steps)
+            newest = latest_write_indices(steps)
             if newest is not None:
                 steps, times = steps[newest], times[newest]
-            known = self._joined[tuple(map(id, apart))] = (steps, times, newest, apart)
-        steps, times, newest, _ = known
+            merged = self._merged_timelines[tuple(map(id, inputs))] = (steps, times, newest, inputs)
+        steps, times, newest, _ = merged
         values = np.concatenate((older.value, newer.value))
-        return Points(steps, times, values if newest is None else values[newest])
+        return SeriesPoints(steps, times, values if newest is None else values[newest])
 
-    def add(self, attempt: int, number: int, points: Points, *, thinned: int = 0, last: bool = True) -> None:
-        """Chunks of a series' points, full ones first where they are its last, else of about one size.
+    def add(
+        self, attempt: int, series_id: int, points: SeriesPoints, *, removed: int = 0, last: bool = True
+    ) -> None:
+        """Add chunks of a series' points.
 
-        `thinned`: how many points fewer these are than were logged.
+        If they are the series' `last` points, full chunks come first, else all have about the same size.
+        `thinned`: how many points were removed by downsampling.
         """
         size = len(points.step)
         if not last:
-            pieces = -(-size // CHUNK)
-            bounds = [size * at // pieces for at in range(pieces + 1)]
+            piece_count = -(-size // MAX_CHUNK_POINTS)
+            bounds = [size * index // piece_count for index in range(piece_count + 1)]
         else:
-            bounds = [*range(0, size, CHUNK), size]
+            bounds = [*range(0, size, MAX_CHUNK_POINTS), size]
         for start, stop in pairwise(bounds):
-            self.rows.append(self._row(attempt, number, points, start, stop, thinned if start == 0 else 0))
+            self.rows.append(self._row(attempt, series_id, points, start, stop, removed if start == 0 else 0))
 
     def _row(
-        self, attempt: int, number: int, points: Points, start: int, stop: int, thinned: int
+        self, attempt: int, series_id: int, points: SeriesPoints, start: int, stop: int, removed: int
     ) -> dict[str, Any]:
-        piece = Points._make(column[start:stop] for column in points)
+        piece = SeriesPoints._make(column[start:stop] for column in points)
         finite = np.isfinite(piece.value)
-        whole = bool(finite.all())
-        values = piece.value if whole else piece.value[finite]
+        all_finite = bool(finite.all())
+        values = piece.value if all_finite else piece.value[finite]
         return {
-            "series_id": number,
+            "series_id": series_id,
             "attempt": attempt,
             "step_min": int(piece.step[0]),
             "step_max": int(piece.step[-1]),
             "points": len(piece.step),
-            "logged": len(piece.step) + thinned,
+            "logged": len(piece.step) + removed,
             "nonfinite": len(piece.step) - len(values),
             "value_min": float(values.min()) if len(values) else None,
             "value_max": float(values.max()) if len(values) else None,
@@ -78,12 +90,12 @@ class Cutter:
             "payload": encode_values(piece.value),
         }
 
-    def _timeline(self, points: Points, start: int, stop: int) -> bytes:
-        place = (id(points.step), id(points.time), start, stop)
-        known = self._digests.get(place)
-        if known is None:
+    def _timeline(self, points: SeriesPoints, start: int, stop: int) -> bytes:
+        key = (id(points.step), id(points.time), start, stop)
+        cached = self._digests.get(key)
+        if cached is None:
             steps, times = points.step[start:stop], points.time[start:stop]
-            known = self._digests[place] = (digest(steps, times), points)
-            if known[0] not in self.timelines:
-                self.timelines[known[0]] = encode_timeline(steps, times)
-        return known[0]
+            cached = self._digests[key] = (timeline_digest(steps, times), points)
+            if cached[0] not in self.timelines:
+                self.timelines[cached[0]] = encode_timeline(steps, times)
+        return cached[0]

@@ -1,4 +1,4 @@
-"""Where series end: the newest point of each, as columns."""
+"""The newest point of each series, as columns."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holter.server.store.encoding.block import Block
-from holter.server.store.encoding.merge import merge
+from holter.server.store.encoding.block import PointBlock
+from holter.server.store.encoding.merge import merge_blocks
 from holter.types import FloatArray, IntArray
 
 
-class Ends(NamedTuple):
-    """The newest point of each of some series: the last step of its newest attempt, arrays [c].
-
-    The ids ascend and stand once.
+class LastPoints(NamedTuple):
+    """The newest point of each series: the last step of its newest attempt; arrays [c], ids ascending and
+    unique.
     """
 
     ids: IntArray
@@ -29,20 +28,20 @@ class Ends(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-def _none() -> Ends:
-    whole, real = np.empty(0, dtype=np.int64), np.empty(0)
-    return Ends(whole, whole, whole, real, real)
+def _none() -> LastPoints:
+    integers, floats = np.empty(0, dtype=np.int64), np.empty(0)
+    return LastPoints(integers, integers, integers, floats, floats)
 
 
-NO_ENDS = _none()
+NO_LAST_POINTS = _none()
 
 
-def of_entry(attempt: int, block: Block) -> Ends:
-    """The newest points of a batch as it was logged: its steps and series in any order."""
-    if block.rows is not None and _goes_back(block):
-        block = merge([block])
+def last_points_of_entry(attempt: int, block: PointBlock) -> LastPoints:
+    """Return the newest points of a batch as logged: steps and series in any order."""
+    if block.rows is not None and _has_descending_steps(block):
+        block = merge_blocks([block])
     if block.rows is None:
-        # of several writes of a step the last one counts
+        # of several writes of a step, the last one wins
         row = len(block.steps) - 1 - int(np.argmax(block.steps[::-1]))
         rows = np.full(len(block.ids), row)
         values = block.values.reshape(len(block.ids), -1)[:, row]
@@ -50,42 +49,42 @@ def of_entry(attempt: int, block: Block) -> Ends:
         last = block.offsets[1:] - 1
         rows, values = block.rows[last], block.values[last]
     attempts = np.full(len(block.ids), attempt, dtype=np.int64)
-    ends = Ends(block.ids, attempts, block.steps[rows], block.times[rows], values)
-    if np.all(ends.ids[1:] > ends.ids[:-1]):
-        return ends
-    order = np.argsort(ends.ids)
-    return Ends._make(column[order] for column in ends)
+    last_points = LastPoints(block.ids, attempts, block.steps[rows], block.times[rows], values)
+    if np.all(last_points.ids[1:] > last_points.ids[:-1]):
+        return last_points
+    order = np.argsort(last_points.ids)
+    return LastPoints._make(column[order] for column in last_points)
 
 
-def _goes_back(block: Block) -> bool:
-    """Whether the steps of any series of a sparse block do not ascend."""
+def _has_descending_steps(block: PointBlock) -> bool:
+    """Whether the steps of any series of a sparse block descend."""
     steps = block.steps[block.rows]
-    back = steps[1:] < steps[:-1]
-    back[block.offsets[1:-1] - 1] = False  # from one series to the next
-    return bool(back.any())
+    descending = steps[1:] < steps[:-1]
+    descending[block.offsets[1:-1] - 1] = False  # at the boundary between two series
+    return bool(descending.any())
 
 
-def later(known: Ends, newer: Ends) -> Ends:
-    """Of each series the later point; of two at one step that of `newer`, which was written later."""
+def merge_last_points(known: LastPoints, newer: LastPoints) -> LastPoints:
+    """The later point of each series; at equal steps that of `newer`, which was written later."""
     if not len(known.ids) or not len(newer.ids):
         return newer if len(newer.ids) else known
-    at = np.searchsorted(known.ids, newer.ids)
-    place = np.minimum(at, len(known.ids) - 1)
-    there = known.ids[place] == newer.ids
-    attempt, step = known.attempt[place], known.step[place]
-    wins = there & ((newer.attempt > attempt) | ((newer.attempt == attempt) & (newer.step >= step)))
-    if wins.all() and len(newer.ids) == len(known.ids):
+    insert_at = np.searchsorted(known.ids, newer.ids)
+    index = np.minimum(insert_at, len(known.ids) - 1)
+    exists = known.ids[index] == newer.ids
+    attempt, step = known.attempt[index], known.step[index]
+    replaces = exists & ((newer.attempt > attempt) | ((newer.attempt == attempt) & (newer.step >= step)))
+    if replaces.all() and len(newer.ids) == len(known.ids):
         return newer
-    found: list[Any] = []
+    columns: list[Any] = []
     for old, new in zip(known, newer, strict=True):
         column = old.copy()
-        column[place[wins]] = new[wins]
-        found.append(column if there.all() else np.insert(column, at[~there], new[~there]))
-    return Ends._make(found)
+        column[index[replaces]] = new[replaces]
+        columns.append(column if exists.all() else np.insert(column, insert_at[~exists], new[~exists]))
+    return LastPoints._make(columns)
 
 
-def floor(ends: Ends, ids: IntArray) -> tuple[int, int]:
-    """Attempt and step from which on all of these series end."""
-    at = np.searchsorted(ends.ids, ids)
-    attempt = int(ends.attempt[at].min())
-    return attempt, int(ends.step[at][ends.attempt[at] == attempt].min())
+def earliest_last_point(last_points: LastPoints, ids: IntArray) -> tuple[int, int]:
+    """Return the smallest (attempt, step) at which one of these series ends."""
+    index = np.searchsorted(last_points.ids, ids)
+    attempt = int(last_points.attempt[index].min())
+    return attempt, int(last_points.step[index][last_points.attempt[index] == attempt].min())

@@ -1,4 +1,4 @@
-"""Several blocks as one: every series in the order of its steps, the newest write of each."""
+"""Merges blocks and pieces of series: steps ascending, and the newest write of each step."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from holter.server.store.encoding.block import Block, Points
+from holter.server.store.encoding.block import PointBlock, SeriesPoints
 from holter.types import IntArray
 
 
-def merge(blocks: Sequence[Block]) -> Block:
-    """Blocks of one attempt, older writes first, as one with ascending ids and, in each series, steps."""
+def merge_blocks(blocks: Sequence[PointBlock]) -> PointBlock:
+    """Merge blocks of one attempt, older writes first; ids ascend, and steps within each series."""
     if all(block.rows is None and np.array_equal(block.ids, blocks[0].ids) for block in blocks):
         return _merge_dense(blocks)
-    ids, which = np.unique(np.concatenate([block.ids for block in blocks]), return_inverse=True)
-    small = np.uint16 if len(ids) < 2**16 else np.int64  # numpy sorts 16 bits in linear time
+    ids, id_index = np.unique(np.concatenate([block.ids for block in blocks]), return_inverse=True)
+    index_type = np.uint16 if len(ids) < 2**16 else np.int64  # numpy sorts 16 bits in linear time
     counts = np.concatenate([block.counts for block in blocks])
-    series = np.repeat(which.astype(small), counts)
+    series = np.repeat(id_index.astype(index_type), counts)
     bases = np.cumsum([0] + [len(block.steps) for block in blocks])
     rows = np.concatenate([_rows(block) + base for block, base in zip(blocks, bases, strict=False)])
     steps = np.concatenate([block.steps for block in blocks])
@@ -25,11 +25,11 @@ def merge(blocks: Sequence[Block]) -> Block:
     series, rows = series[order], rows[order]
     step, same = steps[rows], series[1:] == series[:-1]
     if np.any(same & (step[1:] <= step[:-1])):
-        again = np.lexsort((step, series))
-        order, series, rows, step = order[again], series[again], rows[again], step[again]
+        resort = np.lexsort((step, series))
+        order, series, rows, step = order[resort], series[resort], rows[resort], step[resort]
         newest = np.append((series[1:] != series[:-1]) | (step[1:] != step[:-1]), True)
         order, series, rows = order[newest], series[newest], rows[newest]
-    return Block(
+    return PointBlock(
         ids=ids,
         counts=np.bincount(series, minlength=len(ids)),
         rows=rows,
@@ -39,17 +39,17 @@ def merge(blocks: Sequence[Block]) -> Block:
     )
 
 
-def join(pieces: Sequence[Points]) -> Points:
-    """Points of one series in one attempt, older writes first, as one with ascending steps."""
+def join_points(pieces: Sequence[SeriesPoints]) -> SeriesPoints:
+    """Merge pieces of one series in one attempt, older writes first, into ascending steps."""
     if len(pieces) == 1:
         return pieces[0]
-    joined = Points._make(np.concatenate(column) for column in zip(*pieces, strict=True))
-    newest = newest_writes(joined.step)
-    return joined if newest is None else Points._make(column[newest] for column in joined)
+    joined = SeriesPoints._make(np.concatenate(column) for column in zip(*pieces, strict=True))
+    newest = latest_write_indices(joined.step)
+    return joined if newest is None else SeriesPoints._make(column[newest] for column in joined)
 
 
-def newest_writes(steps: IntArray) -> IntArray | None:
-    """Where the last write of each step stands, in the order of steps; None: everywhere, as it is."""
+def latest_write_indices(steps: IntArray) -> IntArray | None:
+    """Return the index of the last write of each step, in step order; None if steps ascend already."""
     if np.all(steps[1:] > steps[:-1]):
         return None
     order = np.argsort(steps, kind="stable")
@@ -57,22 +57,22 @@ def newest_writes(steps: IntArray) -> IntArray | None:
     return np.asarray(order[np.append(ordered[1:] != ordered[:-1], True)])
 
 
-def _rows(block: Block) -> IntArray:
+def _rows(block: PointBlock) -> IntArray:
     if block.rows is not None:
         return block.rows
     return np.tile(np.arange(len(block.steps), dtype=np.int64), len(block.ids))
 
 
-def _merge_dense(blocks: Sequence[Block]) -> Block:
+def _merge_dense(blocks: Sequence[PointBlock]) -> PointBlock:
     first = blocks[0]
     steps = np.concatenate([block.steps for block in blocks])
     times = np.concatenate([block.times for block in blocks])
     matrix = np.concatenate([block.values.reshape(len(first.ids), -1) for block in blocks], axis=1)
-    newest = newest_writes(steps)
+    newest = latest_write_indices(steps)
     if newest is not None:
         steps, times, matrix = steps[newest], times[newest], matrix[:, newest]
     ascending = np.argsort(first.ids)
     if np.any(ascending[1:] < ascending[:-1]):
         matrix = matrix[ascending]
     counts = np.full(len(first.ids), len(steps), dtype=np.int64)
-    return Block(first.ids[ascending], counts, None, steps, times, matrix.reshape(-1))
+    return PointBlock(first.ids[ascending], counts, None, steps, times, matrix.reshape(-1))

@@ -1,4 +1,4 @@
-"""Series in numbers: how many points, their extremes, and the newest of them; as columns and as a blob."""
+"""Statistics of series as columns and as a blob: counts, extremes and the newest point."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holter.server.store.encoding.attempt_progress import ranges
+from holter.server.store.encoding.attempt_progress import step_ranges
 from holter.server.store.encoding.blob import (
     Codec,
     compress,
     decompress,
-    deltas,
+    delta_decode,
+    delta_encode,
     seal,
     shuffle,
-    undeltas,
     unseal,
     unshuffle,
 )
-from holter.server.store.encoding.block import Block
-from holter.server.store.encoding.last_points import Ends
+from holter.server.store.encoding.block import PointBlock
+from holter.server.store.encoding.last_points import LastPoints
 from holter.types import FloatArray, IntArray
 
 _COUNT = Struct("<I")
-_WHOLE = ("ids", "attempt", "step", "points", "logged", "nonfinite", "first")
+_INTEGER_COLUMNS = ("ids", "attempt", "step", "points", "logged", "nonfinite", "first")
 
 
-class Numbers(NamedTuple):
-    """Some series of a run, arrays [c]; ids ascend and stand once.
+class SeriesStats(NamedTuple):
+    """Statistics of some series of a run, arrays [c]; ids ascend and are unique.
 
     The newest point of each is the last step of its newest attempt. `first` is the lowest step; `low` and
     `high` are the extremes of the finite values, inf and -inf without any.
@@ -48,25 +48,25 @@ class Numbers(NamedTuple):
     high: FloatArray
 
 
-def _none() -> Numbers:
-    whole, real = np.empty(0, dtype=np.int64), np.empty(0)
-    return Numbers._make(whole if name in _WHOLE else real for name in Numbers._fields)
+def _none() -> SeriesStats:
+    integers, floats = np.empty(0, dtype=np.int64), np.empty(0)
+    return SeriesStats._make(integers if name in _INTEGER_COLUMNS else floats for name in SeriesStats._fields)
 
 
-NOTHING = _none()
+NO_STATS = _none()
 
 
-def of_block(attempt: int, block: Block) -> Numbers:
-    """The series of a merged block of one attempt."""
+def stats_of_block(attempt: int, block: PointBlock) -> SeriesStats:
+    """Return the statistics of a merged block of one attempt."""
     if not len(block.ids):
-        return NOTHING
+        return NO_STATS
     starts, last = block.offsets[:-1], block.offsets[1:] - 1
     rows = last - starts if block.rows is None else block.rows[last]
     finite = np.isfinite(block.values)
     low = high = block.values
     if not finite.all():
         low, high = np.where(finite, block.values, np.inf), np.where(finite, block.values, -np.inf)
-    return Numbers(
+    return SeriesStats(
         ids=block.ids,
         attempt=np.full(len(block.ids), attempt, dtype=np.int64),
         step=block.steps[rows],
@@ -75,69 +75,69 @@ def of_block(attempt: int, block: Block) -> Numbers:
         points=block.counts,
         logged=block.counts,
         nonfinite=np.add.reduceat((~finite).astype(np.int64), starts),
-        first=ranges(block)[0],
+        first=step_ranges(block)[0],
         low=np.minimum.reduceat(low, starts),
         high=np.maximum.reduceat(high, starts),
     )
 
 
-def combine(parts: Sequence[Numbers]) -> Numbers:
-    """Several as one; of points at one step, that of the later part is the newest.
+def combine_stats(parts: Sequence[SeriesStats]) -> SeriesStats:
+    """Combine statistics; of points at one step, that of the later part is the newest.
 
-    Sums are those of the parts: right as long as no part has a step that another one has, see `reaching`.
+    Counts are added up: correct as long as no step is in two parts, see `overlapping_series`.
     """
-    held = [part for part in parts if len(part.ids)]
-    if len(held) < 2:
-        return held[0] if held else NOTHING
-    joined = Numbers._make(np.concatenate(column) for column in zip(*held, strict=True))
+    nonempty = [part for part in parts if len(part.ids)]
+    if len(nonempty) < 2:
+        return nonempty[0] if nonempty else NO_STATS
+    joined = SeriesStats._make(np.concatenate(column) for column in zip(*nonempty, strict=True))
     order = np.lexsort((joined.step, joined.attempt, joined.ids))
     ids = joined.ids[order]
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     newest = order[np.append(starts[1:], len(order)) - 1]
-    found: list[Any] = [column[newest] for column in joined[:5]]
-    found += [np.add.reduceat(column[order], starts) for column in joined[5:8]]
-    found += [np.minimum.reduceat(column[order], starts) for column in (joined.first, joined.low)]
-    found.append(np.maximum.reduceat(joined.high[order], starts))
-    return Numbers._make(found)
+    columns: list[Any] = [column[newest] for column in joined[:5]]
+    columns += [np.add.reduceat(column[order], starts) for column in joined[5:8]]
+    columns += [np.minimum.reduceat(column[order], starts) for column in (joined.first, joined.low)]
+    columns.append(np.maximum.reduceat(joined.high[order], starts))
+    return SeriesStats._make(columns)
 
 
-def reaching(known: Numbers, part: Numbers) -> IntArray:
-    """The ids of series of which a part (of one attempt) may have steps that were known before."""
+def overlapping_series(known: SeriesStats, part: SeriesStats) -> IntArray:
+    """Return the ids of series of which a part (of one attempt) may rewrite steps that are known."""
     if not len(known.ids):
         return known.ids
-    at = np.minimum(np.searchsorted(known.ids, part.ids), len(known.ids) - 1)
-    older = part.attempt < known.attempt[at]
-    within = (part.attempt == known.attempt[at]) & (part.first <= known.step[at])
-    return np.asarray(part.ids[(known.ids[at] == part.ids) & (older | within)])
+    index = np.minimum(np.searchsorted(known.ids, part.ids), len(known.ids) - 1)
+    older = part.attempt < known.attempt[index]
+    within = (part.attempt == known.attempt[index]) & (part.first <= known.step[index])
+    return np.asarray(part.ids[(known.ids[index] == part.ids) & (older | within)])
 
 
-def encode(numbers: Numbers) -> bytes:
-    """The numbers as one blob."""
+def encode_stats(stats: SeriesStats) -> bytes:
+    """Encode statistics as one blob."""
     columns = [
-        shuffle(deltas(column) if name in _WHOLE else column)
-        for name, column in zip(Numbers._fields, numbers, strict=True)
+        shuffle(delta_encode(column) if name in _INTEGER_COLUMNS else column)
+        for name, column in zip(SeriesStats._fields, stats, strict=True)
     ]
-    return seal(Codec.ZSTD, _COUNT.pack(len(numbers.ids)) + compress(b"".join(columns)))
+    return seal(Codec.ZSTD, _COUNT.pack(len(stats.ids)) + compress(b"".join(columns)))
 
 
-def decode(blob: bytes) -> Numbers:
-    """The numbers of a blob. Raises CorruptDataError."""
-    return Numbers._make(_columns(blob, Numbers._fields))
+def decode_stats(blob: bytes) -> SeriesStats:
+    """Decode statistics. Raises CorruptDataError."""
+    return SeriesStats._make(_columns(blob, SeriesStats._fields))
 
 
-def decode_ends(blob: bytes) -> Ends:
-    """The newest points alone of the numbers of a blob: a third of the work. Raises CorruptDataError."""
-    return Ends._make(_columns(blob, Ends._fields))
+def decode_last_points(blob: bytes) -> LastPoints:
+    """Decode only the newest points of a statistics blob: a third of the work. Raises CorruptDataError."""
+    return LastPoints._make(_columns(blob, LastPoints._fields))
 
 
 def _columns(blob: bytes, names: Sequence[str]) -> list[Any]:
-    """The first columns of a blob."""
+    """Decode the first columns of a blob."""
     _, body = unseal(blob)
     (count,) = _COUNT.unpack_from(body)
     data = decompress(body[_COUNT.size :], 8 * count * len(names))
     return [
-        undeltas(unshuffle(data, "<i8", 8 * count * at, count))
-        if name in _WHOLE
-        else unshuffle(data, "<f8", 8 * count * at, count)
-        for at, name in enumerate(names)
+        delta_decode(unshuffle(data, "<i8", 8 * count * index, count))
+        if name in _INTEGER_COLUMNS
+        else unshuffle(data, "<f8", 8 * count * index, count)
+        for index, name in enumerate(names)
     ]

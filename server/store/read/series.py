@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.server.store.encoding.block import Points
-from holter.server.store.encoding.merge import join
-from holter.server.store.read.snapshot import ChunkRow, Snapshot, Steps
+from holter.server.store.encoding.block import SeriesPoints
+from holter.server.store.encoding.merge import join_points
+from holter.server.store.read.snapshot import ChunkRow, RunSnapshot, StepRange
 from holter.types import Series, SeriesKey
 
 
-def read(
-    snapshot: Snapshot,
+def read_series(
+    snapshot: RunSnapshot,
     keys: Collection[SeriesKey] | None,
-    steps: Steps,
+    steps: StepRange,
     *,
     begin: tuple[int, int] | None = None,
 ) -> dict[SeriesKey, Series]:
@@ -39,7 +39,7 @@ def read(
         ]
     for row in sorted(rows, key=attrgetter("step_min")):
         groups.setdefault((row.series_id, row.attempt), []).append(row)
-    pieces: dict[int, dict[int, list[Points]]] = {}
+    pieces: dict[int, dict[int, list[SeriesPoints]]] = {}
     for (number, attempt), points in zip(groups, snapshot.joined(groups.values()), strict=True):
         pieces.setdefault(number, {})[attempt] = [points]
     for number, held in snapshot.recent(names, steps).items():
@@ -49,11 +49,13 @@ def read(
     found = {}
     for number, key in names.items():
         attempts = pieces.get(number, {})
-        found[key] = _series(key, {attempt: steps.within(join(held)) for attempt, held in attempts.items()})
+        found[key] = _series(
+            key, {attempt: steps.within(join_points(held)) for attempt, held in attempts.items()}
+        )
     return found
 
 
-def _series(key: SeriesKey, attempts: Mapping[int, Points]) -> Series:
+def _series(key: SeriesKey, attempts: Mapping[int, SeriesPoints]) -> Series:
     held = sorted(attempts.items())
     numbers = np.array([attempt for attempt, _ in held], dtype=np.int64)
     lengths = np.array([len(points.step) for _, points in held], dtype=np.int64)

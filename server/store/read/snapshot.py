@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select, text, tuple_
 from sqlalchemy.orm import aliased
 
-from holter.attempts.superseded import Span
+from holter.attempts.superseded import AttemptSpan
 from holter.server.models import Attempt, Chunk, LogEntry, SeriesRow, Timeline
-from holter.server.store.cache import Memory
-from holter.server.store.encoding.block import Block, Points, decode_entry
+from holter.server.store.cache import LruCache
+from holter.server.store.encoding.block import PointBlock, SeriesPoints, decode_log_entry
 from holter.server.store.encoding.chunk import decode_numbers, decode_timeline, decode_values
-from holter.server.store.encoding.merge import merge
-from holter.server.store.encoding.pyramid import Buckets, decode, open_pyramid
+from holter.server.store.encoding.merge import merge_blocks
+from holter.server.store.encoding.pyramid import Buckets, decode_pyramids, decompress_pyramid
 from holter.server.store.errors import CorruptDataError
-from holter.server.store.keys import key_of, labels_text
+from holter.server.store.keys import labels_text, parse_series_key
 from holter.types import FloatArray, IntArray, SeriesKey
 
 _AT_ONCE = 500  # values in one statement
@@ -54,7 +54,7 @@ _VERSION = text(
 _COLUMNS = [getattr(Chunk, name) for name in ChunkRow._fields]
 
 
-class Steps(NamedTuple):
+class StepRange(NamedTuple):
     """A range of steps, both ends included; None: open."""
 
     first: int | None = None
@@ -66,22 +66,22 @@ class Steps(NamedTuple):
             self.last is None or row.step_max <= self.last
         )
 
-    def within(self, points: Points) -> Points:
+    def within(self, points: SeriesPoints) -> SeriesPoints:
         """The points that lie within; their steps ascend."""
         begin = 0 if self.first is None else int(np.searchsorted(points.step, self.first))
         end = len(points.step) if self.last is None else int(np.searchsorted(points.step, self.last, "right"))
         if begin == 0 and end == len(points.step):
             return points
-        return Points._make(column[begin:end] for column in points)
+        return SeriesPoints._make(column[begin:end] for column in points)
 
 
-class Snapshot:
+class RunSnapshot:
     """Reads within one transaction. Blobs that are damaged raise CorruptDataError, which says where."""
 
-    def __init__(self, connection: Connection, run_id: int, memory: Memory | None = None) -> None:
+    def __init__(self, connection: Connection, run_id: int, memory: LruCache | None = None) -> None:
         self.connection = connection
         self.run_id = run_id
-        self._memory = memory or Memory(0)
+        self._memory = memory or LruCache(0)
         self._timelines: dict[int, tuple[IntArray, FloatArray]] = {}
         self._names: dict[int, SeriesKey] = {}
 
@@ -101,7 +101,7 @@ class Snapshot:
             # no series has a name with NUL, and PostgreSQL refuses to look for one
             texts = sorted((key.metric, labels_text(key.labels)) for key in keys if "\0" not in key.metric)
             rows = list(self._in_parts(query, tuple_(SeriesRow.metric, SeriesRow.labels), texts))
-        named = sorted((key_of(row.metric, row.labels), row.id) for row in rows)
+        named = sorted((parse_series_key(row.metric, row.labels), row.id) for row in rows)
         self._names |= {number: key for key, number in named}
         return {number: key for key, number in named}
 
@@ -110,26 +110,28 @@ class Snapshot:
         query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
         query = query.where(SeriesRow.run_id == self.run_id, SeriesRow.id > max(known, default=0))
         rows = self.connection.execute(query)
-        fresh = [(number, key_of(metric, labels)) for number, metric, labels in rows]
+        fresh = [(number, parse_series_key(metric, labels)) for number, metric, labels in rows]
         return dict(sorted([*known.items(), *fresh], key=itemgetter(1))) if fresh else known
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[AttemptSpan]:
         """What each attempt covers."""
         query = select(Attempt.number, Attempt.first_step, Attempt.last_step)
-        return [Span(*row) for row in self.connection.execute(query.where(Attempt.run_id == self.run_id))]
+        return [
+            AttemptSpan(*row) for row in self.connection.execute(query.where(Attempt.run_id == self.run_id))
+        ]
 
-    def chunks(self, ids: Collection[int] | None = None, steps: Steps | None = None) -> list[ChunkRow]:
+    def chunks(self, ids: Collection[int] | None = None, steps: StepRange | None = None) -> list[ChunkRow]:
         """The chunks of these series (None: of all) that reach into the steps, in the order of writing."""
         return sorted(ChunkRow._make(row) for row in self._chunks(ids, steps))
 
     def chunks_and_pyramids(
-        self, ids: Collection[int], steps: Steps
+        self, ids: Collection[int], steps: StepRange
     ) -> tuple[list[ChunkRow], dict[int, bytes]]:
         """As `chunks`, with their encoded pyramids by the chunk's id."""
         rows = list(self._chunks(ids, steps, Chunk.pyramid))
         return [ChunkRow._make(row[:-1]) for row in rows], {row[0]: row[-1] for row in rows}
 
-    def _chunks(self, ids: Collection[int] | None, steps: Steps | None, *more: Any) -> Iterator[Any]:
+    def _chunks(self, ids: Collection[int] | None, steps: StepRange | None, *more: Any) -> Iterator[Any]:
         query = select(*_COLUMNS, *more)
         if steps is not None and steps.first is not None:
             query = query.where(Chunk.step_max >= steps.first)
@@ -141,8 +143,8 @@ class Snapshot:
         return self._in_parts(query, Chunk.series_id, sorted(ids))
 
     def log(
-        self, ids: Collection[int] | None = None, steps: Steps | None = None, *, until: int | None = None
-    ) -> dict[int, Block]:
+        self, ids: Collection[int] | None = None, steps: StepRange | None = None, *, until: int | None = None
+    ) -> dict[int, PointBlock]:
         """What the log has of these series (None: of all), by attempt; steps are not cut to the range.
 
         `until`: the last entry that counts.
@@ -154,28 +156,28 @@ class Snapshot:
             query = query.where(LogEntry.step_max >= steps.first)
         if steps is not None and steps.last is not None:
             query = query.where(LogEntry.step_min <= steps.last)
-        blocks: dict[int, list[Block]] = {}
+        blocks: dict[int, list[PointBlock]] = {}
         for _, attempt, block in self._blocks(query.order_by(LogEntry.id)):
             block = block if ids is None else block.only(ids)
             if len(block.ids):
                 blocks.setdefault(attempt, []).append(block)
-        return {attempt: merge(found) for attempt, found in sorted(blocks.items())}
+        return {attempt: merge_blocks(found) for attempt, found in sorted(blocks.items())}
 
-    def tail(self, after: int) -> tuple[int, dict[int, Block]]:
+    def tail(self, after: int) -> tuple[int, dict[int, PointBlock]]:
         """What the log has after an entry, by attempt, and the last entry that there is."""
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
         query = query.where(LogEntry.run_id == self.run_id, LogEntry.id > after).order_by(LogEntry.id)
-        blocks: dict[int, list[Block]] = {}
+        blocks: dict[int, list[PointBlock]] = {}
         for number, attempt, block in self._blocks(query):
             blocks.setdefault(attempt, []).append(block)
             after = number
-        return after, {attempt: merge(found) for attempt, found in sorted(blocks.items())}
+        return after, {attempt: merge_blocks(found) for attempt, found in sorted(blocks.items())}
 
-    def recent(self, ids: Collection[int], steps: Steps) -> dict[int, dict[int, Points]]:
+    def recent(self, ids: Collection[int], steps: StepRange) -> dict[int, dict[int, SeriesPoints]]:
         """What the log has of these series, by series and attempt; steps may lie beyond the range."""
         return log_points(self._whole_log() if self._memory.limit else self.log(ids, steps), ids)
 
-    def _whole_log(self) -> dict[int, Block]:
+    def _whole_log(self) -> dict[int, PointBlock]:
         """What the log has, by attempt: remembered, so that only what is new is read."""
         generation, _ = self.version
         held = self._memory.get(("log", self.run_id))
@@ -186,26 +188,26 @@ class Snapshot:
         if entry == before:
             return dict(known)
         blocks = {
-            attempt: merge([part[attempt] for part in (known, fresh) if attempt in part])
+            attempt: merge_blocks([part[attempt] for part in (known, fresh) if attempt in part])
             for attempt in sorted(known.keys() | fresh.keys())
         }
         size = sum(block.size for block in blocks.values())
         self._memory.put(("log", self.run_id), (generation, entry, blocks), size)
         return blocks
 
-    def _blocks(self, query: Any) -> Iterator[tuple[int, int, Block]]:
+    def _blocks(self, query: Any) -> Iterator[tuple[int, int, PointBlock]]:
         for number, attempt, payload in self.connection.execute(query):
-            yield number, attempt, self.decoded(decode_entry, payload, partial(_ENTRY, number))
+            yield number, attempt, self.decoded(decode_log_entry, payload, partial(_ENTRY, number))
 
-    def entries(self, numbers: Sequence[int]) -> dict[int, tuple[int, Block]]:
+    def entries(self, numbers: Sequence[int]) -> dict[int, tuple[int, PointBlock]]:
         """These entries of the log by attempt: the newest one's id, and all of them merged."""
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
-        found: dict[int, dict[int, Block]] = {}
+        found: dict[int, dict[int, PointBlock]] = {}
         for number, attempt, payload in self._in_parts(query, LogEntry.id, numbers):
-            block = self.decoded(decode_entry, payload, partial(_ENTRY, number))
+            block = self.decoded(decode_log_entry, payload, partial(_ENTRY, number))
             found.setdefault(attempt, {})[number] = block
         return {
-            attempt: (max(blocks), merge([blocks[number] for number in sorted(blocks)]))
+            attempt: (max(blocks), merge_blocks([blocks[number] for number in sorted(blocks)]))
             for attempt, blocks in sorted(found.items())
         }
 
@@ -224,26 +226,26 @@ class Snapshot:
         rows = self.connection.execute(query.where(Chunk.step_max >= step).order_by(Chunk.step_min))
         return [ChunkRow._make(row) for row in rows]
 
-    def points(self, rows: Sequence[ChunkRow]) -> dict[int, Points]:
+    def points(self, rows: Sequence[ChunkRow]) -> dict[int, SeriesPoints]:
         """The points of chunks, by the chunk's id."""
         found = {}
         for row, payload in self._payloads(rows):
             values = self.decoded(decode_values, payload, partial(self._place, row))
             steps, times = self._timelines[row.timeline_id]
             self._agree(row, values, steps)
-            found[row.id] = Points(steps, times, values)
+            found[row.id] = SeriesPoints(steps, times, values)
         return found
 
-    def joined(self, groups: Collection[Sequence[ChunkRow]]) -> list[Points]:
+    def joined(self, groups: Collection[Sequence[ChunkRow]]) -> list[SeriesPoints]:
         """The points of each group of chunks together, one chunk after the other."""
-        found: list[Points] = []
-        places: dict[int, Points] = {}
+        found: list[SeriesPoints] = []
+        places: dict[int, SeriesPoints] = {}
         for rows in groups:
             bounds = [0, *accumulate(row.points for row in rows)]
             size = bounds[-1]
-            found.append(Points(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)))
+            found.append(SeriesPoints(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)))
             for row, start, stop in zip(rows, bounds, bounds[1:], strict=False):
-                places[row.id] = Points._make(column[start:stop] for column in found[-1])
+                places[row.id] = SeriesPoints._make(column[start:stop] for column in found[-1])
         for row, payload in self._payloads([row for rows in groups for row in rows]):
             values = self.decoded(decode_numbers, payload, partial(self._place, row))
             steps, times = self._timelines[row.timeline_id]
@@ -271,9 +273,9 @@ class Snapshot:
         """The pyramids of chunks that have one, together by series and attempt."""
         opened: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
         for row in rows:
-            held = self.decoded(open_pyramid, blobs[row.id], partial(self._place, row))
+            held = self.decoded(decompress_pyramid, blobs[row.id], partial(self._place, row))
             opened.setdefault((row.series_id, row.attempt), []).append(held)
-        return {whose: decode(held) for whose, held in opened.items()}
+        return {whose: decode_pyramids(held) for whose, held in opened.items()}
 
     def _load_timelines(self, ids: Collection[int]) -> None:
         missing = sorted(set(ids) - self._timelines.keys())
@@ -285,10 +287,10 @@ class Snapshot:
         name = self._names.get(row.series_id)
         return f"series {name or row.series_id}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
 
-    def decoded(self, decode: Callable[[bytes], T], blob: bytes, place: Callable[[], str]) -> T:
+    def decoded(self, decode_pyramids: Callable[[bytes], T], blob: bytes, place: Callable[[], str]) -> T:
         """A blob decoded; an error says what of the run it is."""
         try:
-            return decode(blob)
+            return decode_pyramids(blob)
         except CorruptDataError as error:
             raise CorruptDataError(f"run {self.run_id}, {place()}: {error}") from error
 
@@ -297,7 +299,7 @@ class Snapshot:
             yield from self.connection.execute(query.where(column.in_(values[start : start + _AT_ONCE])))
 
 
-def by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
+def chunks_by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
     """Chunks by their series, in the order in which they are."""
     grouped: dict[int, list[ChunkRow]] = {}
     for row in rows:
@@ -305,9 +307,11 @@ def by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
     return grouped
 
 
-def log_points(log: Mapping[int, Block], ids: Collection[int] | None = None) -> dict[int, dict[int, Points]]:
+def log_points(
+    log: Mapping[int, PointBlock], ids: Collection[int] | None = None
+) -> dict[int, dict[int, SeriesPoints]]:
     """What the log has (of these series alone), by series and attempt; merged blocks."""
-    found: dict[int, dict[int, Points]] = {}
+    found: dict[int, dict[int, SeriesPoints]] = {}
     for attempt, block in log.items():
         bounds = block.offsets
         wanted = block.ids if ids is None else np.fromiter(ids, dtype=np.int64, count=len(ids))

@@ -13,32 +13,41 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, Text, cast, func, select
 
-from holter.server.models import LogEntry, Run, SeriesRow, Summary
-from holter.server.store.cache import Memory
-from holter.server.store.encoding.block import Block, decode_entry
-from holter.server.store.encoding.merge import merge
-from holter.server.store.encoding.series_names import NOBODY, Names, Rows, decode_names
-from holter.server.store.encoding.series_stats import NOTHING, Numbers, combine, decode, of_block, reaching
+from holter.server.models import LogEntry, RunRecord, SeriesRow, SummaryRow
+from holter.server.store.cache import LruCache
+from holter.server.store.encoding.block import PointBlock, decode_log_entry
+from holter.server.store.encoding.merge import merge_blocks
+from holter.server.store.encoding.series_names import NO_NAMES, SeriesNameRows, SeriesNames, decode_names
+from holter.server.store.encoding.series_stats import (
+    NO_STATS,
+    SeriesStats,
+    combine_stats,
+    decode_stats,
+    overlapping_series,
+    stats_of_block,
+)
 from holter.server.store.errors import CorruptDataError
-from holter.server.store.keys import labels_of_text
+from holter.server.store.keys import parse_labels
 from holter.types import IntArray, Labels, SeriesKey
 
 _NONE = "[]"
 _numbers, _texts = msgspec.json.Decoder(list[int]), msgspec.json.Decoder(list[str])
 
 
-def named(connection: Connection, run_id: int, known: Names, ids: IntArray) -> Names:
+def complete_names(connection: Connection, run_id: int, known: SeriesNames, ids: IntArray) -> SeriesNames:
     """Names of a run's series, with those of these (ascending) ids that are not known yet."""
     if np.array_equal(known.ids, ids):
         return known
     missing = ids[~np.isin(ids, known.ids)].tolist()
     if missing:
-        for _, rows in look_up(connection, [run_id], SeriesRow.id >= missing[0]):
-            known = known.and_those(rows.only(missing))
+        for _, rows in query_names(connection, [run_id], SeriesRow.id >= missing[0]):
+            known = known.with_rows(rows.only(missing))
     return known
 
 
-def look_up(connection: Connection, run_ids: Collection[int], *which: Any) -> Iterator[tuple[int, Rows]]:
+def query_names(
+    connection: Connection, run_ids: Collection[int], *which: Any
+) -> Iterator[tuple[int, SeriesNameRows]]:
     """The names of series of runs. They come as texts: ten thousand rows take five times as long."""
     lite = connection.dialect.name == "sqlite"
     gathered = func.json_group_array if lite else func.json_agg
@@ -46,7 +55,7 @@ def look_up(connection: Connection, run_ids: Collection[int], *which: Any) -> It
     query = select(SeriesRow.run_id, *columns).where(SeriesRow.run_id.in_(run_ids), *which)
     rows: Any = connection.execute(query.group_by(SeriesRow.run_id))
     for run_id, ids, metrics, labels in rows:
-        yield run_id, Rows(_numbers.decode(ids), _texts.decode(metrics), _labels(run_id, labels))
+        yield run_id, SeriesNameRows(_numbers.decode(ids), _texts.decode(metrics), _labels(run_id, labels))
 
 
 def _labels(run_id: int, packed: str) -> list[Labels]:
@@ -54,7 +63,7 @@ def _labels(run_id: int, packed: str) -> list[Labels]:
     if texts.count(_NONE) == len(texts):
         return [()] * len(texts)
     try:
-        return list(map(labels_of_text, texts))
+        return list(map(parse_labels, texts))
     except (ValueError, TypeError) as error:
         raise CorruptDataError(f"run {run_id}: labels of a series are not readable: {error}") from error
 
@@ -64,7 +73,7 @@ _AT_ONCE = 500  # values in one statement
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Known:
+class RunStats:
     """A run as of a version of it (generation, revision): its series by id, and in numbers.
 
     Names are in the order of the keys. `entry` is the last row of the log that is counted in. Of the
@@ -75,14 +84,14 @@ class Known:
     version: tuple[int, int] = (-1, -1)
     entry: int = 0
     names: Mapping[int, SeriesKey]
-    numbers: Numbers = NOTHING
+    numbers: SeriesStats = NO_STATS
     doubtful: frozenset[int] = frozenset()
 
 
-def know(connection: Connection, run_ids: Collection[int], memory: Memory) -> dict[int, Known]:
+def load_run_stats(connection: Connection, run_ids: Collection[int], memory: LruCache) -> dict[int, RunStats]:
     """What is known of runs, in as many statements for many as for one. Raises CorruptDataError."""
     versions = _versions(connection, run_ids)
-    held = {number: memory.get(("known", number)) or Known(names={}) for number in versions}
+    held = {number: memory.get(("known", number)) or RunStats(names={}) for number in versions}
     stale = {number: known for number, known in held.items() if known.version != versions[number]}
     if not stale:
         return held
@@ -98,28 +107,30 @@ def know(connection: Connection, run_ids: Collection[int], memory: Memory) -> di
 
 
 def _versions(connection: Connection, run_ids: Collection[int]) -> dict[int, tuple[int, int]]:
-    query = select(Run.id, func.coalesce(Summary.generation, 0), Run.revision)
-    query = query.outerjoin(Summary, Summary.run_id == Run.id)
-    rows = _rows(connection, query, Run.id, run_ids)
+    query = select(RunRecord.id, func.coalesce(SummaryRow.generation, 0), RunRecord.revision)
+    query = query.outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
+    rows = _rows(connection, query, RunRecord.id, run_ids)
     return {number: (generation, revision) for number, generation, revision in rows}
 
 
 def _stored(
-    connection: Connection, run_ids: Collection[int], before: Mapping[int, Known]
-) -> dict[int, Known]:
+    connection: Connection, run_ids: Collection[int], before: Mapping[int, RunStats]
+) -> dict[int, RunStats]:
     """Of runs whose chunks were exchanged: what the summaries say; names stay known."""
-    query = select(Summary.run_id, Summary.generation, Summary.entry, Summary.chunks, Summary.log)
-    found = {number: Known(names=before[number].names) for number in run_ids}
-    for row in _rows(connection, query, Summary.run_id, run_ids):
+    query = select(
+        SummaryRow.run_id, SummaryRow.generation, SummaryRow.entry, SummaryRow.chunks, SummaryRow.log
+    )
+    found = {number: RunStats(names=before[number].names) for number in run_ids}
+    for row in _rows(connection, query, SummaryRow.run_id, run_ids):
         try:
-            numbers = combine([decode(row.chunks), decode(row.log)])
+            numbers = combine_stats([decode_stats(row.chunks), decode_stats(row.log)])
         except CorruptDataError as error:
             raise CorruptDataError(f"run {row.run_id}, series in numbers: {error}") from error
         found[row.run_id] = replace(found[row.run_id], entry=row.entry, numbers=numbers)
     return found
 
 
-def _counted(connection: Connection, runs: Mapping[int, Known]) -> dict[int, Known]:
+def _counted(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:
     """With what the log has got since."""
     places = select(
         LogEntry.run_id, LogEntry.id
@@ -130,11 +141,11 @@ def _counted(connection: Connection, runs: Mapping[int, Known]) -> dict[int, Kno
         if number > runs[run_id].entry
     )
     query = select(LogEntry.id, LogEntry.run_id, LogEntry.attempt, LogEntry.payload)
-    blocks: dict[int, dict[int, list[Block]]] = {}
+    blocks: dict[int, dict[int, list[PointBlock]]] = {}
     last: dict[int, int] = {}
     for number, run_id, attempt, payload in sorted(_rows(connection, query, LogEntry.id, new)):
         try:
-            block = decode_entry(payload)
+            block = decode_log_entry(payload)
         except CorruptDataError as error:
             raise CorruptDataError(f"run {run_id}, log entry {number}: {error}") from error
         blocks.setdefault(run_id, {}).setdefault(attempt, []).append(block)
@@ -143,33 +154,33 @@ def _counted(connection: Connection, runs: Mapping[int, Known]) -> dict[int, Kno
     for run_id, attempts in blocks.items():
         numbers, doubtful = runs[run_id].numbers, set(runs[run_id].doubtful)
         for attempt, held in sorted(attempts.items()):
-            part = of_block(attempt, merge(held))
-            doubtful |= set(reaching(numbers, part).tolist())
-            numbers = combine([numbers, part])
+            part = stats_of_block(attempt, merge_blocks(held))
+            doubtful |= set(overlapping_series(numbers, part).tolist())
+            numbers = combine_stats([numbers, part])
         found[run_id] = replace(
             runs[run_id], entry=last[run_id], numbers=numbers, doubtful=frozenset(doubtful)
         )
     return found
 
 
-def _named(connection: Connection, runs: Mapping[int, Known]) -> dict[int, Known]:
+def _named(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:
     """With the names of series that were not known: as the summaries have them, else as their rows do."""
     found = dict(runs)
     if unknown := _unnamed(found):
-        query = select(Summary.run_id, Summary.names).where(Summary.names.is_not(None))
-        for run_id, blob in _rows(connection, query, Summary.run_id, unknown):
+        query = select(SummaryRow.run_id, SummaryRow.names).where(SummaryRow.names.is_not(None))
+        for run_id, blob in _rows(connection, query, SummaryRow.run_id, unknown):
             try:
                 found[run_id] = replace(found[run_id], names=decode_names(blob).by_id())
             except CorruptDataError as error:
                 raise CorruptDataError(f"run {run_id}, names of series: {error}") from error
     unknown = _unnamed(found)
     for start in range(0, len(unknown), _AT_ONCE):
-        for run_id, rows in look_up(connection, unknown[start : start + _AT_ONCE]):
-            found[run_id] = replace(found[run_id], names=NOBODY.and_those(rows).by_id())
+        for run_id, rows in query_names(connection, unknown[start : start + _AT_ONCE]):
+            found[run_id] = replace(found[run_id], names=NO_NAMES.with_rows(rows).by_id())
     return found
 
 
-def _unnamed(runs: Mapping[int, Known]) -> list[int]:
+def _unnamed(runs: Mapping[int, RunStats]) -> list[int]:
     return [
         number
         for number, known in runs.items()

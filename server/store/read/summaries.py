@@ -9,25 +9,25 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from holter.server.models import Attempt
-from holter.server.store.cache import Memory
-from holter.server.store.read.series import read
-from holter.server.store.read.snapshot import Snapshot, Steps
-from holter.server.store.read.stats_cache import Known, know
-from holter.server.store.types import AttemptSummary, Glance, SeriesGlance, SeriesSummary
+from holter.server.store.cache import LruCache
+from holter.server.store.read.series import read_series
+from holter.server.store.read.snapshot import RunSnapshot, StepRange
+from holter.server.store.read.stats_cache import RunStats, load_run_stats
+from holter.server.store.types import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary
 from holter.types import FloatArray, Series, SeriesKey
 
 _BYTES = 500  # of a series in an answer
 _AT_ONCE = 500  # runs in one statement
 
 
-def attempts(connection: Connection, run_id: int) -> list[AttemptSummary]:
+def read_attempts(connection: Connection, run_id: int) -> list[AttemptSummary]:
     """The run's attempts by number."""
     columns = [getattr(Attempt, name) for name in AttemptSummary.__slots__]
     query = select(*columns).where(Attempt.run_id == run_id).order_by(Attempt.number)
     return [AttemptSummary(**row._mapping) for row in connection.execute(query)]
 
 
-def series(snapshot: Snapshot, memory: Memory) -> list[SeriesSummary]:
+def read_series_summaries(snapshot: RunSnapshot, memory: LruCache) -> list[SeriesSummary]:
     """Every series of the run, in the order of their keys."""
     held = memory.get(("series", snapshot.run_id))
     if held is not None and held[0] == snapshot.version:
@@ -45,7 +45,9 @@ def series(snapshot: Snapshot, memory: Memory) -> list[SeriesSummary]:
     return found
 
 
-def glances(connection: Connection, run_ids: Collection[int], memory: Memory) -> dict[int, Glance]:
+def read_run_overviews(
+    connection: Connection, run_ids: Collection[int], memory: LruCache
+) -> dict[int, RunOverview]:
     """Runs at a glance, in as many statements for many as for one."""
     spans: dict[int, list[AttemptSummary]] = {}
     names = AttemptSummary.__slots__
@@ -56,31 +58,35 @@ def glances(connection: Connection, run_ids: Collection[int], memory: Memory) ->
         for row in connection.execute(query.where(Attempt.run_id.in_(held[start : start + _AT_ONCE]))):
             spans.setdefault(row.run_id, []).append(AttemptSummary(**dict(zip(names, row[1:], strict=True))))
     return {
-        number: Glance(version=known.version, attempts=spans.get(number, []), series=_glanced(known, exact))
-        for number, known in know(connection, held, memory).items()
-        for exact in [_recounted(Snapshot(connection, number, memory), known)]
+        number: RunOverview(
+            version=known.version, attempts=spans.get(number, []), series=_glanced(known, exact)
+        )
+        for number, known in load_run_stats(connection, held, memory).items()
+        for exact in [_recounted(RunSnapshot(connection, number, memory), known)]
     }
 
 
-def _glanced(known: Known, exact: Mapping[SeriesKey, Series]) -> list[SeriesGlance]:
+def _glanced(known: RunStats, exact: Mapping[SeriesKey, Series]) -> list[SeriesOverview]:
     numbers = known.numbers
     columns = (numbers.points.tolist(), numbers.step.tolist(), numbers.value.tolist())
     rows = dict(zip(numbers.ids.tolist(), zip(*columns, strict=True), strict=True))
-    found = [SeriesGlance(key, *rows[number]) for number, key in known.names.items() if number in rows]
+    found = [SeriesOverview(key, *rows[number]) for number, key in known.names.items() if number in rows]
     return [one._replace(points=len(exact[one.key])) if one.key in exact else one for one in found]
 
 
-def _known(snapshot: Snapshot, memory: Memory) -> Known:
-    return know(snapshot.connection, [snapshot.run_id], memory).get(snapshot.run_id) or Known(names={})
+def _known(snapshot: RunSnapshot, memory: LruCache) -> RunStats:
+    return load_run_stats(snapshot.connection, [snapshot.run_id], memory).get(snapshot.run_id) or RunStats(
+        names={}
+    )
 
 
-def _recounted(snapshot: Snapshot, known: Known) -> dict[SeriesKey, Series]:
+def _recounted(snapshot: RunSnapshot, known: RunStats) -> dict[SeriesKey, Series]:
     """The points of series of which a step was written twice: a sum would count it twice."""
     doubtful = [known.names[number] for number in known.doubtful]
-    return read(snapshot, doubtful, Steps()) if doubtful else {}
+    return read_series(snapshot, doubtful, StepRange()) if doubtful else {}
 
 
-def _summaries(known: Known) -> dict[int, SeriesSummary]:
+def _summaries(known: RunStats) -> dict[int, SeriesSummary]:
     numbers = known.numbers
     none = numbers.low > numbers.high
     columns = (

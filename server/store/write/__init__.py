@@ -1,1 +1,1 @@
-"""Deliveries into the log: checks, which attempt they belong to, the rows of a transaction."""
+"""Writing deliveries to the log: validation, attempt assignment, and the statements of a transaction."""

@@ -1,4 +1,4 @@
-"""Writes deliveries into the database: whose they are, whether they are new, which attempt they belong to."""
+"""Writes a group of deliveries in one transaction: idempotency, attempts, quotas, cursors."""
 
 from __future__ import annotations
 
@@ -8,105 +8,114 @@ from collections.abc import Callable, Iterable, Sequence
 from sqlalchemy import Connection
 
 from holter.server.store.types import Commit, Receipt
-from holter.server.store.usage import Usage
+from holter.server.store.usage import StorageUsage
 from holter.server.store.write import sql
-from holter.server.store.write.encode import Parcel
-from holter.server.store.write.run_state import RunState, load
-from holter.server.store.write.run_write import Turn
+from holter.server.store.write.encode import EncodedDelivery
+from holter.server.store.write.run_state import RunState, load_run_state
+from holter.server.store.write.run_write import RunWrite
 from holter.settings.projects import QuotaSettings
 
-REMEMBERED_BYTES = 256 * 2**20  # of all remembered runs together
-Name = tuple[str, str]
+MAX_CACHED_BYTES = 256 * 2**20  # all cached runs together
+RunName = tuple[str, str]
 
 
-class Ledger:
-    """The state of the runs written lately, in a bounded number of bytes.
+class BatchWriter:
+    """Writes deliveries, caching the state of recently written runs within a number of bytes.
 
-    After an exception the transaction must be rolled back and `forget` called: the state would be ahead.
+    After an exception the caller rolls back the transaction and calls `clear`, since the cache is ahead of
+    the database then.
     """
 
     def __init__(
         self,
         clock: Callable[[], float],
         quota: Callable[[str], QuotaSettings],
-        usage: Usage,
+        usage: StorageUsage,
         *,
-        most: int = REMEMBERED_BYTES,
+        most: int = MAX_CACHED_BYTES,
     ) -> None:
         self._clock = clock
         self._quota = quota
         self._usage = usage
-        self._most = most
-        self._runs: OrderedDict[Name, RunState] = OrderedDict()
-        self._sizes: dict[Name, int] = {}
-        self.held = 0  # bytes, about
+        self._max_bytes = most
+        self._runs: OrderedDict[RunName, RunState] = OrderedDict()
+        self._cached_sizes: dict[RunName, int] = {}
+        self.cached_bytes = 0  # approximate
 
-    def forget(self) -> None:
-        """Load everything anew when it is needed."""
+    def clear(self) -> None:
+        """Drop the cache, so that every run is loaded again when it is needed."""
         self._runs.clear()
-        self._sizes.clear()
-        self.held = 0
+        self._cached_sizes.clear()
+        self.cached_bytes = 0
 
-    def write(self, connection: Connection, parcels: Sequence[Parcel]) -> tuple[list[Receipt], list[Commit]]:
-        """Write deliveries within a transaction; receipts in their order."""
+    def write(
+        self, connection: Connection, deliveries: Sequence[EncodedDelivery]
+    ) -> tuple[list[Receipt], list[Commit]]:
+        """Write deliveries within a transaction; returns receipts in their order, and the commits to
+        announce.
+        """
         now = self._clock()
-        by_run: dict[Name, list[int]] = {}
-        for index, one in enumerate(parcels):
-            by_run.setdefault((one.delivery.project, one.delivery.run), []).append(index)
-        held = self._held(connection, by_run, now)
-        turns = {name: self._turn(name, run, now) for name, run in held.items()}
-        for name, turn in turns.items():
-            turn.parcels = [parcels[index] for index in by_run[name]]
-        fresh = sql.note_batches(connection, turns.values())
-        given: dict[int, Receipt] = {}
-        for name, turn in turns.items():
-            given.update(zip(by_run[name], turn.take(fresh), strict=True))
-        sql.save(connection, list(turns.values()), now)
-        receipts = [given[index] for index in range(len(parcels))]
-        # a batch that comes again must not take its source's cursor back with it
+        by_run: dict[RunName, list[int]] = {}
+        for index, encoded in enumerate(deliveries):
+            by_run.setdefault((encoded.delivery.project, encoded.delivery.run), []).append(index)
+        run_states = self._locked_runs(connection, by_run, now)
+        run_writes = {name: self._run_write(name, run, now) for name, run in run_states.items()}
+        for name, run_write in run_writes.items():
+            run_write.deliveries = [deliveries[index] for index in by_run[name]]
+        fresh = sql.insert_batch_keys(connection, run_writes.values())
+        receipt_by_index: dict[int, Receipt] = {}
+        for name, run_write in run_writes.items():
+            receipt_by_index.update(zip(by_run[name], run_write.apply(fresh), strict=True))
+        sql.save_run_writes(connection, list(run_writes.values()), now)
+        receipts = [receipt_by_index[index] for index in range(len(deliveries))]
+        # a repeated batch must not reset its source's cursor
         cursors = [
-            one.delivery.cursor
-            for one, receipt in zip(parcels, receipts, strict=True)
-            if one.delivery.cursor is not None and not receipt.duplicate
+            encoded.delivery.cursor
+            for encoded, receipt in zip(deliveries, receipts, strict=True)
+            if encoded.delivery.cursor is not None and not receipt.duplicate
         ]
         sql.save_cursors(connection, cursors, now)
-        self._settle(turns)
-        return receipts, [commit for turn in turns.values() for commit in turn.commits]
+        self._update_cache(run_writes)
+        return receipts, [commit for run_write in run_writes.values() for commit in run_write.commits]
 
-    def _turn(self, name: Name, run: RunState, now: float) -> Turn:
+    def _run_write(self, name: RunName, run: RunState, now: float) -> RunWrite:
         quota = self._quota(name[0])
-        full = self._usage.refusal(name[0], quota.max_bytes)
-        return Turn(run=run, now=now, most_series=quota.max_series_per_run, full=full)
+        quota_refusal = self._usage.refusal(name[0], quota.max_bytes)
+        return RunWrite(run=run, now=now, most_series=quota.max_series_per_run, quota_refusal=quota_refusal)
 
-    def _held(self, connection: Connection, names: Iterable[Name], now: float) -> dict[Name, RunState]:
-        """The runs of these names, ours alone until the end of the transaction; made where there is none."""
-        names = sorted(names)  # two servers make them in one order
-        ids: dict[Name, int] = {}  # of those that others may write into as well
+    def _locked_runs(
+        self, connection: Connection, names: Iterable[RunName], now: float
+    ) -> dict[RunName, RunState]:
+        """Return the runs of these names, created if missing, locked until the end of the transaction."""
+        names = sorted(names)  # sorted, so that two servers create them in the same order
+        ids: dict[RunName, int] = {}  # runs that other servers may write to as well
         for name in names:
-            if (held := self._runs.get(name)) is not None:
-                ids[name] = held.id
-            elif (found := sql.find(connection, *name)) is not None:
-                ids[name] = found
+            if (cached_run := self._runs.get(name)) is not None:
+                ids[name] = cached_run.id
+            elif (run_id := sql.find_run(connection, *name)) is not None:
+                ids[name] = run_id
             else:
-                self._runs[name] = sql.create(connection, *name, now)
-        revisions = sql.lock(connection, ids.values()) if ids else {}
+                self._runs[name] = sql.create_run(connection, *name, now)
+        revisions = sql.lock_runs(connection, ids.values()) if ids else {}
         for name, run_id in ids.items():
             run = self._runs.get(name)
-            if run_id not in revisions:  # deleted while we remembered it
-                found = sql.find(connection, *name)
-                self._runs[name] = load(connection, found) if found else sql.create(connection, *name, now)
-            elif run is None or run.revision != revisions[run_id]:  # another server has written
-                self._runs[name] = load(connection, run_id)
+            if run_id not in revisions:  # deleted since it was cached
+                run_id = sql.find_run(connection, *name)
+                self._runs[name] = (
+                    load_run_state(connection, run_id) if run_id else sql.create_run(connection, *name, now)
+                )
+            elif run is None or run.revision != revisions[run_id]:  # another server wrote to it
+                self._runs[name] = load_run_state(connection, run_id)
         return {name: self._runs[name] for name in names}
 
-    def _settle(self, turns: dict[Name, Turn]) -> None:
-        """Count what is remembered, and forget the runs that were not written for the longest time."""
-        for name, turn in turns.items():
+    def _update_cache(self, run_writes: dict[RunName, RunWrite]) -> None:
+        """Update the sizes of cached runs, and evict the least recently written runs above the limit."""
+        for name, run_write in run_writes.items():
             self._runs.move_to_end(name)
-            self._usage.add(name[0], sum(len(entry.body) for entry in turn.entries))
-            size = turn.run.size
-            self.held += size - self._sizes.get(name, 0)
-            self._sizes[name] = size
-        while self.held > self._most and len(self._runs) > 1:
+            self._usage.add(name[0], sum(len(entry.body) for entry in run_write.entries))
+            size = run_write.run.size
+            self.cached_bytes += size - self._cached_sizes.get(name, 0)
+            self._cached_sizes[name] = size
+        while self.cached_bytes > self._max_bytes and len(self._runs) > 1:
             name, _ = self._runs.popitem(last=False)
-            self.held -= self._sizes.pop(name, 0)
+            self.cached_bytes -= self._cached_sizes.pop(name, 0)

@@ -1,4 +1,4 @@
-"""What comes before the queue: a delivery is checked and encoded in the thread that brings it."""
+"""Validates and encodes a delivery in the caller's thread, before it is queued."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from weakref import WeakSet
 
 import numpy as np
 
-from holter.server.store.encoding.block import Block, block_of, encode_body
-from holter.server.store.keys import LIMITS, as_text, check_name, digest_of, labels_text
+from holter.server.store.encoding.block import PointBlock, batch_to_block, encode_body
+from holter.server.store.keys import LIMITS, batch_digest, check_name, labels_text, storable_text
 from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, Shape
 
-_ROWS = 2**31
-_ROOM_OF_A_PARCEL = 2000
-_ROOM_OF_A_SETTING = 500
+_MAX_ROWS = 2**31
+_DELIVERY_BYTES = 2000
+_SETTING_BYTES = 500
 
-# shapes whose names are known to be good: the same ones come with every flush
-_checked: WeakSet[Shape] = WeakSet()
+# shapes whose names were validated: the same shapes come with every flush
+_valid_shapes: WeakSet[Shape] = WeakSet()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Parcel:
-    """A delivery ready for the log. `body` is its encoded block without the ids of its series."""
+class EncodedDelivery:
+    """A delivery ready for the log. `body` is its encoded block without the series ids."""
 
     delivery: Delivery
     batch: Batch
     digest: bytes
-    block: Block | None  # None: no points
+    block: PointBlock | None  # None without points
     body: bytes
     points: int
 
     @property
-    def _room(self) -> int:
-        return _ROOM_OF_A_PARCEL + _ROOM_OF_A_SETTING * len(self.batch.config)
+    def _overhead(self) -> int:
+        return _DELIVERY_BYTES + _SETTING_BYTES * len(self.batch.config)
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes."""
-        return 16 * len(self.batch.steps) + 16 * self.points + len(self.body) + self._room
+        """Approximate bytes of memory."""
+        return 16 * len(self.batch.steps) + 16 * self.points + len(self.body) + self._overhead
 
 
-def parcel(delivery: Delivery) -> Parcel:
-    """Check and encode a delivery. Raises ValueError saying what is wrong with it."""
+def encode_delivery(delivery: Delivery) -> EncodedDelivery:
+    """Validate and encode a delivery. Raises ValueError with what is wrong."""
     batch = delivery.batch
     _check_names(delivery)
     _check_shape(batch)
@@ -54,15 +54,15 @@ def parcel(delivery: Delivery) -> Parcel:
         restarts=batch.restarts,
         config=batch.config,
     )
-    return pack(delivery, batch)
+    return encode_batch(delivery, batch)
 
 
-def pack(delivery: Delivery, batch: Batch) -> Parcel:
-    """A parcel of these columns, which may be fewer than those of the delivery."""
-    block = block_of(batch, np.arange(len(batch.columns))) if len(batch.columns) else None
+def encode_batch(delivery: Delivery, batch: Batch) -> EncodedDelivery:
+    """Encode a batch, which may have fewer columns than the delivery."""
+    block = batch_to_block(batch, np.arange(len(batch.columns))) if len(batch.columns) else None
     body = encode_body(block) if block else b""
     points = len(block.values) if block else 0
-    return Parcel(delivery, batch, digest_of(delivery.batch_id), block, body, points)
+    return EncodedDelivery(delivery, batch, batch_digest(delivery.batch_id), block, body, points)
 
 
 def _with_values(columns: Sequence[Column]) -> Sequence[Column]:
@@ -80,9 +80,9 @@ def _check_names(delivery: Delivery) -> None:
     columns = delivery.batch.columns
     if not isinstance(columns, DenseColumns):
         _check_keys(column.key for column in columns)
-    elif columns.shape not in _checked:
+    elif columns.shape not in _valid_shapes:
         _check_keys(columns.shape.keys)
-        _checked.add(columns.shape)
+        _valid_shapes.add(columns.shape)
     if delivery.batch.attempt is not None:
         check_name("attempt", delivery.batch.attempt)
     if delivery.cursor is not None:
@@ -91,7 +91,7 @@ def _check_names(delivery: Delivery) -> None:
 
 def _check_keys(keys: Iterable[SeriesKey]) -> None:
     keys = list(keys)
-    if not any(key.labels for key in keys) and _are_good([key.metric for key in keys]):
+    if not any(key.labels for key in keys) and _are_storable([key.metric for key in keys]):
         return
     for key in keys:
         check_name("metric", key.metric)
@@ -99,18 +99,18 @@ def _check_keys(keys: Iterable[SeriesKey]) -> None:
             check_name("labels", labels_text(key.labels))
 
 
-def _are_good(metrics: Sequence[str]) -> bool:
-    """Whether all of these names can be kept: thousands are looked at as one text."""
+def _are_storable(metrics: Sequence[str]) -> bool:
+    """Whether all of these names can be stored; thousands are checked as one joined string."""
     if max(map(len, metrics), default=0) > LIMITS["metric"]:
         return False
     text = "".join(metrics)
-    return as_text(text) == text
+    return storable_text(text) == text
 
 
 def _check_shape(batch: Batch) -> None:
     rows = len(batch.steps)
-    if rows >= _ROWS or len(batch.times) != rows:
-        raise ValueError(f"{rows} steps and {len(batch.times)} times, expected as many of both")
+    if rows >= _MAX_ROWS or len(batch.times) != rows:
+        raise ValueError(f"{rows} steps and {len(batch.times)} times, expected equal numbers")
     if isinstance(batch.columns, DenseColumns):
         _check_dense(batch.columns, rows)
     else:
@@ -119,7 +119,7 @@ def _check_shape(batch: Batch) -> None:
 
 def _check_dense(columns: DenseColumns, rows: int) -> None:
     if len(columns.shape.index) != len(columns.shape.keys):
-        raise ValueError("a series stands in the batch twice")
+        raise ValueError("a series is in the batch twice")
     if columns.values.shape[1] != rows:
         raise ValueError(f"the columns have {columns.values.shape[1]} values for {rows} rows")
 
@@ -127,7 +127,7 @@ def _check_dense(columns: DenseColumns, rows: int) -> None:
 def _check_columns(batch: Batch, rows: int) -> None:
     keys = {column.key for column in batch.columns}
     if len(keys) != len(batch.columns):
-        raise ValueError("a series stands in the batch twice")
+        raise ValueError("a series is in the batch twice")
     for column in batch.columns:
         if column.rows is None:
             if len(column.values) != rows:

@@ -1,4 +1,4 @@
-"""What the writer thread remembers of a run, and how it is loaded from the database."""
+"""The state of a run that the writer thread caches, and how it is loaded from the database."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from holter.attempts import Attempts
-from holter.attempts.writers import Writer
-from holter.server.models import Attempt, Chunk, LogEntry, Run, SeriesRow, WriterRow
-from holter.server.store.encoding.attempt_progress import Progress, ranges
-from holter.server.store.encoding.block import Block, decode_entry
+from holter.attempts.writers import WriterState
+from holter.server.models import Attempt, Chunk, LogEntry, RunRecord, SeriesRow, WriterRow
+from holter.server.store.encoding.attempt_progress import AttemptProgress, step_ranges
+from holter.server.store.encoding.block import PointBlock, decode_log_entry
 from holter.server.store.errors import CorruptDataError
-from holter.server.store.keys import key_of
-from holter.server.store.write.cardinality import Births
+from holter.server.store.keys import parse_series_key
+from holter.server.store.write.cardinality import NamePatterns
 from holter.types import Column, DenseColumns, FloatArray, IntArray, SeriesKey, Shape
 
 _log = logging.getLogger(__name__)
 
-# bytes, a little more than what was measured (tests/store/test_bounds.py)
+# bytes, slightly more than measured (tests/store/test_bounds.py)
 _RUN_BYTES = 4000
 _SERIES_BYTES = 300
 _PROGRESS_BYTES = 24
 _WRITER_BYTES = 12_000
-_SHAPES_PLACES = 1000
+_MIN_SHAPE_INDICES = 1000
 
 
 @dataclass(slots=True)
-class AttemptFacts:
-    """What the attempt's row says beyond its steps; times are NaN without a clock."""
+class AttemptRecord:
+    """The columns of an attempt's row other than its steps; times are NaN without a clock."""
 
     name: str | None = None
     first_time: float = nan
@@ -41,19 +41,20 @@ class AttemptFacts:
     points: int = 0
 
     def add(self, times: FloatArray, points: int) -> None:
-        """Take in some more points."""
-        known = times[~np.isnan(times)]
-        if len(known):
-            self.first_time = float(np.fmin(self.first_time, known.min()))
-            self.last_time = float(np.fmax(self.last_time, known.max()))
+        """Include more points."""
+        none_if_nan = times[~np.isnan(times)]
+        if len(none_if_nan):
+            self.first_time = float(np.fmin(self.first_time, none_if_nan.min()))
+            self.last_time = float(np.fmax(self.last_time, none_if_nan.max()))
         self.points += points
 
 
 @dataclass(slots=True)
 class RunState:
-    """One run as of `revision`. `places` numbers the run's series from 0, `ids` has their ids by place.
+    """One run as of `revision`.
 
-    `aside` are the places of series whose steps are their own.
+    `series_index` numbers the run's series from 0, `ids` has their ids by index. `own_step_series` are the
+    indices of series whose steps are their own.
     """
 
     id: int
@@ -61,94 +62,101 @@ class RunState:
     revision: int
     updated_at: float
     attempts: Attempts
-    stated: int = 0  # commits that say how launches are set up
-    places: dict[SeriesKey, int] = field(default_factory=dict)
+    stated: int = 0  # number of commits that state launch configuration
+    series_index: dict[SeriesKey, int] = field(default_factory=dict)
     ids: array[int] = field(default_factory=lambda: array("q"))
-    progress: dict[int, Progress] = field(default_factory=dict)
-    facts: dict[int, AttemptFacts] = field(default_factory=dict)
-    shapes: dict[Shape, IntArray] = field(default_factory=dict)  # places of the series of a shape
-    told: set[str] = field(default_factory=set)  # refusals that stand on the run's page
-    births: Births | None = None
-    aside: list[int] = field(default_factory=list)
+    progress: dict[int, AttemptProgress] = field(default_factory=dict)
+    attempt_records: dict[int, AttemptRecord] = field(default_factory=dict)
+    shapes: dict[Shape, IntArray] = field(default_factory=dict)  # series indices of each shape
+    reported_refusals: set[str] = field(default_factory=set)  # refusals that the run's page lists already
+    name_patterns: NamePatterns | None = None
+    own_step_series: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes."""
+        """Approximate bytes of memory."""
         return (
             _RUN_BYTES
-            + (_SERIES_BYTES + _PROGRESS_BYTES * len(self.progress)) * len(self.places)
+            + (_SERIES_BYTES + _PROGRESS_BYTES * len(self.progress)) * len(self.series_index)
             + _WRITER_BYTES * len(self.attempts.writers)
         )
 
-    def place(self, keys: Iterable[SeriesKey]) -> None:
-        """Give new series places; their ids are to follow in `ids`."""
+    def add_series(self, keys: Iterable[SeriesKey]) -> None:
+        """Assign indices to new series; the caller appends their ids to `ids`."""
         for key in keys:
-            place = self.places[key] = len(self.places)
+            index = self.series_index[key] = len(self.series_index)
             if key.labels and key.own_steps is not None:
-                self.aside.append(place)
-            if self.births is not None:
-                self.births.add(key, place)
+                self.own_step_series.append(index)
+            if self.name_patterns is not None:
+                self.name_patterns.add(key, index)
 
-    def tells(self, places: IntArray) -> bool:
-        """Whether any of the series at these places tells how far the run is.
+    def counts_as_progress(self, indices: IntArray) -> bool:
+        """Whether any of these series shows how far the run is.
 
-        Those with steps of their own do only where there are no others.
+        Series with steps of their own do only if there are no others.
         """
-        if not self.aside or len(self.aside) == len(self.places):
+        if not self.own_step_series or len(self.own_step_series) == len(self.series_index):
             return True
-        return not bool(np.isin(places, self.aside).all())
+        return not bool(np.isin(indices, self.own_step_series).all())
 
-    def places_of(self, columns: Sequence[Column]) -> IntArray:
-        """Where the series of these columns stand, in their order; the same shape again costs nothing."""
+    def indices_of(self, columns: Sequence[Column]) -> IntArray:
+        """The indices of the series of these columns; cached for a repeated shape."""
         if not isinstance(columns, DenseColumns):
-            return np.array([self.places[column.key] for column in columns], dtype=np.int64)
-        places = self.shapes.get(columns.shape)
-        if places is None:
-            places = np.array([self.places[key] for key in columns.shape.keys], dtype=np.int64)
-            # ranks of one run have shapes of their own: together these are to take no more than the series
-            if sum(map(len, self.shapes.values())) > 2 * len(self.places) + _SHAPES_PLACES:
+            return np.array([self.series_index[column.key] for column in columns], dtype=np.int64)
+        indices = self.shapes.get(columns.shape)
+        if indices is None:
+            indices = np.array([self.series_index[key] for key in columns.shape.keys], dtype=np.int64)
+            # each rank of a run may have its own shape: together they take no more memory than the series
+            if sum(map(len, self.shapes.values())) > 2 * len(self.series_index) + _MIN_SHAPE_INDICES:
                 self.shapes.clear()
-            self.shapes[columns.shape] = places
-        return places
+            self.shapes[columns.shape] = indices
+        return indices
 
-    def ids_at(self, places: IntArray) -> IntArray:
-        """The ids of the series at these places."""
-        return np.frombuffer(self.ids, dtype=np.int64)[places]
+    def ids_of(self, indices: IntArray) -> IntArray:
+        """The ids of the series at these indices."""
+        return np.frombuffer(self.ids, dtype=np.int64)[indices]
 
 
-def load(connection: Connection, run_id: int) -> RunState:
-    """The run's state as stored."""
-    columns = (Run.id, Run.public_id, Run.revision, Run.updated_at, Run.stated, Run.attempt_state)
+def load_run_state(connection: Connection, run_id: int) -> RunState:
+    """Load the run's state from the database."""
+    columns = (
+        RunRecord.id,
+        RunRecord.public_id,
+        RunRecord.revision,
+        RunRecord.updated_at,
+        RunRecord.stated,
+        RunRecord.attempt_state,
+    )
     query = select(*columns)
-    row = connection.execute(query.where(Run.id == run_id)).one()
+    row = connection.execute(query.where(RunRecord.id == run_id)).one()
     attempts = Attempts.from_json(row.attempt_state)
     writers = select(WriterRow.name, WriterRow.state).where(WriterRow.run_id == row.id)
-    attempts.writers = {writer: Writer.from_json(state) for writer, state in connection.execute(writers)}
+    attempts.writers = {writer: WriterState.from_json(state) for writer, state in connection.execute(writers)}
     run = RunState(row.id, row.public_id, row.revision, row.updated_at, attempts, row.stated)
     series = connection.execute(
         select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels).where(SeriesRow.run_id == run.id)
     ).all()
-    run.place(key_of(one.metric, one.labels) for one in series)
-    run.ids.extend(one.id for one in series)
-    _load_facts(connection, run)
+    run.add_series(parse_series_key(row.metric, row.labels) for row in series)
+    run.ids.extend(row.id for row in series)
+    _load_attempt_records(connection, run)
     _load_progress(connection, run)
     return run
 
 
-def known(time: float) -> float | None:
-    """A time as the tables keep it."""
+def none_if_nan(time: float) -> float | None:
+    """Return a time as the tables store it: None for NaN."""
     return None if isnan(time) else time
 
 
-def _load_facts(connection: Connection, run: RunState) -> None:
+def _load_attempt_records(connection: Connection, run: RunState) -> None:
     for row in connection.execute(select(Attempt.__table__).where(Attempt.run_id == run.id)):
         first = nan if row.first_time is None else row.first_time
         last = nan if row.last_time is None else row.last_time
-        run.facts[row.number] = AttemptFacts(row.name, first, last, row.points)
+        run.attempt_records[row.number] = AttemptRecord(row.name, first, last, row.points)
 
 
 def _load_progress(connection: Connection, run: RunState) -> None:
-    place = {number: at for at, number in enumerate(run.ids)}
+    index_of = {number: index for index, number in enumerate(run.ids)}
     grouped = (
         select(
             Chunk.attempt,
@@ -162,20 +170,22 @@ def _load_progress(connection: Connection, run: RunState) -> None:
         .group_by(Chunk.attempt, Chunk.series_id)
     )
     for row in connection.execute(grouped):
-        columns = ([place[row.series_id]], [int(row.points)], [row.first], [row.last])
-        run.progress.setdefault(row.attempt, Progress()).add(*(np.array(c, dtype=np.int64) for c in columns))
+        columns = ([index_of[row.series_id]], [int(row.points)], [row.first], [row.last])
+        run.progress.setdefault(row.attempt, AttemptProgress()).add(
+            *(np.array(c, dtype=np.int64) for c in columns)
+        )
     log = select(LogEntry.id, LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == run.id)
     for entry, attempt, payload in connection.execute(log):
         try:
-            block = decode_entry(payload)
+            block = decode_log_entry(payload)
         except CorruptDataError as error:
-            # a reader must be told, but the run goes on: new points are not to be refused for it
+            # readers get the error; new points of the run are still accepted
             _log.error("run %d, log entry %d: %s", run.id, entry, error)
             continue
-        places = np.array([place[number] for number in block.ids.tolist()], dtype=np.int64)
-        take_in(run, attempt, places, block)
+        indices = np.array([index_of[number] for number in block.ids.tolist()], dtype=np.int64)
+        add_progress(run, attempt, indices, block)
 
 
-def take_in(run: RunState, attempt: int, places: IntArray, block: Block) -> None:
-    """Count a block's points into the attempt's progress."""
-    run.progress.setdefault(attempt, Progress()).add(places, block.counts, *ranges(block))
+def add_progress(run: RunState, attempt: int, indices: IntArray, block: PointBlock) -> None:
+    """Add a block's points to the progress of an attempt."""
+    run.progress.setdefault(attempt, AttemptProgress()).add(indices, block.counts, *step_ranges(block))

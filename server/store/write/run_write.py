@@ -1,4 +1,4 @@
-"""What the deliveries of one transaction do to one run: attempts, log entries, news. It runs no statement."""
+"""The effect of a transaction's deliveries on one run: attempts, log entries, commits; runs no SQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holter.server.store.encoding.block import PointBlock, batch_to_block, encod
 from holter.server.store.run_config import limit_config
 from holter.server.store.types import Commit, Receipt, SeriesRefusal
 from holter.server.store.write.encode import EncodedDelivery, encode_batch
-from holter.server.store.write.run_state import AttemptRecord, RunState, none_if_nan, add_progress
+from holter.server.store.write.run_state import AttemptRecord, RunState, add_progress, none_if_nan
 from holter.server.store.write.series_limits import group_refusals, refused_series
 from holter.types import Batch, ConfigKey, ConfigValue, DenseColumns, IntArray, SeriesKey, Unreadable
 
@@ -20,68 +20,68 @@ _LIVE_WITHIN = 300.0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PendingLogEntry:
-    """A row of the log before its series have ids: `places` are those of the series in the run."""
+    """A row of the log before its series have ids: `indices` are those of the series in the run."""
 
     attempt: int
     step_min: int
     step_max: int
     points: int
-    places: IntArray
+    indices: IntArray
     body: bytes
 
 
 @dataclass(slots=True)
 class RunWrite:
-    """One run's share of a transaction, and what is to be written for it."""
+    """One run's part of a transaction: its deliveries, and the rows to write for them."""
 
     run: RunState
     now: float
     most_series: int
-    full: SeriesRefusal | None = None  # the project keeps as many bytes as it may
-    parcels: list[EncodedDelivery] = field(default_factory=list)
+    quota_refusal: SeriesRefusal | None = None  # the project has reached its quota of bytes
+    deliveries: list[EncodedDelivery] = field(default_factory=list)
     entries: list[PendingLogEntry] = field(default_factory=list)
     new: list[SeriesKey] = field(default_factory=list)
     touched: set[int] = field(default_factory=set)  # attempts
     writers: set[str] = field(default_factory=set)
-    undone: list[bytes] = field(default_factory=list)  # digests of batches that were refused as a whole
+    rejected_digests: list[bytes] = field(default_factory=list)  # of batches refused entirely
     config: dict[tuple[int, ConfigKey], ConfigValue] = field(default_factory=dict)
     notes: list[Unreadable] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
-    fresh: bool = False
-    stated: bool = False  # something is said of a launch, or settled
-    told: bool = False  # something came that tells how the run goes on
+    has_new_batches: bool = False
+    has_config: bool = False  # launch configuration was stated or settled
+    has_progress: bool = False  # points that show progress of the training, or configuration
     renamed: bool = False
-    begun: bool = False
+    attempt_started: bool = False
     finished: bool = False
 
-    def take(self, fresh: set[tuple[int, bytes]]) -> list[Receipt]:
-        """Decide about the parcels, in their order; `fresh`: run and digest of the new batches."""
+    def apply(self, fresh: set[tuple[int, bytes]]) -> list[Receipt]:
+        """Process the deliveries in order; `fresh` has run and digest of the batches that are new."""
         attempts = self.run.attempts
         names, started = dict(attempts.names), dict(attempts.started)
         receipts = []
-        for one in self.parcels:
-            receipts.append(self._receipt(one, fresh=(self.run.id, one.digest) in fresh))
-            fresh.discard((self.run.id, one.digest))  # the same batch twice in one transaction
-        self.begun = len(attempts.started) > len(started)
+        for encoded in self.deliveries:
+            receipts.append(self._receipt(encoded, fresh=(self.run.id, encoded.digest) in fresh))
+            fresh.discard((self.run.id, encoded.digest))  # the same batch may be in the transaction twice
+        self.attempt_started = len(attempts.started) > len(started)
         self.renamed = names != attempts.names or started != attempts.started
         return receipts
 
-    def _receipt(self, one: EncodedDelivery, *, fresh: bool) -> Receipt:
-        writers, writer = self.run.attempts.writers, one.delivery.writer
+    def _receipt(self, encoded: EncodedDelivery, *, fresh: bool) -> Receipt:
+        writers, writer = self.run.attempts.writers, encoded.delivery.writer
         refused: tuple[SeriesRefusal, ...] = ()
-        if fresh and one.block is not None:
-            whole = one
-            one, refused = self._screened(one)
-            self._note(whole, refused)
-            if not one.points:
-                self.undone.append(whole.digest)
-        self.finished |= one.delivery.finished
-        self.fresh |= fresh and not (refused and not one.points)
-        if fresh and one.block is None and one.batch.config and not refused:
-            self.told = True
-            self._split(one)
-        if fresh and one.block is not None:
-            attempt = self._append(one, one.block)
+        if fresh and encoded.block is not None:
+            original = encoded
+            encoded, refused = self._apply_limits(encoded)
+            self._note_refusals(original, refused)
+            if not encoded.points:
+                self.rejected_digests.append(original.digest)
+        self.finished |= encoded.delivery.finished
+        self.has_new_batches |= fresh and not (refused and not encoded.points)
+        if fresh and encoded.block is None and encoded.batch.config and not refused:
+            self.has_progress = True
+            self._split(encoded)
+        if fresh and encoded.block is not None:
+            attempt = self._append_points(encoded, encoded.block)
         elif writer in writers:
             attempt = writers[writer].attempt
         else:
@@ -90,79 +90,86 @@ class RunWrite:
             run_id=self.run.id,
             public_id=self.run.public_id,
             attempt=attempt,
-            accepted=one.points,
+            accepted=encoded.points,
             duplicate=not fresh,
             refused=refused,
         )
 
-    def _screened(self, one: EncodedDelivery) -> tuple[EncodedDelivery, tuple[SeriesRefusal, ...]]:
-        """The parcel without the series that are refused; those that are new get their places."""
-        columns = one.batch.columns
-        if self.full is not None:
-            refusal = replace(self.full, series=len(columns))
-            return _without(one, {column.key for column in columns}), (refusal,)
+    def _apply_limits(self, encoded: EncodedDelivery) -> tuple[EncodedDelivery, tuple[SeriesRefusal, ...]]:
+        """Return the delivery without refused series; new ones are added to the run."""
+        columns = encoded.batch.columns
+        if self.quota_refusal is not None:
+            refusal = replace(self.quota_refusal, series=len(columns))
+            return _without_series(encoded, {column.key for column in columns}), (refusal,)
         if isinstance(columns, DenseColumns):
             if columns.shape in self.run.shapes:
-                return one, ()
-            new = [key for key in columns.shape.keys if key not in self.run.places]
+                return encoded, ()
+            new = [key for key in columns.shape.keys if key not in self.run.series_index]
         else:
-            new = [column.key for column in columns if column.key not in self.run.places]
-        refused = refused_series(self.run, one.batch, new, self.most_series) if new else {}
+            new = [column.key for column in columns if column.key not in self.run.series_index]
+        refused = refused_series(self.run, encoded.batch, new, self.most_series) if new else {}
         added = [key for key in new if key not in refused] if refused else new
         self.new += added
-        self.run.place(added)
-        return (_without(one, refused.keys()), group_refusals(refused)) if refused else (one, ())
+        self.run.add_series(added)
+        return (
+            (_without_series(encoded, refused.keys()), group_refusals(refused)) if refused else (encoded, ())
+        )
 
-    def _note(self, one: EncodedDelivery, refused: Sequence[SeriesRefusal]) -> None:
+    def _note_refusals(self, encoded: EncodedDelivery, refused: Sequence[SeriesRefusal]) -> None:
         for refusal in refused:
-            if refusal.what not in self.run.told:
-                self.run.told.add(refusal.what)
-                cursor = one.delivery.cursor
-                source = one.delivery.writer if cursor is None else cursor.source
+            if refusal.what not in self.run.reported_refusals:
+                self.run.reported_refusals.add(refusal.what)
+                cursor = encoded.delivery.cursor
+                source = encoded.delivery.writer if cursor is None else cursor.source
                 self.notes.append(Unreadable(source=source, location=refusal.what, reason=refusal.reason))
 
-    def _append(self, one: EncodedDelivery, block: PointBlock) -> int:
-        """Put a delivery's points into the log; the attempt of its last row."""
-        pieces = self._split(one)
+    def _append_points(self, encoded: EncodedDelivery, block: PointBlock) -> int:
+        """Append a delivery's points to the log; returns the attempt of its last row."""
+        pieces = self._split(encoded)
         for attempt, piece in pieces:
-            if piece.columns is one.batch.columns:
-                self._append_piece(attempt, piece, block, one.body)
+            if piece.columns is encoded.batch.columns:
+                self._append_piece(attempt, piece, block, encoded.body)
             elif len(piece.columns):
                 part = batch_to_block(piece, np.arange(len(piece.columns)))
                 self._append_piece(attempt, piece, part, encode_body(part))
         return pieces[-1][0]
 
-    def _split(self, one: EncodedDelivery) -> list[tuple[int, Batch]]:
-        """The stretches of a delivery by attempt; what is said of those is kept."""
-        batch, writer, attempts = one.batch, one.delivery.writer, self.run.attempts
+    def _split(self, encoded: EncodedDelivery) -> list[tuple[int, Batch]]:
+        """Split a delivery by attempt, and collect the configuration of each."""
+        batch, writer, attempts = encoded.batch, encoded.delivery.writer, self.run.attempts
         none_if_nan = attempts.writers.get(writer)
-        self.stated |= bool(batch.config or (none_if_nan and none_if_nan.config))
+        self.has_config |= bool(batch.config or (none_if_nan and none_if_nan.config))
         if batch.config:
-            config, refused = limit_config(batch.config, none_if_nan.config if none_if_nan else ())
-            batch = replace(batch, config=config)
-            self._note(one, [SeriesRefusal(what=what, series=0, reason=why) for what, why in refused.items()])
+            accepted, refused = limit_config(batch.config, none_if_nan.config if none_if_nan else ())
+            batch = replace(batch, config=accepted)
+            self._note_refusals(
+                encoded,
+                [SeriesRefusal(what=subject, series=0, reason=reason) for subject, reason in refused.items()],
+            )
         pieces = attempts.split(writer, batch)
-        if writer in attempts.writers:  # not where a launch is named before its first row
+        if writer in attempts.writers:  # absent if a launch is named before its first row
             self.writers.add(writer)
         for attempt, piece in pieces:
             self.config |= {(attempt, key): value for key, value in piece.config.items()}
         return pieces
 
     def _append_piece(self, attempt: int, piece: Batch, block: PointBlock, body: bytes) -> None:
-        run, places = self.run, self.run.places_of(piece.columns)
+        run, indices = self.run, self.run.indices_of(piece.columns)
         points = len(block.values)
         self.entries.append(
-            PendingLogEntry(attempt, int(piece.steps.min()), int(piece.steps.max()), points, places, body)
+            PendingLogEntry(attempt, int(piece.steps.min()), int(piece.steps.max()), points, indices, body)
         )
-        add_progress(run, attempt, places, block)
-        facts = run.facts.setdefault(attempt, AttemptRecord())
-        tells = run.tells(places)
-        self.told |= tells
-        facts.add(piece.times if tells else piece.times[:0], points)
-        facts.name = facts.name or piece.attempt
+        add_progress(run, attempt, indices, block)
+        record = run.attempt_records.setdefault(attempt, AttemptRecord())
+        is_progress = run.counts_as_progress(indices)
+        self.has_progress |= is_progress
+        record.add(piece.times if is_progress else piece.times[:0], points)
+        record.name = record.name or piece.attempt
         self.touched.add(attempt)
         last_time = none_if_nan(float(piece.times[-1]))
-        last_step = int(piece.steps[-1]) if tells else run.progress[attempt].step_range(run.aside)[1]
+        last_step = (
+            int(piece.steps[-1]) if is_progress else run.progress[attempt].step_range(run.own_step_series)[1]
+        )
         self.commits.append(
             Commit(
                 run_id=run.id,
@@ -176,6 +183,6 @@ class RunWrite:
         )
 
 
-def _without(one: EncodedDelivery, refused: Collection[SeriesKey]) -> EncodedDelivery:
-    kept = tuple(column for column in one.batch.columns if column.key not in refused)
-    return encode_batch(one.delivery, replace(one.batch, columns=kept))
+def _without_series(encoded: EncodedDelivery, refused: Collection[SeriesKey]) -> EncodedDelivery:
+    columns = tuple(column for column in encoded.batch.columns if column.key not in refused)
+    return encode_batch(encoded.delivery, replace(encoded.batch, columns=columns))

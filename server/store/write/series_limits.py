@@ -1,4 +1,4 @@
-"""What keeps new series out of a run: too many of them, or names that never come again."""
+"""Limits on new series of a run: their number, and unbounded names."""
 
 from __future__ import annotations
 
@@ -6,45 +6,60 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from holter.server.store.types import Refusal
-from holter.server.store.write.cardinality import MANY, STEPS, Beginning, Births, beginnings
+from holter.server.store.types import SeriesRefusal
+from holter.server.store.write.cardinality import (
+    MIN_EXPLOSION_SERIES,
+    MIN_EXPLOSION_STEPS,
+    NamePatterns,
+    SeriesStart,
+    series_starts,
+)
 from holter.server.store.write.run_state import RunState
 from holter.types import Batch, SeriesKey
 
-_NAMED = 3  # series that a reason names
+_MAX_LISTED = 3  # series listed in a reason
 
 
-def screen(run: RunState, batch: Batch, new: Sequence[SeriesKey], most: int) -> dict[SeriesKey, Refusal]:
-    """Those of a batch's new series that must not be added to the run; `most` series are allowed, 0: any."""
-    refused: dict[SeriesKey, Refusal] = {}
-    if len(run.places) + len(new) >= MANY:
-        begin = beginnings(batch, new)
-        if run.births is None and _scattered(run, begin.values()):
-            run.births = Births(run.places)
-        if run.births is not None:
-            found = run.births.culprits(begin, run.progress.values())
-            refused = {key: Refusal(what=what, series=1, reason=why) for key, (what, why) in found.items()}
-    if most:
-        over = [key for key in new if key not in refused][max(0, most - len(run.places)) :]
-        named = ", ".join(map(str, over[:_NAMED])) + (", ..." if len(over) > _NAMED else "")
-        reason = f"the run has {most:,} series, as many as max_series_per_run allows; not {named}"
-        refused |= {key: Refusal(what="max_series_per_run", series=1, reason=reason) for key in over}
+def refused_series(
+    run: RunState, batch: Batch, new: Sequence[SeriesKey], max_series: int
+) -> dict[SeriesKey, SeriesRefusal]:
+    """Return the new series of a batch that must not be added to the run; at most `most` series, 0: no
+    limit.
+    """
+    refused: dict[SeriesKey, SeriesRefusal] = {}
+    if len(run.series_index) + len(new) >= MIN_EXPLOSION_SERIES:
+        starts = series_starts(batch, new)
+        if run.name_patterns is None and _has_many_first_steps(run, starts.values()):
+            run.name_patterns = NamePatterns(run.series_index)
+        if run.name_patterns is not None:
+            exploding = run.name_patterns.exploding_series(starts, run.progress.values())
+            refused = {
+                key: SeriesRefusal(what=pattern, series=1, reason=reason)
+                for key, (pattern, reason) in exploding.items()
+            }
+    if max_series:
+        over = [key for key in new if key not in refused][max(0, max_series - len(run.series_index)) :]
+        listed = ", ".join(map(str, over[:_MAX_LISTED])) + (", ..." if len(over) > _MAX_LISTED else "")
+        reason = f"the run has {max_series:,} series, as many as max_series_per_run allows; not {listed}"
+        refused |= {key: SeriesRefusal(what="max_series_per_run", series=1, reason=reason) for key in over}
     return refused
 
 
-def _scattered(run: RunState, new: Iterable[Beginning]) -> bool:
-    """Whether the series began at so many steps that it is worth looking at their names, which takes long."""
-    steps = {one.step for one in new}
-    everywhere = np.arange(len(run.places))
+def _has_many_first_steps(run: RunState, new: Iterable[SeriesStart]) -> bool:
+    """Whether the series begin at so many steps that the slow check of their names is worthwhile."""
+    steps = {start.step for start in new}
+    indices = np.arange(len(run.series_index))
     for attempt in run.progress.values():
-        steps.update(np.unique(attempt.at(everywhere)[1]).tolist())
-    return len(steps) >= STEPS
+        steps.update(np.unique(attempt.counts_and_first_steps(indices)[1]).tolist())
+    return len(steps) >= MIN_EXPLOSION_STEPS
 
 
-def gathered(refused: Mapping[SeriesKey, Refusal]) -> tuple[Refusal, ...]:
-    """The refusals of single series, those with the same cause in one."""
+def group_refusals(refused: Mapping[SeriesKey, SeriesRefusal]) -> tuple[SeriesRefusal, ...]:
+    """Combine the refusals of single series that have the same cause."""
     causes: dict[str, tuple[int, str]] = {}
-    for one in refused.values():
-        count, reason = causes.get(one.what, (0, one.reason))
-        causes[one.what] = count + 1, reason
-    return tuple(Refusal(what=what, series=count, reason=reason) for what, (count, reason) in causes.items())
+    for refusal in refused.values():
+        count, reason = causes.get(refusal.what, (0, refusal.reason))
+        causes[refusal.what] = count + 1, reason
+    return tuple(
+        SeriesRefusal(what=what, series=count, reason=reason) for what, (count, reason) in causes.items()
+    )
