@@ -36,8 +36,9 @@ lint: .venv/test.done
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types: .venv/test.done
+types: .venv/test.done  ## of the Python modules and of the pages
 	@$(BIN)/mypy
+	@$(BIN)/python tests/ui/check_types.py
 
 types-js: .venv/server.done  ## the JSDoc types of the REST interface, for the pages
 	@$(BIN)/python -m holter.server.schemas.jsdoc

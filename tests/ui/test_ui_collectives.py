@@ -43,7 +43,7 @@ def test_who_waits_and_how_fast_is_told(
     open_page: Opener, server: Server, inspected: str, width: int
 ) -> None:
     page = open_page(f"{server.address}/runs/{inspected}", width=width)
-    section = page.locator(".collectives")
+    section = page.locator(".communication")
     expect(section.get_by_role("listitem").first).to_contain_text("Rank 2 (n1) came last in 100")
     row = section.get_by_role("row").nth(1)
     expect(row).to_contain_text("AllReduce")
@@ -57,5 +57,5 @@ def test_who_waits_and_how_fast_is_told(
 def test_a_run_without_collectives_has_no_such_section(open_page: Opener, server: Server) -> None:
     run = server.post("plain", healthy())
     page = open_page(f"{server.address}/runs/{run}")
-    expect(page.locator(".setup")).to_have_count(1)
-    expect(page.locator(".collectives")).to_be_hidden()
+    expect(page.locator(".configuration")).to_have_count(1)
+    expect(page.locator(".communication")).to_be_hidden()

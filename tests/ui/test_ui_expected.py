@@ -37,7 +37,7 @@ def test_a_plan_is_added_and_removed_with_the_keyboard_alone(
     page.keyboard.press("Tab")
     page.keyboard.type("held-out set")
     page.keyboard.press("Enter")
-    listed = page.locator(".expected-item")
+    listed = page.locator(".planned-item")
     expect(listed).to_have_text(re.compile("Evaluation every 1,000 steps for 50.*held-out set"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_role("button", name="Remove Evaluation").press("Enter")
@@ -62,7 +62,7 @@ def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected
     expect(page.locator(".incident-head")).to_contain_text("Closed")
     expect(page.locator(".history")).to_contain_text("This was planned.")
     page.get_by_role("button", name="Show", exact=True).click()
-    listed = page.locator(".expected-item")
+    listed = page.locator(".planned-item")
     expect(listed).to_contain_text("A rise or shift of the loss")
     expect(listed).to_be_in_viewport()
 

@@ -88,7 +88,7 @@ def test_a_chart_says_how_many_points_retention_took_out_of_what_it_shows(module
       const plan = { title: 'Loss', role: 'loss', series: [{ metric: 'loss', labels: {} }] };
       const { element, show } = createHead(plan, document.createElement('i'), { onMode() {} });
       show({ smoothing: 0, log: false, wide: false, whole: false, y: null, thinned });
-      const badge = element.querySelector('.panel-thinned');
+      const badge = element.querySelector('.panel-downsampled');
       return badge.hidden ? null : [badge.textContent, badge.title];
     }"""
     assert modules.evaluate(head, 0) is None

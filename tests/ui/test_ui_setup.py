@@ -34,7 +34,7 @@ def test_remarks_come_first_with_word_and_advice(
     open_page: Opener, server: Server, relaunched: str, width: int
 ) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}", width=width)
-    remark = page.locator(".setup-remarks li").first
+    remark = page.locator(".diagnostics li").first
     expect(remark).to_contain_text("Warning")
     expect(remark).to_contain_text("TCP sockets")
     expect(remark.locator("svg.icon-warning")).to_be_visible()
@@ -47,9 +47,9 @@ def test_a_remark_has_a_word_beside_the_health_that_leads_to_it(
     page = open_page(f"{server.address}/runs/{relaunched}", height=700)
     expect(page.locator(".run-headline")).to_contain_text("Healthy")
     word = page.get_by_role("button", name="1 remark on the set-up", exact=True)
-    expect(page.locator(".setup-remarks")).not_to_be_in_viewport()
+    expect(page.locator(".diagnostics")).not_to_be_in_viewport()
     word.click()
-    expect(page.locator(".setup-remarks")).to_be_in_viewport()
+    expect(page.locator(".diagnostics")).to_be_in_viewport()
     expect(page.get_by_role("heading", name="Set-up")).to_be_focused()
 
 
@@ -65,7 +65,7 @@ def test_only_what_warns_is_counted_beside_the_health(call: Callable[..., Any]) 
 def test_what_changed_is_told_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}")
     page.get_by_text("Changed at attempt 1", exact=True).click()
-    expect(page.locator(".setup-changes table")).to_have_text("global_batch_size256 → 512")
+    expect(page.locator(".config-changes table")).to_have_text("global_batch_size256 → 512")
 
 
 def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Server, relaunched: str) -> None:
@@ -73,18 +73,18 @@ def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Serv
     search = page.get_by_label("Find a setting")
     expect(search).to_be_hidden()
     page.get_by_text("All 4 settings", exact=True).click()
-    rows = page.locator(".setup-settings tr")
+    rows = page.locator(".config-settings tr")
     expect(rows).to_have_count(5)
     search.fill("layers")
     expect(rows).to_have_text(["model.num_layers24"])
     search.fill("nothing like it")
-    expect(page.locator(".setup-settings")).to_contain_text("No setting says that.")
+    expect(page.locator(".config-settings")).to_contain_text("No setting says that.")
 
 
 def test_a_run_that_says_nothing_of_itself_has_no_such_part(open_page: Opener, server: Server) -> None:
     page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
     expect(page.locator(".panel").first).to_be_visible()
-    expect(page.locator(".setup")).to_be_hidden()
+    expect(page.locator(".configuration")).to_be_hidden()
     expect(page.get_by_role("button", name="on the set-up")).to_have_count(0)
 
 
@@ -92,4 +92,4 @@ def test_a_launch_without_a_step_yet_shows_how_it_is_set_up(open_page: Opener, s
     body = {"project": "llm", "run": "hangs", "config": {"num_layers": 24}, "settings": NETS}
     page = open_page(f"{server.address}/runs/{server.ask('/ingest', body)['run_id']}")
     expect(page.get_by_text("No points yet")).to_be_visible()
-    expect(page.locator(".setup-remarks")).to_contain_text("TCP sockets")
+    expect(page.locator(".diagnostics")).to_contain_text("TCP sockets")

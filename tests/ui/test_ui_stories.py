@@ -53,11 +53,11 @@ def test_the_keyboard_goes_through_the_runs_opens_one_and_back_returns(
     page = open_page(server.address)
     expect(page.locator("[data-run]", has_text="broken")).to_be_visible()
     page.keyboard.press("j")
-    first = page.locator(".row-chosen .run-link").inner_text()
+    first = page.locator(".row-selected .run-link").inner_text()
     page.keyboard.press("j")
-    expect(page.locator(".row-chosen .run-link")).not_to_have_text(first)
+    expect(page.locator(".row-selected .run-link")).not_to_have_text(first)
     page.keyboard.press("k")
-    expect(page.locator(".row-chosen .run-link")).to_have_text(first)
+    expect(page.locator(".row-selected .run-link")).to_have_text(first)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name=first)).to_be_visible()
     page.go_back()
@@ -229,7 +229,7 @@ def test_values_that_are_no_numbers_are_marked_and_listed(
         "40 values not finite: NaN at 1,460 to 1,499"
     )
     expect(panel(page, "Gradient norm").locator(".panel-note")).to_contain_text("∞ at 1,460")
-    expect(panel(page, "Loss").locator(".lane-label")).to_have_accessible_name(
+    expect(panel(page, "Loss").locator(".incident-label")).to_have_accessible_name(
         re.compile("NaN or infinity at step 1,460")
     )
 
@@ -239,10 +239,10 @@ def test_an_incident_beside_the_curves_opens_to_evidence_and_advice_and_zooms_th
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
     side = page.get_by_role("complementary", name="Incidents of this run")
-    side.locator(".incident-sentence").first.click()
+    side.locator(".incident-summary").first.click()
     expect(side.get_by_role("rowheader", name="Began at step")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"incident={runs.incident}.*from=\d+"))
-    side.locator(".incident-sentence").first.click()
+    side.locator(".incident-summary").first.click()
     expect(side.get_by_role("rowheader", name="Began at step")).to_have_count(0)
 
 
@@ -271,7 +271,7 @@ def test_the_inbox_acknowledges_at_once_with_the_keyboard_and_takes_it_back(
     row = page.locator(f'[data-incident="{runs.incident}"]')
     expect(row).to_be_visible()
     page.keyboard.press("j")
-    while page.locator(".row-chosen").get_attribute("data-incident") != str(runs.incident):
+    while page.locator(".row-selected").get_attribute("data-incident") != str(runs.incident):
         page.keyboard.press("j")
     page.keyboard.press("a")
     expect(row).to_have_count(0)

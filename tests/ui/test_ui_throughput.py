@@ -45,7 +45,7 @@ def test_mfu_says_its_formula_on_hover(open_page: Opener, server: Server, resume
 
 def test_where_the_time_went_has_words_and_times(open_page: Opener, server: Server, resumed: str) -> None:
     page = open_page(f"{server.address}/runs/{resumed}")
-    parts = page.locator(".spent-parts li")
+    parts = page.locator(".time-parts li")
     expect(parts.filter(has_text="restarts")).to_contain_text("10")
     expect(parts.filter(has_text="done again")).to_be_visible()
     expect(parts.first).to_contain_text("forward")
@@ -55,7 +55,7 @@ def test_a_run_that_lost_nothing_has_no_bar(open_page: Opener, server: Server) -
     run = server.post("straight", healthy())
     page = open_page(f"{server.address}/runs/{run}")
     expect(page.locator(".tile", has_text="Goodput")).to_be_visible()
-    expect(page.locator(".spent")).to_be_hidden()
+    expect(page.locator(".time-breakdown")).to_be_hidden()
 
 
 def test_without_a_shape_mfu_is_as_reported_and_says_what_lacks(open_page: Opener, server: Server) -> None:

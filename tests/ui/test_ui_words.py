@@ -49,14 +49,18 @@ def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> Non
 
 def test_without_a_clock_attempts_follow_each_other_by_steps_done(call: Call) -> None:
     first, second = call(
-        "charts/health_strip.js", "layOutAttempts", strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None))
+        "charts/health_strip.js",
+        "layOutAttempts",
+        strip(attempt(0, (0, 99), None), attempt(1, (0, 299), None)),
     )
     assert (first["from"], first["to"], second["from"], second["to"]) == (0, 0.25, 0.25, 1)
 
 
 def test_a_step_that_was_done_twice_lies_in_the_newest_attempt_unless_one_is_named(call: Call) -> None:
     along = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
-    assert call("charts/health_strip.js", "positionOfStep", along, 150) == pytest.approx(0.75 + 0.25 * 50 / 200)
+    assert call("charts/health_strip.js", "positionOfStep", along, 150) == pytest.approx(
+        0.75 + 0.25 * 50 / 200
+    )
     assert call("charts/health_strip.js", "positionOfStep", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
 
 
@@ -131,12 +135,14 @@ def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) ->
         {"metric": name, "role": "other", "series": []}
         for name in ("train/grad", "grad_norm", "lr", "eval/grad")
     ]
-    assert [one["metric"] for one in call("run/metric_picker.js", "findMetrics", groups, "grad")] == [
+    assert [one["metric"] for one in call("run/series_list.js", "findMetrics", groups, "grad")] == [
         "grad_norm",
         "train/grad",
         "eval/grad",
     ]
-    assert [one["metric"] for one in call("run/metric_picker.js", "findMetrics", groups, "grad ev")] == ["eval/grad"]
+    assert [one["metric"] for one in call("run/series_list.js", "findMetrics", groups, "grad ev")] == [
+        "eval/grad"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -222,10 +228,10 @@ def test_series_that_were_refused_are_not_called_unreadable(call: Call) -> None:
     line = {"source": "vm:/runs/a.jsonl", "place": "line 3", "reason": "expected a JSON object"}
     names = {"source": "http", "place": "loss_step_*", "reason": "loss_step_*: 512 series with one point"}
     most = {"source": "http", "place": "max_series_per_run", "reason": "the run has 100 series"}
-    assert call("run/unreadable.js", "unreadableSummary", [line], 4) == "4 places in the logs could not be read"
-    assert call("run/unreadable.js", "unreadableSummary", [names, most], 2) == "Series were not kept"
+    assert call("run/data.js", "unreadableSummary", [line], 4) == "4 places in the logs could not be read"
+    assert call("run/data.js", "unreadableSummary", [names, most], 2) == "Series were not kept"
     both = "1 place in the logs could not be read, and series were not kept"
-    assert call("run/unreadable.js", "unreadableSummary", [line, most], 2) == both
+    assert call("run/data.js", "unreadableSummary", [line, most], 2) == both
 
 
 def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -> None:

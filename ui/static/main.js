@@ -73,7 +73,7 @@ function buildBar() {
       "label",
       { class: "search" },
       icon("search"),
-      h("span", { class: "for-readers", id: "search-label" }, "Search"),
+      h("span", { class: "visually-hidden", id: "search-label" }, "Search"),
       field,
       h("kbd", { "aria-hidden": "true" }, "/"),
     ),
@@ -127,7 +127,7 @@ async function logOut() {
   location.assign("/login");
 }
 
-/** @param {import("./lib/types.js").Incident} item */
+/** @param {import("./lib/api_types.js").IncidentView} item */
 function updateBadge(item) {
   if (item.state === "open" && !item.acknowledged_at && item.severity !== "info") unacknowledged.add(item.id);
   else unacknowledged.delete(item.id);
@@ -136,7 +136,7 @@ function updateBadge(item) {
   badge.setAttribute("aria-label", `${unacknowledged.size} waiting`);
 }
 
-/** @param {import("./lib/types.js").Incident} item */
+/** @param {import("./lib/api_types.js").IncidentView} item */
 function onIncident(item) {
   updateBadge(item);
   const isNew = item.state === "open" && !announced.has(item.id) && Date.now() / 1000 - item.opened_at < 60;

@@ -1,15 +1,15 @@
 // @ts-check
 /** The charts of a run: one range, one crosshair, one request for whatever is in view. */
 
-import * as api from "../lib/api.js";
+import { createPanel, highlightedIncidents, isTimed, ownSteps } from "./panel.js";
 import { prepare } from "./plotly.js";
+import { COLOURED, concernsSeries, sameSeries } from "./traces.js";
+import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { throttled } from "../lib/live.js";
-import { isTimed, createPanel, ownSteps, highlightedIncidents } from "./panel.js";
-import { COLOURED, concernsSeries, sameSeries } from "./traces.js";
 
 /** @typedef {import("./panel.js").Shared} Shared */
-/** @typedef {import("../lib/types.js").ChartPlan & { added?: boolean }} Plan */
+/** @typedef {import("./panel.js").ChartPlan} ChartPlan */
 /** @typedef {ReturnType<typeof createPanel>} Panel */
 
 const REFRESH = 500; // ms between refetches while news comes in
@@ -23,11 +23,11 @@ const MAX_HIGHLIGHTED = 8; // series of a larger chart that are shown because an
 /**
  * What to ask for: metrics of few series together in one request; a metric of many ranks in a coarser one;
  * of very many (a thousand ranks) only the first, and those that incidents speak of. Pure.
- * @param {Plan[]} plans @param {import("../lib/types.js").Incident[]} highlighted @returns {Request[]}
+ * @param {ChartPlan[]} plans @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]}
  */
 export function planRequests(plans, highlighted) {
-  const size = (/** @type {Plan} */ plan) => plan.series_count ?? plan.series.length;
-  const metrics = (/** @type {Plan[]} */ some) => [
+  const size = (/** @type {ChartPlan} */ plan) => plan.series_count ?? plan.series.length;
+  const metrics = (/** @type {ChartPlan[]} */ some) => [
     ...new Set(some.flatMap((plan) => plan.series.map((name) => name.metric))),
   ];
   const fewSeries = metrics(plans.filter((plan) => size(plan) <= COLOURED));
@@ -40,7 +40,7 @@ export function planRequests(plans, highlighted) {
   ];
 }
 
-/** The first series of a crowd and those that incidents speak of, each by itself. @param {Plan} plan @param {import("../lib/types.js").Incident[]} highlighted @returns {Request[]} */
+/** The first series of a crowd and those that incidents speak of, each by itself. @param {ChartPlan} plan @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]} */
 function requestSelected({ series }, highlighted) {
   const first = series.slice(0, COLOURED);
   const requests = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
@@ -50,13 +50,13 @@ function requestSelected({ series }, highlighted) {
   return [...requests, ...more.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
 }
 
-/** Which range a chart's points are asked for in: of training steps, of the clock, or all there is. Pure. @param {Plan} plan @returns {"" | "clock" | "whole"} */
+/** Which range a chart's points are asked for in: of training steps, of the clock, or all there is. Pure. @param {ChartPlan} plan @returns {"" | "clock" | "whole"} */
 export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "clock" : "whole") : "");
 
 /** The shared range for series whose steps are milliseconds, where the axis is the clock's. Pure. @param {Pick<Shared, "axis" | "range">} shared */
 export const clockRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
 
-/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {Plan} plan @param {import("../lib/types.js").ChartSeries} series */
+/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {import("../lib/api_types.js").ChartCurve} series */
 export function planIncludes(plan, series) {
   const partial = (plan.series_count ?? 0) > plan.series.length;
   return plan.series.some((wanted) => (partial ? wanted.metric === series.metric : sameSeries(wanted, series)));
@@ -85,14 +85,14 @@ export function palette() {
 /**
  * @param {{ runId: string, signal: AbortSignal, shared: Shared, steps: () => { from: number | null, to: number | null },
  *   onZoom: (range: [number, number]) => void, onReset: () => void,
- *   onMode: import("./panel.js").Reader["onMode"], onRemove?: (plan: Plan) => void }} options
+ *   onMode: import("./panel.js").Reader["onMode"], onRemove?: (plan: ChartPlan) => void }} options
  *   `steps` says which steps the shared range covers
  */
 export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onMode, onRemove }) {
   /** @type {Map<string, Panel>} */
   const panels = new Map();
   const element = h("div", { class: "board" });
-  /** @type {(series: import("../lib/types.js").ChartSeries[]) => void} */
+  /** @type {(series: import("../lib/api_types.js").ChartCurve[]) => void} */
   let dataListener = () => {};
   let currentGeneration = 0;
   let frame = 0;
@@ -134,7 +134,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     const width = Math.max(...stalePanels.map((panel) => panel.element.clientWidth));
     const points = Math.max(200, POINTS_PER_PIXEL * width);
     const ranges = { "": steps(), clock: clockRange(shared), whole: {} };
-    /** @type {import("../lib/types.js").ChartData[]} */
+    /** @type {import("../lib/api_types.js").ChartData[]} */
     let answers = [];
     try {
       const pending = Object.entries(ranges).flatMap(([kind, range]) => {
@@ -182,7 +182,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
       for (const panel of panels.values()) if (panel.visible) panel.draw();
       await load();
     },
-    /** @param {Plan[]} plans in the order they are shown */
+    /** @param {ChartPlan[]} plans in the order they are shown */
     set(plans) {
       const wanted = new Map(plans.map((plan) => [planKey(plan), plan]));
       for (const [key, panel] of panels) {
@@ -216,5 +216,5 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
 /** @param {Panel} panel */
 const canDraw = (panel) => panel.visible && !panel.stale;
 
-/** @param {Plan} plan */
+/** @param {ChartPlan} plan */
 export const planKey = (plan) => `${plan.title} ${JSON.stringify(plan.series)}`;

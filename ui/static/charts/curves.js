@@ -6,8 +6,8 @@
 
 import { numeric } from "../lib/format.js";
 
-/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
-/** @typedef {import("../lib/types.js").Segment} Segment */
+/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
+/** @typedef {import("../lib/api_types.js").ChartSegment} ChartSegment */
 /** @typedef {"step" | "time"} Axis */
 
 /**
@@ -48,14 +48,14 @@ export function interpolate(xs, ys, x) {
 /** Unix seconds to what a date axis wants: milliseconds, which it shows in the reader's own time zone. @param {number} seconds */
 export const milliseconds = (seconds) => 1000 * seconds;
 
-/** A segment's places on the axis. @param {Segment} segment @param {Axis} axis @returns {number[]} */
+/** A segment's places on the axis. @param {ChartSegment} segment @param {Axis} axis @returns {number[]} */
 export function axisPositions(segment, axis) {
   return axis === "step" ? segment.step : segment.time.map((time) => milliseconds(numeric(time)));
 }
 
 /**
  * Where the buckets of a band lie on the axis: a bucket knows its step, its time is read off the points.
- * @param {Segment} segment @param {Axis} axis @returns {number[]}
+ * @param {ChartSegment} segment @param {Axis} axis @returns {number[]}
  */
 export function bandPositions(segment, axis) {
   const steps = segment.band?.step ?? [];
@@ -71,7 +71,7 @@ export function bandPositions(segment, axis) {
 
 /**
  * The values nearest to a place: the timeline's, and that of a superseded branch where one lies there.
- * @param {ChartSeries} series @param {Axis} axis @param {number} x
+ * @param {ChartCurve} series @param {Axis} axis @param {number} x
  * @returns {{ live: Hit | null, ghost: Hit | null }}
  */
 export function nearestPoints(series, axis, x) {
@@ -88,7 +88,7 @@ export function nearestPoints(series, axis, x) {
   return { live, ghost: ghost?.covers ? ghost : null };
 }
 
-/** @param {Segment} segment @param {Axis} axis @param {number} x @returns {Hit} */
+/** @param {ChartSegment} segment @param {Axis} axis @param {number} x @returns {Hit} */
 function nearestInSegment(segment, axis, x) {
   const positions = axisPositions(segment, axis);
   const i = lowerBound(positions, x);
@@ -117,7 +117,7 @@ const quantile = (sorted, share) =>
 /**
  * A y range that shows what matters. A few values far outside the rest of their own series are left out and
  * counted, so that the page can say so; everything is shown when nothing lies far outside, or when asked.
- * @param {ChartSeries[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: room for the numbers of attempts below the curves
+ * @param {ChartCurve[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: room for the numbers of attempts below the curves
  * @returns {YRange | null}
  */
 export function yRange(series, { log, whole, foot = false }) {
@@ -195,7 +195,7 @@ export function layOutLabels(labels, width) {
   return placed;
 }
 
-/** Runs of non-finite values, for the list under a chart. @param {ChartSeries} series */
+/** Runs of non-finite values, for the list under a chart. @param {ChartCurve} series */
 export function nonfiniteRuns(series) {
   /** @type {{ attempt: number, value: string, first: number, last: number, count: number }[]} */
   const runs = [];

@@ -8,9 +8,9 @@ import { h, svg } from "../lib/dom.js";
 import { count, step as stepText } from "../lib/format.js";
 import { incidentTitle, severityRank } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Strip} Strip */
-/** @typedef {import("../lib/types.js").AttemptSpan} AttemptSpan */
-/** @typedef {{ attempt: AttemptSpan, from: number, to: number, lost: number }} Stretch one attempt; where it lies between 0 and 1, and where its lost work begins */
+/** @typedef {import("../lib/api_types.js").HealthStrip} HealthStrip */
+/** @typedef {import("../lib/api_types.js").StripAttempt} StripAttempt */
+/** @typedef {{ attempt: StripAttempt, from: number, to: number, lost: number }} Stretch one attempt; where it lies between 0 and 1, and where its lost work begins */
 
 const WIDTH = 1000;
 const MIN_WIDTH = 0.0015; // of the width: an attempt that crashed at once is still seen
@@ -20,7 +20,7 @@ let patterns = 0;
 
 /**
  * Does the log have times? A single moment, as of a log with one stamp, is no clock. Pure.
- * @param {AttemptSpan[]} attempts
+ * @param {StripAttempt[]} attempts
  */
 export function hasTimes(attempts) {
   const times = attempts.flatMap((attempt) => [attempt.first_time, attempt.last_time]);
@@ -30,7 +30,7 @@ export function hasTimes(attempts) {
 /**
  * Lay the attempts along the life of the run: by the clock where the log has one, else one after the
  * other by steps done. Pure.
- * @param {Strip} strip @returns {Stretch[]}
+ * @param {HealthStrip} strip @returns {Stretch[]}
  */
 export function layOutAttempts(strip) {
   const attempts = strip.attempts.filter((attempt) => attempt.last_step >= attempt.first_step);
@@ -85,7 +85,7 @@ export function stepsBetween(along, from, to) {
   return [Math.min(...overlapping.map((segment) => stepAt(segment, from))), Math.max(...overlapping.map((segment) => stepAt(segment, to)))];
 }
 
-/** What the strip shows, in a sentence. @param {Strip} strip */
+/** What the strip shows, in a sentence. @param {HealthStrip} strip */
 export function stripSummary(strip) {
   if (strip.attempts.length === 0) return "No points yet";
   const open = strip.incidents.filter((incident) => incident.state === "open").length;
@@ -97,7 +97,7 @@ export function stripSummary(strip) {
   return parts.join(", ");
 }
 
-/** @param {Strip} strip @returns {SVGElement} */
+/** @param {HealthStrip} strip @returns {SVGElement} */
 export function drawStrip(strip) {
   const along = layOutAttempts(strip);
   const hatch = `hatch-${++patterns}`;
@@ -135,7 +135,7 @@ export function drawStrip(strip) {
   return picture;
 }
 
-/** @param {import("../lib/types.js").StripIncident} incident @param {Stretch[]} along */
+/** @param {import("../lib/api_types.js").StripIncident} incident @param {Stretch[]} along */
 function incidentMarks(incident, along) {
   const start = positionOfStep(along, incident.start_step, incident.attempt);
   const own = along.find(({ attempt }) => attempt.number === incident.attempt) ?? along.at(-1);
@@ -172,7 +172,7 @@ function rect(name, from, to, y, height) {
   return svg("rect", { class: name, x: from * WIDTH, width: Math.max(0, to - from) * WIDTH, y, height });
 }
 
-/** One closed path per attempt: nothing joins across a restart. @param {Strip} strip @param {Stretch[]} along */
+/** One closed path per attempt: nothing joins across a restart. @param {HealthStrip} strip @param {Stretch[]} along */
 function throughputAreas({ throughput }, along) {
   const bins = (throughput?.step ?? []).flatMap((at, k) => {
     const share = throughput?.relative[k];
@@ -260,7 +260,7 @@ export function stripControl({ onPick }) {
 
   return {
     element,
-    /** @param {Strip} strip @param {[number, number] | null} range the steps the charts show */
+    /** @param {HealthStrip} strip @param {[number, number] | null} range the steps the charts show */
     show(strip, range) {
       along = layOutAttempts(strip);
       pane.replaceChildren(drawStrip(strip));

@@ -10,7 +10,7 @@ import { extentOf } from "./layout.js";
 import { MARGIN } from "./traces.js";
 import { incidentTitle, severityRank } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./traces.js").Picture} Picture */
 
 const LETTER = 6.6; // pixels
@@ -19,7 +19,7 @@ const CHOSEN = -10; // weights: the lighter is served first
 const OVER = 5;
 
 export function createLane() {
-  const element = h("div", { class: "lane", hidden: true });
+  const element = h("div", { class: "incident-labels", hidden: true });
   return {
     element,
     /** @param {Picture} picture */
@@ -49,7 +49,7 @@ function inView(picture) {
   });
 }
 
-/** @param {Picture} picture @param {Incident} incident @param {number} from */
+/** @param {Picture} picture @param {IncidentView} incident @param {number} from */
 function wanted({ selected }, incident, from) {
   const chosen = incident.id === selected?.id ? CHOSEN : 0;
   const over = incident.state === "open" ? 0 : OVER;
@@ -60,13 +60,13 @@ function wanted({ selected }, incident, from) {
   };
 }
 
-/** @param {Incident} incident @param {{ left: number, full: boolean }} place @param {boolean} chosen */
+/** @param {IncidentView} incident @param {{ left: number, full: boolean }} place @param {boolean} chosen */
 function label(incident, { left, full }, chosen) {
   const title = incidentTitle(incident);
   return link(
     `/incidents/${incident.id}`,
     {
-      class: `lane-label severity-${incident.severity}${incident.state === "open" ? "" : " lane-past"}`,
+      class: `incident-label severity-${incident.severity}${incident.state === "open" ? "" : " incident-label-past"}`,
       style: { left: `${left}px` },
       title: incident.summary,
       "aria-label": `${title} at step ${stepText(incident.start_step)}`,

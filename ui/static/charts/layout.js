@@ -7,11 +7,11 @@ import { positionOfStep } from "./resume_markers.js";
 import { MARGIN, fade } from "./traces.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
 /**
  * From onset to recovery on the axis; what lasts reaches the end of the axis, or of its attempt.
- * @param {Picture} picture @param {Incident} incident @returns {[number, number]}
+ * @param {Picture} picture @param {IncidentView} incident @returns {[number, number]}
  */
 export function extentOf(picture, incident) {
   const from = positionOfStep(picture, incident.start_step, incident.attempt);
@@ -105,7 +105,7 @@ function valueFormat(role, y) {
 /** @param {Record<string, any>} shape */
 const behind = (shape) => ({ layer: "below", xref: "x", yref: "paper", y0: 0, y1: 1, ...shape });
 
-/** @param {Picture} picture @param {Incident} incident */
+/** @param {Picture} picture @param {IncidentView} incident */
 function incidentShapes(picture, incident) {
   const colour = picture.palette[`mark-${incident.severity}`];
   const [from, to] = extentOf(picture, incident);
@@ -122,7 +122,7 @@ function incidentShapes(picture, incident) {
 
 /**
  * What happened on another chart: a bar along the axis; a faint band only while it is the chosen one.
- * @param {Picture} picture @param {Incident} incident
+ * @param {Picture} picture @param {IncidentView} incident
  */
 function quietShape(picture, incident) {
   const [from, to] = extentOf(picture, incident);

@@ -5,7 +5,7 @@ import { h, refill } from "../lib/dom.js";
 import { count, seriesName } from "../lib/format.js";
 import { COLOURED, colours, labelText } from "./traces.js";
 
-/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 /** @typedef {import("./traces.js").Picture} Picture */
 
 /** Its labels in words: rank 3, host n17. Pure. @param {{ labels?: Record<string, unknown> }} one */
@@ -15,18 +15,18 @@ export const labelsText = ({ labels }) =>
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
 
-/** A label says enough where all series share the metric. Pure. @param {ChartSeries} series @param {ChartSeries[]} all */
+/** A label says enough where all series share the metric. Pure. @param {ChartCurve} series @param {ChartCurve[]} all */
 export function shortName(series, all) {
   const same = all.every((curve) => curve.metric === series.metric);
   const inside = labelsText(series);
   return same && inside ? inside : seriesName(series);
 }
 
-/** @param {import("../lib/types.js").ChartPlan} plan @param {(name: string | null) => void} onFocus */
+/** @param {import("./panel.js").ChartPlan} plan @param {(name: string | null) => void} onFocus */
 export function createLegend(plan, onFocus) {
   const element = h("ul", { class: "legend" });
 
-  /** @param {ChartSeries} series @param {string} colour @param {ChartSeries[]} all @param {string} value */
+  /** @param {ChartCurve} series @param {string} colour @param {ChartCurve[]} all @param {string} value */
   const item = (series, colour, all, value) =>
     h(
       "li",
@@ -41,7 +41,7 @@ export function createLegend(plan, onFocus) {
 
   return {
     element,
-    /** @param {Picture} picture @param {(one: ChartSeries) => string} reading the value to stand beside a name */
+    /** @param {Picture} picture @param {(one: ChartCurve) => string} reading the value to stand beside a name */
     show(picture, reading) {
       const { series, focus } = picture;
       element.hidden = series.length < 2;
@@ -57,7 +57,7 @@ export function createLegend(plan, onFocus) {
   };
 }
 
-/** @param {import("../lib/types.js").ChartPlan} plan @param {number} drawn @param {number} named */
+/** @param {import("./panel.js").ChartPlan} plan @param {number} drawn @param {number} named */
 function restText(plan, drawn, named) {
   const total = plan.series_count ?? drawn;
   if (total > drawn) return h("li", { class: "quiet" }, `${drawn} of ${count(total, "series", "series")}`);

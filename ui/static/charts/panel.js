@@ -1,26 +1,30 @@
 // @ts-check
 /** One chart with what stands around it: title, values under the crosshair, incident labels, notes. */
 
-import { createChart, scale } from "./plotly.js";
-import { axisPositions, yRange } from "./curves.js";
-import { h } from "../lib/dom.js";
-import { createHead } from "./panel_header.js";
+import { axisPositions, nearestPoints, nonfiniteRuns, yRange } from "./curves.js";
 import { createLane } from "./incident_labels.js";
-import { createLegend } from "./legend.js";
-import { createNote } from "./panel_note.js";
-import { createReadout, valueReader } from "./readout.js";
-import { COLOURED, MARGIN, concernsSeries, labelText } from "./traces.js";
+import { createLegend, shortName } from "./legend.js";
+import { createHead } from "./panel_header.js";
+import { createChart, scale } from "./plotly.js";
+import { COLOURED, concernsSeries, labelText, MARGIN } from "./traces.js";
+import { h, refill } from "../lib/dom.js";
+import { clock, count, number, reading, step as stepText, unit } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
 
-/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
-/** @typedef {import("../lib/types.js").ChartPlan & { added?: boolean }} Plan */
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
+/**
+ * The series that a chart shows; `series` may name only the first of `series_count`, `added` charts are the reader's.
+ * @typedef {{ title: string, role: string, series: { metric: string, labels: Record<string, string | number> }[],
+ *   series_count?: number, added?: boolean }} ChartPlan
+ */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./traces.js").Picture} Picture */
 
 /**
  * What all charts of a page share.
  * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
  *   modes: import("./view_options.js").Modes, palette: import("./traces.js").Palette,
- *   attempts: Picture["attempts"], incidents: Incident[], selected: Incident | null,
+ *   attempts: Picture["attempts"], incidents: IncidentView[], selected: IncidentView | null,
  *   expected: Picture["expected"] }} Shared
  * @typedef {{ onZoom: (range: [number, number]) => void, onReset: () => void,
  *   onHover: (x: number | null) => void, onMode: (mode: import("./view_options.js").Mode, metric: string) => void,
@@ -30,32 +34,32 @@ import { COLOURED, MARGIN, concernsSeries, labelText } from "./traces.js";
 const FONT = 11; // pixels, on a page of the usual size
 const EDGE = 4; // pixels beside the plot that still count as in it
 
-/** What a chart is known by in the address. @param {Plan} plan */
+/** What a chart is known by in the address. @param {ChartPlan} plan */
 export const metricOf = (plan) => plan.series[0]?.metric ?? plan.title;
 
-/** What a chart's steps count where they are none of training. Pure. @param {Plan} plan @returns {string | undefined} */
+/** What a chart's steps count where they are none of training. Pure. @param {ChartPlan} plan @returns {string | undefined} */
 export const ownSteps = (plan) => /** @type {string | undefined} */ (plan.series[0]?.labels?.steps);
 
-/** Are a chart's steps wall times, as those of what watches machines? Pure. @param {Plan} plan */
+/** Are a chart's steps wall times, as those of what watches machines? Pure. @param {ChartPlan} plan */
 export const isTimed = (plan) => ownSteps(plan) === "milliseconds";
 
-/** The axis of a chart: the clock's for what goes by the clock, and no range of other charts where theirs is another. Pure. @param {Plan} plan @param {Pick<Shared, "axis" | "range">} shared */
+/** The axis of a chart: the clock's for what goes by the clock, and no range of other charts where theirs is another. Pure. @param {ChartPlan} plan @param {Pick<Shared, "axis" | "range">} shared */
 export function axisOf(plan, { axis, range }) {
   if (!ownSteps(plan)) return { axis, range };
   if (!isTimed(plan)) return { axis: /** @type {const} */ ("step"), range: null };
   return { axis: /** @type {const} */ ("time"), range: axis === "time" ? range : null };
 }
 
-/** Incidents of single ranks or nodes that want to be seen: the chosen one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {Incident[]} */
+/** Incidents of single ranks or nodes that want to be seen: the chosen one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {IncidentView[]} */
 export function highlightedIncidents({ selected, incidents }) {
   const open = incidents.filter((incident) => incident.state === "open" && incident.id !== selected?.id);
   return [...(selected ? [selected] : []), ...open].filter((incident) => Object.keys(incident.labels ?? {}).length > 0);
 }
 
-/** @param {Plan} plan @param {Shared} shared @param {Reader} reader */
+/** @param {ChartPlan} plan @param {Shared} shared @param {Reader} reader */
 export function createPanel(plan, shared, reader) {
   const metric = metricOf(plan);
-  /** @type {ChartSeries[]} */
+  /** @type {ChartCurve[]} */
   let series = [];
   /** @type {Picture | null} */
   let picture = null;
@@ -132,7 +136,7 @@ export function createPanel(plan, shared, reader) {
     hover,
     stale: true,
     visible: false,
-    /** @param {ChartSeries[]} fresh */
+    /** @param {ChartCurve[]} fresh */
     show(fresh) {
       series = fresh;
       draw();
@@ -145,14 +149,14 @@ export function createPanel(plan, shared, reader) {
 
 /**
  * What a chart shows of all that is known. Pure but for the size of the page's letters.
- * @param {Plan} plan @param {Shared} shared @param {ChartSeries[]} series @param {string | null} pointed
+ * @param {ChartPlan} plan @param {Shared} shared @param {ChartCurve[]} series @param {string | null} pointed
  */
 function pictureOf(plan, shared, series, pointed) {
   const { smoothing, palette, attempts, incidents, selected, expected } = shared;
   const chartAxis = axisOf(plan, shared);
   const axis = chartAxis.axis;
   const range = rangeOf(chartAxis.range, extent(series, axis), Boolean(ownSteps(plan)));
-  const concernsChart = (/** @type {Incident} */ incident) =>
+  const concernsChart = (/** @type {IncidentView} */ incident) =>
     [...plan.series, ...series].some((name) => concernsSeries(incident, name));
   const ownIncidents = incidents.filter(concernsChart);
   const highlighted = highlightedIncidents({ selected, incidents: ownIncidents }).find(concernsChart);
@@ -189,7 +193,7 @@ export function rangeOf(shared, reach, alone) {
   return [reach[0] - room, reach[1] + room];
 }
 
-/** From the first place to the last one of some series; null without any points. Pure. @param {ChartSeries[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
+/** From the first place to the last one of some series; null without any points. Pure. @param {ChartCurve[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
 export function extent(series, axis) {
   const positions = series.flatMap((curve) => curve.segments.map((segment) => axisPositions(segment, axis)));
   const nonEmpty = positions.filter((list) => list.length > 0);
@@ -208,4 +212,87 @@ function trackPointer(plot, range, onHover) {
     onHover(inside ? scale(now, box.width).toPlace(pixel) : null);
   });
   plot.addEventListener("pointerleave", () => onHover(null));
+}
+
+/**
+ * Reads values at one place of the axis. Pure.
+ * @param {Picture} picture @param {number} position @returns {(one: ChartCurve) => string}
+ */
+export function valueReader({ axis, role }, position) {
+  return (series) => {
+    const { live, ghost } = nearestPoints(series, axis, position);
+    const hit = live ?? ghost;
+    return hit ? reading(role, hit.value) : "–";
+  };
+}
+
+/** @param {import("./panel.js").ChartPlan} plan */
+export function createReadout(plan) {
+  const element = h("div", { class: "readout number" });
+  const unitText = unit(plan.role, plan.series[0]?.metric ?? "");
+  return {
+    element,
+    /** @param {Picture} picture @param {number | null} x the crosshair's place; null: there is none */
+    show(picture, x) {
+      const { series, axis, role, range } = picture;
+      if (series.length === 0 || range === null)
+        return refill(element, series.length ? "" : "no points here");
+      const { live, ghost } = nearestPoints(series[0], axis, x ?? range[1]);
+      const hit = live ?? ghost;
+      const byClock = plan.series[0]?.labels?.steps === "milliseconds"; // its steps are the time
+      const location =
+        hit &&
+        (byClock
+          ? [clock(hit.time)]
+          : [`step ${stepText(hit.step)}`, x !== null && axis === "time" && clock(hit.time)]);
+      const alone = series.length === 1;
+      refill(
+        element,
+        alone &&
+          x !== null &&
+          ghost &&
+          h("span", { class: "readout-ghost" }, `attempt ${ghost.attempt}: ${reading(role, ghost.value)}`),
+        h("span", { class: "quiet" }, location ? location.filter(Boolean).join(", ") : ""),
+        alone &&
+          h("b", {}, hit ? reading(role, hit.value) : "–", unitText ? h("small", {}, ` ${unitText}`) : null),
+      );
+    },
+  };
+}
+
+const MAX_LISTED = 6; // stretches; the rest is counted
+
+export function createNote() {
+  const element = h("p", { class: "panel-note", hidden: true });
+
+  /** @param {string} sign @param {string} text */
+  function showText(sign, text) {
+    element.hidden = text === "";
+    refill(element, icon(sign), h("span", {}, text));
+  }
+  return {
+    element,
+    /** @param {string} reason */
+    fail: (reason) => showText("warning", reason),
+    /** @param {ChartCurve[]} series */
+    show: (series) => showText("critical", nonfiniteText(series)),
+  };
+}
+
+/** Where values were not finite, empty where all were. @param {ChartCurve[]} series */
+function nonfiniteText(series) {
+  const total = series.reduce((sum, curve) => sum + curve.nonfinite_count, 0);
+  if (total === 0) return "";
+  const runs = series.flatMap((curve) => {
+    const name = series.length > 1 ? `${shortName(curve, series)} ` : "";
+    return nonfiniteRuns(curve).map((run) => name + nonfiniteRunText(run));
+  });
+  const rest = runs.length > MAX_LISTED ? `, and ${runs.length - MAX_LISTED} more stretches` : "";
+  return `${count(total, "value")} not finite: ${runs.slice(0, MAX_LISTED).join("; ")}${rest}`;
+}
+
+/** @param {{ value: string, first: number, last: number }} run */
+function nonfiniteRunText({ value, first, last }) {
+  const steps = first === last ? stepText(first) : `${stepText(first)} to ${stepText(last)}`;
+  return `${value === "NaN" ? "NaN" : number(value)} at ${steps}`;
 }

@@ -9,7 +9,7 @@ import { labelsText } from "./legend.js";
 /** @typedef {import("./view_options.js").Mode} Mode */
 
 /**
- * @param {import("../lib/types.js").ChartPlan} plan @param {Element} readout the values, between title and buttons
+ * @param {import("./panel.js").ChartPlan} plan @param {Element} readout the values, between title and buttons
  * @param {{ onMode: (mode: Mode) => void, onRemove?: () => void }} reader
  */
 export function createHead(plan, readout, { onMode, onRemove }) {
@@ -20,7 +20,7 @@ export function createHead(plan, readout, { onMode, onRemove }) {
     hidden: true,
     on: { click: () => onMode("whole") },
   });
-  const thinned = h("span", { class: "panel-thinned quiet", hidden: true }, "thinned");
+  const thinned = h("span", { class: "panel-downsampled quiet", hidden: true }, "thinned");
   const log = tool({ title: "Logarithmic or linear", on: { click: () => onMode("log") } }, "log");
   const wide = tool(
     { "aria-label": "Wide", title: "As wide as the page", on: { click: () => onMode("wide") } },
@@ -57,7 +57,7 @@ export function createHead(plan, readout, { onMode, onRemove }) {
 /** @param {import("../lib/dom.js").Properties} properties @param {import("../lib/dom.js").Child} child */
 const tool = (properties, child) => h("button", { type: "button", class: "tool", ...properties }, child);
 
-/** @param {import("../lib/types.js").ChartPlan} plan @param {number} smoothing */
+/** @param {import("./panel.js").ChartPlan} plan @param {number} smoothing */
 function subtitle({ title, role, series }, smoothing) {
   const [first] = series;
   const alone = series.length === 1;

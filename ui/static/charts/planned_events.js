@@ -6,7 +6,7 @@ import { positionOfStep } from "./resume_markers.js";
 import { fade } from "./traces.js";
 import { kindTitle, sentence } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").ExpectedEvent} ExpectedEvent */
+/** @typedef {import("../lib/api_types.js").PlannedEventView} PlannedEventView */
 /** @typedef {import("./traces.js").Picture} Picture */
 
 const MAX_SPANS = 24; // stretches of a cadence on one chart: more would be a pattern of their own
@@ -14,7 +14,7 @@ const LABEL_LIMIT = 0.85; // share of the width from which a word on the right s
 const SPEED_KINDS = ["throughput_regression", "straggler", "comm_slowdown", "stall", "memory_leak"];
 const SPEED_ROLES = ["throughput", "step_time", "mfu", "compute_time", "collective_time", "memory"];
 
-/** What is expected, by its plan or else by its kinds. @param {ExpectedEvent} event */
+/** What is expected, by its plan or else by its kinds. @param {PlannedEventView} event */
 export function plannedEventTitle({ what, kinds }) {
   if (what) return sentence(what);
   if (kinds.includes("spike_slow") && kinds.includes("divergence")) return "A rise or shift of the loss";
@@ -22,7 +22,7 @@ export function plannedEventTitle({ what, kinds }) {
   return kinds.length > 2 ? `${few} and ${kinds.length - 2} more` : few;
 }
 
-/** When. @param {ExpectedEvent} event */
+/** When. @param {PlannedEventView} event */
 export function plannedEventSteps({ from_step: from, to_step: to, every, lasting }) {
   const cadence = every === null ? "" : `every ${count(every, "step")} for ${stepText(lasting)}`;
   return [cadence, stepRangeText(from, to)].filter(Boolean).join(", ");
@@ -35,12 +35,12 @@ function stepRangeText(from, to) {
   return from > 0 ? `from step ${stepText(from)} on` : "";
 }
 
-/** Whether it would show on a chart of this role. @param {ExpectedEvent} event @param {string} role */
+/** Whether it would show on a chart of this role. @param {PlannedEventView} event @param {string} role */
 function appliesToRole({ kinds }, role) {
   return kinds.some((kind) => SPEED_KINDS.includes(kind) === SPEED_ROLES.includes(role));
 }
 
-/** Who says so. @param {ExpectedEvent} event */
+/** Who says so. @param {PlannedEventView} event */
 export function plannedEventSource({ scope, added_by: by }) {
   if (scope === "settings") return "holter.toml";
   return [scope === "project" ? "for the project" : "", by ? `by ${by}` : ""].filter(Boolean).join(", ");
@@ -48,7 +48,7 @@ export function plannedEventSource({ scope, added_by: by }) {
 
 /**
  * The stretches of steps, within the range shown, in which something is expected; none where they are too many.
- * @param {ExpectedEvent[]} expected @param {[number, number]} range @returns {[number, number][]}
+ * @param {PlannedEventView[]} expected @param {[number, number]} range @returns {[number, number][]}
  */
 export function plannedSpans(expected, [first, last]) {
   return expected.flatMap(({ from_step: from, to_step: to, every, lasting }) => {

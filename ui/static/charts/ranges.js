@@ -4,12 +4,12 @@
 import { milliseconds } from "./curves.js";
 import { stepsBetween, layOutAttempts } from "./health_strip.js";
 
-/** @typedef {import("../lib/types.js").Strip} Strip */
+/** @typedef {import("../lib/api_types.js").HealthStrip} HealthStrip */
 /** @typedef {import("./curves.js").Axis} Axis */
 
 const MARGIN = 0.01; // of the whole: the first and the last point do not stick to the frame
 
-/** The whole run on an axis, with a little room. @param {Strip} strip @param {Axis} axis @returns {[number, number] | null} */
+/** The whole run on an axis, with a little room. @param {HealthStrip} strip @param {Axis} axis @returns {[number, number] | null} */
 export function fullRange(strip, axis) {
   const ends = axis === "step" ? [strip.first_step, strip.last_step] : timeExtent(strip);
   const [low, high] = ends;
@@ -18,7 +18,7 @@ export function fullRange(strip, axis) {
   return [low - room, high + room];
 }
 
-/** @param {Strip} strip */
+/** @param {HealthStrip} strip */
 function timeExtent(strip) {
   const times = strip.attempts
     .flatMap((attempt) => [attempt.first_time, attempt.last_time])
@@ -29,7 +29,7 @@ function timeExtent(strip) {
 
 /**
  * The steps to ask the server for; nulls ask for everything.
- * @param {Strip} strip @param {Axis} axis @param {[number, number] | null} range on the axis
+ * @param {HealthStrip} strip @param {Axis} axis @param {[number, number] | null} range on the axis
  * @returns {{ from: number | null, to: number | null }}
  */
 export function stepsInRange(strip, axis, range) {
@@ -47,7 +47,7 @@ export function stepsInRange(strip, axis, range) {
   return { from: steps[0] - slack, to: steps[1] + slack };
 }
 
-/** Where steps lie on an axis; on the clock roughly, for it does not run evenly with them. @param {Strip} strip @param {Axis} axis @param {[number, number]} steps @returns {[number, number]} */
+/** Where steps lie on an axis; on the clock roughly, for it does not run evenly with them. @param {HealthStrip} strip @param {Axis} axis @param {[number, number]} steps @returns {[number, number]} */
 export function stepsToAxis(strip, axis, steps) {
   const ends = fullRange(strip, axis);
   const allSteps = fullRange(strip, "step");

@@ -5,18 +5,18 @@ import { interpolate, bandPositions, lowerBound, milliseconds, axisPositions, sm
 import { numeric } from "../lib/format.js";
 import { resumeTraces } from "./resume_markers.js";
 
-/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
-/** @typedef {import("../lib/types.js").Segment} Segment */
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
+/** @typedef {import("../lib/api_types.js").ChartSegment} ChartSegment */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./curves.js").Axis} Axis */
 /** @typedef {Record<string, string>} Palette colours by the names of tokens.css, without the dashes */
 
 /**
- * @typedef {{ series: ChartSeries[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
+ * @typedef {{ series: ChartCurve[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
  *   range: [number, number] | null, width: number, y: { low: number, high: number } | null,
  *   attempts: { number: number, first_step: number, last_step: number, first_time?: number | null }[],
- *   incidents: Incident[], quietIncidents: Incident[], selected: Incident | null,
- *   expected: import("../lib/types.js").ExpectedEvent[],
+ *   incidents: IncidentView[], quietIncidents: IncidentView[], selected: IncidentView | null,
+ *   expected: import("../lib/api_types.js").PlannedEventView[],
  *   focus: string | null, role: string, fontSize: number }} Picture `width`: of the plot, in pixels
  */
 
@@ -55,7 +55,7 @@ export function traces(picture) {
   ];
 }
 
-/** @param {Picture} picture @param {ChartSeries} series */
+/** @param {Picture} picture @param {ChartCurve} series */
 const isFocus = ({ focus }, series) => focus !== null && labelText(series) === focus;
 
 /**
@@ -70,17 +70,17 @@ export function joinWithGaps(pieces) {
   return { x: gap(pieces.map((segment) => segment.x)), y: gap(pieces.map((segment) => segment.y)) };
 }
 
-/** @param {Segment} segment */
+/** @param {ChartSegment} segment */
 const isReduced = (segment) => segment.band !== null && segment.band.step.length > 1;
 
-/** The line of a segment: its points, or the means of its buckets. @param {Segment} segment @param {Axis} axis @returns {{ x: number[], y: number[] }} */
+/** The line of a segment: its points, or the means of its buckets. @param {ChartSegment} segment @param {Axis} axis @returns {{ x: number[], y: number[] }} */
 function lineOf(segment, axis) {
   const { band } = segment;
   if (band !== null && band.step.length > 1) return { x: bandPositions(segment, axis), y: band.mean };
   return { x: axisPositions(segment, axis), y: segment.value };
 }
 
-/** @param {Picture} picture @param {ChartSeries} series @param {string} colour @returns {Record<string, any>[]} */
+/** @param {Picture} picture @param {ChartCurve} series @param {string} colour @returns {Record<string, any>[]} */
 function seriesTraces({ axis, smoothing, palette }, series, colour) {
   const name = labelText(series);
   const live = series.segments.filter((segment) => !segment.ghost && segment.step.length > 0);
@@ -103,7 +103,7 @@ function seriesTraces({ axis, smoothing, palette }, series, colour) {
   return drawn.flatMap((trace) => (trace ? [trace] : []));
 }
 
-/** Curves in the background, all of one look: a thousand ranks are one trace. @param {Picture} picture @param {ChartSeries[]} background */
+/** Curves in the background, all of one look: a thousand ranks are one trace. @param {Picture} picture @param {ChartCurve[]} background */
 function backgroundTraces({ axis, palette }, background) {
   const live = background.flatMap((series) => series.segments.filter((segment) => !segment.ghost));
   if (live.length === 0) return [];
@@ -111,7 +111,7 @@ function backgroundTraces({ axis, palette }, background) {
   return [line(joinWithGaps(live.map((segment) => lineOf(segment, axis))), style)];
 }
 
-/** After which of its points a segment was interrupted by values that are no numbers. @param {ChartSeries} series @param {Segment} segment */
+/** After which of its points a segment was interrupted by values that are no numbers. @param {ChartCurve} series @param {ChartSegment} segment */
 function gapsOf(series, segment) {
   if (isReduced(segment)) return [];
   const own = series.nonfinite.filter((mark) => mark.attempt === segment.attempt);
@@ -150,11 +150,11 @@ function line({ x, y }, { colour, width, opacity = 1, name, dash = "solid", dots
   };
 }
 
-/** The envelopes of reduced curves: no extreme is out of sight. @param {Segment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
+/** The envelopes of reduced curves: no extreme is out of sight. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
 function bandTrace(segments, axis, colour, name) {
   if (segments.length === 0) return null;
   const outlines = segments.map((segment) => {
-    const { minimum, maximum } = /** @type {import("../lib/types.js").Band} */ (segment.band);
+    const { minimum, maximum } = /** @type {import("../lib/api_types.js").ChartBand} */ (segment.band);
     const xs = bandPositions(segment, axis);
     return { x: [...xs, ...[...xs].reverse()], y: [...maximum, ...[...minimum].reverse()] };
   });
@@ -171,7 +171,7 @@ function bandTrace(segments, axis, colour, name) {
   };
 }
 
-/** An attempt that logged a single point has no line to be seen by. @param {Segment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
+/** An attempt that logged a single point has no line to be seen by. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
 function singlePointTrace(segments, axis, colour, name) {
   const alone = segments.filter((segment) => segment.step.length === 1);
   if (alone.length === 0) return null;
@@ -190,7 +190,7 @@ const dots = (x, y) => ({ type: "scatter", mode: "markers", x, y, hoverinfo: "sk
 
 /**
  * Superseded branches: thin, dashed, quiet. Each begins at the last point it shares with its own attempt.
- * @param {ChartSeries} one @param {Axis} axis @param {string} colour @param {string} name
+ * @param {ChartCurve} one @param {Axis} axis @param {string} colour @param {string} name
  */
 function ghostTrace({ segments }, axis, colour, name) {
   const branches = segments.flatMap((segment, k) => {
@@ -234,7 +234,7 @@ function nonfiniteTraces({ series, axis, palette }) {
   ];
 }
 
-/** Where a mark without a curve point lies: at its step, or at the time of its neighbours. @param {ChartSeries} series @param {Axis} axis @param {{ attempt: number, step: number }} mark */
+/** Where a mark without a curve point lies: at its step, or at the time of its neighbours. @param {ChartCurve} series @param {Axis} axis @param {{ attempt: number, step: number }} mark */
 function markPosition(series, axis, { attempt, step }) {
   if (axis === "step") return step;
   const own = series.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
@@ -282,7 +282,7 @@ function peakTraces({ series, incidents, axis, palette }) {
   ];
 }
 
-/** Does an incident speak of this series? @param {Incident} incident @param {{ metric: string, labels: Record<string, unknown> }} series */
+/** Does an incident speak of this series? @param {IncidentView} incident @param {{ metric: string, labels: Record<string, unknown> }} series */
 export function concernsSeries(incident, series) {
   if (incident.metric !== series.metric) return false;
   return Object.entries(incident.labels ?? {}).every(

@@ -10,12 +10,12 @@ import { go } from "../lib/router.js";
 import { toast } from "../lib/toasts.js";
 import { incidentTitle, kindTitle, sentence, severityMark } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
 const COMES_BACK = /^spike|^divergence|nonfinite|regression|slowdown|straggler|collapse|shift|resume/;
 const PERSISTENT = ["start_step", "peak_step", "end_step", "detected_step"];
 
-/** Evidence as a table for people: where, then the numbers it rests on. @param {Incident} incident */
+/** Evidence as a table for people: where, then the numbers it rests on. @param {IncidentView} incident */
 export function evidenceTable(incident) {
   const series = Object.entries(incident.labels ?? {})
     .map(([name, value]) => `${name} ${value}`)
@@ -76,7 +76,7 @@ const EVENTS = {
   notified: "Notified",
 };
 
-/** What happened to an incident, oldest first. @param {Incident} incident */
+/** What happened to an incident, oldest first. @param {IncidentView} incident */
 export function history(incident) {
   return h(
     "ol",
@@ -106,7 +106,7 @@ export function history(incident) {
   );
 }
 
-/** @param {import("../lib/types.js").IncidentEvent} event */
+/** @param {import("../lib/api_types.js").IncidentHistoryEntry} event */
 function eventDetail({ detail }) {
   if (!detail) return "";
   const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(
@@ -123,20 +123,20 @@ function eventDetail({ detail }) {
     .join(", ");
 }
 
-/** Where it was, in steps; a pause may end at an earlier step than it began, for it ends with a rollback. Pure. @param {Incident} incident */
+/** Where it was, in steps; a pause may end at an earlier step than it began, for it ends with a rollback. Pure. @param {IncidentView} incident */
 export function stepsText({ start_step: start, end_step: end, state }) {
   if (end === null) return `${state === "open" ? "since" : "from"} step ${stepText(start)}`;
   if (end <= start) return `after step ${stepText(start)}`;
   return `steps ${stepText(start)} to ${stepText(end)}`;
 }
 
-/** Severity, kind and place of an incident in one quiet line. @param {Incident} incident */
+/** Severity, kind and place of an incident in one quiet line. @param {IncidentView} incident */
 export function placeLine(incident) {
   const labels = Object.entries(incident.labels ?? {}).map(([name, value]) => `${name} ${value}`);
   const steps = stepsText(incident);
   return h(
     "p",
-    { class: "place-line" },
+    { class: "incident-line" },
     severityMark(incident.severity, incidentTitle(incident)),
     h("span", { class: "quiet number" }, [incident.metric, ...labels, steps].join(" · ")),
   );
@@ -144,8 +144,8 @@ export function placeLine(incident) {
 
 /**
  * Do it on the page at once and on the server after; take it back on the page when the server will not.
- * @param {Incident} incident @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen"} verb
- * @param {(incident: Incident) => void} show @param {{ undo?: boolean }} [options]
+ * @param {IncidentView} incident @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen"} verb
+ * @param {(incident: IncidentView) => void} show @param {{ undo?: boolean }} [options]
  */
 export async function actOn(incident, verb, show, { undo = true } = {}) {
   show({ ...incident, ...FORESEEN[verb](Date.now() / 1000) });
@@ -169,7 +169,7 @@ export async function actOn(incident, verb, show, { undo = true } = {}) {
   if (undo) toast(`${DONE[verb]}: ${incidentTitle(incident)} in ${incident.run}`, { action: "Undo", run });
 }
 
-/** @type {Record<string, (now: number) => Partial<Incident>>} */
+/** @type {Record<string, (now: number) => Partial<IncidentView>>} */
 const FORESEEN = {
   acknowledge: (now) => ({ acknowledged_at: now, acknowledged_by: prefs.get("name", "") || null }),
   unacknowledge: () => ({ acknowledged_at: null, acknowledged_by: null }),
@@ -196,7 +196,7 @@ function author() {
   return by ? { by } : {};
 }
 
-/** The verbs that apply now, as buttons. @param {Incident} incident @param {(incident: Incident) => void} show */
+/** The verbs that apply now, as buttons. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
 export function actions(incident, show) {
   const button = (
     /** @type {Parameters<typeof actOn>[1]} */ verb,
@@ -223,7 +223,7 @@ export function actions(incident, show) {
   ];
 }
 
-/** A field for a comment, with the writer's name remembered. @param {Incident} incident @param {(incident: Incident) => void} show */
+/** A field for a comment, with the writer's name remembered. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
 export function commentForm(incident, show) {
   const text = /** @type {HTMLTextAreaElement} */ (
     h("textarea", {

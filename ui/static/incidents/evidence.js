@@ -4,8 +4,8 @@
 import { clock, count, duration, number, percent, si, step as stepText, unit } from "../lib/format.js";
 import { kindTitle, sentence } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
-/** @typedef {(value: any, incident: Incident) => string} Reading */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
+/** @typedef {(value: any, incident: IncidentView) => string} Reading */
 
 const RELATIVE = ["straggler", "comm_slowdown", "throughput_regression"]; // their noise is a share of the level
 const METRICS = /** @type {Record<string, string>} */ ({
@@ -142,7 +142,7 @@ const UNSAID = ["unit"]; // it stands beside the numbers
 
 /**
  * What an incident's numbers are called, and what they are; those that say nothing are left out.
- * @param {Incident} incident @returns {[string, string][]}
+ * @param {IncidentView} incident @returns {[string, string][]}
  */
 export function evidenceRows(incident) {
   return Object.entries(incident.evidence ?? {})
@@ -158,7 +158,7 @@ function saysNothing(name, value) {
   return name === "series" && value === 1;
 }
 
-/** The noise around the baseline, as the series is logged. @param {Pick<Incident, "kind" | "evidence">} incident @returns {number | null} */
+/** The noise around the baseline, as the series is logged. @param {Pick<IncidentView, "kind" | "evidence">} incident @returns {number | null} */
 export function noiseOf({ kind, evidence: { noise, baseline } }) {
   if (typeof noise !== "number" || typeof baseline !== "number") return null;
   return RELATIVE.includes(kind) ? noise * baseline : noise;
@@ -170,7 +170,7 @@ export const isUnnamed = (name) => !(name in NAMES) && !UNSAID.includes(name);
 /** @param {string} name */
 const evidenceName = (name) => NAMES[name]?.[0] ?? sentence(name.replace(/_seconds$/, ""));
 
-/** @param {string} name @param {unknown} value @param {Incident} incident */
+/** @param {string} name @param {unknown} value @param {IncidentView} incident */
 function readingOf(name, value, incident) {
   const read = NAMES[name]?.[1];
   const readable = typeof value !== "string" || read === String || !/^-?(NaN|Infinity)$/.test(value);

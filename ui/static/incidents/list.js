@@ -6,11 +6,11 @@ import { ago, clock } from "../lib/format.js";
 import { actions, evidenceTable, placeLine } from "./details.js";
 import { lifeWord, severityRank } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
-/** Open ones first, the worst first, then the newest. Pure. @param {Incident[]} incidents */
+/** Open ones first, the worst first, then the newest. Pure. @param {IncidentView[]} incidents */
 export function byWeight(incidents) {
-  const open = (/** @type {Incident} */ incident) => (incident.state === "open" ? 0 : 1);
+  const open = (/** @type {IncidentView} */ incident) => (incident.state === "open" ? 0 : 1);
   return [...incidents].sort(
     (a, b) =>
       open(a) - open(b) || severityRank(a.severity) - severityRank(b.severity) || b.start_step - a.start_step,
@@ -18,8 +18,8 @@ export function byWeight(incidents) {
 }
 
 /**
- * @param {Incident[]} incidents
- * @param {{ selected: Incident | null, onSelect: (incident: Incident | null) => void, onChange: (incident: Incident) => void }} options
+ * @param {IncidentView[]} incidents
+ * @param {{ selected: IncidentView | null, onSelect: (incident: IncidentView | null) => void, onChange: (incident: IncidentView) => void }} options
  */
 export function incidentList(incidents, { selected, onSelect, onChange }) {
   return h(
@@ -32,7 +32,7 @@ export function incidentList(incidents, { selected, onSelect, onChange }) {
         "button",
         {
           type: "button",
-          class: "incident-sentence",
+          class: "incident-summary",
           "aria-expanded": String(chosen),
           on: { click: () => onSelect(chosen ? null : incident) },
         },
@@ -41,7 +41,7 @@ export function incidentList(incidents, { selected, onSelect, onChange }) {
       return h(
         "li",
         {
-          class: `incident-item severity-edge-${incident.severity} incident-${incident.state}${chosen ? " incident-chosen" : ""}`,
+          class: `incident-item severity-edge-${incident.severity} incident-${incident.state}${chosen ? " incident-selected" : ""}`,
         },
         placeLine(incident),
         toggle,

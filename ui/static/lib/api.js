@@ -3,9 +3,9 @@
 
 import { decode, floats, integers } from "./msgpack.js";
 
-/** @typedef {import("./types.js").Run} Run */
-/** @typedef {import("./types.js").RunDetail} RunDetail */
-/** @typedef {import("./types.js").Incident} Incident */
+/** @typedef {import("./api_types.js").RunOverview} RunOverview */
+/** @typedef {import("./api_types.js").RunDetail} RunDetail */
+/** @typedef {import("./api_types.js").IncidentView} IncidentView */
 
 const BASE = "/api/v1";
 const RETRY_SECONDS = [1, 2, 4, 8, 15];
@@ -69,10 +69,10 @@ function search(values) {
   return text ? `?${text}` : "";
 }
 
-/** @param {AbortSignal} [signal] @returns {Promise<Run[]>} */
+/** @param {AbortSignal} [signal] @returns {Promise<RunOverview[]>} */
 export const runs = async (signal) => (await request("/runs", { signal })).runs;
 
-/** @param {AbortSignal} [signal] @returns {Promise<import("./types.js").Agent[]>} */
+/** @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").AgentStatus[]>} */
 export const agents = async (signal) => (await request("/agents", { signal })).agents;
 
 /** @param {string} agent */
@@ -81,30 +81,30 @@ export const forgetAgent = (agent) => request(`/agents/${encodeURIComponent(agen
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<RunDetail>} */
 export const run = (id, signal) => request(`/runs/${encodeURIComponent(id)}`, { signal });
 
-/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").SeriesSummary[]>} */
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").SeriesInfo[]>} */
 export const seriesOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
 
-/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").Remark[]>} */
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").DiagnosticView[]>} */
 export const remarksOn = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/remarks`, { signal })).remarks;
 
 /** What the logs of collectives tell, compared. @param {string} id @param {AbortSignal} [signal]
- * @returns {Promise<import("./types.js").RunCollectives>} */
+ * @returns {Promise<import("./api_types.js").RunCollectives>} */
 export const collectivesOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/collectives`, { signal });
 
 /** How the launches are set up. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
- * @returns {Promise<import("./types.js").RunConfig>} */
+ * @returns {Promise<import("./api_types.js").RunConfig>} */
 export const configOf = (id, q, signal) =>
   request(`/runs/${encodeURIComponent(id)}/config${search({ q })}`, { signal });
 
-/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").Throughput>} */
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ThroughputReport>} */
 export const throughputOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/throughput`, { signal });
 
 /** Times; null where the log has no clock. @param {Uint8Array} bytes */
 const clock = (bytes) => floats(bytes).map((time) => (Number.isNaN(time) ? null : time));
 
-/** @param {string} path @param {AbortSignal} [signal] @returns {Promise<import("./types.js").ChartData>} */
+/** @param {string} path @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ChartData>} */
 async function charts(path, signal) {
   const answer = decode(await request(path, { signal, accept: "application/msgpack" }));
   for (const { segments } of answer.series) {
@@ -123,7 +123,7 @@ async function charts(path, signal) {
  * Curves over a range of steps; the server reduces them to about `points` without losing an extreme.
  * @param {string} id @param {string[]} metrics
  * @param {{ from?: number | null, to?: number | null, points?: number, labels?: object }} range
- * @param {AbortSignal} [signal] @returns {Promise<import("./types.js").ChartData>}
+ * @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ChartData>}
  */
 export function data(id, metrics, { from, to, points, labels }, signal) {
   const query = new URLSearchParams(metrics.map((metric) => ["metric", metric]));
@@ -134,28 +134,28 @@ export function data(id, metrics, { from, to, points, labels }, signal) {
   return charts(`/runs/${encodeURIComponent(id)}/data?${query}`, signal);
 }
 
-/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<Incident[]>} */
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<IncidentView[]>} */
 export const incidentsOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/incidents`, { signal })).incidents;
 
-/** @param {Record<string, string | null>} filter @param {AbortSignal} [signal] @returns {Promise<Incident[]>} */
+/** @param {Record<string, string | null>} filter @param {AbortSignal} [signal] @returns {Promise<IncidentView[]>} */
 export const incidents = async (filter, signal) =>
   (await request(`/incidents${search(filter)}`, { signal })).incidents;
 
-/** @param {string | number} id @param {AbortSignal} [signal] @returns {Promise<Incident>} */
+/** @param {string | number} id @param {AbortSignal} [signal] @returns {Promise<IncidentView>} */
 export const incident = (id, signal) => request(`/incidents/${encodeURIComponent(id)}`, { signal });
 
 /**
  * @param {number} id @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen" | "comment"} verb
- * @param {{ text?: string, by?: string }} [body] @returns {Promise<Incident>}
+ * @param {{ text?: string, by?: string }} [body] @returns {Promise<IncidentView>}
  */
 export const act = (id, verb, body = {}) => request(`/incidents/${id}/${verb}`, { method: "POST", body });
 
-/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./types.js").ExpectedEvent[]>} */
+/** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").PlannedEventView[]>} */
 export const expectedIn = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/expected`, { signal })).expected;
 
-/** @param {string} id @param {object} event @returns {Promise<import("./types.js").ExpectedEvent>} */
+/** @param {string} id @param {object} event @returns {Promise<import("./api_types.js").PlannedEventView>} */
 export const expect = (id, event) =>
   request(`/runs/${encodeURIComponent(id)}/expected`, { method: "POST", body: event });
 
@@ -165,7 +165,7 @@ export const exportOf = (id, form) => `${BASE}/runs/${encodeURIComponent(id)}/ex
 /** @param {string} id */
 export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
 
-/** It is not planned after all. @param {string} id @param {string} project @param {import("./types.js").ExpectedEvent} event */
+/** It is not planned after all. @param {string} id @param {string} project @param {import("./api_types.js").PlannedEventView} event */
 export function unexpect(id, project, { id: number, scope }) {
   const base =
     scope === "project" ? `/projects/${encodeURIComponent(project)}` : `/runs/${encodeURIComponent(id)}`;

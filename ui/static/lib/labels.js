@@ -67,12 +67,12 @@ export function severityMark(severity, text = healthWord(severity)) {
   return h("span", { class: `severity severity-${severity}` }, icon(severity), h("span", {}, text));
 }
 
-/** @param {import("./types.js").RunState} state */
+/** @param {import("./api_types.js").RunState} state */
 export function stateMark(state) {
   return h("span", { class: `state state-${state}` }, icon(state), h("span", {}, sentence(state)));
 }
 
-/** Where an incident stands in its life, in one or two words. @param {import("./types.js").Incident} incident */
+/** Where an incident stands in its life, in one or two words. @param {import("./api_types.js").IncidentView} incident */
 export function lifeWord(incident) {
   if (incident.state !== "open") return sentence(incident.state);
   return incident.acknowledged_at ? "Acknowledged" : "Open";

@@ -5,7 +5,7 @@ import { stream } from "./api.js";
 
 /**
  * @typedef {{ points?: (news: { run_id: string, last_step: number, attempt: number }) => void,
- *   incident?: (incident: import("./types.js").Incident) => void,
+ *   incident?: (incident: import("./api_types.js").IncidentView) => void,
  *   run?: (news: { run_id: string }) => void,
  *   reconnected?: () => void, state?: (connected: boolean) => void }} Listener
  */

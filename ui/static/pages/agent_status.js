@@ -6,12 +6,12 @@ import { h, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
 import { severityMark } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Agent} Agent */
+/** @typedef {import("../lib/api_types.js").AgentStatus} AgentStatus */
 
 const REFRESH_INTERVAL = 30_000; // ms
 const MAX_LISTED = 4;
 
-/** "2 agents follow 40 files", empty without any that live. Pure. @param {Agent[]} agents */
+/** "2 agents follow 40 files", empty without any that live. Pure. @param {AgentStatus[]} agents */
 export function agentSummary(agents) {
   const active = agents.filter((agent) => !agent.ended && agent.state !== "silent");
   if (active.length === 0) return "";
@@ -31,7 +31,7 @@ export function watchAgents(signal) {
   const all = h("p", { class: "agents-all quiet" });
 
   async function refresh() {
-    /** @type {Agent[]} */
+    /** @type {AgentStatus[]} */
     let agents;
     try {
       agents = await api.agents(signal);
@@ -44,7 +44,7 @@ export function watchAgents(signal) {
     refill(all, agentSummary(agents));
   }
 
-  /** @param {Agent} agent */
+  /** @param {AgentStatus} agent */
   function row(agent) {
     const gone = agent.state === "silent" || agent.ended;
     const forget = () => api.forgetAgent(agent.agent).then(refresh, refresh);

@@ -12,10 +12,10 @@ import { go } from "../lib/router.js";
 import { empty } from "../lib/placeholders.js";
 import { kindTitle, lifeWord, severityMark, severityRank } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
 const REFRESH = 2000; // ms
-/** @type {[string, string, (incident: Incident) => boolean][]} */
+/** @type {[string, string, (incident: IncidentView) => boolean][]} */
 const TABS = [
   ["waiting", "Waiting", (incident) => incident.state === "open" && incident.acknowledged_at === null],
   ["open", "Open", (incident) => incident.state === "open"],
@@ -27,7 +27,7 @@ const TABS = [
 /** @param {string} name */
 const tabOf = (name) => TABS.find(([key]) => key === name) ?? TABS[0];
 
-/** @param {Incident} incident @param {{ q: string, severity: string, run: string }} filter */
+/** @param {IncidentView} incident @param {{ q: string, severity: string, run: string }} filter */
 export function matches(incident, { q, severity, run }) {
   const text =
     `${incident.run} ${incident.project} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
@@ -43,7 +43,7 @@ export function matches(incident, { q, severity, run }) {
 
 const STATES = ["open", "recovered", "closed"];
 
-/** Open ones first, the worst of them first, then the newest. Pure. @param {Incident} a @param {Incident} b */
+/** Open ones first, the worst of them first, then the newest. Pure. @param {IncidentView} a @param {IncidentView} b */
 export const compareIncidents = (a, b) =>
   STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
   severityRank(a.severity) - severityRank(b.severity) ||
@@ -110,7 +110,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     markSelected();
   }
 
-  /** @param {Incident} incident */
+  /** @param {IncidentView} incident */
   function changed(incident) {
     const before = shown().findIndex((candidate) => candidate.id === selectedId);
     const isKnown = incidents.some((candidate) => candidate.id === incident.id);
@@ -127,7 +127,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   function markSelected() {
     for (const element of list.querySelectorAll("[data-incident]"))
       element.classList.toggle(
-        "row-chosen",
+        "row-selected",
         Number(/** @type {HTMLElement} */ (element).dataset.incident) === selectedId,
       );
   }
@@ -139,7 +139,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const index = items.findIndex((incident) => incident.id === selectedId);
     selectedId = items[Math.max(0, Math.min(items.length - 1, index < 0 ? 0 : index + offset))].id;
     markSelected();
-    list.querySelector(".row-chosen")?.scrollIntoView({ block: "nearest" });
+    list.querySelector(".row-selected")?.scrollIntoView({ block: "nearest" });
     announce(items.find((incident) => incident.id === selectedId)?.summary ?? "");
   }
 
@@ -178,7 +178,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 /** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
 /** @typedef {(changes: Partial<Filter>) => void} Change */
 
-/** What narrows the list down. @param {Incident[]} incidents @param {Filter} wanted @param {Change} change */
+/** What narrows the list down. @param {IncidentView[]} incidents @param {Filter} wanted @param {Change} change */
 function filters(incidents, wanted, change) {
   const states = TABS.map(([key, text, belongs]) =>
     toggleButton(key === wanted.state, () => change({ state: key === "waiting" ? "" : key }), [
@@ -200,7 +200,7 @@ function filters(incidents, wanted, change) {
 const toggleButton = (pressed, click, children) =>
   h("button", { type: "button", "aria-pressed": String(pressed), on: { click } }, children);
 
-/** @param {Incident[]} incidents @param {string} id @param {Change} change */
+/** @param {IncidentView[]} incidents @param {string} id @param {Change} change */
 function runChip(incidents, id, change) {
   const name = incidents.find((incident) => incident.run_id === id)?.run ?? id;
   const properties = {
@@ -210,25 +210,25 @@ function runChip(incidents, id, change) {
   return h("button", { type: "button", class: "chip", ...properties }, name, icon("close"));
 }
 
-/** @param {Incident} incident @param {(incident: Incident) => void} changed */
+/** @param {IncidentView} incident @param {(incident: IncidentView) => void} changed */
 function row(incident, changed) {
   const waits = incident.state === "open" && incident.acknowledged_at === null;
-  const classes = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-waiting" : ""}`;
+  const classes = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-unacknowledged" : ""}`;
   return h(
     "li",
     { class: `inbox-item ${classes}`, data: { incident: String(incident.id) } },
     h(
       "div",
-      { class: "inbox-about" },
+      { class: "inbox-text" },
       placeLine(incident),
-      link(`/incidents/${incident.id}`, { class: "inbox-sentence" }, incident.summary),
+      link(`/incidents/${incident.id}`, { class: "inbox-summary" }, incident.summary),
       contextLine(incident),
     ),
     rowActions(incident, changed),
   );
 }
 
-/** @param {Incident} incident */
+/** @param {IncidentView} incident */
 function contextLine(incident) {
   const { run_id: id, run, project, acknowledged_by: by, opened_at: openedAt } = incident;
   return h(
@@ -240,7 +240,7 @@ function contextLine(incident) {
   );
 }
 
-/** @param {Incident} incident @param {(incident: Incident) => void} changed */
+/** @param {IncidentView} incident @param {(incident: IncidentView) => void} changed */
 function rowActions(incident, changed) {
   const button = (/** @type {Parameters<typeof actOn>[1]} */ verb, /** @type {string} */ text) =>
     h(

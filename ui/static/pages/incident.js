@@ -15,8 +15,8 @@ import { fullRange, stepsInRange } from "../charts/ranges.js";
 import { go } from "../lib/router.js";
 import { incidentTitle, lifeWord, severityMark } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
-/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
+/** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 
 const DEFAULT_ROLES = ["loss", "throughput", "grad_norm", "learning_rate"];
 const KIND_ROLES = /** @type {Record<string, string[]>} roles that show why, before the others */ ({
@@ -30,7 +30,7 @@ const KIND_ROLES = /** @type {Record<string, string[]>} roles that show why, bef
 /**
  * The steps around an incident: as much before as it lasted, a little after, never less than a stretch
  * one can judge by. Pure.
- * @param {Incident} incident @param {{ first_step: number | null, last_step: number | null }} run
+ * @param {IncidentView} incident @param {{ first_step: number | null, last_step: number | null }} run
  * @returns {[number, number]}
  */
 export function stepsAroundIncident(incident, { first_step: first, last_step: last }) {
@@ -46,7 +46,7 @@ export function stepsAroundIncident(incident, { first_step: first, last_step: la
 
 /**
  * A stall is seen on the clock, for no step went by: as long before and after as nothing was logged.
- * @param {Incident} incident @returns {[number, number] | null} on a date axis; null for other incidents
+ * @param {IncidentView} incident @returns {[number, number] | null} on a date axis; null for other incidents
  */
 export function stallTimeRange(incident) {
   const { start_time: start, evidence } = incident;
@@ -55,7 +55,7 @@ export function stallTimeRange(incident) {
   return [milliseconds(start - length), milliseconds(start + 2 * length)];
 }
 
-/** Charts for the picture: the incident's own series first, then what was going on beside it. Pure. @param {Incident} incident @param {RunDetail} run */
+/** Charts for the picture: the incident's own series first, then what was going on beside it. Pure. @param {IncidentView} incident @param {RunDetail} run */
 export function picturePlans(incident, run) {
   const own = run.charts.find((plan) => plan.series.some((name) => name.metric === incident.metric)) ?? {
     title: incident.metric,
@@ -119,7 +119,7 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
   }
   onQuery(follow);
 
-  /** @param {Incident} fresh */
+  /** @param {IncidentView} fresh */
   function changed(fresh) {
     incident = fresh;
     shared.incidents = [fresh];
@@ -223,7 +223,7 @@ export async function show(root, { params, signal, query, setQuery, onQuery, sea
     onKey: (event) =>
       event.key === "Enter" && go(`/incidents?state=all&q=${encodeURIComponent(field.value)}`),
   });
-  board.element.classList.add("board-picture");
+  board.element.classList.add("board-incident");
   refill(
     root,
     head,

@@ -12,11 +12,11 @@ import { empty } from "../lib/placeholders.js";
 import { drawStrip } from "../charts/health_strip.js";
 import { healthWord, kindTitle, severityMark, severityRank, stateMark } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Run} Run */
+/** @typedef {import("../lib/api_types.js").RunOverview} RunOverview */
 
 const REFRESH = 1500; // ms
 const STATES = ["", "running", "stalled", "finished"];
-/** @type {Record<string, (a: Run, b: Run) => number>} */
+/** @type {Record<string, (a: RunOverview, b: RunOverview) => number>} */
 const ORDERS = {
   trouble: (a, b) =>
     group(a) - group(b) ||
@@ -27,11 +27,11 @@ const ORDERS = {
   name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
 };
-/** When a run was last heard of. @param {Run} run */
+/** When a run was last heard of. @param {RunOverview} run */
 const lastUpdate = (run) => run.last_time ?? run.updated_at;
 const GROUPS = ["Needs attention", "Running", "Finished"];
 
-/** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {Run} run */
+/** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {RunOverview} run */
 export function group(run) {
   const trouble =
     run.damaged || run.health === "critical" || run.health === "warning" || run.state === "stalled";
@@ -39,7 +39,7 @@ export function group(run) {
   return run.state === "running" ? 1 : 2;
 }
 
-/** The answer to "is all well?", with its severity. Pure. @param {Run[]} runs @returns {[string, string]} */
+/** The answer to "is all well?", with its severity. Pure. @param {RunOverview[]} runs @returns {[string, string]} */
 export function statusHeading(runs) {
   const troubled = runs.filter((run) => group(run) === 0);
   if (troubled.length === 0) {
@@ -53,7 +53,7 @@ export function statusHeading(runs) {
   return [worst, `${count(troubled.length, "run needs", "runs need")} attention`];
 }
 
-/** @param {Run} run @param {{ q: string, state: string, project: string }} filter */
+/** @param {RunOverview} run @param {{ q: string, state: string, project: string }} filter */
 export function matches(run, { q, state, project }) {
   const text =
     `${run.project}/${run.name} ${run.worst ? `${kindTitle(run.worst.kind)} ${run.worst.kind}` : ""}`.toLowerCase();
@@ -73,7 +73,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   let selectedId = "";
   /** @type {Map<string, { text: string, element: HTMLElement }>} */
   const rows = new Map();
-  const heading = h("h1", { class: "verdict" });
+  const heading = h("h1", { class: "status-heading" });
   const controls = h("div", { class: "controls" });
   const list = h("div", { class: "run-list" });
   const agents = watchAgents(signal);
@@ -99,7 +99,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     const [severity, text] = statusHeading(runs);
     title(severity === "ok" ? "" : `! ${text}`);
     refill(heading, severityMark(severity, text));
-    if (runs.length === 0) return refill(root, h("h1", { class: "for-readers" }, "Runs"), agents.troubled, noRunsYet(), agents.all);
+    if (runs.length === 0) return refill(root, h("h1", { class: "visually-hidden" }, "Runs"), agents.troubled, noRunsYet(), agents.all);
     if (!list.isConnected)
       refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
     drawControls(wanted);
@@ -140,7 +140,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     markSelected();
   }
 
-  /** @param {Run[]} shown */
+  /** @param {RunOverview[]} shown */
   function grouped(shown) {
     return GROUPS.flatMap((name, i) => {
       const members = shown.filter((run) => group(run) === i);
@@ -156,7 +156,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     });
   }
 
-  /** A row is drawn anew only when its run has changed. @param {Run} run */
+  /** A row is drawn anew only when its run has changed. @param {RunOverview} run */
   function row(run) {
     const text = JSON.stringify(run);
     const old = rows.get(run.id);
@@ -211,7 +211,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   const visible = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-run]")]);
 
   function markSelected() {
-    for (const element of visible()) element.classList.toggle("row-chosen", element.dataset.run === selectedId);
+    for (const element of visible()) element.classList.toggle("row-selected", element.dataset.run === selectedId);
   }
 
   /** @param {number} offset */
@@ -262,7 +262,7 @@ function select(label, value, options, onChange) {
   return element;
 }
 
-/** @param {Run} run */
+/** @param {RunOverview} run */
 function runRow(run) {
   const { loss, throughput, step_time: time } = run.latest;
   const [stepSeconds, unitText] = time ? stepTime(time.value, time.metric) : [];
@@ -291,7 +291,7 @@ function runRow(run) {
       link(`/runs/${encodeURIComponent(run.id)}`, { class: "run-link" }, run.name),
       h(
         "span",
-        { class: "run-about quiet" },
+        { class: "run-meta quiet" },
         stateMark(run.state),
         h("span", {}, run.project),
         run.attempts > 1 && h("span", { class: "number" }, count(run.attempts, "attempt")),
@@ -307,11 +307,11 @@ function runRow(run) {
       h("time", { data: { ago: String(lastUpdate(run)) } }, ago(lastUpdate(run))),
     ),
     run.damaged &&
-      h("p", { class: "run-worst" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists everything that is damaged."),
+      h("p", { class: "run-incident" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists everything that is damaged."),
     run.worst &&
       h(
         "p",
-        { class: "run-worst" },
+        { class: "run-incident" },
         link(`/incidents/${run.worst.id}`, {}, run.worst.summary),
         run.open_incidents > 1
           ? h("span", { class: "quiet" }, ` and ${count(run.open_incidents - 1, "more", "more")}`)
@@ -320,7 +320,7 @@ function runRow(run) {
   );
 }
 
-/** A run that stands still is in trouble, whatever its curves said last. @param {Run} run */
+/** A run that stands still is in trouble, whatever its curves said last. @param {RunOverview} run */
 function healthMark(run) {
   if (run.damaged) return severityMark("critical", "Damaged");
   if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))

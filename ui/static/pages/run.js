@@ -1,30 +1,27 @@
 // @ts-check
 /** One run: its strip, the numbers that matter, its curves and its incidents. */
 
-import * as api from "../lib/api.js";
 import { createBoard, palette } from "../charts/board.js";
-import { h, refill } from "../lib/dom.js";
-import { incidentList } from "../incidents/list.js";
-import { listen, throttled } from "../lib/live.js";
-import { hasNoViewOptions } from "../charts/view_options.js";
 import { metricOf } from "../charts/panel.js";
+import { hasNoViewOptions } from "../charts/view_options.js";
+import { incidentList } from "../incidents/list.js";
+import * as api from "../lib/api.js";
+import { h, refill } from "../lib/dom.js";
+import { listen, throttled } from "../lib/live.js";
+import { empty } from "../lib/placeholders.js";
 import * as prefs from "../lib/preferences.js";
-import { createActions } from "../run/actions.js";
-import { createSeriesList } from "../run/series_list.js";
-import { createHeadline } from "../run/headline.js";
-import { createPlannedEvents } from "../run/planned_events.js";
-import { createExportDelete } from "../run/export_delete.js";
-import { bindKeys } from "../run/shortcuts.js";
-import { showsMetric, plansOf } from "../run/chart_plans.js";
-import { RunState } from "../run/state.js";
+import { bindKeys, createActions } from "../run/actions.js";
+import { createChartControls } from "../run/chart_controls.js";
 import { createCommunication } from "../run/communication.js";
 import { createConfiguration } from "../run/configuration.js";
-import { createChartControls } from "../run/chart_controls.js";
-import { createUnreadable } from "../run/unreadable.js";
-import { empty } from "../lib/placeholders.js";
+import { createExportDelete, createUnreadable } from "../run/data.js";
+import { createHeadline } from "../run/headline.js";
+import { createPlannedEvents } from "../run/planned_events.js";
+import { createSeriesList } from "../run/series_list.js";
+import { plansOf, RunState, showsMetric } from "../run/state.js";
 
 /** @typedef {import("../lib/router.js").Context} Context */
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {ReturnType<typeof createParts>} Parts */
 
 const REFRESH = 700; // ms between refetches of what stands around the charts
@@ -178,7 +175,7 @@ function createParts(state, context) {
     );
   }
 
-  /** @param {Incident} incident */
+  /** @param {IncidentView} incident */
   function updateIncident(incident) {
     state.learn(incident);
     state.follow(query());
@@ -200,7 +197,7 @@ function createParts(state, context) {
     if (!isShown(metric)) actions.addChart(metric);
     const panel = board.panels().find((candidate) => showsMetric(candidate.plan, metric));
     panel?.element.scrollIntoView({ block: "center" });
-    panel?.element.classList.add("panel-found");
+    panel?.element.classList.add("panel-highlighted");
   }
 
   return { headline, series, expected: plannedEvents, board, body, nothing: emptyPage, follow, showAround: showDetails, learn: updateIncident };

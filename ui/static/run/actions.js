@@ -1,11 +1,12 @@
 // @ts-check
 /** What a reader can do on a run's page. All of it changes the address, and the page follows the address. */
 
-import { toggleMetric } from "../charts/view_options.js";
-import * as prefs from "../lib/preferences.js";
 import { stepsToAxis } from "../charts/ranges.js";
+import { toggleMetric } from "../charts/view_options.js";
+import * as keys from "../lib/keyboard.js";
+import * as prefs from "../lib/preferences.js";
 
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./state.js").RunState} RunState */
 
 const MIN_MARGIN = 60; // steps shown before and after an incident
@@ -13,7 +14,7 @@ const MARGIN_SHARE = 0.6; // of its length
 
 /**
  * The steps around an incident. Pure.
- * @param {Incident} incident @param {number | null} last the run's last step @returns {[number, number]}
+ * @param {IncidentView} incident @param {number | null} last the run's last step @returns {[number, number]}
  */
 export function stepsAround({ start_step: start, end_step: end }, last) {
   const until = end ?? last ?? start;
@@ -41,7 +42,7 @@ export function createActions(state, { setQuery }, follow) {
     zoomToSteps: (steps) => zoom(steps && stepsToAxis(state.run.strip, state.shared.axis, steps)),
     /** @param {import("../charts/curves.js").Axis} axis */
     setAxis: (axis) => change({ axis: axis === "time" ? "time" : null, from: null, to: null }),
-    /** Select an incident: its evidence is drawn, the charts go there. @param {Incident | null} incident */
+    /** Select an incident: its evidence is drawn, the charts go there. @param {IncidentView | null} incident */
     select(incident) {
       if (!incident) return change({ incident: null });
       const around = stepsAround(incident, state.run.last_step);
@@ -70,4 +71,39 @@ export function createActions(state, { setQuery }, follow) {
 function rangeToQuery(range, axis) {
   const [from, to] = range.map((x) => String(Math.round(axis === "time" ? x / 1000 : x)));
   return { from, to };
+}
+
+const CLOSER = 0.5;
+const FURTHER = 2;
+const ASIDE = 0.3; // of what is shown
+
+/**
+ * A range moved by a share of itself and stretched about its middle. Pure.
+ * @param {[number, number]} range @param {number} shift @param {number} factor @returns {[number, number]}
+ */
+export function moved([low, high], shift, factor) {
+  const span = high - low;
+  const middle = (low + high) / 2 + shift * span;
+  return [middle - (span * factor) / 2, middle + (span * factor) / 2];
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {{ zoom: (range: [number, number] | null) => void, range: () => [number, number] | null,
+ *   otherAxis: () => void, toggleLog: () => void }} actions
+ */
+export function bindKeys(signal, { zoom, range, otherAxis, toggleLog }) {
+  const by = (/** @type {number} */ shift, /** @type {number} */ factor) => () => {
+    const now = range();
+    if (now) zoom(moved(now, shift, factor));
+  };
+  keys.bind(signal, [
+    { keys: "+, =", label: "Zoom in", run: by(0, CLOSER) },
+    { keys: "-", label: "Zoom out", run: by(0, FURTHER) },
+    { keys: "ArrowLeft", label: "Earlier", run: by(-ASIDE, 1) },
+    { keys: "ArrowRight", label: "Later", run: by(ASIDE, 1) },
+    { keys: "0", label: "The whole run", run: () => zoom(null) },
+    { keys: "x", label: "Steps or time", run: otherAxis },
+    { keys: "l", label: "First chart logarithmic or linear", run: toggleLog },
+  ]);
 }

@@ -6,10 +6,10 @@ import { h, refill } from "../lib/dom.js";
 import { count, number, percent } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 
-/** @typedef {import("../lib/types.js").Collective} Collective */
-/** @typedef {import("../lib/types.js").RunCollectives} RunCollectives */
-/** @typedef {import("../lib/types.js").CommunicationOverlap} CommunicationOverlap */
-/** @typedef {import("../lib/types.js").WaitedFor} WaitedFor */
+/** @typedef {import("../lib/api_types.js").CollectiveSpeed} CollectiveSpeed */
+/** @typedef {import("../lib/api_types.js").RunCollectives} RunCollectives */
+/** @typedef {import("../lib/api_types.js").CommunicationOverlap} CommunicationOverlap */
+/** @typedef {import("../lib/api_types.js").RankWait} RankWait */
 
 const MAX_ROWS = 8; // kinds of calls, and sentences; the rest is folded
 const STRAGGLER_SHARE = 0.5; // last in so many calls, a rank holds the others up
@@ -18,13 +18,13 @@ const TIME_UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]];
 
 /** @param {{ runId: string, signal: AbortSignal }} options */
 export function createCommunication({ runId, signal }) {
-  const list = h("ul", { class: "collectives-said" });
-  const table = h("div", { class: "collectives-table" });
+  const list = h("ul", { class: "communication-findings" });
+  const table = h("div", { class: "communication-table" });
   const rest = h("summary", {});
-  const moreTable = h("div", { class: "collectives-table" });
+  const moreTable = h("div", { class: "communication-table" });
   const folded = h("details", {}, rest, moreTable);
   const note = h("p", { class: "quiet", hidden: true });
-  const element = h("section", { class: "collectives", hidden: true }, h("h2", {}, "Collectives"), list, table, folded, note);
+  const element = h("section", { class: "communication", hidden: true }, h("h2", {}, "Collectives"), list, table, folded, note);
   let fetchedFor = ""; // what of the run they were fetched for
 
   /** @param {RunCollectives} found */
@@ -49,7 +49,7 @@ export function createCommunication({ runId, signal }) {
 
   return {
     element,
-    /** The run is as it is now: compare again where it has new series or has ended. @param {import("../lib/types.js").RunDetail} run */
+    /** The run is as it is now: compare again where it has new series or has ended. @param {import("../lib/api_types.js").RunDetail} run */
     follow(run) {
       const now = `${run.attempts} ${run.state} ${run.series}`;
       if (now === fetchedFor) return;
@@ -59,13 +59,13 @@ export function createCommunication({ runId, signal }) {
   };
 }
 
-/** Bytes of a call: 16 MiB. Pure. @param {Collective} one */
+/** Bytes of a call: 16 MiB. Pure. @param {CollectiveSpeed} one */
 export function sizeText({ bytes, size }) {
   const match = SIZE_UNITS.find(([, unit]) => bytes >= Number(unit));
   return match ? `${number(bytes / Number(match[1]), 3)}\u202f${match[0]}` : size;
 }
 
-/** The share of the hardware's bandwidth; small calls are a matter of latency. Pure. @param {Collective} one */
+/** The share of the hardware's bandwidth; small calls are a matter of latency. Pure. @param {CollectiveSpeed} one */
 export const shareText = ({ share, link }) => (share !== null ? percent(share) : link ? "too small" : "–");
 
 /** A short time: 12.4 ms. Pure. @param {number} seconds */
@@ -80,7 +80,7 @@ export const mostExposed = (overlap) => [...overlap].sort((a, b) => b.exposed_sh
 /** A communicator's name, cut where it is an id. Pure. @param {string} name */
 export const shortenName = (name) => (name.length > 18 ? `${name.slice(0, 14)}…` : name);
 
-/** @param {WaitedFor} rank */
+/** @param {RankWait} rank */
 function stragglerItem(rank) {
   const who = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
   return h(
@@ -95,7 +95,7 @@ function stragglerItem(rank) {
   );
 }
 
-/** @param {import("../lib/types.js").EndsBefore} rank */
+/** @param {import("../lib/api_types.js").LaggingRank} rank */
 function missingRankItem(rank) {
   const who = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
   return h(
@@ -115,7 +115,7 @@ function overlapItem(rank) {
   );
 }
 
-/** @param {Collective[]} rows */
+/** @param {CollectiveSpeed[]} rows */
 function callsTable(rows) {
   const head = ["Collective", "Size", "Among", "Calls", "Time", "Bus bandwidth", "Of the hardware’s"];
   return h(
@@ -126,7 +126,7 @@ function callsTable(rows) {
   );
 }
 
-/** @param {Collective} collective */
+/** @param {CollectiveSpeed} collective */
 function callRow(collective) {
   const among = collective.communicator || (collective.ranks ? count(collective.ranks, "rank") : collective.source);
   const share = h("span", { class: "share" }, shareText(collective));

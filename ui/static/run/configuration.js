@@ -6,25 +6,25 @@ import { h, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
 import { severityMark } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").Remark} Remark */
-/** @typedef {import("../lib/types.js").RunConfig} RunConfig */
-/** @typedef {import("../lib/types.js").ChangedLaunch} ChangedLaunch */
-/** @typedef {import("../lib/types.js").Setting} Setting */
+/** @typedef {import("../lib/api_types.js").DiagnosticView} DiagnosticView */
+/** @typedef {import("../lib/api_types.js").RunConfig} RunConfig */
+/** @typedef {import("../lib/api_types.js").LaunchChanges} LaunchChanges */
+/** @typedef {import("../lib/api_types.js").LaunchSetting} LaunchSetting */
 
 const SEARCH_DELAY = 300; // ms after the last letter until the server is asked
 
-/** @param {{ runId: string, signal: AbortSignal, onRemarks: (found: Remark[]) => void }} options `onRemarks`: each once */
+/** @param {{ runId: string, signal: AbortSignal, onRemarks: (found: DiagnosticView[]) => void }} options `onRemarks`: each once */
 export function createConfiguration({ runId, signal, onRemarks }) {
-  const diagnosticList = h("ul", { class: "setup-remarks" });
-  const changes = foldedSection("setup-changes");
-  const settings = foldedSection("setup-settings");
+  const diagnosticList = h("ul", { class: "diagnostics" });
+  const changes = foldedSection("config-changes");
+  const settings = foldedSection("config-settings");
   const search = h("input", {
     class: "field", type: "search", placeholder: "Name or value", "aria-label": "Find a setting",
   });
   const table = h("div", {});
   settings.body.append(search, table);
   const heading = h("h2", { tabindex: -1 }, "Set-up");
-  const element = h("section", { class: "setup", hidden: true }, heading, diagnosticList, changes.element, settings.element);
+  const element = h("section", { class: "configuration", hidden: true }, heading, diagnosticList, changes.element, settings.element);
   let fetchedFor = ""; // what of the run they were fetched for
   let timer = 0;
 
@@ -33,7 +33,7 @@ export function createConfiguration({ runId, signal, onRemarks }) {
     timer = window.setTimeout(() => void api.configOf(runId, value(search), signal).then(showSettings, () => {}), SEARCH_DELAY);
   });
 
-  /** @param {Remark[]} diagnostics @param {RunConfig} config */
+  /** @param {DiagnosticView[]} diagnostics @param {RunConfig} config */
   function show(diagnostics, config) {
     const hasAttempts = config.attempts.length > 1;
     const unique = mergeAttempts(diagnostics);
@@ -66,7 +66,7 @@ export function createConfiguration({ runId, signal, onRemarks }) {
       element.scrollIntoView({ block: "start" });
       heading.focus({ preventScroll: true });
     },
-    /** The run is as it is now: look again where its launches may say something new. @param {import("../lib/types.js").RunDetail} run */
+    /** The run is as it is now: look again where its launches may say something new. @param {import("../lib/api_types.js").RunDetail} run */
     follow(run) {
       const now = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;
       if (now === fetchedFor) return;
@@ -85,13 +85,13 @@ export function atAttempts(attempts) {
   return `at attempt${attempts.length === 1 ? "" : "s"} ${shown}${attempts.length > 8 ? " and more" : ""}`;
 }
 
-/** A setting's value as its log has it. Pure. @param {import("../lib/types.js").ConfigValue | null} stated */
+/** A setting's value as its log has it. Pure. @param {import("../lib/api_types.js").ConfigValue | null} stated */
 export function valueText(stated) {
   if (stated === null) return "not stated";
   return stated === "" ? "(empty)" : String(stated);
 }
 
-/** Whose a value is, where it is not the whole job's. Pure. @param {import("../lib/types.js").Holders} holders */
+/** Whose a value is, where it is not the whole job's. Pure. @param {import("../lib/api_types.js").SettingHolders} holders */
 export function holdersText({ processes, labels }) {
   if (!processes) return "";
   const [first] = labels;
@@ -113,10 +113,10 @@ export function attemptRanges(attempts) {
 
 /**
  * The same words on several attempts are one remark, in the place of the first. Pure.
- * @param {Remark[]} diagnostics @returns {(Remark & { attempts: number[] })[]}
+ * @param {DiagnosticView[]} diagnostics @returns {(DiagnosticView & { attempts: number[] })[]}
  */
 export function mergeAttempts(diagnostics) {
-  const merged = /** @type {Map<string, Remark & { attempts: number[] }>} */ (new Map());
+  const merged = /** @type {Map<string, DiagnosticView & { attempts: number[] }>} */ (new Map());
   for (const diagnostic of diagnostics) {
     const words = JSON.stringify([diagnostic.code, diagnostic.labels, diagnostic.severity, diagnostic.summary, diagnostic.advice]);
     const before = merged.get(words);
@@ -126,7 +126,7 @@ export function mergeAttempts(diagnostics) {
   return [...merged.values()];
 }
 
-/** @param {Remark & { attempts: number[] }} diagnostic @param {boolean} several are there several attempts? */
+/** @param {DiagnosticView & { attempts: number[] }} diagnostic @param {boolean} several are there several attempts? */
 function diagnosticItem(diagnostic, several) {
   const { labels, attempts } = diagnostic;
   const owner = Object.entries(labels)
@@ -137,13 +137,13 @@ function diagnosticItem(diagnostic, several) {
   return h(
     "li",
     {},
-    h("div", { class: "setup-where" }, severityMark(diagnostic.severity), where ? h("span", { class: "quiet number" }, where) : null),
+    h("div", { class: "diagnostic-location" }, severityMark(diagnostic.severity), where ? h("span", { class: "quiet number" }, where) : null),
     h("p", {}, diagnostic.summary),
     diagnostic.advice ? h("p", { class: "quiet" }, diagnostic.advice) : null,
   );
 }
 
-/** @param {ChangedLaunch} launch */
+/** @param {LaunchChanges} launch */
 function changedLaunch({ attempt, settings, settings_count: all }) {
   const rows = settings.map((setting) =>
     h(
@@ -155,12 +155,12 @@ function changedLaunch({ attempt, settings, settings_count: all }) {
   );
   return [
     h("h3", {}, `Attempt ${attempt}`),
-    h("table", { class: "setup-table" }, h("tbody", {}, rows)),
+    h("table", { class: "settings-table" }, h("tbody", {}, rows)),
     all > settings.length ? h("p", { class: "quiet" }, `And ${all - settings.length} more.`) : null,
   ];
 }
 
-/** @param {Setting[]} settings @param {number[]} attempts */
+/** @param {LaunchSetting[]} settings @param {number[]} attempts */
 function settingsTable(settings, attempts) {
   const rows = settings.flatMap(({ name, values }) =>
     values.map((variant, index) =>
@@ -180,10 +180,10 @@ function settingsTable(settings, attempts) {
       ),
     ),
   );
-  return h("table", { class: "setup-table" }, h("tbody", {}, rows));
+  return h("table", { class: "settings-table" }, h("tbody", {}, rows));
 }
 
-/** @param {import("../lib/types.js").Holders} holders */
+/** @param {import("../lib/api_types.js").SettingHolders} holders */
 function holder(holders) {
   const text = holdersText(holders);
   return text ? h("span", { class: "quiet" }, ` ${text}`) : null;

@@ -8,27 +8,27 @@ import { icon } from "../lib/icons.js";
 import { toast } from "../lib/toasts.js";
 import { KIND_NAMES, kindTitle, sentence } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").ExpectedEvent} ExpectedEvent */
+/** @typedef {import("../lib/api_types.js").PlannedEventView} PlannedEventView */
 
 const PLANS = ["learning rate", "data switch", "batch size", "evaluation", "maintenance"];
 
-/** @param {{ runId: string, project: string, onChange: (expected: ExpectedEvent[]) => void }} options */
+/** @param {{ runId: string, project: string, onChange: (expected: PlannedEventView[]) => void }} options */
 export function createPlannedEvents({ runId, project, onChange }) {
-  /** @type {ExpectedEvent[]} */
+  /** @type {PlannedEventView[]} */
   let expected = [];
   const summary = h("summary", {});
-  const list = h("ul", { class: "expected-list" });
+  const list = h("ul", { class: "planned-list" });
   const form = plannedEventForm((event) => change(api.expect(runId, event), "Expected from now on"));
   const element = h(
     "details",
-    { class: "all-series expected", id: "expected" },
+    { class: "all-series planned", id: "expected" },
     summary,
     h("p", { class: "quiet" }, "What is planned raises no incident where it begins in these steps."),
     list,
     form,
   );
 
-  /** @param {ExpectedEvent[]} now */
+  /** @param {PlannedEventView[]} now */
   function show(now) {
     expected = now;
     refill(summary, "Expected", expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null);
@@ -36,13 +36,13 @@ export function createPlannedEvents({ runId, project, onChange }) {
     onChange(expected);
   }
 
-  /** @param {ExpectedEvent} event */
+  /** @param {PlannedEventView} event */
   function item(event) {
     const name = plannedEventTitle(event);
     const remove = () => change(api.unexpect(runId, project, event), `Not expected any more: ${name}`);
     return h(
       "li",
-      { class: "expected-item" },
+      { class: "planned-item" },
       h(
         "div",
         {},
@@ -111,7 +111,7 @@ function plannedEventForm(add) {
   const form = /** @type {HTMLFormElement} */ (
     h(
       "form",
-      { class: "expected-form", on: { submit } },
+      { class: "planned-form", on: { submit } },
       what,
       ...fields,
       note,
@@ -141,7 +141,7 @@ function plannedEventForm(add) {
 function numberField(name, label) {
   return h(
     "label",
-    { class: "expected-number" },
+    { class: "planned-number" },
     h("span", { class: "quiet" }, label),
     h("input", { class: "field number", type: "number", name, min: 0, step: 1, inputmode: "numeric" }),
   );

@@ -3,23 +3,22 @@
 
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
-import { count } from "../lib/format.js";
-import { createPicker, seriesTable } from "./metric_picker.js";
+import { count, number, reading, seriesName, step as stepText } from "../lib/format.js";
 
-/** @typedef {import("../lib/types.js").SeriesSummary} SeriesSummary */
+/** @typedef {import("../lib/api_types.js").SeriesInfo} SeriesInfo */
 
 /**
  * @param {{ runId: string, signal: AbortSignal, onPick: (metric: string) => void,
  *   isShown: (metric: string) => boolean }} options
  */
 export function createSeriesList({ runId, signal, onPick, isShown }) {
-  /** @type {SeriesSummary[]} */
+  /** @type {SeriesInfo[]} */
   let series = [];
   /** @type {Promise<void> | null} */
   let loading = null;
   let fetchedCount = 0; // when they were fetched
   let loaded = false;
-  const pick = (/** @type {import("./metric_picker.js").MetricGroup} */ group) => onPick(group.metric);
+  const pick = (/** @type {MetricGroup} */ group) => onPick(group.metric);
   const picker = createPicker({ onPick: pick, isShown });
   const summary = h("summary", {});
   const frame = h("div", {});
@@ -65,3 +64,147 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
     },
   };
 }
+
+/** @typedef {{ metric: string, role: string, series: SeriesInfo[] }} MetricGroup all series of one metric */
+
+const MAX_OPTIONS = 40;
+const MAX_ROWS = 300; // of the table: more are found by name
+
+/** Series by metric: a metric of many ranks is one chart. Pure. @param {SeriesInfo[]} series @returns {MetricGroup[]} */
+export function byMetric(series) {
+  /** @type {Map<string, MetricGroup>} */
+  const groups = new Map();
+  for (const summary of series) {
+    const group = groups.get(summary.metric) ?? { metric: summary.metric, role: summary.role, series: [] };
+    group.series.push(summary);
+    groups.set(summary.metric, group);
+  }
+  return [...groups.values()];
+}
+
+/** Those whose name holds every word; names that begin with the first word come first. Pure. @param {MetricGroup[]} groups @param {string} text */
+export function findMetrics(groups, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = groups.filter((group) => words.every((word) => group.metric.toLowerCase().includes(word)));
+  const rank = (/** @type {MetricGroup} */ group) =>
+    group.metric.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1;
+  return fits.sort((a, b) => rank(a) - rank(b));
+}
+
+/**
+ * @param {{ onPick: (group: MetricGroup) => void, isShown: (metric: string) => boolean }} options
+ */
+export function createPicker({ onPick, isShown }) {
+  const element = h("div", { class: "picker", role: "listbox", "aria-label": "Metrics", hidden: true });
+  /** @type {MetricGroup[]} */
+  let groups = [];
+  /** @type {MetricGroup[]} */
+  let matches = [];
+  let selectedIndex = 0;
+
+  function draw() {
+    const options = matches.slice(0, MAX_OPTIONS).map((group, i) =>
+      h(
+        "div",
+        {
+          role: "option",
+          "aria-selected": String(i === selectedIndex),
+          class: "picker-option",
+          on: { pointerdown: (/** @type {Event} */ event) => (event.preventDefault(), pick(group)) },
+        },
+        h("span", {}, group.metric),
+        h("span", { class: "quiet number" }, groupText(group), isShown(group.metric) ? ", shown" : ""),
+      ),
+    );
+    const more =
+      matches.length > MAX_OPTIONS
+        ? h("p", { class: "quiet" }, `and ${matches.length - MAX_OPTIONS} more: type on to narrow it down`)
+        : null;
+    refill(element, options.length ? options : h("p", { class: "quiet" }, "No metric has this name"), more);
+  }
+
+  /** @param {MetricGroup} group */
+  function pick(group) {
+    element.hidden = true;
+    onPick(group);
+  }
+
+  return {
+    element,
+    /** @param {SeriesInfo[]} series */
+    offer: (series) => void (groups = byMetric(series)),
+    /** @param {string} text */
+    type(text) {
+      matches = findMetrics(groups, text);
+      selectedIndex = 0;
+      element.hidden = text.trim() === "";
+      if (!element.hidden) draw();
+    },
+    hide: () => void (element.hidden = true),
+    /** @param {KeyboardEvent} event */
+    key(event) {
+      if (element.hidden || matches.length === 0) return;
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        selectedIndex = Math.max(0, Math.min(matches.length - 1, MAX_OPTIONS - 1, selectedIndex + (event.key === "ArrowDown" ? 1 : -1)));
+        event.preventDefault();
+        draw();
+      }
+      if (event.key === "Enter") pick(matches[selectedIndex]);
+    },
+  };
+}
+
+/** @param {MetricGroup} group */
+const groupText = ({ series, role }) =>
+  series.length > 1 ? count(series.length, "series", "series") : reading(role, series[0].last_value);
+
+/** Every series of the run in a table. @param {SeriesInfo[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
+export function seriesTable(series, onPick, isShown) {
+  const groups = new Map(byMetric(series).map((group) => [group.metric, group]));
+  const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) =>
+    h("th", { scope: "col", class: i ? "right" : "" }, text),
+  );
+  const rows = series.slice(0, MAX_ROWS).map((summary) => {
+    const group = /** @type {MetricGroup} */ (groups.get(summary.metric));
+    const add = isShown(summary.metric)
+      ? h("span", { class: "quiet" }, "shown")
+      : h(
+          "button",
+          { type: "button", class: "text-button", on: { click: () => onPick(group) } },
+          "Add chart",
+        );
+    const cells = [
+      pointsText(summary),
+      stepText(summary.last_step),
+      reading(summary.role, summary.last_value),
+      valueText(summary, summary.minimum),
+      valueText(summary, summary.maximum),
+      summary.nonfinite ? number(summary.nonfinite) : "–",
+    ];
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, seriesName(summary)),
+      cells.map((text) => h("td", { class: "number right" }, text)),
+      h("td", { class: "right" }, add),
+    );
+  });
+  return h(
+    "div",
+    { class: "table-frame" },
+    h("table", { class: "series-table" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
+    series.length > MAX_ROWS &&
+      h(
+        "p",
+        { class: "quiet" },
+        `and ${count(series.length - MAX_ROWS, "more", "more")}: press / and type part of a name to find one`,
+      ),
+  );
+}
+
+/** How many there are, and how many there were where retention has thinned them. @param {SeriesInfo} one */
+const pointsText = ({ points, logged }) =>
+  logged > points ? `${stepText(points)} of ${stepText(logged)}` : stepText(points);
+
+/** @param {SeriesInfo} one @param {unknown} value */
+const valueText = ({ role }, value) => (value === null ? "–" : reading(role, value));

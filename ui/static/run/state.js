@@ -3,20 +3,20 @@
 
 import { palette } from "../charts/board.js";
 import { milliseconds } from "../charts/curves.js";
-import { readViewOptions } from "../charts/view_options.js";
-import { fullRange, stepsInRange } from "../charts/ranges.js";
 import { hasTimes } from "../charts/health_strip.js";
+import { fullRange, stepsInRange } from "../charts/ranges.js";
+import { readViewOptions } from "../charts/view_options.js";
 
-/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
-/** @typedef {import("../lib/types.js").Incident} Incident */
+/** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
 /** The run, its incidents and how they are looked at; one a page, changed in place. */
 export class RunState {
-  /** @param {RunDetail} run @param {Incident[]} incidents @param {URLSearchParams} query */
+  /** @param {RunDetail} run @param {IncidentView[]} incidents @param {URLSearchParams} query */
   constructor(run, incidents, query) {
     this.run = run;
     this.incidents = incidents;
-    /** @type {import("../lib/types.js").ChartSeries | undefined} the loss over the whole run, for its slope */
+    /** @type {import("../lib/api_types.js").ChartCurve | undefined} the loss over the whole run, for its slope */
     this.loss = undefined;
     /** @type {number | null} the strength of smoothing while its slider is moved */
     this.sliding = null;
@@ -66,11 +66,35 @@ export class RunState {
     return stepsInRange(this.run.strip, this.shared.axis, this.stretch);
   }
 
-  /** Keep what is known of an incident up to date. @param {Incident} fresh */
+  /** Keep what is known of an incident up to date. @param {IncidentView} fresh */
   learn(fresh) {
     const isKnown = this.incidents.some((incident) => incident.id === fresh.id);
     this.incidents = isKnown
       ? this.incidents.map((incident) => (incident.id === fresh.id ? fresh : incident))
       : [...this.incidents, fresh];
   }
+}
+
+/** @typedef {import("../charts/panel.js").ChartPlan} ChartPlan */
+/** @typedef {import("../lib/api_types.js").SeriesInfo} SeriesInfo */
+
+/** @param {ChartPlan} plan @param {string} metric */
+export const showsMetric = (plan, metric) => plan.series.some((name) => name.metric === metric);
+
+/**
+ * @param {ChartPlan[]} own the run's charts @param {string[]} added metrics the reader added
+ * @param {SeriesInfo[]} series what is known of all series
+ * @returns {ChartPlan[]}
+ */
+export function plansOf(own, added, series) {
+  const more = added.filter((metric) => !own.some((plan) => showsMetric(plan, metric)));
+  return [...more.flatMap((metric) => addedPlan(metric, series)), ...own];
+}
+
+/** @param {string} metric @param {SeriesInfo[]} series */
+function addedPlan(metric, series) {
+  const matching = series.filter((summary) => summary.metric === metric);
+  if (matching.length === 0) return [];
+  const names = matching.map(({ labels }) => ({ metric, labels }));
+  return [{ title: metric, role: matching[0].role, series: names, added: true }];
 }

@@ -4,17 +4,16 @@
 import { lowerBound } from "../charts/curves.js";
 import { h } from "../lib/dom.js";
 import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "../lib/format.js";
-import { mfuTile } from "./mfu.js";
 import { stateMark } from "../lib/labels.js";
 
-/** @typedef {import("../lib/types.js").RunDetail} RunDetail */
-/** @typedef {import("../lib/types.js").ChartSeries} ChartSeries */
+/** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
+/** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 
 /**
  * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
  * 1,000 steps (least squares). Null with fewer than 8 points or 100 steps; 0 where it is within twice its own
  * standard error, so that noise is not called a trend. Pure.
- * @param {ChartSeries | undefined} series
+ * @param {ChartCurve | undefined} series
  */
 export function slope(series) {
   const points = (series?.segments ?? [])
@@ -64,8 +63,8 @@ function tile(name, value, more = null, title = undefined) {
 }
 
 /**
- * @param {RunDetail} run @param {ChartSeries | undefined} loss the loss as charted, for its slope
- * @param {import("../lib/types.js").Throughput | null} throughput null: not known yet
+ * @param {RunDetail} run @param {ChartCurve | undefined} loss the loss as charted, for its slope
+ * @param {import("../lib/api_types.js").ThroughputReport | null} throughput null: not known yet
  */
 export function summaryTiles(run, loss, throughput) {
   const { latest } = run;
@@ -128,7 +127,7 @@ export function summaryTiles(run, loss, throughput) {
   return h("dl", { class: "tiles" }, tiles);
 }
 
-/** @param {RunDetail} run @param {import("../lib/types.js").Latest} latest */
+/** @param {RunDetail} run @param {import("../lib/api_types.js").LatestValue} latest */
 function throughputTile(run, latest) {
   const name = unit("throughput", latest.metric);
   const now = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);
@@ -157,3 +156,41 @@ function nextMilestone(run, now = Date.now() / 1000) {
   const rest = (run.last_time ?? 0) + (next - run.last_step) * each - now;
   return rest > 0 ? `${stepText(next)} in ${duration(rest)}` : null; // it is late: who knows when
 }
+
+/** @typedef {import("../lib/api_types.js").ThroughputReport} ThroughputReport */
+
+/**
+ * What the tile says: value, a word below, and on hover the formula and what it rests on. Null: there is none. Pure.
+ * @param {ThroughputReport | null} throughput
+ */
+export function mfuTile(throughput) {
+  if (!throughput) return null;
+  const reported = throughput.reported.find((quantity) => quantity.quantity === "MFU" && quantity.newest !== null);
+  const { own } = throughput;
+  if (own.mfu.newest !== null) return { value: percent(own.mfu.newest, 1), more: secondLine(own), title: ownTitle(own, reported) };
+  if (!reported || reported.newest === null) return null;
+  const missing = own.missing.length ? `\nHolter's own needs: ${own.missing.join("; ")}` : "";
+  return { value: percent(reported.newest, 1), more: "as reported", title: `${reportedText(reported)}${missing}` };
+}
+
+/** @param {ThroughputReport["own"]} own */
+function secondLine({ mfu, hfu }) {
+  if (mfu.best !== null && mfu.newest !== null && mfu.best > 1.01 * mfu.newest) return `${percent(mfu.best, 1)} at best`;
+  return hfu.newest !== null && mfu.newest !== null && hfu.newest > 1.001 * mfu.newest ? `HFU ${percent(hfu.newest, 1)}` : null;
+}
+
+/** @param {ThroughputReport["own"]} own @param {ThroughputReport["reported"][number] | undefined} reported */
+function ownTitle(own, reported) {
+  const assumed = own.precision_assumed ? " (assumed)" : "";
+  const lines = [
+    `${own.formula}, from ${own.measured_from}`,
+    `${si(own.tflops.newest)} of ${si(own.peak_tflops, 4)} TFLOPS, ${own.precision}${assumed}, ${own.device}`,
+  ];
+  if (own.hfu.newest !== null) lines.push(`HFU ${percent(own.hfu.newest, 1)}, with ${own.recomputed} recomputed`);
+  if (reported) lines.push(`Reported: ${reportedText(reported)}`);
+  return lines.join("\n");
+}
+
+/** @param {ThroughputReport["reported"][number]} one */
+const reportedText = ({ metric, newest, framework, formula }) =>
+  `${metric} ${percent(newest, 1)}, ${framework ? `${framework}: ` : ""}${formula}`;
