@@ -28,82 +28,82 @@ _FIRST = re.compile(r"Bootstrap ?: Using")
 _OUT_OF_BAND = re.compile(r"OOB ([\w.-]{1,40}):")
 
 
-def _channel(found: _Found) -> _Settings:
+def _channel(match: _Found) -> _Settings:
     """By which way data goes to another rank, and whether the network card reads it from the GPU."""
-    way = found["way"].partition("/")[0].lower()
+    way = match["way"].partition("/")[0].lower()
     yield f"nccl.channels.via_{'shm' if way.startswith('direct') else way}", True
-    if "/GDRDMA" in found["way"]:
+    if "/GDRDMA" in match["way"]:
         yield "nccl.channels.via_net_gdrdma", True
 
 
-def _environment(found: _Found) -> _Settings:
-    yield f"nccl.env.{found['name']}", found["value"].strip().rstrip(".")
+def _environment(match: _Found) -> _Settings:
+    yield f"nccl.env.{match['name']}", match["value"].strip().rstrip(".")
 
 
-def _network(found: _Found) -> _Settings:
-    yield "nccl.net", found["net"].strip()
+def _network(match: _Found) -> _Settings:
+    yield "nccl.net", match["net"].strip()
 
 
-def _cards(found: _Found) -> _Settings:
+def _cards(match: _Found) -> _Settings:
     """The network cards of InfiniBand and RoCE, or the interfaces of sockets."""
-    sockets = found["what"] == "Socket"
-    cards = [card.partition(":")[0] if sockets else card for card in _CARD.findall(found["list"])]
+    sockets = match["what"] == "Socket"
+    cards = [card.partition(":")[0] if sockets else card for card in _CARD.findall(match["list"])]
     if cards:
         yield f"nccl.{'socket' if sockets else 'ib'}.nics", " ".join(cards)
-    if (other := _OUT_OF_BAND.search(found["list"])) is not None:
+    if (other := _OUT_OF_BAND.search(match["list"])) is not None:
         yield "nccl.oob", other[1]
 
 
-def _no_card(found: _Found) -> _Settings:
+def _no_card(match: _Found) -> _Settings:
     yield "nccl.ib.nics", ""
 
 
-def _out_of_band(found: _Found) -> _Settings:
-    yield "nccl.oob", found["interface"]
+def _out_of_band(match: _Found) -> _Settings:
+    yield "nccl.oob", match["interface"]
 
 
-def _no_plugin(found: _Found) -> _Settings:
+def _no_plugin(match: _Found) -> _Settings:
     yield "nccl.net_plugin", "not found"
 
 
-def _plugin(found: _Found) -> _Settings:
-    yield "nccl.net_plugin", found["plugin"].strip()
+def _plugin(match: _Found) -> _Settings:
+    yield "nccl.net_plugin", match["plugin"].strip()
 
 
-def _provider(found: _Found) -> _Settings:
-    yield "nccl.ofi.provider", found["provider"]
-    if found["cards"]:
-        yield "nccl.ofi.nics", int(found["cards"])
+def _provider(match: _Found) -> _Settings:
+    yield "nccl.ofi.provider", match["provider"]
+    if match["cards"]:
+        yield "nccl.ofi.nics", int(match["cards"])
 
 
-def _direct(found: _Found) -> _Settings:
+def _direct(match: _Found) -> _Settings:
     """GPU-direct RDMA of a card, or of a GPU with one; where it is off the reason, if it is told."""
-    if found["word"] == "Enabled":
+    if match["word"] == "Enabled":
         yield "nccl.gdrdma.enabled", True
     else:
-        yield "nccl.gdrdma.disabled", found["why"] or True
+        yield "nccl.gdrdma.disabled", match["why"] or True
 
 
-def _nodes(found: _Found) -> _Settings:
-    yield "nccl.nodes", int(found["nodes"])
-    yield "nccl.ranks_per_node", int(found["local"])
+def _nodes(match: _Found) -> _Settings:
+    yield "nccl.nodes", int(match["nodes"])
+    yield "nccl.ranks_per_node", int(match["local"])
 
 
-def _devices(found: _Found) -> _Settings:
-    yield "nccl.net_devices.min", int(found["least"])
-    yield "nccl.net_devices.max", int(found["most"])
+def _devices(match: _Found) -> _Settings:
+    yield "nccl.net_devices.min", int(match["least"])
+    yield "nccl.net_devices.max", int(match["most"])
 
 
-def _speed(found: _Found) -> _Settings:
-    yield "nccl.ib.mbps", int(found["mbps"])
+def _speed(match: _Found) -> _Settings:
+    yield "nccl.ib.mbps", int(match["mbps"])
 
 
-def _topology(found: _Found) -> _Settings:
-    yield "nccl.topology.gbs", float(found["gbs"])
+def _topology(match: _Found) -> _Settings:
+    yield "nccl.topology.gbs", float(match["gbs"])
 
 
-def _version(found: _Found) -> _Settings:
-    yield "nccl.version", found["version"]
+def _version(match: _Found) -> _Settings:
+    yield "nccl.version", match["version"]
 
 
 _LINES: tuple[tuple[str, re.Pattern[str], Callable[[_Found], _Settings]], ...] = tuple(
@@ -150,7 +150,7 @@ _LINES: tuple[tuple[str, re.Pattern[str], Callable[[_Found], _Settings]], ...] =
 """Words of a line, what it looks like, and how it is read."""
 
 
-def _setup(line: str, memory: DialectState) -> list[LineSettings]:
+def _setup(line: str, state: DialectState) -> list[LineSettings]:
     """What a line states of its host, the first time that its process says so.
 
     The first word of a host is the host's; another process that says otherwise is named beside it.
@@ -163,77 +163,79 @@ def _setup(line: str, memory: DialectState) -> list[LineSettings]:
         return [LineSettings(dict(said))]
     host, number = prefixes[-1]
     if _FIRST.search(line):
-        _begin(host, number, memory)
-    return list(_of_process(host, number, said, memory))
+        _begin(host, number, state)
+    return list(_of_process(host, number, said, state))
 
 
-def _begin(host: str, number: str, memory: DialectState) -> None:
+def _begin(host: str, number: str, state: DialectState) -> None:
     """A process begins, which says so once: of a number that had begun it is another, of a new launch.
 
     Numbers come again where each launch has a container of its own. Then all is said anew, also of the host,
     by the first of its processes.
     """
     process = f"{host}:{number}"
-    if f"setup {process}" not in memory or "nccl.oob" not in memory[f"setup {process}"]:
+    if f"setup {process}" not in state or "nccl.oob" not in state[f"setup {process}"]:
         return
-    launches = memory[f"begun {process}"] = memory.get(f"begun {process}", 0) + 1
-    del memory[f"setup {process}"]
-    if launches > memory.get(f"begun {host}", 0):
-        memory[f"begun {host}"] = launches
-        memory.pop(f"host {host}", None)
+    launches = state[f"begun {process}"] = state.get(f"begun {process}", 0) + 1
+    del state[f"setup {process}"]
+    if launches > state.get(f"begun {host}", 0):
+        state[f"begun {host}"] = launches
+        state.pop(f"host {host}", None)
 
 
-def _gpu(line: str, memory: DialectState) -> list[LineSettings]:
+def _gpu(line: str, state: DialectState) -> list[LineSettings]:
     """A rank's GPU, as nccl-tests lists them: the job's, and that of each host."""
-    found = _LISTED.search(line)
-    if found is None:
+    match = _LISTED.search(line)
+    if match is None:
         return []
-    stated = list(_of_process(found["host"], found["pid"], [("gpu.name", found["gpu"].strip())], memory))
+    stated = list(_of_process(match["host"], match["pid"], [("gpu.name", match["gpu"].strip())], state))
     return [*(LineSettings(one.config) for one in stated[:1]), *stated]
 
 
 def _of_process(
-    host: str, number: str, said: list[tuple[str, ConfigValue]], memory: DialectState
+    host: str, number: str, said: list[tuple[str, ConfigValue]], state: DialectState
 ) -> Iterator[LineSettings]:
     process = f"{host}:{number}"
-    for name, value in _not_yet(memory, process, said):
+    for name, value in _not_yet(state, process, said):
         value = storable_label(value[:_LONGEST]) if isinstance(value, str) else value
-        of_host = memory.setdefault(f"host {host}", {}) if _is_room(memory) else {}
+        of_host = state.setdefault(f"host {host}", {}) if _is_room(state) else {}
         other = {"process": process} if of_host.setdefault(name, value) != value else {}
         yield LineSettings({name: value}, labels_of({"host": host, **other}))
 
 
 def _said(line: str) -> Iterator[list[tuple[str, ConfigValue]]]:
     for words, pattern, read in _LINES:
-        if words in line and (found := pattern.search(line)) is not None:
-            yield list(read(found))
+        if words in line and (match := pattern.search(line)) is not None:
+            yield list(read(match))
 
 
 def _not_yet(
-    memory: DialectState, process: str, said: list[tuple[str, ConfigValue]]
+    state: DialectState, process: str, said: list[tuple[str, ConfigValue]]
 ) -> list[tuple[str, ConfigValue]]:
     """Those settings of which a process has not spoken."""
-    if f"setup {process}" not in memory and not _is_room(memory):
+    if f"setup {process}" not in state and not _is_room(state):
         return []
-    known: list[str] = memory.setdefault(f"setup {process}", [])
+    known: list[str] = state.setdefault(f"setup {process}", [])
     fresh = [(name, value) for name, value in said if name not in known][: _MOST_SAID - len(known)]
     known.extend(name for name, _ in fresh)
     return fresh
 
 
-def _is_room(memory: DialectState) -> bool:
-    return len(memory) < _MOST_PROCESSES
+def _is_room(state: DialectState) -> bool:
+    return len(state) < _MOST_PROCESSES
 
 
 KINDS = (
     LineKind(
-        mark=re.compile(
+        pattern=re.compile(
             rb"NCCL INFO (?:Channel |NET/|Using network|Bootstrap|GPU Direct|[NR]CCL_[A-Z0-9_]+ set by"
             rb"|comm 0x[0-9a-f]+ rank \d+ nRanks|Local Net|=== System|[NR]CCL version)"
         ),
-        read=_setup,
-        states=True,
+        parse=_setup,
+        yields_settings=True,
     ),
-    LineKind(mark=re.compile(rb"CCL version [\d:]"), read=_setup, states=True),
-    LineKind(mark=re.compile(rb"Rank +\d+ (?:Group +\d+ )?Pid +\d+ on "), read=_gpu, states=True),
+    LineKind(pattern=re.compile(rb"CCL version [\d:]"), parse=_setup, yields_settings=True),
+    LineKind(
+        pattern=re.compile(rb"Rank +\d+ (?:Group +\d+ )?Pid +\d+ on "), parse=_gpu, yields_settings=True
+    ),
 )

@@ -21,21 +21,21 @@ _AT_WORK = re.compile(
 _LAST = re.compile(r"last (enqueued|started|completed)(?: NCCL)? work: (-?\d{1,18})")
 
 
-def _timeout(line: str, memory: DialectState) -> LineValues | None:
+def _timeout(line: str, state: DialectState) -> LineValues | None:
     """The collective that did not end, or how far the rank had come. Their stamps have no year: no time."""
     work = _WORK.search(line)
     if work is not None:
         values = {"nccl_timeouts": 1.0, "collective_waited (ms)": float(work["ms"])}
         return _said(int(work["seq"]), values, line, collective=work["op"])
-    found = _AT_WORK.search(line)
+    match = _AT_WORK.search(line)
     numbers = {which: int(number) for which, number in _LAST.findall(line)}
-    if found is None or not numbers:
+    if match is None or not numbers:
         return None
     most = numbers.get("enqueued", LARGEST_STEP)
     values = {
         f"last_{which}_collective": float(number) for which, number in numbers.items() if -1 <= number <= most
     }
-    return _said(int(found["seq"]), values, line)
+    return _said(int(match["seq"]), values, line)
 
 
 def _said(step: int, values: dict[str, float], line: str, **more: str) -> LineValues | None:
@@ -49,4 +49,4 @@ def _said(step: int, values: dict[str, float], line: str, **more: str) -> LineVa
     return LineValues(step, values, labels=labels_beside(SEQUENCE, rank=rank, process_group=named, **more))
 
 
-KINDS = (LineKind(mark=re.compile(rb"ProcessGroupNCCL\.cpp:\d"), read=_timeout),)
+KINDS = (LineKind(pattern=re.compile(rb"ProcessGroupNCCL\.cpp:\d"), parse=_timeout),)

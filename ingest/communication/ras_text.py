@@ -37,120 +37,118 @@ _MOST_KNOWN = 4096
 _MOST_LISTED = 1024
 
 
-def _report(line: str, memory: DialectState) -> LineSettings | None:
+def _report(line: str, state: DialectState) -> LineSettings | None:
     """A report begins: its number is the step of all it says."""
     version = _VERSION.search(line)
-    number = memory.get("report", 0) + 1
-    kept = {name: value for name, value in memory.items() if name.startswith("event ")}
-    memory.clear()
-    memory.update(kept, report=number)
+    number = state.get("report", 0) + 1
+    kept = {name: value for name, value in state.items() if name.startswith("event ")}
+    state.clear()
+    state.update(kept, report=number)
     return LineSettings({"nccl.version": version[1]}) if version and number == 1 else None
 
 
-def _group(line: str, memory: DialectState) -> LineValues | None:
+def _group(line: str, state: DialectState) -> LineValues | None:
     """A row of the summary: communicators by status and errors, summed over the groups."""
-    found = _GROUP.match(line)
-    if found is None:
+    match = _GROUP.match(line)
+    if match is None:
         return None
-    name = f"group {found[2]} {found[3]}"
-    memory[name] = memory.get(name, 0) + int(found[1])
-    labels = labels_beside(REPORTS, status=found[2], errors=found[3])
-    return LineValues(_step(memory), {"nccl_communicators": float(memory[name])}, labels=labels)
+    name = f"group {match[2]} {match[3]}"
+    state[name] = state.get(name, 0) + int(match[1])
+    labels = labels_beside(REPORTS, status=match[2], errors=match[3])
+    return LineValues(_step(state), {"nccl_communicators": float(state[name])}, labels=labels)
 
 
-def _comm(line: str, memory: DialectState) -> None:
+def _comm(line: str, state: DialectState) -> None:
     """A communicator of which details follow."""
-    found = _COMM.search(line)
-    if found is not None:
-        memory.update(comm=comm_of(found[1]), what=found[2], most=0, collective="", count=None)
+    match = _COMM.search(line)
+    if match is not None:
+        state.update(comm=comm_of(match[1]), what=match[2], most=0, collective="", count=None)
 
 
-def _section(line: str, memory: DialectState) -> None:
+def _section(line: str, state: DialectState) -> None:
     """Processes follow that gave no answer, or that are dead."""
-    memory.update(comm="", what=line.strip())
+    state.update(comm="", what=line.strip())
 
 
-def _different(line: str, memory: DialectState) -> None:
+def _different(line: str, state: DialectState) -> None:
     """Counts of one collective follow; before NCCL 2.26 of all of them ("collective")."""
-    found = _DIFFERENT.search(line)
-    if found is not None:
-        memory.update(most=0, collective="" if found[1] in (None, "collective") else found[1], count=None)
+    match = _DIFFERENT.search(line)
+    if match is not None:
+        state.update(most=0, collective="" if match[1] in (None, "collective") else match[1], count=None)
 
 
-def _most(line: str, memory: DialectState) -> LineValues | None:
+def _most(line: str, state: DialectState) -> LineValues | None:
     """How far so many ranks have come; the number that most have is the communicator's."""
-    found = _MOST.match(line)
-    if found is None or not memory.get("comm"):
+    match = _MOST.match(line)
+    if match is None or not state.get("comm"):
         return None
-    memory["count"] = int(found[2] or 0)
-    if int(found[1]) <= memory.get("most", 0):
+    state["count"] = int(match[2] or 0)
+    if int(match[1]) <= state.get("most", 0):
         return None
-    memory["most"] = int(found[1])
-    return LineValues(_step(memory), {"nccl_most_op_count": float(memory["count"])}, labels=_labels(memory))
+    state["most"] = int(match[1])
+    return LineValues(_step(state), {"nccl_most_op_count": float(state["count"])}, labels=_labels(state))
 
 
-def _rank(line: str, memory: DialectState) -> LineValues | None:
+def _rank(line: str, state: DialectState) -> LineValues | None:
     """A rank that is not where most are, or that gave no answer."""
-    found = _RANK.match(line)
-    if found is None or not memory.get("comm"):
+    match = _RANK.match(line)
+    if match is None or not state.get("comm"):
         return None
-    rank, launched, nothing, rest = found.groups()
+    rank, launched, nothing, rest = match.groups()
     where = _WHERE.match(rest)
-    labels = _labels(memory, rank=rank, host=where[3] if where else None)
-    if memory.get("what") == "INCOMPLETE":
-        return LineValues(_step(memory), {"nccl_missing": MISSING}, labels=labels)
+    labels = _labels(state, rank=rank, host=where[3] if where else None)
+    if state.get("what") == "INCOMPLETE":
+        return LineValues(_step(state), {"nccl_missing": MISSING}, labels=labels)
     alone = launched is not None or nothing is not None
-    count = (int(launched) if launched else 0) if alone else memory.get("count")
-    return (
-        None if count is None else LineValues(_step(memory), {"nccl_op_count": float(count)}, labels=labels)
-    )
+    count = (int(launched) if launched else 0) if alone else state.get("count")
+    return None if count is None else LineValues(_step(state), {"nccl_op_count": float(count)}, labels=labels)
 
 
-def _lost(line: str, memory: DialectState) -> list[LineValues]:
+def _lost(line: str, state: DialectState) -> list[LineValues]:
     """Ranks without an answer, as NCCL up to 2.25 lists them: "1-3,7"."""
-    found = _LOST.match(line)
-    if found is None or not memory.get("comm"):
+    match = _LOST.match(line)
+    if match is None or not state.get("comm"):
         return []
     said: list[LineValues] = []
-    for part in found[1].split(","):
+    for part in match[1].split(","):
         first, _, last = (one.strip() for one in part.partition("-"))
         if first.isdecimal() and (not last or last.isdecimal()) and len(first + last) < 15:
             ranks = range(int(first), int(last or first) + 1)[: _MOST_LISTED - len(said)]
-            labels = [_labels(memory, rank=str(rank)) for rank in ranks]
-            said += [LineValues(_step(memory), {"nccl_missing": MISSING}, labels=one) for one in labels]
+            labels = [_labels(state, rank=str(rank)) for rank in ranks]
+            said += [LineValues(_step(state), {"nccl_missing": MISSING}, labels=one) for one in labels]
     return said
 
 
-def _process(line: str, memory: DialectState) -> LineValues | None:
+def _process(line: str, state: DialectState) -> LineValues | None:
     """A process without an answer, or one that is dead."""
-    found = _PROCESS.match(line)
-    if found is None or memory.get("comm") or memory.get("what") not in ("INCOMPLETE", "DEAD"):
+    match = _PROCESS.match(line)
+    if match is None or state.get("comm") or state.get("what") not in ("INCOMPLETE", "DEAD"):
         return None
-    labels = labels_beside(REPORTS, process=f"{found[2]}:{found[1]}", host=found[2], gpu=found[3])
-    value = DEAD if memory["what"] == "DEAD" else MISSING
-    return LineValues(_step(memory), {"nccl_missing": value}, labels=labels)
+    labels = labels_beside(REPORTS, process=f"{match[2]}:{match[1]}", host=match[2], gpu=match[3])
+    value = DEAD if state["what"] == "DEAD" else MISSING
+    return LineValues(_step(state), {"nccl_missing": value}, labels=labels)
 
 
-def _timeouts(line: str, memory: DialectState) -> LineValues | None:
-    found = _TIMEOUTS.search(line)
-    if found is None:
+def _timeouts(line: str, state: DialectState) -> LineValues | None:
+    match = _TIMEOUTS.search(line)
+    if match is None:
         return None
-    return LineValues(_step(memory), {"nccl_ras_timeouts": float(found[1])}, labels=labels_beside(REPORTS))
+    return LineValues(_step(state), {"nccl_ras_timeouts": float(match[1])}, labels=labels_beside(REPORTS))
 
 
-def _event(line: str, memory: DialectState) -> LineValues | None:
+def _event(line: str, state: DialectState) -> LineValues | None:
     """What the monitor saw happen to a process, counted by event."""
-    found = _EVENT.search(line)
-    if found is None:
+    match = _EVENT.search(line)
+    if match is None:
         return None
-    peer = _PROCESS.match(line[found.end() :])
+    peer = _PROCESS.match(line[match.end() :])
     process = f"{peer[2]}:{peer[1]}" if peer else None
-    name = f"event {found[1]} {process}"
-    if name not in memory and len(memory) >= _MOST_KNOWN:
+    name = f"event {match[1]} {process}"
+    if name not in state and len(state) >= _MOST_KNOWN:
         return None
-    memory[name] = memory.get(name, 0) + 1
-    labels = labels_beside(EVENTS, event=found[1], process=process, host=peer[2] if peer else None)
-    return LineValues(memory[name], {"nccl_peer_events": float(memory[name])}, parse_time(line), labels)
+    state[name] = state.get(name, 0) + 1
+    labels = labels_beside(EVENTS, event=match[1], process=process, host=peer[2] if peer else None)
+    return LineValues(state[name], {"nccl_peer_events": float(state[name])}, parse_time(line), labels)
 
 
 def comm_of(digits: str) -> str:
@@ -158,32 +156,32 @@ def comm_of(digits: str) -> str:
     return f"0x{digits.lstrip('0') or '0'}"
 
 
-def _step(memory: DialectState) -> int:
-    return int(memory.get("report", 0)) or 1
+def _step(state: DialectState) -> int:
+    return int(state.get("report", 0)) or 1
 
 
-def _labels(memory: DialectState, **more: str | None) -> tuple[tuple[str, str], ...]:
-    return labels_beside(REPORTS, comm=memory.get("comm"), collective=memory.get("collective"), **more)
+def _labels(state: DialectState, **more: str | None) -> tuple[tuple[str, str], ...]:
+    return labels_beside(REPORTS, comm=state.get("comm"), collective=state.get("collective"), **more)
 
 
 DIALECT = ConsoleDialect(
     name="nccl-ras",
-    tell=re.compile(
+    signature=re.compile(
         rb"NCCL version \S+ compiled with CUDA|Group     Comms     Nodes     Ranks"
         rb"|(?m:^\[[\d :-]{19}\] PEER_[A-Z_]+: )"
     ),
     kinds=(
-        LineKind(mark=re.compile(rb"NCCL version \S+ compiled with"), read=_report, states=True),
-        LineKind(mark=re.compile(rb" (?:NOCOMM|INIT|RUNNING|FINALIZE|ABORT) +[A-Z,]{2}"), read=_group),
-        LineKind(mark=re.compile(rb"(?m)^#\d+-\d+ \([0-9a-f]+\) [A-Z]"), read=_comm),
-        LineKind(mark=re.compile(rb"(?m)^(?:INCOMPLETE|DEAD|TIMEOUT) *\r?$"), read=_section),
-        LineKind(mark=re.compile(rb"ranks have different "), read=_different),
-        LineKind(mark=re.compile(rb" ranks have (?:not )?launched "), read=_most),
-        LineKind(mark=re.compile(rb"Rank \d+(?: has [^\n]{5,60})? -- "), read=_rank),
-        LineKind(mark=re.compile(rb"The missing ranks?: "), read=_lost),
-        LineKind(mark=re.compile(rb"(?m)^ +Process \d+ on node "), read=_process),
-        LineKind(mark=re.compile(rb"Encountered \d+ communication timeout"), read=_timeouts),
-        LineKind(mark=re.compile(rb"\] PEER_[A-Z_]+:"), read=_event),
+        LineKind(pattern=re.compile(rb"NCCL version \S+ compiled with"), parse=_report, yields_settings=True),
+        LineKind(pattern=re.compile(rb" (?:NOCOMM|INIT|RUNNING|FINALIZE|ABORT) +[A-Z,]{2}"), parse=_group),
+        LineKind(pattern=re.compile(rb"(?m)^#\d+-\d+ \([0-9a-f]+\) [A-Z]"), parse=_comm),
+        LineKind(pattern=re.compile(rb"(?m)^(?:INCOMPLETE|DEAD|TIMEOUT) *\r?$"), parse=_section),
+        LineKind(pattern=re.compile(rb"ranks have different "), parse=_different),
+        LineKind(pattern=re.compile(rb" ranks have (?:not )?launched "), parse=_most),
+        LineKind(pattern=re.compile(rb"Rank \d+(?: has [^\n]{5,60})? -- "), parse=_rank),
+        LineKind(pattern=re.compile(rb"The missing ranks?: "), parse=_lost),
+        LineKind(pattern=re.compile(rb"(?m)^ +Process \d+ on node "), parse=_process),
+        LineKind(pattern=re.compile(rb"Encountered \d+ communication timeout"), parse=_timeouts),
+        LineKind(pattern=re.compile(rb"\] PEER_[A-Z_]+:"), parse=_event),
     ),
 )
 

@@ -44,9 +44,9 @@ class ConsoleLog:
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
         """Text with a line of this dialect, and none of a dialect that comes before it."""
-        if path.suffix.lower() in _OTHERS or b"\0" in head or not self._dialect.speaks_in(head):
+        if path.suffix.lower() in _OTHERS or b"\0" in head or not self._dialect.matches(head):
             return False
-        return not any(other.speaks_in(head) for other in self._before)
+        return not any(other.matches(head) for other in self._before)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> ConsoleReader:
         """A reader that goes on from `state`."""
@@ -126,23 +126,23 @@ class ConsoleReader:
         self._announced = {}
         for start, line, kind in self._marks.lines(block):
             found = strip_prefixes(line)
-            text = line.decode("utf-8", "replace") if kind.whole else found.text
-            memory = self._memory((self._voice or ()) if kind.of_job else found.labels)
+            text = line.decode("utf-8", "replace") if kind.with_prefixes else found.text
+            memory = self._memory((self._voice or ()) if kind.job_wide else found.labels)
             try:
-                words = kind.read(text, memory)
+                words = kind.parse(text, memory)
             except OverflowError:  # a number that no float holds: no framework printed that
                 continue
             for one in words if isinstance(words, list) else (words,):
                 if isinstance(one, LineSettings):
-                    if not kind.states:
-                        raise TypeError(f"{kind} states {one.config}, expected `states=True`")
+                    if not kind.yields_settings:
+                        raise TypeError(f"{kind} states {one.config}, expected `yields_settings=True`")
                     self._state(one, found, self._announced if heard.told else heard.config)
                 elif one is not None and one.values and abs(one.step) <= LARGEST_STEP:
                     # a line's own clock tells no zone
                     time = one.time if isnan(found.time) else found.time
                     for labels in self._labels_of(one, kind, found):
                         heard.rows.append(LogRow(one.step, time, one.values, labels))
-                    heard.told |= not (kind.states or kind.aside)
+                    heard.told |= not (kind.yields_settings or kind.own_steps)
             if self._announced:
                 return min(len(block), start + len(line) + 1)
         return len(block)
@@ -160,7 +160,7 @@ class ConsoleReader:
             config[ConfigKey(name, labels)] = value
 
     def _labels_of(self, said: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
-        if kind.of_job:
+        if kind.job_wide:
             return (said.labels or (),)
         return self._kept(line.labels) if said.labels is None else (_own(said, line),)
 

@@ -80,12 +80,12 @@ class LineKind:
     labels are complete.
     """
 
-    mark: TextPattern
-    read: Callable[[str, DialectState], LineResult]
-    states: bool = False
-    aside: bool = False
-    of_job: bool = False
-    whole: bool = False
+    pattern: TextPattern
+    parse: Callable[[str, DialectState], LineResult]
+    yields_settings: bool = False
+    own_steps: bool = False
+    job_wide: bool = False
+    with_prefixes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,19 +98,19 @@ class ConsoleDialect:
     """
 
     name: str
-    tell: TextPattern
+    signature: TextPattern
     kinds: tuple[LineKind, ...]
-    times: int = 1
+    min_matches: int = 1
     is_supplement: bool = False
 
-    def speaks_in(self, text: bytes) -> bool:
+    def matches(self, text: bytes) -> bool:
         """Whether a text is in this dialect."""
-        return len(list(islice(self.tell.finditer(text), self.times))) == self.times
+        return len(list(islice(self.signature.finditer(text), self.min_matches))) == self.min_matches
 
-    def beside(self, *others: ConsoleDialect) -> ConsoleDialect:
+    def followed_by(self, *others: ConsoleDialect) -> ConsoleDialect:
         """This dialect in programs that print lines of others as well."""
         return replace(self, kinds=(*self.kinds, *(kind for other in others for kind in other.kinds)))
 
-    def behind(self, *others: ConsoleDialect) -> ConsoleDialect:
+    def preceded_by(self, *others: ConsoleDialect) -> ConsoleDialect:
         """This dialect where lines of others are read as theirs first."""
         return replace(self, kinds=(*(kind for other in others for kind in other.kinds), *self.kinds))

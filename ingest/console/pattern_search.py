@@ -56,7 +56,7 @@ class LineMatcher:
 
     def __init__(self, kinds: Sequence[LineKind]) -> None:
         self._kinds = tuple(kinds)
-        self._searched = PatternSet([kind.mark for kind in self._kinds])
+        self._searched = PatternSet([kind.pattern for kind in self._kinds])
 
     def within(self, block: bytes) -> list[LineKind]:
         """The kinds whose marks may be found in a block, in their order."""
@@ -70,7 +70,7 @@ class LineMatcher:
         found: dict[int, tuple[int, LineKind]] = {}
         overwrites = b"\r" in block
         for kind in self.within(block):
-            for mark in kind.mark.finditer(block):
+            for mark in kind.pattern.finditer(block):
                 at = mark.start()
                 start = block.rfind(b"\n", 0, at) + 1
                 if overwrites:
@@ -93,4 +93,4 @@ def line_matcher(kinds: tuple[LineKind, ...]) -> LineMatcher:
 @lru_cache(maxsize=256)
 def signature_set(dialects: tuple[ConsoleDialect, ...]) -> PatternSet:
     """What tells these dialects, likewise."""
-    return PatternSet([dialect.tell for dialect in dialects])
+    return PatternSet([dialect.signature for dialect in dialects])

@@ -67,7 +67,7 @@ def _format(lines: Sequence[str]) -> HouseFormat | None:
     except ValueError:  # nothing beside the step, or text that RE2 reads otherwise
         return None
     [kind] = custom_dialect(house).kinds
-    said = [kind.read(line, {}) for line in lines]
+    said = [kind.parse(line, {}) for line in lines]
     read = sum(isinstance(one, LineValues) and bool(one.values) for one in said)
     return house if 2 * read >= len(lines) else None
 

@@ -44,48 +44,48 @@ _VARIABLE = re.compile(
 
 
 def _ended(line: str, memory: DialectState) -> LineValues | None:
-    found = _CANCELLED.search(line)
-    if found is not None:
-        job, node, at, why = found.groups()
+    match = _CANCELLED.search(line)
+    if match is not None:
+        job, node, at, why = match.groups()
         state = _WHY.get((why or "").strip(), "CANCELLED")
         return said(line, memory, 0, "job_ends", at=at, state=state, job=job, host=node)
-    found = _OOM.search(line)
-    if found is None:
+    match = _OOM.search(line)
+    if match is None:
         return None
-    return said(line, memory, found.start(), "job_ends", state="OUT_OF_MEMORY", job=found[1])
+    return said(line, memory, match.start(), "job_ends", state="OUT_OF_MEMORY", job=match[1])
 
 
 def _task(line: str, memory: DialectState) -> LineValues | None:
-    found = _TASK.search(line)
-    if found is not None:
+    match = _TASK.search(line)
+    if match is not None:
         return said(
-            line, memory, found.start(), "process_exits", host=found[1], task=found[2], how=found[3].strip()
+            line, memory, match.start(), "process_exits", host=match[1], task=match[2], how=match[3].strip()
         )
-    found = _NODE.search(line)
-    if found is None:
+    match = _NODE.search(line)
+    if match is None:
         return None
-    return said(line, memory, found.start(), "job_ends", state="NODE_FAIL", host=found[1])
+    return said(line, memory, match.start(), "job_ends", state="NODE_FAIL", host=match[1])
 
 
 def _elastic(line: str, memory: DialectState) -> LineValues | None:
-    found = _ELASTIC.search(line)
-    if found is None:
+    match = _ELASTIC.search(line)
+    if match is None:
         return None
-    return said(line, memory, found.start(), "process_exits", local_rank=found[2], how=_how(found[1]))
+    return said(line, memory, match.start(), "process_exits", local_rank=match[2], how=_how(match[1]))
 
 
 def _block(line: str, memory: DialectState) -> LineValues | None:
     """torch's table of failures: `host`, `rank`, then `exitcode`, a line each."""
-    found = _FIELD.match(line)
-    if found is None:
+    match = _FIELD.match(line)
+    if match is None:
         return None
-    if found[1] != "exitcode":
-        memory[f"failure {found[1]}"] = found[2]
+    if match[1] != "exitcode":
+        memory[f"failure {match[1]}"] = match[2]
         return None
     host, rank = memory.pop("failure host", None), memory.pop("failure rank", None)
     if rank is None:
         return None
-    return said(line, memory, 0, "process_exits", host=host, rank=rank, how=_how(found[2]))
+    return said(line, memory, 0, "process_exits", host=host, rank=rank, how=_how(match[2]))
 
 
 def _how(code: str) -> str:
@@ -94,33 +94,37 @@ def _how(code: str) -> str:
 
 def _variable(line: str, memory: DialectState) -> LineSettings | None:
     """`SLURM_JOB_ID=123`, from `env`, `export -p` or `declare -p`."""
-    found = _VARIABLE.match(line.strip())
-    if found is None:
+    match = _VARIABLE.match(line.strip())
+    if match is None:
         return None
-    setting = setting_of(found[1], found[2] or found[3] or found[4] or "")
+    setting = setting_of(match[1], match[2] or match[3] or match[4] or "")
     return None if setting is None else LineSettings(dict([setting]))
 
 
-def _kind(mark: bytes, read: Callable[[str, DialectState], LineResult], *, whole: bool = False) -> LineKind:
-    return LineKind(mark=re.compile(re.escape(mark)), read=read, aside=True, whole=whole)
+def _kind(
+    mark: bytes, read: Callable[[str, DialectState], LineResult], *, with_prefixes: bool = False
+) -> LineKind:
+    return LineKind(
+        pattern=re.compile(re.escape(mark)), parse=read, own_steps=True, with_prefixes=with_prefixes
+    )
 
 
 DIALECT = ConsoleDialect(
     name="slurm",
-    tell=re.compile(
+    signature=re.compile(
         rb"slurmstepd\S*: error: (?:\*\*\* (?:JOB|STEP) |Detected \d+ oom)"
         rb"|srun: error: (?:\S+: tasks? \d|Node failure)"
         rb"|^(?:export |declare -x )?SLURM_JOB_?ID=\"?\d",
         re.MULTILINE,
     ),
     kinds=(
-        _kind(b"slurmstepd", _ended, whole=True),
-        _kind(b"srun: error: ", _task, whole=True),
-        _kind(b"failed (exitcode: ", _elastic, whole=True),
+        _kind(b"slurmstepd", _ended, with_prefixes=True),
+        _kind(b"srun: error: ", _task, with_prefixes=True),
+        _kind(b"failed (exitcode: ", _elastic, with_prefixes=True),
         _kind(b"host      : ", _block),
         _kind(b"rank      : ", _block),
         _kind(b"exitcode  : ", _block),
-        replace(_kind(b"SLURM_", _variable), states=True),
+        replace(_kind(b"SLURM_", _variable), yields_settings=True),
     ),
 )
 """Lines of SLURM and of launchers: in what jobs print, or alone where a job printed nothing else."""

@@ -24,13 +24,13 @@ def custom_dialect(house: HouseFormat) -> ConsoleDialect:
     """A dialect of console logs whose lines are those that the patterns fit."""
     kinds = tuple(_kind(pattern, house) for pattern in house.every_pattern)
     steps = [pattern for pattern in house.every_pattern if STEP in compiled(pattern).groupindex]
-    return ConsoleDialect(name=f"house/{house.name}", tell=UnanchoredPattern(steps[0]), kinds=kinds)
+    return ConsoleDialect(name=f"house/{house.name}", signature=UnanchoredPattern(steps[0]), kinds=kinds)
 
 
 def _kind(pattern: str, house: HouseFormat) -> LineKind:
     searched = compiled(pattern.encode())  # text would be encoded for each search
     groups = tuple((name.decode(), at) for name, at in searched.groupindex.items())
-    return LineKind(mark=UnanchoredPattern(pattern), read=_Reading(searched, groups, house))
+    return LineKind(pattern=UnanchoredPattern(pattern), parse=_Reading(searched, groups, house))
 
 
 class UnanchoredPattern:
@@ -65,27 +65,27 @@ class _Reading:
     groups: tuple[tuple[str, int], ...]
     house: HouseFormat
 
-    def __call__(self, line: str, memory: DialectState) -> LineValues | None:
-        found = self.pattern.search(line.encode("utf-8", "replace"))
-        if found is None:
+    def __call__(self, line: str, state: DialectState) -> LineValues | None:
+        match = self.pattern.search(line.encode("utf-8", "replace"))
+        if match is None:
             return None
-        groups = {name: found[at].decode() for name, at in self.groups if found[at] is not None}
-        step = _step(groups.get(STEP), memory)
+        groups = {name: match[at].decode() for name, at in self.groups if match[at] is not None}
+        step = _step(groups.get(STEP), state)
         if step is None:
             return None
         values = dict(_values(groups, self.house))
         return LineValues(step, values, _time(groups.get(TIME), line), _labels(groups, self.house.labels))
 
 
-def _step(text: str | None, memory: DialectState) -> int | None:
+def _step(text: str | None, state: DialectState) -> int | None:
     """The step that a line names, else the one before it; None where there is none."""
     if text is None:
-        before: int | None = memory.get(STEP)
+        before: int | None = state.get(STEP)
         return before
     value = parse_number(text)
     if value is None or value != value // 1:
         return None
-    memory[STEP] = int(value)
+    state[STEP] = int(value)
     return int(value)
 
 

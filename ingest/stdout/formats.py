@@ -19,7 +19,7 @@ def console_dialects(house: Sequence[HouseFormat] = ()) -> tuple[ConsoleDialect,
     Lines that fit a house's pattern are read by it in any text.
     """
     own = tuple(map(custom_dialect, house))
-    frameworks, generic = ([one.behind(*own) for one in some] for some in (FRAMEWORKS, GENERIC))
+    frameworks, generic = ([one.preceded_by(*own) for one in some] for some in (FRAMEWORKS, GENERIC))
     return (*frameworks, *own, *generic)
 
 
@@ -27,6 +27,7 @@ def text_formats(house: Sequence[HouseFormat] = ()) -> tuple[Format, ...]:
     """The formats of texts: of one that speaks several dialects the first one reads it."""
     spoken = console_dialects(house)
     logs = (
-        ConsoleLog(dialect.beside(*SYSTEM_DIALECTS), spoken[:place]) for place, dialect in enumerate(spoken)
+        ConsoleLog(dialect.followed_by(*SYSTEM_DIALECTS), spoken[:place])
+        for place, dialect in enumerate(spoken)
     )
     return (*logs, *(SystemText(spoken, place) for place in range(len(SYSTEM_DIALECTS))))

@@ -27,19 +27,20 @@ _LINE = re.compile(rb"[^\r\n]*[\r\n]|[^\r\n]+")
 
 NCCL_DIALECT = ConsoleDialect(
     name="nccl",
-    tell=re.compile(
+    signature=re.compile(
         rb"opCount [0-9a-f]+ sendbuff |- Init (?:START|COMPLETE)|NCCL WARN |ProcessGroupNCCL\.cpp:\d+\] \["
         rb"|NCCL INFO (?:Bootstrap|NET/|Using network|Channel )"
     ),
     kinds=tuple(
-        replace(kind, aside=True) for kind in (*nccl_log.KINDS, *pytorch_watchdog.KINDS, *nccl_setup.KINDS)
+        replace(kind, own_steps=True)
+        for kind in (*nccl_log.KINDS, *pytorch_watchdog.KINDS, *nccl_setup.KINDS)
     ),
 )
 """NCCL's lines and PyTorch's about it."""
 
 SYSTEM_DIALECTS = (NCCL_DIALECT, kernel_lines.DIALECT, slurm_lines.DIALECT)
 """What stands in texts beside training: also the kernel's lines, and those of schedulers and launchers."""
-_ALL = NCCL_DIALECT.beside(*SYSTEM_DIALECTS[1:])
+_ALL = NCCL_DIALECT.followed_by(*SYSTEM_DIALECTS[1:])
 
 
 class SystemText:
@@ -113,7 +114,7 @@ class SystemTextReader:
         chosen = next((one for one in dialects if one.name == self._spoken), None)
         if chosen is not None:  # those before it in the order may speak yet, as those beside it do
             self._dialects = dialects[: dialects.index(chosen)]
-        self._console = ConsoleReader(chosen.beside(_ALL) if chosen else _ALL, state.get("console", {}))
+        self._console = ConsoleReader(chosen.followed_by(_ALL) if chosen else _ALL, state.get("console", {}))
 
     def state(self) -> Mapping[str, Any]:
         """The dialect of training once it spoke, what was heard of each other, and the last line."""
@@ -148,7 +149,7 @@ class SystemTextReader:
     def _take_turn(self, dialect: ConsoleDialect) -> None:
         self._spoken = dialect.name
         self._dialects = self._dialects[: self._dialects.index(dialect)]
-        self._console = ConsoleReader(dialect.beside(_ALL), self._console.state())
+        self._console = ConsoleReader(dialect.followed_by(_ALL), self._console.state())
 
     def _turn(self, block: bytes, offset: int) -> tuple[int, ConsoleDialect] | None:
         """Where the line begins in which a dialect has been heard often enough, and that dialect."""
@@ -156,7 +157,7 @@ class SystemTextReader:
             return None
         text = self._before + block
         may = (self._dialects[place] for place in signature_set(tuple(self._dialects)).within(text))
-        heard = [one for one in may if one.tell.search(text) is not None]
+        heard = [one for one in may if one.signature.search(text) is not None]
         for line in _LINE.finditer(block) if heard else ():
             for dialect in heard:
                 if self._hears(dialect, self._before + line[0]):
@@ -169,7 +170,7 @@ class SystemTextReader:
 
     def _hears(self, dialect: ConsoleDialect, text: bytes) -> bool:
         """Whether a line, behind the one before it, is that in which a dialect is heard often enough."""
-        for found in dialect.tell.finditer(text):
+        for found in dialect.signature.finditer(text):
             if found.end() > len(self._before):
                 self._heard[dialect.name] = self._heard.get(dialect.name, 0) + 1
-        return self._heard.get(dialect.name, 0) >= dialect.times
+        return self._heard.get(dialect.name, 0) >= dialect.min_matches

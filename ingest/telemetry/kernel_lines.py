@@ -30,62 +30,63 @@ _SINCE_BOOT = re.compile(r"\[\s*(\d{1,10}\.\d{1,9})\]")
 _MOST_COUNTED = 8192
 
 
-def _xid(line: str, memory: DialectState) -> LineValues | None:
-    found = _XID.search(line)
-    if found is None:
+def _xid(line: str, state: DialectState) -> LineValues | None:
+    match = _XID.search(line)
+    if match is None:
         return None
-    return said(line, memory, found.start(), "xid_errors", pci=q.bus_id(found[1]), xid=int(found[2]))
+    return said(line, state, match.start(), "xid_errors", pci=q.bus_id(match[1]), xid=int(match[2]))
 
 
-def _sxid(line: str, memory: DialectState) -> LineValues | None:
+def _sxid(line: str, state: DialectState) -> LineValues | None:
     """An error of an NVSwitch."""
-    found = _SXID.search(line)
-    if found is None:
+    match = _SXID.search(line)
+    if match is None:
         return None
-    return said(line, memory, found.start(), "sxid_errors", pci=q.bus_id(found[1]), sxid=int(found[2]))
+    return said(line, state, match.start(), "sxid_errors", pci=q.bus_id(match[1]), sxid=int(match[2]))
 
 
-def _lost(line: str, memory: DialectState) -> LineValues | None:
-    found = _LOST.search(line)
-    if found is None or "Xid" in line:
+def _lost(line: str, state: DialectState) -> LineValues | None:
+    match = _LOST.search(line)
+    if match is None or "Xid" in line:
         return None
-    return said(line, memory, found.start(), "gpu_lost", pci=q.bus_id(found[1]))
+    return said(line, state, match.start(), "gpu_lost", pci=q.bus_id(match[1]))
 
 
-def _amd(line: str, memory: DialectState) -> LineValues | None:
+def _amd(line: str, state: DialectState) -> LineValues | None:
     """RAS: errors of memory and units by block; resets; rings that hang."""
-    found = _AMD.search(line)
-    if found is None:
+    match = _AMD.search(line)
+    if match is None:
         return None
-    at, pci, text = found.start(), q.bus_id(found[1]), found[2]
+    at, pci, text = match.start(), q.bus_id(match[1]), match[2]
     errors = _AMD_ECC.search(text)
     if errors is not None:
         metric = f"ras_{errors[2]}_errors"
-        return said(line, memory, at, metric, more=int(errors[1]), pci=pci, block=errors[3])
+        return said(line, state, at, metric, more=int(errors[1]), pci=pci, block=errors[3])
     if "GPU reset begin" in text:
-        return said(line, memory, at, "gpu_resets", pci=pci)
-    return said(line, memory, at, "ring_timeouts", pci=pci) if re.search(r"ring \S+ timeout", text) else None
+        return said(line, state, at, "gpu_resets", pci=pci)
+    return said(line, state, at, "ring_timeouts", pci=pci) if re.search(r"ring \S+ timeout", text) else None
 
 
-def _oom(line: str, memory: DialectState) -> LineValues | None:
-    found = _OOM.search(line)
-    return None if found is None else said(line, memory, found.start(), "oom_kills", process=found[1])
+def _oom(line: str, state: DialectState) -> LineValues | None:
+    match = _OOM.search(line)
+    return None if match is None else said(line, state, match.start(), "oom_kills", process=match[1])
 
 
-def _edac(line: str, memory: DialectState) -> LineValues | None:
+def _edac(line: str, state: DialectState) -> LineValues | None:
     """Errors of the host's memory."""
-    found = _EDAC.search(line)
-    if found is None:
+    match = _EDAC.search(line)
+    if match is None:
         return None
-    kind = "corrected" if found[2] == "CE" else "uncorrected"
-    return said(line, memory, found.start(), f"host_memory_errors_{kind}", more=int(found[1]))
+    kind = "corrected" if match[2] == "CE" else "uncorrected"
+    return said(line, state, match.start(), f"host_memory_errors_{kind}", more=int(match[1]))
 
 
 def said(
     line: str,
-    memory: DialectState,
+    state: DialectState,
     stop: int,
     metric: str,
+    /,
     *,
     more: int = 1,
     at: str = "",
@@ -99,15 +100,15 @@ def said(
     if "host" not in labels and (host := _HOST.search(before + " ")):
         labels["host"] = host[1]
     elif "host" not in labels:  # what the file's name says
-        labels |= {name: memory[name] for name in ("host", "file") if name in memory}
+        labels |= {name: state[name] for name in ("host", "file") if name in state}
     name = f"count {metric} {sorted((key, str(value)) for key, value in labels.items())}"
-    if name not in memory and len(memory) >= _MOST_COUNTED:
+    if name not in state and len(state) >= _MOST_COUNTED:
         return None
-    count = memory[name] = min(int(memory.get(name, 0)) + more, LARGEST_STEP)
+    count = state[name] = min(int(state.get(name, 0)) + more, LARGEST_STEP)
     values = {metric: float(count)}
-    clock = LocalClock(memory)
+    clock = LocalClock(state)
     moment = clock.read(at or before)
-    memory.update(clock.state())
+    state.update(clock.state())
     if moment == moment and moment > 0:
         return LineValues(step_of(moment), values, moment, labels_beside(BY_CLOCK, **labels))
     boot = _SINCE_BOOT.search(before)
@@ -117,12 +118,12 @@ def said(
 
 
 def _kind(mark: bytes, read: Callable[[str, DialectState], LineResult]) -> LineKind:
-    return LineKind(mark=re.compile(re.escape(mark)), read=read, aside=True, whole=True)
+    return LineKind(pattern=re.compile(re.escape(mark)), parse=read, own_steps=True, with_prefixes=True)
 
 
 DIALECT = ConsoleDialect(
     name="kernel",
-    tell=re.compile(
+    signature=re.compile(
         rb"NVRM: Xid \(|SXid \((?:PCI:)?[0-9a-f]|NVRM: GPU \S{7,22} GPU has fallen"
         rb"|ut of memory: Kill(?:ed)? process \d|EDAC MC\d+: \d+ [CU]E "
         rb"|amdgpu [0-9a-f:.]{7,16}: .*(?:hardware errors detected|GPU reset begin|ring \S+ timeout)"

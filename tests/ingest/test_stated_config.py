@@ -159,8 +159,8 @@ def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
 
 def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
     silent = LineKind(pattern=re.compile(rb"set \w"), parse=_says)
-    dialect = ConsoleDialect(name="wrong", signature=silent.mark, kinds=(silent,))
-    with pytest.raises(TypeError, match="states=True"):
+    dialect = ConsoleDialect(name="wrong", signature=silent.pattern, kinds=(silent,))
+    with pytest.raises(TypeError, match="yields_settings=True"):
         list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
 
 

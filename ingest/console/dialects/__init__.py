@@ -31,8 +31,8 @@ _MEGATRON, _TRAINER, _DEEPSPEED = megatron.DIALECT, hf_trainer.DIALECT, deepspee
 
 FRAMEWORKS: tuple[ConsoleDialect, ...] = (
     # DeepSpeed prints into the logs of those that use it, often before they say anything themselves
-    _MEGATRON.beside(_DEEPSPEED),
-    _TRAINER.beside(_DEEPSPEED),
+    _MEGATRON.followed_by(_DEEPSPEED),
+    _TRAINER.followed_by(_DEEPSPEED),
     megatron_progress.DIALECT,
     nanotron.DIALECT,
     torchtitan.DIALECT,
@@ -48,7 +48,7 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
     modded_nanogpt.DIALECT,
     verl.DIALECT,
     batches.DIALECT,
-    _DEEPSPEED.beside(_MEGATRON, _TRAINER),
+    _DEEPSPEED.followed_by(_MEGATRON, _TRAINER),
 )
 """What frameworks print, in the order in which they are tried."""
 

@@ -26,44 +26,48 @@ def as_printed(text: str) -> ConfigValue:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _edge(line: str, memory: DialectState) -> None:
+def _edge(line: str, state: DialectState) -> None:
     """`-------------------- arguments --------------------`, and the end of them."""
-    if (found := _EDGE.search(line)) is not None:
-        memory.pop("arguments", None)
-        if found[1] is None:
-            memory["arguments"] = "plain"
+    if (match := _EDGE.search(line)) is not None:
+        state.pop("arguments", None)
+        if match[1] is None:
+            state["arguments"] = "plain"
 
 
-def _argument(line: str, memory: DialectState) -> LineSettings | None:
+def _argument(line: str, state: DialectState) -> LineSettings | None:
     """`  num_layers .................. 24`, of GPT-NeoX with `......updated` or `......default` behind."""
-    found = _ARGUMENT.match(line) if "arguments" in memory else None
-    if found is None:
+    match = _ARGUMENT.match(line) if "arguments" in state else None
+    if match is None:
         return None
-    text = found[2].rstrip()
+    text = match[2].rstrip()
     source = _SOURCE.search(text)
     if source is not None and len(source[1]) >= 3:
-        memory["arguments"] = "marked"
-    if source is not None and memory["arguments"] == "marked":  # what is long has no dots behind it
+        state["arguments"] = "marked"
+    if source is not None and state["arguments"] == "marked":  # what is long has no dots behind it
         text = text[: source.start()]
-    return LineSettings({found[1]: as_printed(text)})
+    return LineSettings({match[1]: as_printed(text)})
 
 
-def _world(line: str, memory: DialectState) -> LineSettings | None:
+def _world(line: str, state: DialectState) -> LineSettings | None:
     """`using world size: 64, data-parallel-size: 8, …`."""
-    found = _WORLD.search(line)
-    return LineSettings({"world_size": int(found[1])}) if found else None
+    match = _WORLD.search(line)
+    return LineSettings({"world_size": int(match[1])}) if match else None
 
 
-def _padded(line: str, memory: DialectState) -> LineSettings | None:
+def _padded(line: str, state: DialectState) -> LineSettings | None:
     """` > padded vocab (size: 50257) with 431 dummy tokens (new size: 50688)`, which the dump cannot know."""
-    found = _PADDED.search(line)
-    return LineSettings({"padded_vocab_size": int(found[1])}) if found else None
+    match = _PADDED.search(line)
+    return LineSettings({"padded_vocab_size": int(match[1])}) if match else None
 
 
 KINDS = (
-    LineKind(mark=re.compile(rb"-------- (?:end of )?(?:[\w-]+ )?arguments -"), read=_edge, states=True),
-    LineKind(mark=re.compile(rb"  [A-Za-z_][\w.-]* \.\.+ "), read=_argument, states=True),
-    LineKind(mark=re.compile(rb"  [A-Za-z]\w{31,}  "), read=_argument, states=True),
-    LineKind(mark=re.compile(rb"using world size: \d"), read=_world, states=True),
-    LineKind(mark=re.compile(rb"padded vocab \(size: "), read=_padded, states=True),
+    LineKind(
+        pattern=re.compile(rb"-------- (?:end of )?(?:[\w-]+ )?arguments -"),
+        parse=_edge,
+        yields_settings=True,
+    ),
+    LineKind(pattern=re.compile(rb"  [A-Za-z_][\w.-]* \.\.+ "), parse=_argument, yields_settings=True),
+    LineKind(pattern=re.compile(rb"  [A-Za-z]\w{31,}  "), parse=_argument, yields_settings=True),
+    LineKind(pattern=re.compile(rb"using world size: \d"), parse=_world, yields_settings=True),
+    LineKind(pattern=re.compile(rb"padded vocab \(size: "), parse=_padded, yields_settings=True),
 )

@@ -24,58 +24,58 @@ _PAIR = re.compile(
 _NOT_METRICS = frozenset({"eta", "day", "days"})
 
 
-def _batch(line: str, memory: DialectState) -> LineValues | None:
+def _batch(line: str, state: DialectState) -> LineValues | None:
     """A step is a batch, or a sample where those are counted; values in brackets are means so far.
 
     An evaluation stands at the last step of the training before it.
     """
-    found = _PLACE.search(line)
-    if found is None:
+    match = _PLACE.search(line)
+    if match is None:
         return None
-    split = found["split"] or "train"
+    split = match["split"] or "train"
     if split == "train":
-        memory["step"] = step = _step(found, memory)
-    elif "step" not in memory:
+        state["step"] = step = _step(match, state)
+    elif "step" not in state:
         return None
     else:
-        step = int(memory["step"])
+        step = int(state["step"])
     values: dict[str, float] = {}
-    for pair in _PAIR.finditer(line, found.end()):
+    for pair in _PAIR.finditer(line, match.end()):
         name = pair["name"].strip()
         value = parse_number(pair["number"])
         if value is not None and name not in _NOT_METRICS and not name.startswith("day"):
             values.setdefault(name if split == "train" else f"{split}/{name}", value)
-    return LineValues(step, values, parse_time(line[: found.start()]))
+    return LineValues(step, values, parse_time(line[: match.start()]))
 
 
-def _step(place: re.Match[str], memory: DialectState) -> int:
+def _step(place: re.Match[str], state: DialectState) -> int:
     """Batches since epoch 0 or 1, whichever the log counts from; since its first where it tells no number."""
     batch = int(place["batch"])
     if place["epoch"] is None:
         return batch
     epoch = int(place["epoch"])
     if place["batches"] is None:
-        told, last, before = memory.get("told", (epoch, batch, 0))
+        told, last, before = state.get("told", (epoch, batch, 0))
         before += last + 1 if epoch > told else 0
-        memory["told"] = [epoch, batch, before]
+        state["told"] = [epoch, batch, before]
         return int(before) + batch
-    from_zero = memory.setdefault("from zero", epoch == 0)
+    from_zero = state.setdefault("from zero", epoch == 0)
     return (epoch if from_zero else epoch - 1) * int(place["batches"]) + batch
 
 
 DIALECT = ConsoleDialect(
     name="batches",
-    tell=re.compile(
+    signature=re.compile(
         rb"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(train\))?\s*:?\s*"
         rb"(?:\[?\d+(?:/\d+)?\]?\s*(?:[,-]\s*(?:Step|Iter|Batch):?\s*)?)?"
         rb"[\[(]\s*\d+(?:/\d+(?:\s*\(\s*\d+%\))?)?[\])][^\n]{0,400}?[lL]oss\w*:?\s+[-\dni]"
     ),
     kinds=(
         LineKind(
-            mark=re.compile(
+            pattern=re.compile(
                 rb"(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\(\w+\))?[ \t]*:?[ \t]*(?:\d+[ \t]*)?\["
             ),
-            read=_batch,
+            parse=_batch,
         ),
     ),
 )

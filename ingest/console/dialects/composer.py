@@ -11,29 +11,29 @@ _HEADER = re.compile(r"\[(?:epoch=\d+(?:/\d+)?\]\[)?(batch|token)=(\d+)(?:/\d+)?
 _METRIC = re.compile(r"^\s*(Train|Eval) ([\w/.@-]+): (\S+)\s*$")
 
 
-def _header(line: str, memory: DialectState) -> LineValues | None:
-    found = _HEADER.search(line)
-    if found is not None:
-        memory["step"] = int(found[2])
+def _header(line: str, state: DialectState) -> LineValues | None:
+    match = _HEADER.search(line)
+    if match is not None:
+        state["step"] = int(match[2])
     return None
 
 
-def _metric(line: str, memory: DialectState) -> LineValues | None:
+def _metric(line: str, state: DialectState) -> LineValues | None:
     """Everything has four decimals: a learning rate reads 0.0000 here."""
-    found = _METRIC.match(line)
-    value = parse_number(found[3]) if found else None
-    if found is None or value is None or "step" not in memory:
+    match = _METRIC.match(line)
+    value = parse_number(match[3]) if match else None
+    if match is None or value is None or "step" not in state:
         return None
-    name = found[2] if found[1] == "Train" else f"eval/{found[2].removeprefix('metrics/eval/')}"
-    return LineValues(memory["step"], {name: value})
+    name = match[2] if match[1] == "Train" else f"eval/{match[2].removeprefix('metrics/eval/')}"
+    return LineValues(state["step"], {name: value})
 
 
 DIALECT = ConsoleDialect(
     name="composer",
-    tell=re.compile(rb"(?:batch|token)=\d+(?:/\d+)?\]:\s*\n[^\n]*\b(?:Train|Eval) [\w/]+: "),
+    signature=re.compile(rb"(?:batch|token)=\d+(?:/\d+)?\]:\s*\n[^\n]*\b(?:Train|Eval) [\w/]+: "),
     kinds=(
-        LineKind(mark=re.compile(rb"batch=\d+(?:/\d+)?\]:|token=\d+(?:/\d+)?\]:"), read=_header),
-        LineKind(mark=re.compile(rb"Train [\w/.@-]+: "), read=_metric),
-        LineKind(mark=re.compile(rb"Eval [\w/.@-]+: "), read=_metric),
+        LineKind(pattern=re.compile(rb"batch=\d+(?:/\d+)?\]:|token=\d+(?:/\d+)?\]:"), parse=_header),
+        LineKind(pattern=re.compile(rb"Train [\w/.@-]+: "), parse=_metric),
+        LineKind(pattern=re.compile(rb"Eval [\w/.@-]+: "), parse=_metric),
     ),
 )

@@ -21,97 +21,97 @@ _REWARD = re.compile(r"average reward score: (\S+)")
 _CHAT_SPEED = re.compile(r"\|(E2E latency=.*)")
 
 
-def _speed(line: str, memory: DialectState) -> LineValues | None:
+def _speed(line: str, state: DialectState) -> LineValues | None:
     """Samples of all ranks per second, of this step; the running average leaves the first steps out."""
-    found = _SPEED.search(line)
-    if found is None:
+    match = _SPEED.search(line)
+    if match is None:
         return None
-    step = int(found[1])
+    step = int(match[1])
     names = ("samples/sec (mean)", "samples/sec", "memory allocated (GB)", "max memory allocated (GB)")
-    values = {name: float(text) for name, text in zip(names, found.groups()[1:], strict=True) if text}
-    return LineValues(step, _of_engine("speed", step, values, memory), parse_time(line))
+    values = {name: float(text) for name, text in zip(names, match.groups()[1:], strict=True) if text}
+    return LineValues(step, _of_engine("speed", step, values, state), parse_time(line))
 
 
-def _rate(line: str, memory: DialectState) -> LineValues | None:
+def _rate(line: str, state: DialectState) -> LineValues | None:
     """The learning rate of each group of parameters, and how many steps were skipped so far."""
-    found = _RATE.search(line)
-    if found is None:
+    match = _RATE.search(line)
+    if match is None:
         return None
-    memory["step"] = step = int(found[1])
-    rates = [parse_number(text) for text in found[3].split(",")]
+    state["step"] = step = int(match[1])
+    rates = [parse_number(text) for text in match[3].split(",")]
     values = {f"lr/{at}" if at else "lr": rate for at, rate in enumerate(rates) if rate is not None}
-    values["skipped steps"] = float(found[2])
-    return LineValues(step, _of_engine("rate", step, values, memory), parse_time(line))
+    values["skipped steps"] = float(match[2])
+    return LineValues(step, _of_engine("rate", step, values, state), parse_time(line))
 
 
-def _of_engine(kind: str, step: int, values: dict[str, float], memory: DialectState) -> dict[str, float]:
+def _of_engine(kind: str, step: int, values: dict[str, float], state: DialectState) -> dict[str, float]:
     """Actor and critic of DeepSpeed-Chat print the same step one after the other: the second is apart."""
-    again = memory.get(kind) == step
-    memory[kind] = None if again else step
+    again = state.get(kind) == step
+    state[kind] = None if again else step
     return {f"second engine/{name}": value for name, value in values.items()} if again else values
 
 
-def _overflow(line: str, memory: DialectState) -> LineValues | None:
+def _overflow(line: str, state: DialectState) -> LineValues | None:
     """The loss scale after a step that was skipped; it stands at the step that was told last."""
-    found = _OVERFLOW.search(line)
-    scale = parse_number(found[2] or found[1]) if found else None
+    match = _OVERFLOW.search(line)
+    scale = parse_number(match[2] or match[1]) if match else None
     return (
         None
         if scale is None
-        else LineValues(int(memory.get("step", 0)), {"loss scale": scale}, parse_time(line))
+        else LineValues(int(state.get("step", 0)), {"loss scale": scale}, parse_time(line))
     )
 
 
-def _pipeline(line: str, memory: DialectState) -> LineValues | None:
-    found = _PIPELINE.search(line)
-    if found is None:
+def _pipeline(line: str, state: DialectState) -> LineValues | None:
+    match = _PIPELINE.search(line)
+    if match is None:
         return None
-    memory["step"] = step = int(found[1])
-    texts = {"loss": found[2], "iter time (s)": found[3], "samples/sec": found[4]}
+    state["step"] = step = int(match[1])
+    texts = {"loss": match[2], "iter time (s)": match[3], "samples/sec": match[4]}
     values = parse_numbers(texts.items())
     return LineValues(step, values, parse_time(line))
 
 
-def _chat(line: str, memory: DialectState) -> LineValues | None:
+def _chat(line: str, state: DialectState) -> LineValues | None:
     """`epoch: 0|step: 2|ppo_ep: 1|act_loss: 0.22|cri_loss: 0.13|unsuper_loss: 0.0`."""
-    found = _CHAT.search(line)
-    if found is None:
+    match = _CHAT.search(line)
+    if match is None:
         return None
-    memory["chat"] = step = int(found[1])
-    values = parse_numbers(pair.partition(":")[::2] for pair in found[2].split("|"))
+    state["chat"] = step = int(match[1])
+    values = parse_numbers(pair.partition(":")[::2] for pair in match[2].split("|"))
     return LineValues(step, values)
 
 
-def _reward(line: str, memory: DialectState) -> LineValues | None:
-    found = _REWARD.search(line)
-    value = parse_number(found[1]) if found else None
-    return LineValues(memory["chat"], {"reward": value}) if value is not None and "chat" in memory else None
+def _reward(line: str, state: DialectState) -> LineValues | None:
+    match = _REWARD.search(line)
+    value = parse_number(match[1]) if match else None
+    return LineValues(state["chat"], {"reward": value}) if value is not None and "chat" in state else None
 
 
-def _chat_speed(line: str, memory: DialectState) -> LineValues | None:
+def _chat_speed(line: str, state: DialectState) -> LineValues | None:
     """`|E2E latency=3.73s |…|CurSamplesPerSec=17.17 |AvgSamplesPerSec=10.92`."""
-    found = _CHAT_SPEED.search(line)
-    if found is None or "chat" not in memory:
+    match = _CHAT_SPEED.search(line)
+    if match is None or "chat" not in state:
         return None
     values: dict[str, float] = {}
-    for pair in found[1].split("|"):
+    for pair in match[1].split("|"):
         name, _, text = pair.strip().partition("=")
         value = parse_number(text.partition(" ")[0].removesuffix("s"))
         if value is not None:
             values[name] = value
-    return LineValues(memory["chat"], values)
+    return LineValues(state["chat"], values)
 
 
 DIALECT = ConsoleDialect(
     name="deepspeed",
-    tell=re.compile(rb"step=\d+, (?:RunningAvgSamplesPerSec=|skipped=\d+, lr=\[)|steps: \d+ loss: "),
+    signature=re.compile(rb"step=\d+, (?:RunningAvgSamplesPerSec=|skipped=\d+, lr=\[)|steps: \d+ loss: "),
     kinds=(
-        LineKind(mark=re.compile(rb"RunningAvgSamplesPerSec="), read=_speed),
-        LineKind(mark=re.compile(rb", skipped="), read=_rate),
-        LineKind(mark=re.compile(rb"OVERFLOW! "), read=_overflow),
-        LineKind(mark=re.compile(rb"steps: \d+ loss: "), read=_pipeline),
-        LineKind(mark=re.compile(rb"\|ppo_ep: "), read=_chat),
-        LineKind(mark=re.compile(rb"average reward score: "), read=_reward),
-        LineKind(mark=re.compile(rb"\|E2E latency="), read=_chat_speed),
+        LineKind(pattern=re.compile(rb"RunningAvgSamplesPerSec="), parse=_speed),
+        LineKind(pattern=re.compile(rb", skipped="), parse=_rate),
+        LineKind(pattern=re.compile(rb"OVERFLOW! "), parse=_overflow),
+        LineKind(pattern=re.compile(rb"steps: \d+ loss: "), parse=_pipeline),
+        LineKind(pattern=re.compile(rb"\|ppo_ep: "), parse=_chat),
+        LineKind(pattern=re.compile(rb"average reward score: "), parse=_reward),
+        LineKind(pattern=re.compile(rb"\|E2E latency="), parse=_chat_speed),
     ),
 )

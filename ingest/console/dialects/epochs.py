@@ -12,18 +12,18 @@ _EPOCH = re.compile(r"\bepoch\s*[=:#]?\s*\[?\s*(\d+)(?:\s*/\s*\d+)?\]?", re.I)
 _BATCH = re.compile(r"\bbatch\s*[=:#]?\s*\[?\s*(\d+)\s*/\s*(\d+)", re.I)
 
 
-def _epoch(line: str, memory: DialectState) -> LineValues | None:
+def _epoch(line: str, state: DialectState) -> LineValues | None:
     """The epoch is the step, as nothing else is there; where batches are told as well, steps are batches."""
-    found = _EPOCH.search(line)
-    if found is None:
+    match = _EPOCH.search(line)
+    if match is None:
         return None
-    step, batch = int(found[1]), _BATCH.search(line)
-    from_one = memory.setdefault("from one", step > 0)
+    step, batch = int(match[1]), _BATCH.search(line)
+    from_one = state.setdefault("from one", step > 0)
     if batch is not None:
-        memory["batches"] = int(batch[2])
+        state["batches"] = int(batch[2])
         step = (step - from_one) * int(batch[2]) + int(batch[1])
-    elif "batches" in memory:
-        step = (step - from_one + 1) * int(memory["batches"])
+    elif "batches" in state:
+        step = (step - from_one + 1) * int(state["batches"])
     told = named_numbers(line).items()
     values = {name: value for name, value in told if name.lower() not in ("epoch", "batch")}
     return LineValues(step, values, parse_time(line))
@@ -31,9 +31,9 @@ def _epoch(line: str, memory: DialectState) -> LineValues | None:
 
 DIALECT = ConsoleDialect(
     name="epochs",
-    tell=re.compile(
+    signature=re.compile(
         rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
     ),
-    times=2,
-    kinds=(LineKind(mark=re.compile(rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d"), read=_epoch),),
+    min_matches=2,
+    kinds=(LineKind(pattern=re.compile(rb"(?i)\bepoch\s*[=:#]?\s*\[?\s*\d"), parse=_epoch),),
 )

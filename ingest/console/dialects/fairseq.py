@@ -20,50 +20,48 @@ _STEP = "num_updates"
 _decode = msgspec.json.Decoder().decode
 
 
-def _stats(line: str, memory: DialectState) -> LineValues | None:
+def _stats(line: str, state: DialectState) -> LineValues | None:
     """`--log-format json`; what is said of a whole epoch has names of its own: `train_loss`."""
-    found = _LINE.search(line)
+    match = _LINE.search(line)
     try:
-        stats = _decode(found[2]) if found else None
+        stats = _decode(match[2]) if match else None
     except msgspec.DecodeError:
         return None
-    if found is None or not isinstance(stats, dict):
+    if match is None or not isinstance(stats, dict):
         return None
     told = parse_numbers((name, str(text)) for name, text in stats.items())
-    return _said(told, line[: found.start()], memory)
+    return _said(told, line[: match.start()], state)
 
 
-def _inner(line: str, memory: DialectState) -> LineValues | None:
+def _inner(line: str, state: DialectState) -> LineValues | None:
     """`| train_inner | epoch 001:    100 / 487 loss=4.655, ppl=25.2, …, num_updates=100, lr=5e-05`."""
-    found = _INNER.search(line)
+    match = _INNER.search(line)
     return (
-        None
-        if found is None
-        else _said(parse_numbers(_PAIR.findall(found[1])), line[: found.start()], memory)
+        None if match is None else _said(parse_numbers(_PAIR.findall(match[1])), line[: match.start()], state)
     )
 
 
-def _summed(line: str, memory: DialectState) -> LineValues | None:
+def _summed(line: str, state: DialectState) -> LineValues | None:
     """`| valid | epoch 001 | valid on 'valid' subset | loss 2.001 | ppl 4 | … | num_updates 487`."""
-    found = _SUMMED.search(line)
-    if found is None:
+    match = _SUMMED.search(line)
+    if match is None:
         return None
-    words = (piece.rpartition(" ") for piece in found["pieces"].split(" | "))
-    split = found["split"] or ("" if " valid_" in found["pieces"] else "train")
+    words = (piece.rpartition(" ") for piece in match["pieces"].split(" | "))
+    split = match["split"] or ("" if " valid_" in match["pieces"] else "train")
     told = parse_numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
-    return _said(told, line[: found.start()], memory)
+    return _said(told, line[: match.start()], state)
 
 
-def _said(told: dict[str, float], before: str, memory: DialectState) -> LineValues | None:
+def _said(told: dict[str, float], before: str, state: DialectState) -> LineValues | None:
     """Losses are in bits: they are told in nats, as everybody else's."""
     step = next(
         (int(value) for name, value in told.items() if name.endswith(_STEP) and isfinite(value)), None
     )
     if step is None:
-        step = memory.get("step")
+        step = state.get("step")
     if step is None:
         return None
-    memory["step"] = step
+    state["step"] = step
     values = {
         name: value * log(2) if name.endswith("loss") else value
         for name, value in told.items()
@@ -72,22 +70,24 @@ def _said(told: dict[str, float], before: str, memory: DialectState) -> LineValu
     return LineValues(step, values, parse_time(before))
 
 
-def _overflow(line: str, memory: DialectState) -> LineValues | None:
-    found = _OVERFLOW.search(line)
+def _overflow(line: str, state: DialectState) -> LineValues | None:
+    match = _OVERFLOW.search(line)
     return (
-        LineValues(int(memory.get("step", 0)), {"loss_scale": float(found[1])}, parse_time(line))
-        if found
+        LineValues(int(state.get("step", 0)), {"loss_scale": float(match[1])}, parse_time(line))
+        if match
         else None
     )
 
 
 DIALECT = ConsoleDialect(
     name="fairseq",
-    tell=re.compile(rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)|\| epoch \d+: +\d+ / \d+ loss="),
+    signature=re.compile(
+        rb"\| (?:train_inner|train|valid) \| (?:\{\"|epoch \d)|\| epoch \d+: +\d+ / \d+ loss="
+    ),
     kinds=(
-        LineKind(mark=re.compile(rb"\| (?:train|train_inner|valid\w*|test) \| \{"), read=_stats),
-        LineKind(mark=re.compile(rb"\| epoch \d+: "), read=_inner),
-        LineKind(mark=re.compile(rb"\| epoch \d+ \| "), read=_summed),
-        LineKind(mark=re.compile(rb"setting loss scale to: "), read=_overflow),
+        LineKind(pattern=re.compile(rb"\| (?:train|train_inner|valid\w*|test) \| \{"), parse=_stats),
+        LineKind(pattern=re.compile(rb"\| epoch \d+: "), parse=_inner),
+        LineKind(pattern=re.compile(rb"\| epoch \d+ \| "), parse=_summed),
+        LineKind(pattern=re.compile(rb"setting loss scale to: "), parse=_overflow),
     ),
 )

@@ -23,48 +23,50 @@ _NAMES = {
 }
 
 
-def _begins(line: str, memory: DialectState) -> None:
+def _begins(line: str, state: DialectState) -> None:
     """`Model config LlamaConfig {`, whose pairs follow, a line each; other configs are no model's."""
-    memory["config"] = "Model config " in line
+    state["config"] = "Model config " in line
 
 
-def _pair(line: str, memory: DialectState) -> LineSettings | None:
+def _pair(line: str, state: DialectState) -> LineSettings | None:
     """`  "hidden_size": 4096,`; what is a list or an object over several lines is left out."""
-    found = _PAIR.match(line.rstrip()) if memory.get("config") else None
-    if found is None or found[1] in memory.get("overridden", ()):
+    match = _PAIR.match(line.rstrip()) if state.get("config") else None
+    if match is None or match[1] in state.get("overridden", ()):
         return None
     try:
-        value = json.loads(found[2])
+        value = json.loads(match[2])
     except ValueError:
         return None
-    return None if value is None else LineSettings(flatten_settings({found[1]: value}))
+    return None if value is None else LineSettings(flatten_settings({match[1]: value}))
 
 
-def _overridden(line: str, memory: DialectState) -> LineSettings:
+def _overridden(line: str, state: DialectState) -> LineSettings:
     """`Overriding config: n_embd=7168,n_head=32`: a config that is printed yet is the one before that."""
     pairs = _OVERRIDE.findall(line.partition("verriding config: ")[2])
-    memory["overridden"] = [name for name, _ in pairs]
+    state["overridden"] = [name for name, _ in pairs]
     words = {"true": True, "false": False}
     return LineSettings({name: words.get(text.lower(), as_printed(text)) for name, text in pairs})
 
 
-def _runs(line: str, memory: DialectState) -> None:
+def _runs(line: str, state: DialectState) -> None:
     """`***** Running training *****`: an evaluation counts examples of its own."""
-    memory["training"] = "Running training" in line
+    state["training"] = "Running training" in line
 
 
-def _count(line: str, memory: DialectState) -> LineSettings | None:
+def _count(line: str, state: DialectState) -> LineSettings | None:
     """`  Total train batch size (w. parallel, distributed & accumulation) = 64`."""
-    found = _COUNT.search(line) if memory.get("training") else None
-    if found is None or found[1] not in _NAMES:
+    match = _COUNT.search(line) if state.get("training") else None
+    if match is None or match[1] not in _NAMES:
         return None
-    return LineSettings({_NAMES[found[1]]: int(found[2].replace(",", ""))})
+    return LineSettings({_NAMES[match[1]]: int(match[2].replace(",", ""))})
 
 
 KINDS = (
-    LineKind(mark=re.compile(rb" config \w+ \{"), read=_begins, states=True),
-    LineKind(mark=re.compile(rb'  "\w+": '), read=_pair, states=True),
-    LineKind(mark=re.compile(rb"verriding config: "), read=_overridden, states=True),
-    LineKind(mark=re.compile(rb"\*\*\*\*\* Running "), read=_runs, states=True),
-    LineKind(mark=re.compile(rb"  [NITG][a-z]+ [\w ,&.()]{4,80} = \d"), read=_count, states=True),
+    LineKind(pattern=re.compile(rb" config \w+ \{"), parse=_begins, yields_settings=True),
+    LineKind(pattern=re.compile(rb'  "\w+": '), parse=_pair, yields_settings=True),
+    LineKind(pattern=re.compile(rb"verriding config: "), parse=_overridden, yields_settings=True),
+    LineKind(pattern=re.compile(rb"\*\*\*\*\* Running "), parse=_runs, yields_settings=True),
+    LineKind(
+        pattern=re.compile(rb"  [NITG][a-z]+ [\w ,&.()]{4,80} = \d"), parse=_count, yields_settings=True
+    ),
 )

@@ -32,28 +32,28 @@ _NOT_METRICS = frozenset(
 _NO_NAME = re.compile(r"(?:step|iteration)s?$|step-by-step|\.(?:py|cc|cpp|cu|rs|go)$", re.I)
 
 
-def _pairs(line: str, memory: DialectState) -> LineValues | None:
+def _pairs(line: str, state: DialectState) -> LineValues | None:
     """Every `name=number` or `name: number` of a line that names its step.
 
     Steps that begin again with an epoch go on from where the one before ended.
     """
-    found = _STEP.search(line)
-    if found is None:
+    match = _STEP.search(line)
+    if match is None:
         return None
-    step, epoch = int(found[1]), _EPOCH.search(line)
+    step, epoch = int(match[1]), _EPOCH.search(line)
     if epoch is not None:
-        step += _before(int(epoch[1]), step, int(found[2] or 0), memory)
+        step += _before(int(epoch[1]), step, int(match[2] or 0), state)
     return LineValues(step, named_numbers(line), parse_time(line))
 
 
-def _before(epoch: int, step: int, steps: int, memory: DialectState) -> int:
+def _before(epoch: int, step: int, steps: int, state: DialectState) -> int:
     """The steps of the epochs before, where steps begin again with each."""
-    told_epoch, told_step, before = memory.get("told", (epoch, 0, 0))
+    told_epoch, told_step, before = state.get("told", (epoch, 0, 0))
     if epoch < told_epoch:
         before = 0
     elif epoch > told_epoch and step < told_step:
         before += steps or told_step
-    memory["told"] = [epoch, step, before]
+    state["told"] = [epoch, step, before]
     return int(before)
 
 
@@ -77,9 +77,9 @@ def _is_metric(name: str) -> bool:
 
 DIALECT = ConsoleDialect(
     name="key-value",
-    tell=re.compile(
+    signature=re.compile(
         rb"(?i)\b(?:step|iter(?:ation)?)s?\s*[=:#]?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
     ),
-    times=3,  # one such line may be anything
-    kinds=(LineKind(mark=re.compile(rb"(?i)\b(?:step|iter|iteration)s?\s*[=:#]?\s*\d"), read=_pairs),),
+    min_matches=3,  # one such line may be anything
+    kinds=(LineKind(pattern=re.compile(rb"(?i)\b(?:step|iter|iteration)s?\s*[=:#]?\s*\d"), parse=_pairs),),
 )

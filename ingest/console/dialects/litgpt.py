@@ -14,35 +14,35 @@ _LINE = re.compile(
 _VALIDATION = re.compile(r"iter \d+: val loss ([^\s,]+)")
 
 
-def _iteration(line: str, memory: DialectState) -> LineValues | None:
+def _iteration(line: str, state: DialectState) -> LineValues | None:
     """A micro-batch, of which a step may have several. `val` repeats the last evaluation until the next."""
-    found = _LINE.search(line)
-    if found is None:
+    match = _LINE.search(line)
+    if match is None:
         return None
-    values = parse_numbers({"train_loss": found["loss"], "iter_time (ms)": found["time"]}.items())
-    val = parse_number(found["val"] or "")
-    if val is not None and val not in (memory.get("val"), round(memory.get("val", val + 1), 3)):
-        memory["val"] = val
+    values = parse_numbers({"train_loss": match["loss"], "iter_time (ms)": match["time"]}.items())
+    val = parse_number(match["val"] or "")
+    if val is not None and val not in (state.get("val"), round(state.get("val", val + 1), 3)):
+        state["val"] = val
         values["val_loss"] = val
-    memory["step"] = int(found["step"])
-    return LineValues(memory["step"], values)
+    state["step"] = int(match["step"])
+    return LineValues(state["step"], values)
 
 
-def _evaluation(line: str, memory: DialectState) -> LineValues | None:
+def _evaluation(line: str, state: DialectState) -> LineValues | None:
     """`iter 4800: val loss 1.7258, val time: 3778.02 ms`, at the step that was told last."""
-    found = _VALIDATION.search(line)
-    value = parse_number(found[1]) if found else None
-    if value is None or "step" not in memory or value == memory.get("val"):
+    match = _VALIDATION.search(line)
+    value = parse_number(match[1]) if match else None
+    if value is None or "step" not in state or value == state.get("val"):
         return None
-    memory["val"] = value
-    return LineValues(int(memory["step"]), {"val_loss": value})
+    state["val"] = value
+    return LineValues(int(state["step"]), {"val_loss": value})
 
 
 DIALECT = ConsoleDialect(
     name="litgpt",
-    tell=re.compile(rb"iter \d+ (?:\| )?step \d+(?: \| |: )loss "),
+    signature=re.compile(rb"iter \d+ (?:\| )?step \d+(?: \| |: )loss "),
     kinds=(
-        LineKind(mark=re.compile(rb"iter \d+ (?:\| )?step \d"), read=_iteration),
-        LineKind(mark=re.compile(rb"iter \d+: val loss "), read=_evaluation),
+        LineKind(pattern=re.compile(rb"iter \d+ (?:\| )?step \d"), parse=_iteration),
+        LineKind(pattern=re.compile(rb"iter \d+: val loss "), parse=_evaluation),
     ),
 )

@@ -20,55 +20,55 @@ _NAMES = {"trl": "train/loss", "tel": "val/loss", "norm": "grad_norm", "eval": "
 _UNKNOWN_MFU = -100.0
 
 
-def _main(line: str, memory: DialectState) -> LineValues | None:
+def _main(line: str, state: DialectState) -> LineValues | None:
     """A line of main.log, whose steps count from 0."""
-    found = _MAIN.match(line)
-    if found is None:
+    match = _MAIN.match(line)
+    if match is None:
         return None
-    pairs = (pair.partition(":")[::2] for pair in found[2].split())
-    return LineValues(int(found[1]), parse_numbers((_NAMES.get(name, name), text) for name, text in pairs))
+    pairs = (pair.partition(":")[::2] for pair in match[2].split())
+    return LineValues(int(match[1]), parse_numbers((_NAMES.get(name, name), text) for name, text in pairs))
 
 
-def _console(line: str, memory: DialectState) -> LineValues | None:
+def _console(line: str, state: DialectState) -> LineValues | None:
     """A line of the console, whose steps count from 1. MFU is a GPU's, tok/s everybody's."""
-    found = _STEP.search(line)
-    if found is None:
+    match = _STEP.search(line)
+    if match is None:
         return None
-    memory["step"] = step = int(found["step"])
+    state["step"] = step = int(match["step"])
     texts = {
-        "train/loss": found["loss"],
-        "grad_norm": found["norm"],
-        "lr": found["lr"],
-        "step_time (ms)": found["time"],
-        "tok/s": found["speed"],
+        "train/loss": match["loss"],
+        "grad_norm": match["norm"],
+        "lr": match["lr"],
+        "step_time (ms)": match["time"],
+        "tok/s": match["speed"],
     }
     values = parse_numbers(texts.items())
-    mfu = parse_number(found["mfu"]) if found["mfu"] else None
+    mfu = parse_number(match["mfu"]) if match["mfu"] else None
     return LineValues(step, values if mfu in (None, _UNKNOWN_MFU) else values | {"mfu(%)": float(mfu or 0.0)})
 
 
-def _validation(line: str, memory: DialectState) -> LineValues | None:
-    found = _VALIDATION.match(line)
-    value = parse_number(found[1]) if found else None
-    return None if value is None else LineValues(int(memory.get("step", 0)), {"val/loss": value})
+def _validation(line: str, state: DialectState) -> LineValues | None:
+    match = _VALIDATION.match(line)
+    value = parse_number(match[1]) if match else None
+    return None if value is None else LineValues(int(state.get("step", 0)), {"val/loss": value})
 
 
-def _row(line: str, memory: DialectState) -> LineSettings | None:
+def _row(line: str, state: DialectState) -> LineSettings | None:
     """`| num_layers L          | 12          |` of the table before the first step: names without symbols."""
-    found = _ROW.match(line)
-    if found is None or found[1] == "Parameter":
+    match = _ROW.match(line)
+    if match is None or match[1] == "Parameter":
         return None
-    name = found[1].replace(" ", "_")
-    return LineSettings({_OURS.get(name, name): as_printed(found[2])})
+    name = match[1].replace(" ", "_")
+    return LineSettings({_OURS.get(name, name): as_printed(match[2])})
 
 
 DIALECT = ConsoleDialect(
     name="llm.c",
-    tell=re.compile(rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S+ \([^)\n]*\)\| norm "),
+    signature=re.compile(rb"(?m)^s:\d+ (?:tel|trl):[\d.]|step\s+\d+/\d+ \| loss \S+ \([^)\n]*\)\| norm "),
     kinds=(
-        LineKind(mark=re.compile(rb"(?m)^s:\d+ "), read=_main),
-        LineKind(mark=re.compile(rb"step\s+\d+/\d+ \| loss "), read=_console),
-        LineKind(mark=re.compile(rb"(?m)^val loss "), read=_validation),
-        LineKind(mark=re.compile(rb"\| [\w ]{21} \| "), read=_row, states=True),
+        LineKind(pattern=re.compile(rb"(?m)^s:\d+ "), parse=_main),
+        LineKind(pattern=re.compile(rb"step\s+\d+/\d+ \| loss "), parse=_console),
+        LineKind(pattern=re.compile(rb"(?m)^val loss "), parse=_validation),
+        LineKind(pattern=re.compile(rb"\| [\w ]{21} \| "), parse=_row, yields_settings=True),
     ),
 )

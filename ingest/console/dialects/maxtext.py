@@ -13,38 +13,38 @@ _WARM_UP = 2
 """Steps that compile, and that are timed before they are done: their speed is not one."""
 
 
-def _step(line: str, memory: DialectState) -> LineValues | None:
-    found = _STEP.search(line)
-    if found is None:
+def _step(line: str, state: DialectState) -> LineValues | None:
+    match = _STEP.search(line)
+    if match is None:
         return None
-    step = int(found[1])
-    first = memory.setdefault("first", step)
+    step = int(match[1])
+    first = state.setdefault("first", step)
     values = {}
-    for pair in found[2].split(", "):
+    for pair in match[2].split(", "):
         name, _, text = pair.partition(": ")
         value = parse_number(text)
         if value is not None and (name == "loss" or step - first >= _WARM_UP):
             values["step_time (s)" if name == "seconds" else name] = value
-    return LineValues(step, values, parse_time(line[: found.start()]))
+    return LineValues(step, values, parse_time(line[: match.start()]))
 
 
-def _evaluation(line: str, memory: DialectState) -> LineValues | None:
+def _evaluation(line: str, state: DialectState) -> LineValues | None:
     """`eval metrics after step: 9, loss=9.420, total_weights=75264.0`."""
-    found = _EVALUATION.search(line)
-    if found is None:
+    match = _EVALUATION.search(line)
+    if match is None:
         return None
-    texts = dict(pair.partition("=")[::2] for pair in found[2].split(", "))
+    texts = dict(pair.partition("=")[::2] for pair in match[2].split(", "))
     values = {
         f"eval/{name}": value for name, text in texts.items() if (value := parse_number(text)) is not None
     }
-    return LineValues(int(found[1]), values, parse_time(line[: found.start()]))
+    return LineValues(int(match[1]), values, parse_time(line[: match.start()]))
 
 
 DIALECT = ConsoleDialect(
     name="maxtext",
-    tell=re.compile(rb"completed step: \d+, seconds: "),
+    signature=re.compile(rb"completed step: \d+, seconds: "),
     kinds=(
-        LineKind(mark=re.compile(rb"completed step: \d+, "), read=_step),
-        LineKind(mark=re.compile(rb"eval metrics after step: \d"), read=_evaluation),
+        LineKind(pattern=re.compile(rb"completed step: \d+, "), parse=_step),
+        LineKind(pattern=re.compile(rb"eval metrics after step: \d"), parse=_evaluation),
     ),
 )

@@ -19,39 +19,39 @@ _CHECKPOINT = re.compile(
 )
 
 
-def _training(line: str, memory: DialectState) -> LineValues | None:
+def _training(line: str, state: DialectState) -> LineValues | None:
     """` iteration 71/ 100 | consumed samples: 9088 | … | lm loss: 1.818812E+00 |`: a mean over the interval.
 
     A loss that is NaN is not printed at all; "number of nan iterations" says so.
     """
-    found = _ITERATION.search(line)
-    if found is None:
+    match = _ITERATION.search(line)
+    if match is None:
         return None
-    memory["step"] = step = int(found[1])
-    return LineValues(step, _pieces(line), parse_time(line[: found.start()]))
+    state["step"] = step = int(match[1])
+    return LineValues(step, _pieces(line), parse_time(line[: match.start()]))
 
 
-def _validation(line: str, memory: DialectState) -> LineValues | None:
+def _validation(line: str, state: DialectState) -> LineValues | None:
     """` validation loss at iteration 1000 | lm loss value: 2.1E+00 | lm loss PPL: 8.1E+00 |`."""
-    found = _VALIDATION.search(line)
-    if found is None:
+    match = _VALIDATION.search(line)
+    if match is None:
         return None
-    step = found["step"] or memory.get("step")
-    split = "test" if found["split"] == "test" else "validation"
+    step = match["step"] or state.get("step")
+    split = "test" if match["split"] == "test" else "validation"
     values = {
         f"{split}/{name.removesuffix(' value')}": value
-        for name, value in _pieces(line[found.end() :]).items()
+        for name, value in _pieces(line[match.end() :]).items()
     }
-    return None if step is None else LineValues(int(step), values, parse_time(line[: found.start()]))
+    return None if step is None else LineValues(int(step), values, parse_time(line[: match.start()]))
 
 
-def _checkpoint(line: str, memory: DialectState) -> LineValues | None:
+def _checkpoint(line: str, state: DialectState) -> LineValues | None:
     """`successfully saved checkpoint from iteration 12000 to …`: where one could roll back to."""
-    found = _CHECKPOINT.search(line)
-    if found is None:
+    match = _CHECKPOINT.search(line)
+    if match is None:
         return None
-    step = int(found["step"])
-    return LineValues(step, {f"checkpoint {found['verb']}": float(step)}, parse_time(line[: found.start()]))
+    step = int(match["step"])
+    return LineValues(step, {f"checkpoint {match['verb']}": float(step)}, parse_time(line[: match.start()]))
 
 
 def _pieces(line: str) -> dict[str, float]:
@@ -84,11 +84,11 @@ def _name(text: str) -> str:
 DIALECT = ConsoleDialect(
     name="megatron",
     # its arguments, too: a launch that hangs has printed nothing else
-    tell=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
+    signature=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
     kinds=(
-        LineKind(mark=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), read=_training),
-        LineKind(mark=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), read=_validation),
-        LineKind(mark=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), read=_checkpoint),
+        LineKind(pattern=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), parse=_training),
+        LineKind(pattern=re.compile(rb"(?:loss|results) at (?:iteration \d|the end of)"), parse=_validation),
+        LineKind(pattern=re.compile(rb"successfully (?:saved|loaded) checkpoint from"), parse=_checkpoint),
         *megatron_times.KINDS,
         *arguments.KINDS,
     ),

@@ -26,7 +26,7 @@ _EVENTS = {
 }
 
 
-def _checkpoint(line: str, memory: DialectState) -> LineValues | None:
+def _checkpoint(line: str, state: DialectState) -> LineValues | None:
     """`TIME⇥Job ID: 12⇥# GPUs: 64⇥Saved checkpoint⇥Iteration: 500⇥Job throughput: 301.2 TFLOP/s/GPU⇥…`."""
     fields = _fields(line)
     event = next((_EVENTS[part] for part in line.split("\t") if part in _EVENTS), None)
@@ -42,7 +42,7 @@ def _checkpoint(line: str, memory: DialectState) -> LineValues | None:
     return LineValues(step, values, parse_time(line))
 
 
-def _launch(line: str, memory: DialectState) -> LineSettings:
+def _launch(line: str, state: DialectState) -> LineSettings:
     """`TIME⇥Job ID: 12⇥# GPUs: 64⇥Starting job`."""
     fields = _fields(line)
     config: dict[str, str | int] = {}
@@ -62,9 +62,9 @@ def _fields(line: str) -> dict[str, str]:
 DIALECT = ConsoleDialect(
     name="megatron-progress",
     is_supplement=True,
-    tell=re.compile(rb"\tJob ID: [^\t\n]*\t# GPUs: \d+\t"),
+    signature=re.compile(rb"\tJob ID: [^\t\n]*\t# GPUs: \d+\t"),
     kinds=(
-        LineKind(mark=re.compile(rb"\tStarting job"), read=_launch, states=True),
-        LineKind(mark=re.compile(rb"\tIteration: \d"), read=_checkpoint),
+        LineKind(pattern=re.compile(rb"\tStarting job"), parse=_launch, yields_settings=True),
+        LineKind(pattern=re.compile(rb"\tIteration: \d"), parse=_checkpoint),
     ),
 )

@@ -15,48 +15,48 @@ _RANKED = re.compile(r"([\d.]+)TF/(\d+)")
 _MOST_RANKS = 65_536
 
 
-def _opens(line: str, memory: DialectState) -> None:
+def _opens(line: str, state: DialectState) -> None:
     """`times across ranks (ms):` begins a block; in one of all ranks, names stand in lines of their own."""
-    memory["timer"] = ""
+    state["timer"] = ""
 
 
-def _timer(line: str, memory: DialectState) -> list[LineValues] | None:
+def _timer(line: str, state: DialectState) -> list[LineValues] | None:
     """`    forward-backward ....: (26094.39, 26095.09)`: least and most of all ranks, or the most."""
-    found = _TIMER.search(line)
-    if found is None or "step" not in memory:
+    match = _TIMER.search(line)
+    if match is None or "step" not in state:
         return None
-    name, least, most, alone = found.groups()
+    name, least, most, alone = match.groups()
     told = (("min", least), ("max", most or alone))
     return [
-        LineValues(memory["step"], {f"{name} (ms)": value}, labels=(("across", across),))
+        LineValues(state["step"], {f"{name} (ms)": value}, labels=(("across", across),))
         for across, text in told
         if text is not None and (value := parse_number(text)) is not None
     ]
 
 
-def _name(line: str, memory: DialectState) -> None:
+def _name(line: str, state: DialectState) -> None:
     """`  forward-backward:`, which the times of ranks follow."""
-    found = _OF_ALL.match(line)
-    if found is not None and "timer" in memory:
-        memory["timer"] = found[1]
+    match = _OF_ALL.match(line)
+    if match is not None and "timer" in state:
+        state["timer"] = match[1]
 
 
-def _of_rank(line: str, memory: DialectState) -> LineValues | None:
+def _of_rank(line: str, state: DialectState) -> LineValues | None:
     """`     rank  3: 26094.39`."""
-    found = _OF_RANK.match(line)
-    if found is None or not memory.get("timer") or "step" not in memory or int(found[1]) >= _MOST_RANKS:
+    match = _OF_RANK.match(line)
+    if match is None or not state.get("timer") or "step" not in state or int(match[1]) >= _MOST_RANKS:
         return None
-    value = parse_number(found[2])
+    value = parse_number(match[2])
     if value is None:
         return None
     return LineValues(
-        memory["step"], {f"{memory['timer']} (ms)": value}, labels=(("rank", str(int(found[1]))),)
+        state["step"], {f"{state['timer']} (ms)": value}, labels=(("rank", str(int(match[1]))),)
     )
 
 
-def _stragglers(line: str, memory: DialectState) -> LineValues | None:
+def _stragglers(line: str, state: DialectState) -> LineValues | None:
     """`MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | …`: extremes over all ranks, and whose they are."""
-    if "step" not in memory:
+    if "step" not in state:
         return None
     values = {}
     for name, text, unit, rank in _EXTREME.findall(line):
@@ -64,25 +64,25 @@ def _stragglers(line: str, memory: DialectState) -> LineValues | None:
         if value is not None:
             values[f"{name} ({unit})"] = value
             values[f"{name} rank"] = float(rank)
-    return LineValues(memory["step"], values, parse_time(line)) if values else None
+    return LineValues(state["step"], values, parse_time(line)) if values else None
 
 
-def _ranked(line: str, memory: DialectState) -> list[LineValues] | None:
+def _ranked(line: str, state: DialectState) -> list[LineValues] | None:
     """`^^^^ Bottom 4 Ranks with lowest  Etpt(TF): 296.02TF/0, 296.10TF/3,`: throughput of some ranks."""
-    if "step" not in memory:
+    if "step" not in state:
         return None
     return [
-        LineValues(memory["step"], {"Etpt (TF)": value}, parse_time(line), labels=(("rank", rank),))
+        LineValues(state["step"], {"Etpt (TF)": value}, parse_time(line), labels=(("rank", rank),))
         for text, rank in _RANKED.findall(line)
         if (value := parse_number(text)) is not None
     ]
 
 
 KINDS = (
-    LineKind(mark=re.compile(rb"across ranks \(ms\):"), read=_opens, of_job=True),
-    LineKind(mark=re.compile(rb"\.\.: \(?\d"), read=_timer, of_job=True),
-    LineKind(mark=re.compile(rb"MnRtt/Rnk: \d"), read=_stragglers, of_job=True),
-    LineKind(mark=re.compile(rb"\^\^\^\^ (?:Bottom|Top) +\d+ Ranks"), read=_ranked, of_job=True),
-    LineKind(mark=re.compile(rb"rank +\d+: \d[\d.]*\s*?(?=\n)"), read=_of_rank, of_job=True),
-    LineKind(mark=re.compile(rb"  [A-Za-z][\w/-]{0,80}:(?=\r?\n)"), read=_name, of_job=True),
+    LineKind(pattern=re.compile(rb"across ranks \(ms\):"), parse=_opens, job_wide=True),
+    LineKind(pattern=re.compile(rb"\.\.: \(?\d"), parse=_timer, job_wide=True),
+    LineKind(pattern=re.compile(rb"MnRtt/Rnk: \d"), parse=_stragglers, job_wide=True),
+    LineKind(pattern=re.compile(rb"\^\^\^\^ (?:Bottom|Top) +\d+ Ranks"), parse=_ranked, job_wide=True),
+    LineKind(pattern=re.compile(rb"rank +\d+: \d[\d.]*\s*?(?=\n)"), parse=_of_rank, job_wide=True),
+    LineKind(pattern=re.compile(rb"  [A-Za-z][\w/-]{0,80}:(?=\r?\n)"), parse=_name, job_wide=True),
 )

@@ -17,7 +17,7 @@ _INTERVAL = "interval/"
 _OWN_STEPS = (("steps", "validation steps"),)
 
 
-def _event(line: str, memory: DialectState) -> list[LineValues] | None:
+def _event(line: str, state: DialectState) -> list[LineValues] | None:
     """Training statistics and evaluations. A step is a number of steps with some vendors, of samples with
     others: `global_batch_size`, which comes before, tells."""
     event = _record(line)
@@ -31,34 +31,34 @@ def _event(line: str, memory: DialectState) -> list[LineValues] | None:
     if validation is not None and _is_count(own):
         # they are counted through all evaluations, several of which stand at one step of the training
         said.append(LineValues(int(own), {_VALIDATION: validation}, moment, labels=_OWN_STEPS))
-    step = _step(metadata, memory)
+    step = _step(metadata, state)
     if "train_loss" in values or "reduced_train_loss" in values:
-        memory["train"] = step
-        memory["timed"] = memory.get("timed", False) or _STEP_TIME in values
+        state["train"] = step
+        state["timed"] = state.get("timed", False) or _STEP_TIME in values
     else:  # evaluations and summaries count steps of their own
-        step = memory.get("train", step)
-        if memory.get("timed") and _STEP_TIME in values:  # of an interval, where each step has its own
+        step = state.get("train", step)
+        if state.get("timed") and _STEP_TIME in values:  # of an interval, where each step has its own
             values[_INTERVAL + _STEP_TIME] = values.pop(_STEP_TIME)
     if values and step is not None:
         said.append(LineValues(step, values, moment))
     return said
 
 
-def _setting(line: str, memory: DialectState) -> LineSettings | None:
+def _setting(line: str, state: DialectState) -> LineSettings | None:
     """What is said of the launch before it begins."""
     event = _record(line)
     if event is None or not isinstance(event.get("key"), str):
         return None
     key, value = event["key"], event.get("value")
     if key == "global_batch_size" and _is_count(value) and value > 0:
-        memory["batch"] = value
+        state["batch"] = value
     return LineSettings({key: value}) if isinstance(value, str | int | float) else None
 
 
 def _record(line: str) -> dict[str, Any] | None:
-    found = _RECORD.search(line)
+    match = _RECORD.search(line)
     try:
-        event = read_object(found[1].encode()) if found else {}
+        event = read_object(match[1].encode()) if match else {}
     except ValueError:
         return None
     return event if isinstance(event.get("metadata"), dict) else None
@@ -71,8 +71,8 @@ def _values(key: Any, value: Any) -> dict[str, float]:
     return {key: float(value)} if known else {}
 
 
-def _step(metadata: dict[str, Any], memory: DialectState) -> int | None:
-    batch: float = memory.get("batch", 0)
+def _step(metadata: dict[str, Any], state: DialectState) -> int | None:
+    batch: float = state.get("batch", 0)
     samples, step = metadata.get("samples_count"), metadata.get("step")
     if _is_count(step):
         are_samples = not _is_count(samples) and batch and step % batch == 0
@@ -90,16 +90,16 @@ def _is_count(value: Any) -> TypeGuard[int | float]:
 
 DIALECT = ConsoleDialect(
     name="mlperf",
-    tell=re.compile(rb":::MLLOG \{"),
+    signature=re.compile(rb":::MLLOG \{"),
     kinds=(
         LineKind(
-            mark=re.compile(
+            pattern=re.compile(
                 rb'"key": "(?:seed|global_batch_size|gradient_accumulation_steps|max_sequence_length'
                 rb'|max_steps|target_accuracy|init_checkpoint_step|lora_\w+|opt_\w+|submission_(?:benchmark|platform))"'
             ),
-            read=_setting,
-            states=True,
+            parse=_setting,
+            yields_settings=True,
         ),
-        LineKind(mark=re.compile(rb":::MLLOG \{"), read=_event),
+        LineKind(pattern=re.compile(rb":::MLLOG \{"), parse=_event),
     ),
 )

@@ -10,13 +10,13 @@ from holter.ingest.console.values import parse_number
 _STEP = re.compile(r"step:(\d+)/\d+ ((?:\w+:\S+\s*)+)")
 
 
-def _step(line: str, memory: DialectState) -> LineValues | None:
+def _step(line: str, state: DialectState) -> LineValues | None:
     """`train_time` is what has passed in all, validation left out: its growth is the time of the steps."""
-    found = _STEP.search(line)
-    if found is None:
+    match = _STEP.search(line)
+    if match is None:
         return None
-    step, values = int(found[1]), {}
-    for pair in found[2].split():
+    step, values = int(match[1]), {}
+    for pair in match[2].split():
         name, _, text = pair.partition(":")
         value = parse_number(text.removesuffix("ms"))
         # step_avg is the mean since the start, in which nothing that changes shows
@@ -24,16 +24,16 @@ def _step(line: str, memory: DialectState) -> LineValues | None:
             values[f"{name} (ms)" if text.endswith("ms") else name] = value
     passed = values.get("train_time (ms)")
     if passed is not None:
-        before_step, before = memory.get("passed", (step, passed))
+        before_step, before = state.get("passed", (step, passed))
         if step > before_step and passed >= before:  # it starts anew after the warm-up
             values["step_time (ms)"] = (passed - before) / (step - before_step)
-        memory["passed"] = [step, passed]
+        state["passed"] = [step, passed]
     return LineValues(step, values)
 
 
 DIALECT = ConsoleDialect(
     name="modded-nanogpt",
     # the log begins with the script itself: a step is digits there, never a name in braces
-    tell=re.compile(rb"step:\d+/\d+ (?:\w+_loss:[\d.]+ )?train_time:\d+ms"),
-    kinds=(LineKind(mark=re.compile(rb"step:\d+/\d+ \w+:"), read=_step),),
+    signature=re.compile(rb"step:\d+/\d+ (?:\w+_loss:[\d.]+ )?train_time:\d+ms"),
+    kinds=(LineKind(pattern=re.compile(rb"step:\d+/\d+ \w+:"), parse=_step),),
 )

@@ -15,44 +15,44 @@ _UNKNOWN_MFU = -100.0
 """Printed until five iterations have been timed."""
 
 
-def _iter(line: str, memory: DialectState) -> LineValues | None:
+def _iter(line: str, state: DialectState) -> LineValues | None:
     """The loss is that of the last micro-batch, MFU a moving average against an A100's peak."""
-    found = _ITER.search(line)
-    if found is None:
+    match = _ITER.search(line)
+    if match is None:
         return None
-    texts = {"loss": found[2].rstrip(","), "step_time (ms)": found[3]}
-    if found[4] and parse_number(found[4]) != _UNKNOWN_MFU:
-        texts["mfu(%)"] = found[4]
-    return LineValues(int(found[1]), parse_numbers(texts.items()))
+    texts = {"loss": match[2].rstrip(","), "step_time (ms)": match[3]}
+    if match[4] and parse_number(match[4]) != _UNKNOWN_MFU:
+        texts["mfu(%)"] = match[4]
+    return LineValues(int(match[1]), parse_numbers(texts.items()))
 
 
-def _evaluation(line: str, memory: DialectState) -> LineValues | None:
-    found = _EVAL.search(line)
-    if found is None:
+def _evaluation(line: str, state: DialectState) -> LineValues | None:
+    match = _EVAL.search(line)
+    if match is None:
         return None
-    texts = {"eval/train_loss": found[2].rstrip(","), "val/loss": found[3]}
-    return LineValues(int(found[1]), parse_numbers(texts.items()))
+    texts = {"eval/train_loss": match[2].rstrip(","), "val/loss": match[3]}
+    return LineValues(int(match[1]), parse_numbers(texts.items()))
 
 
-def _row(line: str, memory: DialectState) -> LineValues | None:
+def _row(line: str, state: DialectState) -> LineValues | None:
     """`250 train 6.012345`: build-nanogpt's log.txt."""
-    found = _ROW.match(line)
+    match = _ROW.match(line)
     return (
         None
-        if found is None
-        else LineValues(int(found[1]), parse_numbers({_NAMES[found[2]]: found[3]}.items()))
+        if match is None
+        else LineValues(int(match[1]), parse_numbers({_NAMES[match[2]]: match[3]}.items()))
     )
 
 
 DIALECT = ConsoleDialect(
     name="nanogpt",
-    tell=re.compile(
+    signature=re.compile(
         rb"(?m)\biter \d+: loss [\w.]+(?: \w+)?, time [\d.]+ms"
         rb"|^\d+ (?:train|val) \d+\.\d{4,6}\n\d+ (?:train|hella) "
     ),
     kinds=(
-        LineKind(mark=re.compile(rb"iter \d+: loss "), read=_iter),
-        LineKind(mark=re.compile(rb"step \d+: train loss "), read=_evaluation),
-        LineKind(mark=re.compile(rb"(?m)^\d+ (?:train|val|hella) \d"), read=_row),
+        LineKind(pattern=re.compile(rb"iter \d+: loss "), parse=_iter),
+        LineKind(pattern=re.compile(rb"step \d+: train loss "), parse=_evaluation),
+        LineKind(pattern=re.compile(rb"(?m)^\d+ (?:train|val|hella) \d"), parse=_row),
     ),
 )

@@ -10,22 +10,22 @@ from holter.ingest.console.values import parse_number, parse_time
 _ITERATION = re.compile(r"iteration: (\d+) / \d+ \|(.*)")
 
 
-def _iteration(line: str, memory: DialectState) -> LineValues | None:
+def _iteration(line: str, state: DialectState) -> LineValues | None:
     """Numbers have three digits: a loss above 1 moves in steps of a hundredth."""
-    found = _ITERATION.search(line)
-    if found is None:
+    match = _ITERATION.search(line)
+    if match is None:
         return None
     values = {}
-    for piece in found[2].split("|"):
+    for piece in match[2].split("|"):
         name, _, text = piece.partition(":")
         value = parse_number(text)
         if value is not None:
             values[name.strip()] = value
-    return LineValues(int(found[1]), values, parse_time(line[: found.start()]))
+    return LineValues(int(match[1]), values, parse_time(line[: match.start()]))
 
 
 DIALECT = ConsoleDialect(
     name="nanotron",
-    tell=re.compile(rb"iteration: \d+ / \d+ \| consumed_tokens: "),
-    kinds=(LineKind(mark=re.compile(rb"iteration: \d+ / \d+ \|"), read=_iteration),),
+    signature=re.compile(rb"iteration: \d+ / \d+ \| consumed_tokens: "),
+    kinds=(LineKind(pattern=re.compile(rb"iteration: \d+ / \d+ \|"), parse=_iteration),),
 )

@@ -12,27 +12,27 @@ _BAR = re.compile(r"Epoch (\d+):.*?\| (\d+)/(\d+) \[[^,\]]*(?:,\s*[\d.?]+\s*(?:i
 _NOT_METRICS = frozenset({"global_step", "v_num", "consumed_samples"})
 
 
-def _v2(line: str, memory: DialectState) -> LineValues | None:
+def _v2(line: str, state: DialectState) -> LineValues | None:
     """Iterations count from 0 to the last one of the epoch; `global_step` goes on over epochs."""
-    found = _V2.search(line)
-    if found is None:
+    match = _V2.search(line)
+    if match is None:
         return None
-    texts = dict(piece.strip().partition(": ")[::2] for piece in found[4].split("|"))
+    texts = dict(piece.strip().partition(": ")[::2] for piece in match[4].split("|"))
     global_step = parse_number(texts.pop("global_step", ""))
-    step = int(found[2]) if global_step is None else int(global_step)
-    return LineValues(step, _metrics(texts), parse_time(line[: found.start()]))
+    step = int(match[2]) if global_step is None else int(global_step)
+    return LineValues(step, _metrics(texts), parse_time(line[: match.start()]))
 
 
-def _bar(line: str, memory: DialectState) -> LineValues | None:
+def _bar(line: str, state: DialectState) -> LineValues | None:
     """Values have three digits, the step as well: the bar's own counter is exact, within its epoch."""
-    found = _BAR.search(line)
-    if found is None:
+    match = _BAR.search(line)
+    if match is None:
         return None
-    texts = dict(piece.strip().partition("=")[::2] for piece in found[4].split(","))
-    step = int(found[1]) * int(found[3]) + int(found[2])
-    if "reduced_train_loss" not in texts or memory.get("bar") == step:
+    texts = dict(piece.strip().partition("=")[::2] for piece in match[4].split(","))
+    step = int(match[1]) * int(match[3]) + int(match[2])
+    if "reduced_train_loss" not in texts or state.get("bar") == step:
         return None
-    memory["bar"] = step
+    state["bar"] = step
     return LineValues(step, _metrics(texts))
 
 
@@ -42,9 +42,9 @@ def _metrics(texts: dict[str, str]) -> dict[str, float]:
 
 DIALECT = ConsoleDialect(
     name="nemo",
-    tell=re.compile(rb"Training epoch \d+, iteration \d+/\d+ \||reduced_train_loss="),
+    signature=re.compile(rb"Training epoch \d+, iteration \d+/\d+ \||reduced_train_loss="),
     kinds=(
-        LineKind(mark=re.compile(rb"Training epoch \d+, iteration "), read=_v2),
-        LineKind(mark=re.compile(rb"reduced_train_loss="), read=_bar),
+        LineKind(pattern=re.compile(rb"Training epoch \d+, iteration "), parse=_v2),
+        LineKind(pattern=re.compile(rb"reduced_train_loss="), parse=_bar),
     ),
 )

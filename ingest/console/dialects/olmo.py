@@ -11,26 +11,26 @@ _HEADER = re.compile(r"\[step=(\d+)/")
 _METRIC = re.compile(r"^\s{4,}([\w/ .()%-]+)=(\S+)\s*$")
 
 
-def _header(line: str, memory: DialectState) -> LineValues | None:
-    found = _HEADER.search(line)
-    if found is not None:
-        memory["step"], memory["time"] = int(found[1]), parse_time(line[: found.start()])
+def _header(line: str, state: DialectState) -> LineValues | None:
+    match = _HEADER.search(line)
+    if match is not None:
+        state["step"], state["time"] = int(match[1]), parse_time(line[: match.start()])
     return None
 
 
-def _metric(line: str, memory: DialectState) -> LineValues | None:
-    found = _METRIC.match(line)
-    value = parse_number(found[2]) if found else None
-    if found is None or value is None or "step" not in memory:
+def _metric(line: str, state: DialectState) -> LineValues | None:
+    match = _METRIC.match(line)
+    value = parse_number(match[2]) if match else None
+    if match is None or value is None or "step" not in state:
         return None
-    return LineValues(memory["step"], {found[1].strip(): value}, memory.get("time", float("nan")))
+    return LineValues(state["step"], {match[1].strip(): value}, state.get("time", float("nan")))
 
 
 DIALECT = ConsoleDialect(
     name="olmo",
-    tell=re.compile(rb"\[step=\d+/\d+[^\]\n]*\][^\n]*\n\s{4,}[\w/ .]+="),
+    signature=re.compile(rb"\[step=\d+/\d+[^\]\n]*\][^\n]*\n\s{4,}[\w/ .]+="),
     kinds=(
-        LineKind(mark=re.compile(rb"\[step=\d+/"), read=_header),
-        LineKind(mark=re.compile(rb"    [\w/ .()%-]+=[-+\d.nai]"), read=_metric),
+        LineKind(pattern=re.compile(rb"\[step=\d+/"), parse=_header),
+        LineKind(pattern=re.compile(rb"    [\w/ .()%-]+=[-+\d.nai]"), parse=_metric),
     ),
 )

@@ -18,32 +18,32 @@ _NAMES = {
 }
 
 
-def _step(line: str, memory: DialectState) -> LineValues | None:
+def _step(line: str, state: DialectState) -> LineValues | None:
     """One line a logged step and rank; tps and tflops are those of the device, means over the interval."""
-    found = _STEP.search(line)
-    if found is None:
+    match = _STEP.search(line)
+    if match is None:
         return None
-    prefix = "validation_metrics/" if found["validate"] else ""
+    prefix = "validation_metrics/" if match["validate"] else ""
     values: dict[str, float] = {}
-    for name, text, share in _PAIR.findall(line, found.end()):
+    for name, text, share in _PAIR.findall(line, match.end()):
         if name == "memory":
             values |= _memory(text, share)
         elif (value := parse_number(text)) is not None:
             values[prefix + name if prefix else _NAMES.get(name, name)] = value
-    return LineValues(int(found["step"]), values, parse_time(line[: found.start()]))
+    return LineValues(int(match["step"]), values, parse_time(line[: match.start()]))
 
 
 def _memory(text: str, share: str) -> dict[str, float]:
     size = parse_number(text.removesuffix("GiB"))
-    found = {} if size is None else {"memory/max_reserved(GiB)": size}
-    return found | ({"memory/max_reserved(%)": float(share)} if share else {})
+    match = {} if size is None else {"memory/max_reserved(GiB)": size}
+    return match | ({"memory/max_reserved(%)": float(share)} if share else {})
 
 
 DIALECT = ConsoleDialect(
     name="torchtitan",
-    tell=re.compile(rb"\[titan\][^\n]*step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+"),
+    signature=re.compile(rb"\[titan\][^\n]*step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+"),
     kinds=(
-        LineKind(mark=re.compile(rb"step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+\s"), read=_step),
+        LineKind(pattern=re.compile(rb"step:\s*(?:\x1b\[[0-9;]*m)?\s*\d+\s"), parse=_step),
         *torchtitan_setup.KINDS,
     ),
 )

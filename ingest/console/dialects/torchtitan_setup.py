@@ -24,38 +24,38 @@ _RECOMPUTED = re.compile(r"Applied (\w{1,40}) activation checkpointing to the mo
 _NAMES = {"sequence length": "seq_len"}
 
 
-def _model(line: str, memory: DialectState) -> LineSettings | None:
+def _model(line: str, state: DialectState) -> LineSettings | None:
     """`Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, …)`."""
-    found = _MODEL.search(line)
-    if found is None:
+    match = _MODEL.search(line)
+    if match is None:
         return None
-    arguments = {name: as_printed(text.strip("'")) for name, text in _ARGUMENT.findall(found[2])}
-    return LineSettings({"model": found[1], **arguments})
+    arguments = {name: as_printed(text.strip("'")) for name, text in _ARGUMENT.findall(match[2])}
+    return LineSettings({"model": match[1], **arguments})
 
 
-def _size(line: str, memory: DialectState) -> LineSettings | None:
-    found = _SIZE.search(line)
-    return LineSettings({"num_parameters": int(found[1].replace(",", ""))}) if found else None
+def _size(line: str, state: DialectState) -> LineSettings | None:
+    match = _SIZE.search(line)
+    return LineSettings({"num_parameters": int(match[1].replace(",", ""))}) if match else None
 
 
-def _device(line: str, memory: DialectState) -> LineSettings | None:
+def _device(line: str, state: DialectState) -> LineSettings | None:
     """`CUDA capacity: NVIDIA H200 with 139.81GiB memory`."""
-    found = _DEVICE.search(line)
-    return LineSettings({"gpu.name": found[1], "gpu.memory_gib": float(found[2])}) if found else None
+    match = _DEVICE.search(line)
+    return LineSettings({"gpu.name": match[1], "gpu.memory_gib": float(match[2])}) if match else None
 
 
-def _peak(line: str, memory: DialectState) -> LineSettings | None:
-    found = _PEAK.search(line)
-    return LineSettings({"peak_flops": as_printed(found[1])}) if found else None
+def _peak(line: str, state: DialectState) -> LineSettings | None:
+    match = _PEAK.search(line)
+    return LineSettings({"peak_flops": as_printed(match[1])}) if match else None
 
 
-def _mesh(line: str, memory: DialectState) -> LineSettings | None:
+def _mesh(line: str, state: DialectState) -> LineSettings | None:
     """`Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]`: all devices, and each parallelism."""
-    found = _MESH.search(line)
-    if found is None:
+    match = _MESH.search(line)
+    if match is None:
         return None
-    names = re.findall(r"\w{1,40}", found[1])
-    sizes = [int(size) for size in re.findall(r"\d{1,9}", found[2])]
+    names = re.findall(r"\w{1,40}", match[1])
+    sizes = [int(size) for size in re.findall(r"\d{1,9}", match[2])]
     if len(names) != len(sizes):
         return None
     degrees: dict[str, ConfigValue] = {
@@ -64,30 +64,32 @@ def _mesh(line: str, memory: DialectState) -> LineSettings | None:
     return LineSettings({"world_size": prod(sizes), **degrees})
 
 
-def _batch(line: str, memory: DialectState) -> LineSettings | None:
+def _batch(line: str, state: DialectState) -> LineSettings | None:
     """`… with local batch size 8, …, sequence length 8192, total steps 1000 (warmup 200)`."""
-    found = _BATCH.search(line)
-    if found is None:
+    match = _BATCH.search(line)
+    if match is None:
         return None
     told: dict[str, ConfigValue] = {
-        _NAMES.get(name, name.replace(" ", "_")): int(text) for name, text in _NUMBER.findall(found[1])
+        _NAMES.get(name, name.replace(" ", "_")): int(text) for name, text in _NUMBER.findall(match[1])
     }
-    if (steps := _STEPS.search(found[1])) is not None:
+    if (steps := _STEPS.search(match[1])) is not None:
         told |= {"steps": int(steps[1]), "warmup_steps": int(steps[2])}
     return LineSettings(told)
 
 
-def _recomputed(line: str, memory: DialectState) -> LineSettings | None:
-    found = _RECOMPUTED.search(line)
-    return LineSettings({"activation_checkpoint.mode": found[1]}) if found else None
+def _recomputed(line: str, state: DialectState) -> LineSettings | None:
+    match = _RECOMPUTED.search(line)
+    return LineSettings({"activation_checkpoint.mode": match[1]}) if match else None
 
 
 KINDS = (
-    LineKind(mark=re.compile(rb"Building \S+ \S+ with [\w: ]+\("), read=_model, states=True),
-    LineKind(mark=re.compile(rb" total parameters"), read=_size, states=True),
-    LineKind(mark=re.compile(rb" capacity: "), read=_device, states=True),
-    LineKind(mark=re.compile(rb"Peak FLOPS used for"), read=_peak, states=True),
-    LineKind(mark=re.compile(rb"-D device mesh with "), read=_mesh, states=True),
-    LineKind(mark=re.compile(rb"with local batch size "), read=_batch, states=True),
-    LineKind(mark=re.compile(rb" activation checkpointing to the"), read=_recomputed, states=True),
+    LineKind(pattern=re.compile(rb"Building \S+ \S+ with [\w: ]+\("), parse=_model, yields_settings=True),
+    LineKind(pattern=re.compile(rb" total parameters"), parse=_size, yields_settings=True),
+    LineKind(pattern=re.compile(rb" capacity: "), parse=_device, yields_settings=True),
+    LineKind(pattern=re.compile(rb"Peak FLOPS used for"), parse=_peak, yields_settings=True),
+    LineKind(pattern=re.compile(rb"-D device mesh with "), parse=_mesh, yields_settings=True),
+    LineKind(pattern=re.compile(rb"with local batch size "), parse=_batch, yields_settings=True),
+    LineKind(
+        pattern=re.compile(rb" activation checkpointing to the"), parse=_recomputed, yields_settings=True
+    ),
 )

@@ -12,20 +12,20 @@ _NUMPY = re.compile(r"np\.\w+\(([^()]*)\)")
 _NOT_METRICS = frozenset({"training/global_step"})
 
 
-def _step(line: str, memory: DialectState) -> LineValues | None:
+def _step(line: str, state: DialectState) -> LineValues | None:
     """What a step of reinforcement learning was like, by verl's own names; step 0 is evaluated only."""
-    found = _STEP.search(line)
-    if found is None:
+    match = _STEP.search(line)
+    if match is None:
         return None
-    pairs = (piece.rpartition(":")[::2] for piece in found[2].split(" - "))
+    pairs = (piece.rpartition(":")[::2] for piece in match[2].split(" - "))
     texts = {name.strip(): text.strip() for name, text in pairs if name.strip() not in _NOT_METRICS}
     return LineValues(
-        int(found[1]), parse_numbers((name, _NUMPY.sub(r"\1", text)) for name, text in texts.items())
+        int(match[1]), parse_numbers((name, _NUMPY.sub(r"\1", text)) for name, text in texts.items())
     )
 
 
 DIALECT = ConsoleDialect(
     name="verl",
-    tell=re.compile(rb"\bstep:\d+ - [\w@./-]+/[\w@./-]+:(?:np\.\w+\()?[-\d]"),
-    kinds=(LineKind(mark=re.compile(rb"step:\d+ - "), read=_step),),
+    signature=re.compile(rb"\bstep:\d+ - [\w@./-]+/[\w@./-]+:(?:np\.\w+\()?[-\d]"),
+    kinds=(LineKind(pattern=re.compile(rb"step:\d+ - "), parse=_step),),
 )
