@@ -17,7 +17,7 @@ from holter.ingest.format import Format
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.slurm.jobs import SlurmJobs, SlurmJson
 from holter.ingest.stdout import text_formats
-from holter.ingest.stdout.nccl_text import NcclTests
+from holter.ingest.stdout.system_text import NcclTests
 from holter.ingest.telemetry.amd_csv import AmdTables
 from holter.ingest.telemetry.amd_json import AmdJson
 from holter.ingest.telemetry.nvidia_smi import NvidiaSmi

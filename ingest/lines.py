@@ -1,4 +1,4 @@
-"""Complete lines of a growing file, in bounded blocks that know where they end."""
+"""Complete lines of a file that is being written, in bounded blocks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LONGEST_LINE = 1024 * 1024
 class LineBlock:
     """Some complete lines without their line ends; line `i` begins at byte `offsets[i]` of the stream.
 
-    `offsets` has one entry more than there are lines: where the next line begins. `overlong` says that
-    the block stands for a single line (or a piece of one) beyond `LONGEST_LINE`, left out of `lines`;
-    `ended` is False while the end of that line has not been seen.
+    `offsets` has one entry more than there are lines: where the next line begins. `overlong`: the block
+    stands for a single line (or a part of one) beyond `LONGEST_LINE`, which is not in `lines`; `ended` is
+    False while the end of that line has not been reached.
     """
 
     lines: list[bytes]
@@ -30,8 +30,8 @@ class LineBlock:
 def read_block(stream: BinaryIO) -> LineBlock | None:
     """The next complete lines from the stream's position on, None if there is no complete line yet.
 
-    About `BLOCK` bytes, more only for a single long line. The stream is left right after them, or where
-    it was.
+    A block has about `BLOCK` bytes, more only for a single long line. The stream is left right after the
+    block, or where it was.
     """
     start = stream.tell()
     data = stream.read(BLOCK)
@@ -56,7 +56,7 @@ def read_block(stream: BinaryIO) -> LineBlock | None:
 
 
 def skip_line(stream: BinaryIO) -> bool:
-    """Pass over the rest of a line too long to read; False if its end is not there yet."""
+    """Skip the rest of a line that is too long to read; False if its end is not written yet."""
     while data := stream.read(BLOCK):
         if (cut := data.find(b"\n")) >= 0:
             stream.seek(stream.tell() - len(data) + cut + 1)
@@ -65,9 +65,9 @@ def skip_line(stream: BinaryIO) -> bool:
 
 
 class LineBlocks:
-    """The blocks of a file, one after another; what is too long to be a line is told and passed over.
+    """Reads the blocks of a file one after another; a line that is too long is reported and skipped.
 
-    `number` is that of the last line passed; who reads a block moves it on.
+    `number` is that of the last line read; the caller advances it over the lines of each block.
     """
 
     def __init__(self, state: Mapping[str, Any], *, expected: str) -> None:
@@ -76,11 +76,11 @@ class LineBlocks:
         self._expected = expected
 
     def state(self) -> dict[str, Any]:
-        """The line number, and whether it is in the middle of a line that is too long."""
+        """The line number, and whether reading stopped in the middle of a line that is too long."""
         return {"line": self.number, **({"skipping": True} if self._skipping else {})}
 
     def next(self, stream: BinaryIO, problems: ProblemBuffer) -> LineBlock | None:
-        """The next complete lines, None if there are none yet; a line too long counts as passed."""
+        """The next complete lines, None if there are none yet; a line that is too long counts as read."""
         if self._skipping and not skip_line(stream):
             return None
         self._skipping = False
@@ -90,3 +90,29 @@ class LineBlocks:
             self._skipping = not block.ended
             problems.add(f"line {self.number}", f"expected {self._expected}, found a line longer than 1 MiB")
         return block
+
+
+def read_text_block(stream: BinaryIO) -> bytes | None:
+    """The bytes of the next lines that a newline or a carriage return ends, None if there are none yet.
+
+    A block has about `BLOCK` bytes. The stream is left right after it, or where it was. A line beyond
+    `LONGEST_LINE` comes in pieces: no line that is worth parsing is that long. Progress bars end their lines
+    with carriage returns.
+    """
+    start = stream.tell()
+    data = stream.read(BLOCK)
+    while (end := _last_line_end(data)) == 0 and len(data) < LONGEST_LINE:
+        more = stream.read(BLOCK)
+        if not more:
+            stream.seek(start)
+            return None
+        data += more
+    if end == 0 or _last_line_end(data[:LONGEST_LINE]) == 0:
+        end = LONGEST_LINE
+    stream.seek(start + end)
+    return data[:end]
+
+
+def _last_line_end(data: bytes) -> int:
+    """Where the last complete line ends, 0 without any."""
+    return max(data.rfind(b"\n"), data.rfind(b"\r")) + 1

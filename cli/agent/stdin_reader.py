@@ -14,7 +14,7 @@ from holter.ingest.format import Reader
 from holter.ingest.jsonl import JsonLines
 from holter.ingest.names import FirstReports, without_invalid_names
 from holter.ingest.stdout import console_dialects
-from holter.ingest.stdout.nccl_text import SystemText
+from holter.ingest.stdout.system_text import SystemText
 from holter.types import Batch, Labels, Unreadable
 
 LONGEST_LINE = 2**20

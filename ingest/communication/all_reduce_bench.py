@@ -8,9 +8,9 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, ClassVar
 
 from holter.ingest.communication.labels import BYTES, is_step, labels_beside, size_of
-from holter.ingest.console.blocks import read_text
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.format import Content, FormatRole
+from holter.ingest.lines import read_text_block
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Labels, Unreadable
 
@@ -69,7 +69,7 @@ class AllReduceBenchReader:
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete line; see `Reader`."""
-        while (block := read_text(stream)) is not None:
+        while (block := read_text_block(stream)) is not None:
             lines = block.replace(b"\r", b"\n").split(b"\n")
             rows = [row for line in lines if (row := self._line(strip_prefixes(line).text)) is not None]
             if rows:

@@ -1,4 +1,4 @@
-"""Console logs: the lines of a program's output that tell of a step, whatever stands between them."""
+"""Console logs: the printed lines of a program that state a step, whatever other text is between them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from holter.attempts.config_values import config_from_json, config_to_json
-from holter.ingest.console.blocks import read_text
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineSettings, LineValues
 from holter.ingest.console.pattern_search import line_matcher
 from holter.ingest.console.prefixes import CleanLine, strip_prefixes
 from holter.ingest.format import Content, FormatRole
+from holter.ingest.lines import read_text_block
 from holter.ingest.redaction import without_secrets
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.types import Batch, ConfigKey, ConfigValue, Labels, Unreadable, labels_of
 
-_OTHERS = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"})
-_PRINTERS = 4096
-"""Prefixes whose lines are told apart; further ones share what they remember."""
+_OTHER_SUFFIXES = frozenset(
+    {".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".toml", ".xml", ".html"}
+)
+_MAX_PROCESSES = 4096
+"""Processes, told apart by the prefixes of their lines, that have a state of their own; more share one."""
 
 
 class ConsoleLog:
-    """What a program prints in one framework's dialect, into a file of any name."""
+    """The output of a program in one framework's dialect, in a file of any name."""
 
     def __init__(self, dialect: ConsoleDialect, before: tuple[ConsoleDialect, ...] = ()) -> None:
         self._dialect = dialect
@@ -43,138 +45,140 @@ class ConsoleLog:
         return FormatRole(content=content, in_text=True)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """Text with a line of this dialect, and none of a dialect that comes before it."""
-        if path.suffix.lower() in _OTHERS or b"\0" in head or not self._dialect.matches(head):
+        """Text in this dialect, and in none of those that come before it."""
+        if path.suffix.lower() in _OTHER_SUFFIXES or b"\0" in head or not self._dialect.matches(head):
             return False
         return not any(other.matches(head) for other in self._before)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> ConsoleReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return ConsoleReader(self._dialect, {} if "rewritten" in state else state)
 
 
 @dataclass(slots=True)
 class ParsedLines:
-    """What some lines say: rows, and what was stated of their launch before them.
+    """Rows of some lines, and the settings of their launch that were stated before them.
 
-    `told`: some of the rows tell of a launch, so that what is stated behind them is of what follows.
+    `in_launch`: some of the rows belong to a launch, so that settings stated after them belong to the next.
     """
 
     rows: list[LogRow] = field(default_factory=list)
     config: dict[ConfigKey, ConfigValue] = field(default_factory=dict)
-    told: bool = False
+    in_launch: bool = False
 
     def batches(self) -> Iterator[Batch]:
-        """What was heard as a batch, none for nothing."""
+        """The rows and settings as one batch; no batch if there are none."""
         if self.rows or self.config:
             yield batch_from_rows(self.rows, config=self.config)
 
 
 class ConsoleReader:
-    """Reads one growing text.
+    """Reads one text that is being written.
 
-    Ranks that print side by side give each series a rank; the first process that speaks is the run's
-    voice: its series carry no label, and once others speak it appears among the ranks as well. What is
-    stated of the whole job is taken from the first process that does so.
+    Where several ranks print, each gives its series a rank. The first process that prints values is the main
+    one: its series have no label, and once others print values it appears among the ranks as well. Settings
+    of the whole job are taken from the first process that states any.
     """
 
     def __init__(self, dialect: ConsoleDialect, state: Mapping[str, Any]) -> None:
-        self._marks = line_matcher(dialect.kinds)
-        self._memories: dict[str, DialectState] = {
-            printer: dict(memory) for printer, memory in state.get("memories", {}).items()
+        self._matcher = line_matcher(dialect.kinds)
+        self._states: dict[str, DialectState] = {
+            process: dict(lines_state) for process, lines_state in state.get("memories", {}).items()
         }
-        self._voice = _labels(state.get("voice"))
-        self._herald = _labels(state.get("herald"))
+        self._main = _labels(state.get("voice"))
+        self._settings_from = _labels(state.get("herald"))
         self._several: bool = state.get("several", False)
-        self._announced = config_from_json(
+        self._pending = config_from_json(
             state.get("announced", ())
-        )  # stated of what follows, not given yet
+        )  # settings of the next launch, not yielded yet
 
     def state(self) -> Mapping[str, Any]:
-        """What earlier lines said that later ones rest on, and who speaks."""
-        announced = {"announced": config_to_json(self._announced)} if self._announced else {}
+        """What later lines depend on, and which process is the main one."""
+        pending = {"announced": config_to_json(self._pending)} if self._pending else {}
         return {
-            "memories": {printer: dict(memory) for printer, memory in self._memories.items() if memory},
-            "voice": self._voice,
-            "herald": self._herald,
+            "memories": {process: dict(state) for process, state in self._states.items() if state},
+            "voice": self._main,
+            "herald": self._settings_from,
             "several": self._several,
-            **announced,
+            **pending,
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield what the complete lines say; see `Reader`."""
-        while (block := read_text(stream)) is not None:
-            heard = ParsedLines()
-            taken = self.hear(block, heard)
-            if taken < len(block):
-                stream.seek(stream.tell() - len(block) + taken)
-            yield from heard.batches()
-        yield from self.last().batches()
+        """Yield what the complete lines hold; see `Reader`."""
+        while (block := read_text_block(stream)) is not None:
+            parsed = ParsedLines()
+            size = self.parse(block, parsed)
+            if size < len(block):
+                stream.seek(stream.tell() - len(block) + size)
+            yield from parsed.batches()
+        yield from self.flush().batches()
 
-    def last(self) -> ParsedLines:
-        """What was stated of a launch of which nothing else is known yet."""
-        heard, self._announced = ParsedLines(config=self._announced), {}
-        return heard
+    def flush(self) -> ParsedLines:
+        """The settings of a launch of which nothing else is known yet."""
+        parsed, self._pending = ParsedLines(config=self._pending), {}
+        return parsed
 
-    def hear(self, block: bytes, heard: ParsedLines) -> int:
-        """Take in what some complete lines say; how many bytes of them.
+    def parse(self, block: bytes, parsed: ParsedLines) -> int:
+        """Add what some complete lines hold to `parsed`; return how many bytes were parsed.
 
-        Those are fewer where a line states something behind rows that tell of a launch: it is the last one
-        then, and what it states comes with what follows.
+        It stops early at a line that states settings after rows of a launch: they belong to the next
+        launch and come with what follows.
         """
-        heard.config |= self._announced
-        self._announced = {}
-        for start, line, kind in self._marks.lines(block):
-            found = strip_prefixes(line)
-            text = line.decode("utf-8", "replace") if kind.with_prefixes else found.text
-            memory = self._memory((self._voice or ()) if kind.job_wide else found.labels)
+        parsed.config |= self._pending
+        self._pending = {}
+        for start, line, kind in self._matcher.lines(block):
+            clean = strip_prefixes(line)
+            text = line.decode("utf-8", "replace") if kind.with_prefixes else clean.text
+            state = self._state_of((self._main or ()) if kind.job_wide else clean.labels)
             try:
-                words = kind.parse(text, memory)
-            except OverflowError:  # a number that no float holds: no framework printed that
+                result = kind.parse(text, state)
+            except OverflowError:  # a number beyond the range of floats: no framework printed that
                 continue
-            for one in words if isinstance(words, list) else (words,):
-                if isinstance(one, LineSettings):
+            for item in result if isinstance(result, list) else (result,):
+                if isinstance(item, LineSettings):
                     if not kind.yields_settings:
-                        raise TypeError(f"{kind} states {one.config}, expected `yields_settings=True`")
-                    self._state(one, found, self._announced if heard.told else heard.config)
-                elif one is not None and one.values and abs(one.step) <= LARGEST_STEP:
-                    # a line's own clock tells no zone
-                    time = one.time if isnan(found.time) else found.time
-                    for labels in self._labels_of(one, kind, found):
-                        heard.rows.append(LogRow(one.step, time, one.values, labels))
-                    heard.told |= not (kind.yields_settings or kind.own_steps)
-            if self._announced:
+                        raise TypeError(f"{kind} states {item.config}, expected `yields_settings=True`")
+                    self._take_settings(item, clean, self._pending if parsed.in_launch else parsed.config)
+                elif item is not None and item.values and abs(item.step) <= LARGEST_STEP:
+                    # the clock of the line itself states no time zone, the prefix does
+                    time = item.time if isnan(clean.time) else clean.time
+                    for labels in self._series_labels(item, kind, clean):
+                        parsed.rows.append(LogRow(item.step, time, item.values, labels))
+                    parsed.in_launch |= not (kind.yields_settings or kind.own_steps)
+            if self._pending:
                 return min(len(block), start + len(line) + 1)
         return len(block)
 
-    def _state(self, stated: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]) -> None:
-        if stated.labels is not None:
-            labels = _own(stated, line)
+    def _take_settings(
+        self, settings: LineSettings, line: CleanLine, config: dict[ConfigKey, ConfigValue]
+    ) -> None:
+        if settings.labels is not None:
+            labels = _own_labels(settings, line)
         else:
             labels = ()
-            if self._herald is None:
-                self._herald = line.labels
-            if line.labels != self._herald:
+            if self._settings_from is None:
+                self._settings_from = line.labels
+            if line.labels != self._settings_from:
                 return
-        for name, value in without_secrets(stated.config).items():
+        for name, value in without_secrets(settings.config).items():
             config[ConfigKey(name, labels)] = value
 
-    def _labels_of(self, said: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
+    def _series_labels(self, values: LineValues, kind: LineKind, line: CleanLine) -> tuple[Labels, ...]:
         if kind.job_wide:
-            return (said.labels or (),)
-        return self._kept(line.labels) if said.labels is None else (_own(said, line),)
+            return (values.labels or (),)
+        return self._process_labels(line.labels) if values.labels is None else (_own_labels(values, line),)
 
-    def _memory(self, printer_labels: Labels) -> DialectState:
-        printer = "/".join(value for _, value in printer_labels)
-        if printer not in self._memories and len(self._memories) >= _PRINTERS:
-            printer = ""
-        return self._memories.setdefault(printer, {})
+    def _state_of(self, process_labels: Labels) -> DialectState:
+        process = "/".join(value for _, value in process_labels)
+        if process not in self._states and len(self._states) >= _MAX_PROCESSES:
+            process = ""
+        return self._states.setdefault(process, {})
 
-    def _kept(self, labels: Labels) -> tuple[Labels, ...]:
-        """The labels under which the values of the process with these labels are kept."""
-        if self._voice is None:
-            self._voice = labels
-        if labels != self._voice:
+    def _process_labels(self, labels: Labels) -> tuple[Labels, ...]:
+        """The labels of the series that get the values of the process with these labels."""
+        if self._main is None:
+            self._main = labels
+        if labels != self._main:
             self._several = True
             return (labels,)
         return ((), labels) if self._several and labels else ((),)
@@ -184,8 +188,8 @@ def _labels(stored: Sequence[Sequence[str]] | None) -> Labels | None:
     return None if stored is None else tuple((name, value) for name, value in stored)
 
 
-def _own(said: LineValues | LineSettings, line: CleanLine) -> Labels:
-    """The labels that a line gives its values itself; the rank that its launcher names is the job's."""
-    labels = said.labels or ()
+def _own_labels(item: LineValues | LineSettings, line: CleanLine) -> Labels:
+    """The labels in the line itself; a rank in the launcher's prefix is that of the job and wins."""
+    labels = item.labels or ()
     rank = next((label for label in line.labels if label[0] == "rank"), None)
     return labels if rank is None or rank in labels else labels_of({**dict(labels), rank[0]: rank[1]})

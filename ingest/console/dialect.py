@@ -1,4 +1,4 @@
-"""What a framework prints: the kinds of its lines that say something, each with how it is read."""
+"""Dialects of console logs: the lines that a framework prints, and the functions that parse them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, Protocol
 from holter.types import ConfigValue, Labels
 
 DialectState = dict[str, Any]
-"""What earlier lines said that later ones rest on, e.g. the step of a block; JSON-able values."""
+"""What earlier lines stated and later ones depend on, e.g. the step of a block; JSON-able values."""
 
 
 class LineValues(NamedTuple):
-    """What one line says: values at a step. `time` is Unix seconds, NaN where the line has no clock.
+    """Values at a step, from one line. `time` is in Unix seconds, NaN where the line has no clock.
 
-    `labels` are those of the values where the line says itself whose they are, beside its printer's rank.
+    `labels` are those that the line itself gives its values, in addition to the rank of the process that
+    printed it; None where it gives none.
     """
 
     step: int
@@ -25,35 +26,11 @@ class LineValues(NamedTuple):
     labels: Labels | None = None
 
 
-class TextMatch(Protocol):
-    """A place in a text, as `re.Match` tells it."""
-
-    def start(self) -> int:
-        """Its first byte."""
-        ...
-
-    def end(self) -> int:
-        """The byte after it."""
-        ...
-
-
-class TextPattern(Protocol):
-    """What finds places in a text: a compiled pattern, or what does as one."""
-
-    def finditer(self, string: bytes, /) -> Iterator[TextMatch]:
-        """Every place, in their order."""
-        ...
-
-    def search(self, string: bytes, /) -> TextMatch | None:
-        """The first one."""
-        ...
-
-
 class LineSettings(NamedTuple):
-    """What one line says of the launch itself: names of settings with their values.
+    """Settings of a launch by name, from one line.
 
-    Without `labels` they are the job's, and of processes that print the same the first one's word counts;
-    what may differ between processes is stated with labels, e.g. its rank.
+    Without `labels` they are those of the whole job: if several processes print the same setting, the first
+    one counts. A setting that may differ between processes has labels, e.g. its rank.
     """
 
     config: Mapping[str, ConfigValue]
@@ -63,21 +40,46 @@ class LineSettings(NamedTuple):
 LineResult = (
     LineValues | LineSettings | list[LineValues] | list[LineSettings] | list[LineValues | LineSettings] | None
 )
-"""What a line says; None where it says nothing after all."""
+"""What a line was parsed into; None where it holds nothing after all."""
+
+
+class TextMatch(Protocol):
+    """The position of a match in a text, as `re.Match` gives it."""
+
+    def start(self) -> int:
+        """The first byte of the match."""
+        ...
+
+    def end(self) -> int:
+        """The byte after the match."""
+        ...
+
+
+class TextPattern(Protocol):
+    """A compiled pattern, or an object that searches texts like one."""
+
+    def finditer(self, string: bytes, /) -> Iterator[TextMatch]:
+        """All matches, in their order."""
+        ...
+
+    def search(self, string: bytes, /) -> TextMatch | None:
+        """The first match."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class LineKind:
     """One kind of line.
 
-    `mark` is searched for in whole blocks of text, so it begins with a few plain characters, which is
-    what makes the search fast. `read` gets the line without colours and prefixes. One that may return
-    `Stated` is marked with `states`: what stands behind it speaks of the launch that it announces. What
-    such a kind says besides, and all that one says which is `aside`, has steps of its own. One that wants
-    the line `whole` gets it with what stands before it.
+    `pattern` is searched for in large blocks of text, so it begins with a few literal characters, which is
+    what makes the search fast. `parse` gets the line without colours and prefixes; `with_prefixes`: as it was
+    printed.
 
-    One `of_job` speaks for all processes, whoever prints it: it rests on what the run's voice said, and its
-    labels are complete.
+    `yields_settings`: `parse` may return `LineSettings`. What follows such a line belongs to the launch that
+    it announces. The values of such a kind, and those of one with `own_steps`, have steps of their own.
+
+    `job_wide`: the line speaks for all processes, whoever prints it. It is parsed with the state of the
+    process whose series are unlabelled, and its labels are complete.
     """
 
     pattern: TextPattern
@@ -90,11 +92,11 @@ class LineKind:
 
 @dataclass(frozen=True, kw_only=True)
 class ConsoleDialect:
-    """One framework's way of printing.
+    """The lines that one framework prints.
 
-    A text is taken for it where `tell` is found in it, `times` times. One that `is_supplement` has what other
-    logs of a run lack (see `Content.SUPPLEMENT`). `kinds` are tried in their order:
-    the first whose mark a line bears reads it.
+    A text is in this dialect if `signature` matches it at least `min_matches` times. A dialect that
+    `is_supplement` has what other logs of a run lack (see `Content.SUPPLEMENT`). `kinds` are tried in their
+    order: the first whose pattern matches a line parses it.
     """
 
     name: str
@@ -108,9 +110,9 @@ class ConsoleDialect:
         return len(list(islice(self.signature.finditer(text), self.min_matches))) == self.min_matches
 
     def followed_by(self, *others: ConsoleDialect) -> ConsoleDialect:
-        """This dialect in programs that print lines of others as well."""
+        """This dialect extended by the lines of others, which are tried after its own."""
         return replace(self, kinds=(*self.kinds, *(kind for other in others for kind in other.kinds)))
 
     def preceded_by(self, *others: ConsoleDialect) -> ConsoleDialect:
-        """This dialect where lines of others are read as theirs first."""
+        """This dialect extended by the lines of others, which are tried before its own."""
         return replace(self, kinds=(*(kind for other in others for kind in other.kinds), *self.kinds))

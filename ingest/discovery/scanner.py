@@ -19,7 +19,7 @@ from holter.ingest.discovery.hf_checkpoints import (
 from holter.ingest.discovery.hf_launches import TrainerLaunch, continued_launches, may_be_launch, read_launch
 from holter.ingest.discovery.run_layout import RunAssignment, assign_file, assign_tree, chronological_key
 from holter.ingest.format import Format
-from holter.ingest.stdout.nccl_text import SystemText, without_training
+from holter.ingest.stdout.system_text import SystemText, without_training
 
 _log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from holter.ingest.format import Format
 from holter.ingest.offline.read_run import read_source
 from holter.ingest.offline.suggest_pattern import suggest_format
 from holter.ingest.open_log import HEAD_BYTES, open_log, read_head, uncompressed_name
-from holter.ingest.stdout.nccl_text import NCCL_ONLY
+from holter.ingest.stdout.system_text import NCCL_ONLY
 from holter.ingest.trackers import collection_at
 from holter.types import ConfigKey, SeriesKey, Unreadable
 

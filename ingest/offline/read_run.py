@@ -12,7 +12,7 @@ from holter.ingest.discovery.scanner import LogTree, Source
 from holter.ingest.format import Format
 from holter.ingest.offline.series_builder import SeriesBuilder, count_attempts
 from holter.ingest.open_log import open_log, uncompressed_name
-from holter.ingest.stdout.nccl_text import NCCL_ONLY
+from holter.ingest.stdout.system_text import NCCL_ONLY
 from holter.types import Batch, RunData, Unreadable
 
 

@@ -1,5 +1,35 @@
-"""Texts in which several speak: training in its dialect, a house's own, NCCL, kernels, schedulers."""
+"""Formats of printed text: console logs in every dialect, custom formats, NCCL, kernels, schedulers."""
 
-from holter.ingest.stdout.formats import console_dialects, text_formats
+from __future__ import annotations
 
-__all__ = ["console_dialects", "text_formats"]
+from collections.abc import Sequence
+
+from holter.custom_format import HouseFormat
+from holter.ingest.console.console_log import ConsoleLog
+from holter.ingest.console.dialect import ConsoleDialect
+from holter.ingest.console.dialects import FRAMEWORKS, GENERIC
+from holter.ingest.format import Format
+from holter.ingest.stdout.custom_patterns import custom_dialect
+from holter.ingest.stdout.system_text import SYSTEM_DIALECTS, SystemText
+
+
+def console_dialects(custom: Sequence[HouseFormat] = ()) -> tuple[ConsoleDialect, ...]:
+    """The dialects of training in the order in which they are tried; custom ones come before generic ones.
+
+    Lines that match a custom pattern are parsed by it in any text.
+    """
+    own = tuple(map(custom_dialect, custom))
+    frameworks, generic = (
+        [dialect.preceded_by(*own) for dialect in dialects] for dialects in (FRAMEWORKS, GENERIC)
+    )
+    return (*frameworks, *own, *generic)
+
+
+def text_formats(custom: Sequence[HouseFormat] = ()) -> tuple[Format, ...]:
+    """The formats of printed text; a text in several dialects is read by the first of them."""
+    dialects = console_dialects(custom)
+    logs = (
+        ConsoleLog(dialect.followed_by(*SYSTEM_DIALECTS), dialects[:index])
+        for index, dialect in enumerate(dialects)
+    )
+    return (*logs, *(SystemText(dialects, index) for index in range(len(SYSTEM_DIALECTS))))

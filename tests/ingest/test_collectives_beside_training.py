@@ -14,9 +14,9 @@ import pytest
 from holter.attempts import Attempts
 from holter.detectors import find
 from holter.detectors.detector import DetectorContext
-from holter.detectors.ranks.comm_slowdown import CommSlowdown
-from holter.detectors.ranks.desync import Desync
-from holter.detectors.ranks.straggler import Straggler
+from holter.detectors.ranks.comm_slowdown import CommSlowdownDetector
+from holter.detectors.ranks.desync import DesyncDetector
+from holter.detectors.ranks.straggler import StragglerDetector
 from holter.ingest.discovery.run_layout import assign_tree
 from holter.ingest.offline.read_run import read_run
 from holter.ingest.tailing.follower import Follower
@@ -207,7 +207,7 @@ def test_a_rank_that_arrives_late_waits_least_and_is_named(tmp_path: Path) -> No
     inspector(tmp_path, own=own)
     found = [
         one
-        for one in Straggler().detect(read_run(tmp_path).data, DetectorContext())
+        for one in StragglerDetector().detect(read_run(tmp_path).data, DetectorContext())
         if "AllReduce" in str(one.labels)
     ]
     assert found
@@ -220,7 +220,7 @@ def test_a_slow_fabric_is_told_for_each_kind_of_collective(tmp_path: Path) -> No
     slow = np.ones(400)
     slow[200:] = 2.0
     inspector(tmp_path, all_ranks=slow)
-    found = list(CommSlowdown().detect(read_run(tmp_path).data, DetectorContext()))
+    found = list(CommSlowdownDetector().detect(read_run(tmp_path).data, DetectorContext()))
     assert found
     assert all(abs(one.start_step - 5200) < 30 for one in found)
     assert len({one.labels for one in found}) == len(found)
@@ -234,7 +234,7 @@ def test_ends_of_files_that_are_not_at_the_same_call_are_no_desync(tmp_path: Pat
         (tmp_path / f"nccl.n.{rank}.log").write_text("".join(own[: len(own) - rank % 2]))
     gathered = read_run(tmp_path)
     assert sum(key.metric == "nccl_op_count" for key in gathered.data.series) == 4
-    assert list(Desync().detect(gathered.data, DetectorContext())) == []
+    assert list(DesyncDetector().detect(gathered.data, DetectorContext())) == []
 
 
 def test_rows_beside_training_do_not_use_up_the_time_in_which_a_new_writer_is_settled(reading: Any) -> None:

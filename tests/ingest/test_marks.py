@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holter.ingest.console.dialect import LineKind
 from holter.ingest.console.dialects import DIALECTS
 from holter.ingest.console.pattern_search import LineMatcher
-from holter.ingest.stdout.nccl_text import NCCL_DIALECT
+from holter.ingest.stdout.system_text import NCCL_DIALECT
 
 KINDS = tuple(kind for dialect in DIALECTS for kind in dialect.followed_by(NCCL_DIALECT).kinds)
 TEXTS = sorted(

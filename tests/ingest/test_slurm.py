@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest.offline.read_run import read_run
 from holter.ingest.slurm.hostlist import MOST, expand
 
@@ -114,7 +114,7 @@ def test_each_launch_has_the_environment_above_it_and_the_end_below_it(tmp_path:
     assert gathered.attempts == 2
     said = {str(key): dict(values) for key, values in gathered.data.config.items()}
     assert said == {"slurm.job_id": {0: "17", 1: "18"}, "slurm.restart_count": {0: 0, 1: 1}}
-    found = [one for one in remarks(gathered.data) if one.code == "launch-ended"]
+    found = [one for one in run_launch_checks(gathered.data) if one.code == "launch-ended"]
     assert [(one.attempt, one.evidence["job"], one.evidence["state"]) for one in found] == [
         (0, "17", "PREEMPTED"),
         (1, "18", "PREEMPTED"),
@@ -125,7 +125,7 @@ def test_how_launches_ended_is_remarked_on_with_what_to_do(tmp_path: Path) -> No
     lines = [f"step:{step}/900 train_loss:4.5 train_time:193ms\n" for step in range(50)]
     ended = (DATA / "train-ended.out").read_text()
     (tmp_path / "slurm.out").write_text("".join(lines) + ended.partition("HF_TOKEN")[2])
-    found = remarks(read_run(tmp_path).data)
+    found = run_launch_checks(read_run(tmp_path).data)
     said = {one.summary: one.advice for one in found}
     (node,) = [text for text in said if "NODE_FAIL on n18" in text]
     assert "--exclude=n18" in said[node]
