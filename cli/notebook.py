@@ -19,7 +19,7 @@ from holter.detectors import find
 from holter.detectors.apply_tuning import with_roles
 from holter.detectors.arrays import as_run
 from holter.detectors.findings.sparkline import sparkline
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.plurals import counted
 from holter.tuning import Tuning
 from holter.types import ConfigKey, Diagnostic, Finding, Kind, RunData
@@ -121,7 +121,7 @@ def analyze(
     run = with_roles(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
     stated = {ConfigKey(name): value for name, value in flatten_settings(config or {}).items()}
     run = replace(run, config={key: dict.fromkeys(_attempts(run), value) for key, value in stated.items()})
-    return Findings(find(run, tuning=tuning), run, remarks(run))
+    return Findings(find(run, tuning=tuning), run, run_launch_checks(run))
 
 
 def _attempts(run: RunData) -> list[int]:

@@ -15,7 +15,7 @@ from holter.cli.report import Report, html, json, text
 from holter.cli.report.speed import spent_in
 from holter.detectors import find
 from holter.detectors.apply_tuning import with_roles
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.flops.peaks import Peaks
 from holter.flops.throughput import run_throughput
 from holter.ingest import formats
@@ -109,7 +109,7 @@ def _reports(
             points=gathered.points,
             data=data,
             findings=[finding for finding in find(data, tuning=tuning) if _wanted(finding, metrics)],
-            remarks=remarks(data, peaks=peaks),
+            remarks=run_launch_checks(data, peaks=peaks),
             throughput=run_throughput(data, peaks),
             spent=spent_in(data),
             unreadable=gathered.unreadable,

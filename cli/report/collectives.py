@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holter.detectors.communication import Comparison, Ends, Overlap, Speed, Waits
+from holter.detectors.communication import (
+    CollectiveBandwidth,
+    CollectiveComparison,
+    RankBehind,
+    RankOverlap,
+    WaitedForRank,
+)
 from holter.detectors.formatting import figure
-from holter.detectors.ranks.naming import size_in_words
+from holter.detectors.ranks.naming import format_bytes
 from holter.plurals import counted
 
 _SPEEDS, _OTHERS = 8, 4
@@ -15,7 +21,7 @@ _SHORT = 14
 """Characters of a communicator's name."""
 
 
-def told(found: Comparison) -> Iterator[tuple[str, str]]:
+def told(found: CollectiveComparison) -> Iterator[tuple[str, str]]:
     """What each line is about, and the line."""
     for speed in found.speeds[:_SPEEDS]:
         yield "Speed", _speed(speed)
@@ -23,9 +29,9 @@ def told(found: Comparison) -> Iterator[tuple[str, str]]:
         yield "", f"and {len(found.speeds) - _SPEEDS} more kinds of calls"
     for overlap in sorted(found.overlaps, key=lambda one: -one.exposed_share)[:_OTHERS]:
         yield "Cost", _overlap(overlap)
-    for one in found.waits[:_OTHERS]:
+    for one in found.waited_for[:_OTHERS]:
         yield "Waiting", _waits(one)
-    for end in found.ends[:_OTHERS]:
+    for end in found.behind[:_OTHERS]:
         yield "Ends", _ends(end)
 
 
@@ -37,8 +43,8 @@ def duration_in_words(seconds: float) -> str:
     return "0 s"
 
 
-def _speed(one: Speed) -> str:
-    size = size_in_words(one.bytes) if one.bytes else one.size
+def _speed(one: CollectiveBandwidth) -> str:
+    size = format_bytes(one.bytes) if one.bytes else one.size
     calls = f", {counted(one.calls, 'call')}, {duration_in_words(one.seconds)}" if one.calls else ""
     whose = f" in {_short(one.communicator)}" if one.communicator else ""
     speed = f"{one.collective} of {size}{whose}{calls}: {figure(one.busbw)} GB/s"
@@ -49,7 +55,7 @@ def _speed(one: Speed) -> str:
     return f"{speed} of {figure(one.link.gbs)} ({one.link.name}), {one.share:.0%}"
 
 
-def _overlap(one: Overlap) -> str:
+def _overlap(one: RankOverlap) -> str:
     rank = f"rank {one.rank}: " if one.rank else ""
     return (
         f"{rank}{duration_in_words(one.communication)} in collectives beside "
@@ -58,7 +64,7 @@ def _overlap(one: Overlap) -> str:
     )
 
 
-def _waits(one: Waits) -> str:
+def _waits(one: WaitedForRank) -> str:
     return (
         f"for {_which(one)} in {_short(one.communicator)}: last in {one.share:.0%} of {one.calls:,} "
         f"calls; the others waited {duration_in_words(one.mean_wait)} each time, "
@@ -66,14 +72,14 @@ def _waits(one: Waits) -> str:
     )
 
 
-def _ends(one: Ends) -> str:
+def _ends(one: RankBehind) -> str:
     return (
         f"{_which(one)} in {_short(one.communicator)} at call {one.last:,}, the others at "
         f"{one.others:,}: if the job hangs, it is the one that has not come"
     )
 
 
-def _which(one: Waits | Ends) -> str:
+def _which(one: WaitedForRank | RankBehind) -> str:
     return f"rank {one.rank} ({one.host})" if one.host else f"rank {one.rank}"
 
 

@@ -6,7 +6,7 @@ import json
 
 from holter.attempts.config_diff import list_changes, list_settings
 from holter.cli.report import Report
-from holter.detectors.communication import compare
+from holter.detectors.communication import compare_collectives
 from holter.flops.throughput import throughput_json
 from holter.json_values import plain
 
@@ -31,6 +31,6 @@ def document(reports: list[Report]) -> str:
             "throughput": report.throughput and throughput_json(report.throughput),
             "spent": report.spent and report.spent.as_json(),
         }
-        talk = {"collectives": compare(report.data).as_json()}
+        talk = {"collectives": compare_collectives(report.data).as_json()}
         runs.append({**report.as_json(), **setup, **speed, **talk, "unreadable": places})
     return json.dumps(plain(runs), ensure_ascii=False, allow_nan=False, indent=2)

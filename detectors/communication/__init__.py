@@ -1,11 +1,23 @@
-"""What a person asks of collectives: are they as fast as the hardware, what do they cost, who waits?"""
+"""Analysis of collectives: speed compared with the hardware, cost, and ranks that others wait for."""
 
 from __future__ import annotations
 
-from holter.detectors.communication.bandwidth import Speed
-from holter.detectors.communication.compare import READS, Comparison, compare
-from holter.detectors.communication.last_calls import Ends
-from holter.detectors.communication.overlap import Overlap
-from holter.detectors.communication.wait_time import Waits
+from holter.detectors.communication.bandwidth import CollectiveBandwidth
+from holter.detectors.communication.compare import (
+    COLLECTIVE_METRICS,
+    CollectiveComparison,
+    compare_collectives,
+)
+from holter.detectors.communication.last_calls import RankBehind
+from holter.detectors.communication.overlap import RankOverlap
+from holter.detectors.communication.wait_time import WaitedForRank
 
-__all__ = ["READS", "Comparison", "Ends", "Overlap", "Speed", "Waits", "compare"]
+__all__ = [
+    "COLLECTIVE_METRICS",
+    "CollectiveBandwidth",
+    "CollectiveComparison",
+    "RankBehind",
+    "RankOverlap",
+    "WaitedForRank",
+    "compare_collectives",
+]

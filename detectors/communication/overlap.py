@@ -1,4 +1,4 @@
-"""Communication beside computing, by traces: how much of it computing hides."""
+"""Overlap of communication and computation in traces: the share of communication that computation hides."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _COMMUNICATION, _COMPUTE, _EXPOSED = "communication_us", "compute_us", "exposed_
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overlap:
-    """One rank's trace in seconds: in collectives, in other kernels, in collectives while no other ran."""
+class RankOverlap:
+    """One rank's trace in seconds: in collectives, in other kernels, and in collectives without any other."""
 
     rank: str
     communication: float
@@ -23,18 +23,18 @@ class Overlap:
 
     @property
     def exposed_share(self) -> float:
-        """Of the time in which the GPU was busy, the part that only waited for communication."""
+        """The share of the GPU's busy time in which only communication ran."""
         busy = self.compute + self.exposed
         return self.exposed / busy if busy > 0 else 0.0
 
     @property
     def hidden_share(self) -> float:
-        """Of the time in collectives, the part that computing hides."""
+        """The share of the time in collectives that computation hides."""
         return 1 - self.exposed / self.communication if self.communication > 0 else 0.0
 
 
-def overlaps(run: RunData) -> Iterator[Overlap]:
-    """One for each rank with a trace, in the order of ranks."""
+def rank_overlaps(run: RunData) -> Iterator[RankOverlap]:
+    """The overlap of each rank with a trace, in the order of ranks."""
     for key in sorted(run.series, key=_by_rank):
         if key.metric == _COMMUNICATION:
             parts = [
@@ -43,7 +43,7 @@ def overlaps(run: RunData) -> Iterator[Overlap]:
             if all(part is not None for part in parts):
                 communication, compute, exposed = (float(part or 0) / 1e6 for part in parts)
                 rank = dict(key.labels).get("rank", "")
-                yield Overlap(rank=rank, communication=communication, compute=compute, exposed=exposed)
+                yield RankOverlap(rank=rank, communication=communication, compute=compute, exposed=exposed)
 
 
 def _last(run: RunData, key: SeriesKey) -> float | None:

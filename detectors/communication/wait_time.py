@@ -1,4 +1,4 @@
-"""Who waits for whom: the rank whose time in a collective is shortest came last, and the others waited."""
+"""Finds ranks that others wait for: the rank with the shortest time in a collective came last."""
 
 from __future__ import annotations
 
@@ -9,22 +9,34 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import bdtrc
 
-from holter.detectors.ranks.naming import whose
-from holter.detectors.ranks.rank_matrix import common_key, hosts_of, table_of
+from holter.detectors.ranks.naming import rank_or_process
+from holter.detectors.ranks.rank_matrix import build_rank_matrix, common_key, hosts_by_rank
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, RunData, Series, SeriesKey
 
 TIMES = {"collective_time (us)": 1e-6, "time_us": 1e-6}
-"""Series of times in collectives, with their unit in seconds. The second are a trace's means by size."""
-_FEWEST = 8
-"""Calls from which on it means something who is last."""
-_OFTEN, _CHANCE = 1.5, 1e-6
-"""A rank is last often: so many times as chance has it, and more often than chance ever has it."""
+"""Metrics of times in collectives, with their unit in seconds. The second has a trace's means by size."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waits:
-    """A rank that the others of its communicator wait for: in `last` of `calls` it came last, and each other
-    waited `mean_wait` seconds for it then, in the median of the others; `waited` seconds altogether."""
+class WaitedForThresholds(Thresholds):
+    """When a rank that comes last in collectives counts as one that the others wait for."""
+
+    min_calls: int = 8
+    """Calls. With fewer, the rank that comes last is a matter of chance."""
+    min_ratio_to_chance: float = 1.5
+    """Times. A rank must come last this many times as often as each rank would by chance."""
+    chance: float = 1e-6
+    """Probability. It must also come last more often than chance explains at this probability (binomial)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitedForRank:
+    """A rank that the others of its communicator wait for.
+
+    It came last in `last` of `calls`. Each of the others (their median) then waited `mean_wait` seconds for
+    it, `waited` seconds in total.
+    """
 
     communicator: str
     rank: str
@@ -36,48 +48,53 @@ class Waits:
 
     @property
     def share(self) -> float:
-        """In which part of the calls it came last."""
+        """The share of the calls in which it came last."""
         return self.last / self.calls if self.calls else 0.0
 
 
-def waits(run: RunData) -> list[Waits]:
-    """The ranks that came last more often than chance has it, those that cost most first."""
-    hosts = hosts_of(run)
-    found = [one for series in _side_by_side(run) for one in _in(run, series, hosts)]
-    joined: dict[tuple[str, str], Waits] = {}
-    for one in found:
-        known = joined.get((one.communicator, one.rank))
-        joined[one.communicator, one.rank] = one if known is None else _together(known, one)
-    return sorted(joined.values(), key=lambda one: -one.waited)
+def waited_for_ranks(
+    run: RunData, thresholds: WaitedForThresholds = WaitedForThresholds()
+) -> list[WaitedForRank]:
+    """The ranks that came last more often than by chance, those that cost most first."""
+    hosts = hosts_by_rank(run)
+    joined: dict[tuple[str, str], WaitedForRank] = {}
+    for series in _series_by_collective(run):
+        for rank in _ranks_of_collective(run, series, hosts, thresholds):
+            known = joined.get((rank.communicator, rank.rank))
+            joined[rank.communicator, rank.rank] = rank if known is None else _add(known, rank)
+    return sorted(joined.values(), key=lambda rank: -rank.waited)
 
 
-def _often(calls: int, ranks: int) -> float:
-    """How many times last is more than chance."""
-    return float(max(_OFTEN * calls / ranks, _by_chance(calls, 1 / ranks) + 1))
+def _min_times_last(calls: int, ranks: int, thresholds: WaitedForThresholds) -> float:
+    """The number of times that a rank must come last to count as waited for."""
+    by_chance = _max_by_chance(calls, 1 / ranks, thresholds.chance)
+    return float(max(thresholds.min_ratio_to_chance * calls / ranks, by_chance + 1))
 
 
-def _by_chance(calls: int, share: float) -> int:
-    """How many of the calls chance alone does not exceed (scipy.stats would cost every server 60 MB)."""
-    return bisect_left(range(calls + 1), -_CHANCE, key=lambda count: -float(bdtrc(count, calls, share)))
+def _max_by_chance(calls: int, share: float, chance: float) -> int:
+    """The number of calls that chance alone does not exceed (importing scipy.stats would cost 60 MB)."""
+    return bisect_left(range(calls + 1), -chance, key=lambda count: -float(bdtrc(count, calls, share)))
 
 
-def _side_by_side(run: RunData) -> list[list[Series]]:
+def _series_by_collective(run: RunData) -> list[list[Series]]:
     """The times of the ranks in the same collectives."""
-    alike: dict[SeriesKey, list[Series]] = {}
+    by_key: dict[SeriesKey, list[Series]] = {}
     for key in sorted(run.series):
         labels = dict(key.labels)
         of_ranks = "rank" in labels and ("comm" in labels or "process_group" in labels)
         if key.metric in TIMES and of_ranks and len(run.series[key]):
-            alike.setdefault(common_key(key), []).append(run.series[key])
-    return [series for series in alike.values() if len(series) > 1]
+            by_key.setdefault(common_key(key), []).append(run.series[key])
+    return [series for series in by_key.values() if len(series) > 1]
 
 
-def _in(run: RunData, series: list[Series], hosts: Mapping[str, str]) -> Iterator[Waits]:
+def _ranks_of_collective(
+    run: RunData, series: list[Series], hosts: Mapping[str, str], thresholds: WaitedForThresholds
+) -> Iterator[WaitedForRank]:
     key = common_key(series[0].key)
-    counts = _calls(run, series)
-    time: FloatArray = table_of(series).value * TIMES[key.metric]
+    counts = _calls_per_point(run, series)
+    time: FloatArray = build_rank_matrix(series).value * TIMES[key.metric]
     time = time[(np.isfinite(time) & (time > 0)).all(axis=1)]
-    if not len(time) or (counts is None and len(time) < _FEWEST):
+    if not len(time) or (counts is None and len(time) < thresholds.min_calls):
         return
     weight = np.ones(len(time)) if counts is None else np.full(len(time), counts)
     last = time.argmin(axis=1)
@@ -85,23 +102,23 @@ def _in(run: RunData, series: list[Series], hosts: Mapping[str, str]) -> Iterato
     calls = int(weight.sum())
     labels = dict(key.labels)
     for rank in np.unique(last).tolist():
-        mine = last == rank
-        times = int(weight[mine].sum())
-        if calls >= _FEWEST and times >= _often(calls, len(series)):
-            name = whose(series[rank].key)
-            yield Waits(
+        is_last = last == rank
+        times = int(weight[is_last].sum())
+        if calls >= thresholds.min_calls and times >= _min_times_last(calls, len(series), thresholds):
+            name = rank_or_process(series[rank].key)
+            yield WaitedForRank(
                 communicator=labels.get("comm_name") or labels.get("comm") or labels.get("process_group", ""),
                 rank=name,
                 host=hosts.get(name),
                 last=times,
                 calls=calls,
-                mean_wait=float(np.average(wait[mine], weights=weight[mine])),
-                waited=float((wait[mine] * weight[mine]).sum()),
+                mean_wait=float(np.average(wait[is_last], weights=weight[is_last])),
+                waited=float((wait[is_last] * weight[is_last]).sum()),
             )
 
 
-def _calls(run: RunData, series: list[Series]) -> float | None:
-    """How many calls a point of a trace stands for; None where each call is a point."""
+def _calls_per_point(run: RunData, series: list[Series]) -> float | None:
+    """The number of calls that a point of a trace summarises; None where each call is a point."""
     if series[0].key.metric != "time_us":
         return None
     counts = run.series.get(SeriesKey("calls", series[0].key.labels))
@@ -110,8 +127,8 @@ def _calls(run: RunData, series: list[Series]) -> float | None:
     )
 
 
-def _together(one: Waits, other: Waits) -> Waits:
-    last, waited = one.last + other.last, one.waited + other.waited
+def _add(left: WaitedForRank, right: WaitedForRank) -> WaitedForRank:
+    last, waited = left.last + right.last, left.waited + right.waited
     return replace(
-        one, last=last, calls=one.calls + other.calls, waited=waited, mean_wait=waited / max(last, 1)
+        left, last=last, calls=left.calls + right.calls, waited=waited, mean_wait=waited / max(last, 1)
     )

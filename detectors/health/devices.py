@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from holter.detectors.health.events import Event, device_of, events_of, known_devices, named
+from holter.detectors.health.events import (
+    FaultEvent,
+    complete_device_labels,
+    device_labels,
+    known_devices,
+    read_fault_events,
+)
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.positions import Place
 from holter.detectors.wall_clock import RunClock, clock_of, in_words
 from holter.roles import Role, role_of
-from holter.types import Finding, Kind, Labels, RunData, Severity
+from holter.types import Finding, Kind, Labels, RunData
 
 _APART = 3600.0
 """Seconds without a fault after which the next one is another event; and how long before a run's first step
 and after its last one a fault concerns it: kernel logs go back for weeks."""
-_GRAVEST = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
 def device_faults(run: RunData, state: IncrementalState) -> Iterable[Finding]:
     """One finding per device and time of trouble, at the step that the run had come to."""
     known = known_devices(run)
-    by_device: dict[Labels, list[Event]] = {}
+    by_device: dict[Labels, list[FaultEvent]] = {}
     for key in sorted(run.series):
         if key.by_clock and role_of(key) is Role.FAULTS:
             series = run.series[key]
             checkpoints = state.checkpoints(("device", key), [series])
-            by_device.setdefault(named(device_of(series), known), []).extend(events_of(series, checkpoints))
+            by_device.setdefault(complete_device_labels(device_labels(series), known), []).extend(
+                read_fault_events(series, checkpoints)
+            )
     if not any(by_device.values()):
         return
     clock = clock_of(run)
@@ -36,18 +43,18 @@ def device_faults(run: RunData, state: IncrementalState) -> Iterable[Finding]:
             yield _finding(device, episode, clock)
 
 
-def _concerns(event: Event, clock: RunClock) -> bool:
+def _concerns(event: FaultEvent, clock: RunClock) -> bool:
     return bool(clock.time[0] - _APART <= event.time <= clock.time[-1] + _APART)
 
 
-def _place(event: Event, clock: RunClock | None) -> Place:
+def _place(event: FaultEvent, clock: RunClock | None) -> Place:
     """Where the run was; without a clock of its own, the fault's own step."""
     return (0, round(event.time * 1000)) if clock is None else clock.at(event.time)
 
 
-def _episodes(events: Sequence[Event], clock: RunClock | None) -> Iterator[list[Event]]:
+def _episodes(events: Sequence[FaultEvent], clock: RunClock | None) -> Iterator[list[FaultEvent]]:
     """Faults that follow one another within one attempt."""
-    episode: list[Event] = []
+    episode: list[FaultEvent] = []
     for event in events:
         if episode and (
             event.time - episode[-1].time > _APART or _place(event, clock)[0] != _place(episode[0], clock)[0]
@@ -59,9 +66,9 @@ def _episodes(events: Sequence[Event], clock: RunClock | None) -> Iterator[list[
         yield episode
 
 
-def _finding(device: Labels, episode: Sequence[Event], clock: RunClock | None) -> Finding:
+def _finding(device: Labels, episode: Sequence[FaultEvent], clock: RunClock | None) -> Finding:
     first = episode[0]
-    gravest = min(episode, key=lambda event: (_GRAVEST.index(event.severity), event.xid is None, event.time))
+    gravest = min(episode, key=lambda event: (-event.severity.rank, event.xid is None, event.time))
     attempt, step = _place(first, clock)
     goes_on = clock is None or int(clock.attempt.max()) <= attempt
     counts: Counter[str] = Counter()
@@ -80,17 +87,23 @@ def _finding(device: Labels, episode: Sequence[Event], clock: RunClock | None) -
         severity=gravest.severity,
         confidence=0.99,
         summary=_summary(device, gravest, counts, first, None if clock is None else step),
-        advice=f"{where(device)}: {gravest.advice}",
+        advice=f"{describe_device(device)}: {gravest.advice}",
         evidence={"wall_time": first.time, "last_wall_time": episode[-1].time, "faults": dict(counts)},
     )
 
 
-def _name(event: Event) -> str:
+def _name(event: FaultEvent) -> str:
     return event.metric if event.xid is None else f"XID {event.xid}"
 
 
-def _summary(device: Labels, gravest: Event, counts: Counter[str], first: Event, step: int | None) -> str:
-    what = f"{_name(gravest)} on {where(device)}" if gravest.xid is not None else where(device)
+def _summary(
+    device: Labels, gravest: FaultEvent, counts: Counter[str], first: FaultEvent, step: int | None
+) -> str:
+    what = (
+        f"{_name(gravest)} on {describe_device(device)}"
+        if gravest.xid is not None
+        else describe_device(device)
+    )
     at = "" if step is None else f" at step {step:,}"
     others = [f"{name} ({count:,})" for name, count in counts.items() if name != _name(gravest)]
     beside = f" Beside it: {', '.join(others[:6])}." if others else ""
@@ -99,7 +112,7 @@ def _summary(device: Labels, gravest: Event, counts: Counter[str], first: Event,
     return f"{what}{at} ({in_words(first.time)}): {gravest.meaning}{often}.{beside}"
 
 
-def where(device: Labels) -> str:
+def describe_device(device: Labels) -> str:
     """A device in words: "GPU 3 (0000:9b:00, rank 11) of host n17"."""
     labels = dict(device)
     gpu = labels.get("gpu")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.health.xid import LINK, MEMORY, REBOOT, RESET, WATCH, about
+from holter.detectors.health.xid import LINK, MEMORY, REBOOT, RESET, WATCH, describe_xid
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.wall_clock import YEAR_9999
 from holter.types import Labels, RunData, Series, Severity
@@ -43,7 +43,7 @@ _MOST = 10_000
 """Faults that are remembered of a series: one that has more has said enough."""
 
 
-class Event(NamedTuple):
+class FaultEvent(NamedTuple):
     """Something that happened to a device. `xid` is its code, None for other faults; `amount` how often."""
 
     time: float
@@ -59,7 +59,7 @@ class _Known(NamedTuple):
     """What a series has shown: its last value that is one, and its faults."""
 
     last: float | None = None
-    events: tuple[Event, ...] = ()
+    events: tuple[FaultEvent, ...] = ()
 
     def and_then(self, series: Series, first: int) -> _Known:
         """With the rows from `first` on."""
@@ -82,7 +82,7 @@ class _Known(NamedTuple):
         return _Known(float(value[-1]), (*self.events, *fresh)[-_MOST:])
 
 
-def events_of(series: Series, checkpoints: ScanCheckpoints[_Known]) -> tuple[Event, ...]:
+def read_fault_events(series: Series, checkpoints: ScanCheckpoints[_Known]) -> tuple[FaultEvent, ...]:
     """The faults of one series in the order of its rows, from where the last look ended; values that are
     none say nothing."""
     checkpoint = checkpoints.latest([series]) or Checkpoint(_Known(), (0,))
@@ -95,15 +95,15 @@ def events_of(series: Series, checkpoints: ScanCheckpoints[_Known]) -> tuple[Eve
     return known.events
 
 
-def _event(series: Series, time: float, value: float, count: float) -> Event:
+def _event(series: Series, time: float, value: float, count: float) -> FaultEvent:
     metric, count = series.key.metric, max(count, 1.0)
     said = next((label for name, label in series.key.labels if name == "xid"), None)
     code = int(said) if said is not None and said.isdecimal() else None
     if code is None and _LAST_XID.fullmatch(metric) and abs(value) < 1e6:
         code, count = int(value), 1.0
     if code is not None:
-        xid = about(code)
-        return Event(time, metric, count, xid.meaning, xid.severity, xid.advice, code)
+        xid = describe_xid(code)
+        return FaultEvent(time, metric, count, xid.meaning, xid.severity, xid.advice, code)
     if _FLAG.fullmatch(metric):
         count = 1.0
     meaning, advice = next(
@@ -111,10 +111,10 @@ def _event(series: Series, time: float, value: float, count: float) -> Event:
         (f"{metric} rose", RESET),
     )
     severity = Severity.WARNING if advice in (WATCH,) or "pending" in metric else Severity.CRITICAL
-    return Event(time, metric, count, meaning, severity, advice)
+    return FaultEvent(time, metric, count, meaning, severity, advice)
 
 
-def device_of(series: Series) -> Labels:
+def device_labels(series: Series) -> Labels:
     """The labels that tell one device from others."""
     return tuple((name, value) for name, value in series.key.labels if name in _OF_DEVICES)
 
@@ -131,7 +131,7 @@ def known_devices(run: RunData) -> Mapping[tuple[str, str], Labels]:
     return {place: tuple(sorted(labels.items())) for place, labels in found.items()}
 
 
-def named(device: Labels, known: Mapping[tuple[str, str], Labels]) -> Labels:
+def complete_device_labels(device: Labels, known: Mapping[tuple[str, str], Labels]) -> Labels:
     """A device's labels, with its number and rank where its bus address tells them."""
     labels = dict(device)
     if "pci" not in labels:

@@ -10,7 +10,7 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.health.devices import device_faults
-from holter.detectors.health.xid import RESET, about
+from holter.detectors.health.xid import RESET, describe_xid
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.roles import Role, role_of
@@ -18,7 +18,7 @@ from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, S
 
 
 @dataclass(frozen=True)
-class GpuFault:
+class GpuFaultDetector:
     """Watches series of faults for a change: the last XID, or a count that rises.
 
     What stands there when an attempt begins is older than it, and says nothing about it.
@@ -100,16 +100,16 @@ def _finding(series: Series, one: _Watched, first: tuple[int, float], *, goes_on
         end_step=None if goes_on else one.step,
         detected_step=start,
         classified_step=start,
-        severity=Severity.CRITICAL if code is None else about(code).severity,
+        severity=Severity.CRITICAL if code is None else describe_xid(code).severity,
         confidence=0.99,
         summary=_summary(series, code, where, start, count),
-        advice=f"{where}: {RESET if code is None else about(code).advice}",
+        advice=f"{where}: {RESET if code is None else describe_xid(code).advice}",
         evidence={"value": value, "count": count, "last_step": one.last},
     )
 
 
 def _summary(series: Series, code: int | None, where: str, step: int, count: float) -> str:
     if code is not None:
-        return f"XID {code} on {where} at step {step:,}: {about(code).meaning}."
+        return f"XID {code} on {where} at step {step:,}: {describe_xid(code).meaning}."
     times = "once" if count == 1 else f"by {count:,.0f}"
     return f"{series.key.metric} rose {times} on {where}, first at step {step:,}."

@@ -28,7 +28,7 @@ _STOPPED = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth:
+class MemoryGrowth:
     """Steady growth; `start`, `seen`, `end`, `known` are rows of the series: `end` and where it was known to
     have ended are None while it lasts.
 
@@ -112,11 +112,11 @@ class _Blocks:
                 yield window
 
 
-class Growths:
+class MemoryGrowthScan:
     """Goes through the memory in use, attempt by attempt; `found` are the growths so far."""
 
     def __init__(self, share: float) -> None:
-        self.found: tuple[Growth, ...] = ()
+        self.found: tuple[MemoryGrowth, ...] = ()
         self._share = share
         self._begin(-1)
 
@@ -125,7 +125,7 @@ class Growths:
         self._lengths: list[_Blocks] = []
         self._since, self._after = 0, 0
 
-    def copy(self) -> Growths:
+    def copy(self) -> MemoryGrowthScan:
         """As it is now: what it consists of is replaced, never changed."""
         other = copy(self)
         other._lengths = self._lengths.copy()
@@ -178,7 +178,7 @@ class Growths:
             self.found = (*self.found, growth)
         return growth is not None
 
-    def _first(self, series: Series, blocks: _Blocks) -> Growth | None:
+    def _first(self, series: Series, blocks: _Blocks) -> MemoryGrowth | None:
         """The first steady growth in blocks of one length."""
         if len(blocks.least) < _BLOCKS:
             return None
@@ -186,7 +186,7 @@ class Growths:
             inside = blocks.least[window : window + _BLOCKS]
             start, seen = int(blocks.first[window]), int(blocks.last[window + _BLOCKS - 1])
             if _long_enough(series, start, seen) and _is_steady(inside, self._share):
-                return Growth(
+                return MemoryGrowth(
                     attempt=self.attempt,
                     start=start,
                     seen=seen,
@@ -216,7 +216,7 @@ def _is_steady(least: FloatArray, share: float) -> bool:
     return bool(last >= _STEADY * first and one_off <= _ONE_OFF * total and taken_back <= _TAKEN_BACK * total)
 
 
-def _over(growth: Growth, blocks: _Blocks) -> tuple[int, int] | None:
+def _over(growth: MemoryGrowth, blocks: _Blocks) -> tuple[int, int] | None:
     """The number of the block from which on it has hardly grown any more or was given back, and of the block
     that told."""
     ends = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
-from holter.detectors.health.memory_growth import FIRST, Growth, Growths
+from holter.detectors.health.memory_growth import FIRST, MemoryGrowth, MemoryGrowthScan
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import span_of, spans_of
 from holter.roles import Role, role_of
@@ -72,11 +72,11 @@ class _Use:
         return bool(self.series.attempt[-1] != attempt)
 
 
-_Found = tuple[_Use, Growth]
+_Found = tuple[_Use, MemoryGrowth]
 
 
 @dataclass(frozen=True)
-class MemoryLeak:
+class MemoryLeakDetector:
     """Looks at the least memory in use of longer and longer blocks: whether it rises, steadily, for long."""
 
     name: ClassVar[str] = "memory_leak"
@@ -104,11 +104,15 @@ class MemoryLeak:
                 yield _finding(*leak[0], len({use.series.key for use, _ in leak}))
 
 
-def _growths(use: _Use, share: float, checkpoints: ScanCheckpoints[Growths]) -> tuple[Growth, ...]:
+def _growths(
+    use: _Use, share: float, checkpoints: ScanCheckpoints[MemoryGrowthScan]
+) -> tuple[MemoryGrowth, ...]:
     """Every growth in a series, looked for from where the last look ended."""
     series = use.series
     checkpoint = checkpoints.latest([series])
-    growths, done = (checkpoint.state.copy(), checkpoint.rows[0]) if checkpoint else (Growths(share), 0)
+    growths, done = (
+        (checkpoint.state.copy(), checkpoint.rows[0]) if checkpoint else (MemoryGrowthScan(share), 0)
+    )
     for span in spans_of(series, done):
         row = span.first + np.flatnonzero(np.isfinite(series.value[span.rows]))
         taken = growths.look(span.attempt, series, row, use.used(row))
@@ -169,7 +173,7 @@ def _limit(run: RunData, series: Series, limits: set[SeriesKey], unit: str) -> f
     return None
 
 
-def _finding(use: _Use, growth: Growth, series: int) -> Finding:
+def _finding(use: _Use, growth: MemoryGrowth, series: int) -> Finding:
     last = use.last(growth.attempt) if growth.end is None else growth.end
     start, step, time = growth.start, use.series.step, use.series.time
     steps = max(int(step[last] - step[start]), 1)

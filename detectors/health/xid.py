@@ -78,7 +78,7 @@ CATALOGUE = {
 }
 
 
-def about(code: int) -> Xid:
+def describe_xid(code: int) -> Xid:
     """What is known of an error; the unknown is taken seriously."""
     known = CATALOGUE.get(code)
     return known or Xid("see the vendor's catalogue", _CRITICAL, RESET)

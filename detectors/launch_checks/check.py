@@ -9,7 +9,7 @@ from holter.detectors.detector import DetectorContext
 from holter.types import Diagnostic, RunData
 
 
-class Check(Protocol):
+class LaunchCheck(Protocol):
     """Checks how launches are configured: `run.config` and, where it needs them, the series.
 
     Pure: no clock, no files. Total: accepts values of any type and never raises on data. What a log does not

@@ -28,7 +28,7 @@ _WARNING = frozenset({"NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "FAILED", "BOOT_F
 
 
 @dataclass(frozen=True)
-class Endings:
+class LaunchEndingsCheck:
     """Remarks on launches that did not come to their own end."""
 
     name: ClassVar[str] = "endings"

@@ -39,7 +39,7 @@ _FACTORS: tuple[tuple[float, str], ...] = (
 _UNEXPLAINED = "No formula and no usual mistake gives it: shape, batch or devices may be others than stated."
 
 
-def disagreements(found: RunThroughput, explained: Collection[str]) -> Iterator[Diagnostic]:
+def check_formulas(found: RunThroughput, explained: Collection[str]) -> Iterator[Diagnostic]:
     """Remarks on reported figures that differ from Holter's own by more than the formulas do."""
     own = _own_tflops(found.own)
     for one in found.reported:

@@ -17,7 +17,7 @@ _BY_FORMULA = 0.04
 """How near a peak must come that is told by way of a formula, not by two reported figures."""
 
 
-def wrong_peaks(found: RunThroughput) -> Iterator[Diagnostic]:
+def check_peaks(found: RunThroughput) -> Iterator[Diagnostic]:
     """Remarks on every reported MFU that was divided by something else than the peak of the device."""
     peak = found.own.launch.device.peak
     if peak is None:
@@ -59,7 +59,9 @@ def _what(used: float, slack: float, peak: Peak, one: ReportedFigure) -> str:
     if peak.sparse and abs(used / (2 * peak.tflops) - 1) <= slack:
         return "the figure with sparsity that vendors print, twice the dense one"
     name = one.framework.name if one.framework is not None else ""
-    if one.framework is not None and any(abs(used / other - 1) <= slack for other in one.framework.sparse_peaks):
+    if one.framework is not None and any(
+        abs(used / other - 1) <= slack for other in one.framework.sparse_peaks
+    ):
         return f"one with sparsity in the table of {name}"
     always = one.framework.assumed_peak if one.framework is not None else None
     unknown = one.framework.fallback_peaks if one.framework is not None else ()

@@ -23,7 +23,7 @@ _TOO_FAST = 2.5
 """Times as fast as an attempt usually is: more than any warm-up gains."""
 
 
-def untimed_steps(found: RunThroughput) -> Iterator[Diagnostic]:
+def check_first_steps(found: RunThroughput) -> Iterator[Diagnostic]:
     """A remark on each attempt that begins with steps faster than all that follow."""
     own = found.own
     if own.series is None or own.unit is None:
@@ -90,7 +90,7 @@ _CHECK_OWN = (
 )
 
 
-def impossible(found: RunThroughput, explained: Collection[str]) -> Iterator[Diagnostic]:
+def check_limits(found: RunThroughput, explained: Collection[str]) -> Iterator[Diagnostic]:
     """Remarks on reported figures that no hardware gives, and on Holter's own where a config is wrong."""
     for one in found.reported:
         if str(one.series.key) not in explained and one.level is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.launch_checks.nccl_launch import Launch, launches, on
+from holter.detectors.launch_checks.nccl_launch import NcclLaunch, nccl_launches, on_hosts
 from holter.types import ConfigValue, Diagnostic, RunData, Severity
 
 _OWN = re.compile(
@@ -17,14 +17,14 @@ _OWN = re.compile(
 _SHOWN = 16
 
 
-class Agreement:
+class RankAgreementCheck:
     """Compares what hosts and processes of one launch say, where each says something."""
 
     name: ClassVar[str] = "agreement"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for versions, one for networks, one for each variable that differs."""
-        for launch in launches(run):
+        for launch in nccl_launches(run):
             yield from _versions(launch)
             yield from _networks(launch)
             for name in sorted(launch.said):
@@ -32,7 +32,7 @@ class Agreement:
                     yield from _variable(launch, name.removeprefix("nccl.env."))
 
 
-def _versions(launch: Launch) -> Iterator[Diagnostic]:
+def _versions(launch: NcclLaunch) -> Iterator[Diagnostic]:
     setting, versions = "nccl.version", _values(launch, "nccl.version")
     # "2.22.3" and "2.22.3+cuda12.6" are one version, told twice
     if len({version.partition("+")[0].partition("-")[0] for version in versions}) > 1:
@@ -42,7 +42,7 @@ def _versions(launch: Launch) -> Iterator[Diagnostic]:
         yield _differing(launch, setting, "nccl-versions-differ", what, advice, **more)
 
 
-def _networks(launch: Launch) -> Iterator[Diagnostic]:
+def _networks(launch: NcclLaunch) -> Iterator[Diagnostic]:
     setting, networks = "nccl.net", _values(launch, "nccl.net")
     if len(networks) > 1:
         what = "Ranks chose different networks and cannot talk"
@@ -53,7 +53,7 @@ def _networks(launch: Launch) -> Iterator[Diagnostic]:
         yield _differing(launch, setting, "nccl-networks-differ", what, advice, **more)
 
 
-def _variable(launch: Launch, name: str) -> Iterator[Diagnostic]:
+def _variable(launch: NcclLaunch, name: str) -> Iterator[Diagnostic]:
     setting, values = f"nccl.env.{name}", _values(launch, f"nccl.env.{name}")
     if len(values) > 1:
         what = f"{name} differs between ranks"
@@ -64,17 +64,19 @@ def _variable(launch: Launch, name: str) -> Iterator[Diagnostic]:
         yield _differing(launch, setting, "nccl-settings-differ", what, advice, **more)
 
 
-def _differing(launch: Launch, setting: str, code: str, what: str, advice: str, **more: Any) -> Diagnostic:
+def _differing(
+    launch: NcclLaunch, setting: str, code: str, what: str, advice: str, **more: Any
+) -> Diagnostic:
     """The remark, with what is said and the hosts that do not say what most do."""
     odd, said = _odd(launch, setting), " and ".join(_values(launch, setting)[:4])
-    return launch.remark(code, f"{what}: {said}{on(odd)}.", advice, hosts=odd, **more)
+    return launch.remark(code, f"{what}: {said}{on_hosts(odd)}.", advice, hosts=odd, **more)
 
 
-def _values(launch: Launch, setting: str) -> list[str]:
+def _values(launch: NcclLaunch, setting: str) -> list[str]:
     return [str(value) for value in launch.values(setting)]
 
 
-def _odd(launch: Launch, name: str) -> list[str]:
+def _odd(launch: NcclLaunch, name: str) -> list[str]:
     """The hosts where a setting is not what most say."""
     everyone: list[ConfigValue] = list(launch.said[name].values())
     usual = max(dict.fromkeys(everyone), key=everyone.count)

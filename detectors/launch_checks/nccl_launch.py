@@ -13,7 +13,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Launch:
+class NcclLaunch:
     """`said[name][who]`: a setting by those that state it, told by their labels; () where it is the job's."""
 
     attempt: int
@@ -77,7 +77,7 @@ class Launch:
         )
 
 
-def launches(run: RunData) -> Iterator[Launch]:
+def nccl_launches(run: RunData) -> Iterator[NcclLaunch]:
     """The launches of which anything about NCCL is known."""
     found: dict[int, dict[str, dict[Labels, ConfigValue]]] = {}
     for key, values in run.config.items():
@@ -85,15 +85,15 @@ def launches(run: RunData) -> Iterator[Launch]:
             for attempt, value in values.items():
                 found.setdefault(attempt, {}).setdefault(key.name, {})[key.labels] = value
     for attempt in sorted(found):
-        yield Launch(attempt=attempt, said=found[attempt])
+        yield NcclLaunch(attempt=attempt, said=found[attempt])
 
 
-def names_of(value: ConfigValue) -> list[str]:
+def split_names(value: ConfigValue) -> list[str]:
     """The network cards that a setting lists."""
     return value.split() if isinstance(value, str) else []
 
 
-def on(hosts: list[str]) -> str:
+def on_hosts(hosts: list[str]) -> str:
     """Where something is so: "on n1 and n2", "on 12 hosts (n1, n2 ...)"; "" where no host is known."""
     known = [host for host in hosts if host]
     if not known:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.launch_checks.nccl_launch import Launch, launches, names_of, on
+from holter.detectors.launch_checks.nccl_launch import NcclLaunch, nccl_launches, on_hosts, split_names
 from holter.plurals import counted
 from holter.types import Diagnostic, RunData, Severity
 
@@ -24,28 +24,30 @@ _COST = (
 )
 
 
-class NetworkChosen:
+class NetworkCheck:
     """Data between nodes goes over TCP: NCCL found nothing faster, or was told not to look."""
 
     name: ClassVar[str] = "network_chosen"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch."""
-        for launch in launches(run):
+        for launch in nccl_launches(run):
             if launch.needs_network:
                 yield from _sockets(launch)
                 yield from _provider(launch)
 
 
-def _sockets(launch: Launch) -> Iterator[Diagnostic]:
+def _sockets(launch: NcclLaunch) -> Iterator[Diagnostic]:
     slow = [host for host, nets in launch.by_host("nccl.net").items() if SOCKETS in nets]
     if not slow:
         return
-    cards = list(dict.fromkeys(card for nics in launch.values("nccl.socket.nics") for card in names_of(nics)))
+    cards = list(
+        dict.fromkeys(card for nics in launch.values("nccl.socket.nics") for card in split_names(nics))
+    )
     over = f" ({', '.join(cards[:4])}{' ...' if len(cards) > 4 else ''})" if cards else ""
     yield launch.remark(
         "nccl-sockets",
-        f"NCCL moves data between nodes over TCP sockets{over}{on(slow)}. {_COST}",
+        f"NCCL moves data between nodes over TCP sockets{over}{on_hosts(slow)}. {_COST}",
         _way_out(launch, cards),
         hosts=slow,
         interfaces=cards,
@@ -53,7 +55,7 @@ def _sockets(launch: Launch) -> Iterator[Diagnostic]:
     )
 
 
-def _way_out(launch: Launch, cards: list[str]) -> str:
+def _way_out(launch: NcclLaunch, cards: list[str]) -> str:
     """What keeps NCCL from a faster network, the surest first."""
     if launch.env("NCCL_IB_DISABLE") not in (None, "0"):
         return "NCCL_IB_DISABLE is set: unset it, and InfiniBand or RoCE is used."
@@ -78,7 +80,7 @@ def _way_out(launch: Launch, cards: list[str]) -> str:
     return f"If the nodes have InfiniBand or RoCE, see NCCL_IB_HCA and whether libibverbs loads. {plugin}"
 
 
-def _provider(launch: Launch) -> Iterator[Diagnostic]:
+def _provider(launch: NcclLaunch) -> Iterator[Diagnostic]:
     """Libfabric over a provider that has no RDMA."""
     slow = {
         host: str(value)
@@ -90,7 +92,7 @@ def _provider(launch: Launch) -> Iterator[Diagnostic]:
         hosts, provider = list(slow), next(iter(slow.values()))
         yield launch.remark(
             "nccl-slow-provider",
-            f"Libfabric uses its provider {provider}{on(hosts)}, which has no RDMA. {_COST}",
+            f"Libfabric uses its provider {provider}{on_hosts(hosts)}, which has no RDMA. {_COST}",
             "Set FI_PROVIDER=efa on AWS or FI_PROVIDER=cxi on Slingshot; `fi_info` says whether it is there.",
             hosts=hosts,
             provider=provider,
@@ -105,19 +107,19 @@ _MANAGEMENT = re.compile(r"eno\d+\w*|em\d+|idrac|bmc\w*|usb\d*|wl\w+|enx[0-9a-f]
 """Ports of the main board, for management as a rule; wireless; adapters on USB."""
 
 
-class ManagementInterfaces:
+class InterfaceCheck:
     """NCCL uses an interface that leads nowhere, or sends data through one for management."""
 
     name: ClassVar[str] = "management_interfaces"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for either."""
-        for launch in launches(run):
+        for launch in nccl_launches(run):
             if launch.needs_network:
                 yield from _used(launch)
 
 
-def _used(launch: Launch) -> Iterator[Diagnostic]:
+def _used(launch: NcclLaunch) -> Iterator[Diagnostic]:
     used = _interfaces(launch)
     nowhere = {host: names for host, all_of in used.items() if (names := _matching(_NOWHERE, all_of))}
     slow = {host: names for host, all_of in used.items() if (names := _matching(_MANAGEMENT, all_of))}
@@ -139,7 +141,7 @@ def _used(launch: Launch) -> Iterator[Diagnostic]:
             names = sorted({name for all_of in found.values() for name in all_of})
             yield launch.remark(
                 code,
-                f"NCCL uses {' and '.join(names[:4])}{on(hosts)}. {why}",
+                f"NCCL uses {' and '.join(names[:4])}{on_hosts(hosts)}. {why}",
                 f"Set NCCL_SOCKET_IFNAME to the interface of the fast network, or leave these out: "
                 f"NCCL_SOCKET_IFNAME=^{','.join(names[:8])}.",
                 hosts=hosts,
@@ -147,12 +149,12 @@ def _used(launch: Launch) -> Iterator[Diagnostic]:
             )
 
 
-def _interfaces(launch: Launch) -> dict[str, list[str]]:
+def _interfaces(launch: NcclLaunch) -> dict[str, list[str]]:
     """The interfaces that each host uses: for data where it goes over sockets, and to find the others."""
     found: dict[str, list[str]] = {}
     for setting in ("nccl.oob", *(["nccl.socket.nics"] if SOCKETS in launch.values("nccl.net") else [])):
         for host, values in launch.by_host(setting).items():
-            found.setdefault(host, []).extend(name for value in values for name in names_of(value))
+            found.setdefault(host, []).extend(name for value in values for name in split_names(value))
     return found
 
 
@@ -160,7 +162,7 @@ def _matching(pattern: re.Pattern[str], names: list[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if pattern.fullmatch(name)]
 
 
-class FewerRails:
+class NetworkCardCountCheck:
     """A node that has fewer cards than the others slows all of them: rings and trees are as wide as the
     narrowest."""
 
@@ -168,13 +170,13 @@ class FewerRails:
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for cards that some nodes lack, one for cards that were left out by name."""
-        for launch in launches(run):
+        for launch in nccl_launches(run):
             if launch.needs_network:
                 yield from _uneven(launch)
                 yield from _left_out(launch)
 
 
-def _uneven(launch: Launch) -> Iterator[Diagnostic]:
+def _uneven(launch: NcclLaunch) -> Iterator[Diagnostic]:
     cards = _cards(launch)
     counts = {host: len(names) for host, names in cards.items()}
     least, most = launch.number("nccl.net_devices.min"), launch.number("nccl.net_devices.max")
@@ -189,7 +191,7 @@ def _uneven(launch: Launch) -> Iterator[Diagnostic]:
     which = f" (without {', '.join(lacking[:8])})" if lacking else ""
     yield launch.remark(
         "nccl-fewer-nics",
-        f"NCCL uses {least:.0f} network cards{on(fewer)}{which}, elsewhere {most:.0f}: all wait for it.",
+        f"NCCL uses {least:.0f} network cards{on_hosts(fewer)}{which}, elsewhere {most:.0f}: all wait for it.",
         "Look at the links there (`ibstat`, `ip link`), at NCCL_IB_HCA, and at what the container is given.",
         hosts=fewer,
         least=least,
@@ -198,7 +200,7 @@ def _uneven(launch: Launch) -> Iterator[Diagnostic]:
     )
 
 
-def _left_out(launch: Launch) -> Iterator[Diagnostic]:
+def _left_out(launch: NcclLaunch) -> Iterator[Diagnostic]:
     """Few cards for many GPUs because a variable names them; how many the node has is not logged."""
     chosen = launch.env("NCCL_IB_HCA")
     cards, gpus = _cards(launch), launch.number("nccl.ranks_per_node")
@@ -214,11 +216,13 @@ def _left_out(launch: Launch) -> Iterator[Diagnostic]:
         )
 
 
-def _cards(launch: Launch) -> dict[str, list[str]]:
+def _cards(launch: NcclLaunch) -> dict[str, list[str]]:
     """The cards of each host that data goes through: those of InfiniBand and RoCE, where it does."""
     if not any("IB" in str(net) or "UCX" in str(net) for net in launch.values("nccl.net")):
         return {}
     by_host = launch.by_host("nccl.ib.nics")
     return {
-        host: max((names_of(value) for value in values), key=len) for host, values in by_host.items() if host
+        host: max((split_names(value) for value in values), key=len)
+        for host, values in by_host.items()
+        if host
     }

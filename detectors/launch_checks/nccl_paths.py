@@ -6,27 +6,27 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.launch_checks.nccl_launch import Launch, launches, on
+from holter.detectors.launch_checks.nccl_launch import NcclLaunch, nccl_launches, on_hosts
 from holter.detectors.launch_checks.nccl_network import SOCKETS
 from holter.types import Diagnostic, RunData
 
 _SET = ("1", "true", "True")
 
 
-class DirectPaths:
+class DirectPathsCheck:
     """GPU-direct RDMA off, peer-to-peer or shared memory disabled: each a copy more."""
 
     name: ClassVar[str] = "direct_paths"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
         """One remark a launch for each way that is closed."""
-        for launch in launches(run):
+        for launch in nccl_launches(run):
             yield from _rdma(launch)
             yield from _peers(launch)
             yield from _shared_memory(launch)
 
 
-def _rdma(launch: Launch) -> Iterator[Diagnostic]:
+def _rdma(launch: NcclLaunch) -> Iterator[Diagnostic]:
     """Cards that read from the GPU need no copy in the host's memory; sockets never can."""
     over_net = launch.by_host("nccl.channels.via_net")
     direct = {*launch.by_host("nccl.channels.via_net_gdrdma"), *launch.by_host("nccl.gdrdma.enabled")}
@@ -50,7 +50,7 @@ def _rdma(launch: Launch) -> Iterator[Diagnostic]:
         )
     yield launch.remark(
         "nccl-no-gdr",
-        f"Network cards do not read from GPUs directly (GPU-direct RDMA is off){on(without)}: what goes "
+        f"Network cards do not read from GPUs directly (GPU-direct RDMA is off){on_hosts(without)}: what goes "
         "between nodes is copied through the host's memory, often at half the speed.",
         advice,
         hosts=without,
@@ -58,7 +58,7 @@ def _rdma(launch: Launch) -> Iterator[Diagnostic]:
     )
 
 
-def _peers(launch: Launch) -> Iterator[Diagnostic]:
+def _peers(launch: NcclLaunch) -> Iterator[Diagnostic]:
     if launch.number("nccl.ranks_per_node") == 1:
         return
     level = launch.env("NCCL_P2P_LEVEL")
@@ -79,7 +79,7 @@ def _peers(launch: Launch) -> Iterator[Diagnostic]:
         )
 
 
-def _shared_memory(launch: Launch) -> Iterator[Diagnostic]:
+def _shared_memory(launch: NcclLaunch) -> Iterator[Diagnostic]:
     if launch.env("NCCL_SHM_DISABLE") in _SET and launch.number("nccl.ranks_per_node") != 1:
         yield launch.remark(
             "nccl-shm-disabled",

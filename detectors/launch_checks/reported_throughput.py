@@ -8,16 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.launch_checks.mfu_disagreement import disagreements
-from holter.detectors.launch_checks.mfu_peak import wrong_peaks
-from holter.detectors.launch_checks.mfu_plausibility import impossible, untimed_steps
+from holter.detectors.launch_checks.mfu_disagreement import check_formulas
+from holter.detectors.launch_checks.mfu_peak import check_peaks
+from holter.detectors.launch_checks.mfu_plausibility import check_first_steps, check_limits
 from holter.flops.throughput import run_throughput
 from holter.types import Diagnostic, RunData
 
-__all__ = ["ReportedThroughput"]
+__all__ = ["ReportedThroughputCheck"]
 
 
-class ReportedThroughput:
+class ReportedThroughputCheck:
     """Remarks on figures of throughput. `peaks`: those of the accelerators, with what a user says of them.
 
     One event has one remark: what a wrong peak explains is not called a disagreement besides.
@@ -32,11 +32,11 @@ class ReportedThroughput:
             found = run_throughput(run, context.peaks)
             if not found.has_content:
                 return
-            peaks = list(wrong_peaks(found))
+            peaks = list(check_peaks(found))
             yield from peaks
             explained = {str(one.evidence["metric"]) for one in peaks}
-            wrong = list(impossible(found, explained))
+            wrong = list(check_limits(found, explained))
             yield from wrong
             explained |= {str(one.evidence["metric"]) for one in wrong}
-            yield from disagreements(found, explained)
-            yield from untimed_steps(found)
+            yield from check_formulas(found, explained)
+            yield from check_first_steps(found)

@@ -13,7 +13,7 @@ _SAMPLED = ConfigKey("wandb.sampled")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampledHistory:
+class SampledHistoryCheck:
     """Remarks on runs whose source says that it left out points: an export of W&B's page."""
 
     name: ClassVar[str] = "sampled-history"

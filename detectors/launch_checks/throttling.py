@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.health.devices import where
-from holter.detectors.health.events import device_of
+from holter.detectors.health.devices import describe_device
+from holter.detectors.health.events import device_labels
 from holter.types import Diagnostic, RunData, Severity
 
 _REASONS = {
@@ -27,7 +27,7 @@ _LEAST_SHARE, _FEWEST = 0.05, 20
 
 
 @dataclass(frozen=True)
-class Throttling:
+class ThrottlingCheck:
     """Remarks on devices that were slowed down for a share of the time they were watched."""
 
     name: ClassVar[str] = "throttling"
@@ -44,13 +44,13 @@ class Throttling:
                 share = float(np.mean(value > 0)) if len(value) >= _FEWEST else 0.0
                 if share >= _LEAST_SHARE:
                     why, advice = _REASONS[reason]
-                    device = device_of(series)
+                    device = device_labels(series)
                     yield Diagnostic(
                         code="gpu-throttled",
                         attempt=attempt,
                         severity=Severity.WARNING,
                         labels=device,
-                        summary=f"{where(device)} was slowed down for {share:.0%} of the time: {why}.",
+                        summary=f"{describe_device(device)} was slowed down for {share:.0%} of the time: {why}.",
                         advice=advice,
                         evidence={"reason": reason, "share": round(share, 3), "samples": len(value)},
                     )

@@ -54,7 +54,7 @@ class _Collapse:
 
 
 @dataclass(frozen=True)
-class LossScaleCollapse:
+class LossScaleDetector:
     """Watches the fp16 loss scale: three halvings within 100 steps, or far below its own range, or at 1."""
 
     name: ClassVar[str] = "loss_scale"

@@ -72,7 +72,7 @@ class _Points:
 
 
 @dataclass(frozen=True)
-class HiddenNonfinite:
+class MaskedNanDetector:
     """Losses and gradient norms that repeat to the last digit, are zero or absurd; counts of skips."""
 
     name: ClassVar[str] = "hidden_nonfinite"

@@ -11,8 +11,14 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_upto, settled
-from holter.detectors.ranks.naming import ANONYMOUS, called, names, plain, whose
-from holter.detectors.ranks.rank_matrix import common_key, hosts_among, table_of
+from holter.detectors.ranks.naming import (
+    ANONYMOUS,
+    describe_call,
+    describe_ranks,
+    rank_as_evidence,
+    rank_or_process,
+)
+from holter.detectors.ranks.rank_matrix import build_rank_matrix, common_key, hosts_of_ranks
 from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -21,7 +27,7 @@ _SHOWN = 16
 
 
 @dataclass(frozen=True)
-class DifferentCalls:
+class CallMismatchDetector:
     """Compares the call of each rank at each opCount of a communicator, or sequence number of a group.
 
     A call stands for its operation, elements, type and reduction as one number, so two that differ never
@@ -60,7 +66,7 @@ def _side_by_side(run: RunData) -> list[list[Series]]:
     """The calls of the ranks of each communicator."""
     alike: dict[SeriesKey, list[Series]] = {}
     for key in sorted(run.series):
-        if key.metric in _CALLS and len(run.series[key]) and whose(key):
+        if key.metric in _CALLS and len(run.series[key]) and rank_or_process(key):
             alike.setdefault(common_key(key), []).append(run.series[key])
     return [series for series in alike.values() if len(series) > 1 and not _too_many(series)]
 
@@ -75,7 +81,7 @@ def _partings(series: list[Series], checkpoints: ScanCheckpoints[dict[int, _Part
     """By attempt, looked for from where the last look ended."""
     checkpoint = checkpoints.latest(series)
     found, first = (checkpoint.state, checkpoint.rows) if checkpoint else ({}, (0,) * len(series))
-    table = table_of(series, first)
+    table = build_rank_matrix(series, first)
     done = 0
     # a rank that is behind comes yet, unless it has ended for good
     for upto in sorted({table.rows_upto(settled(series)), len(table.step)}):
@@ -100,11 +106,11 @@ def _differing(calls: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def _finding(run: RunData, series: list[Series], attempt: int, parting: _Parting) -> Finding:
     odd, usual = _odd(parting.calls)
     key, step = common_key(series[0].key), parting.step
-    ranks = [whose(series[one].key) for one in odd]
-    own = called(run, series[odd[0]].key, attempt, step)
-    theirs = called(run, series[usual[0]].key, attempt, step)
-    others = names([whose(series[usual[0]].key)]) if len(usual) == 1 else "the others"
-    hosts = hosts_among(run, ranks)
+    ranks = [rank_or_process(series[one].key) for one in odd]
+    own = describe_call(run, series[odd[0]].key, attempt, step)
+    theirs = describe_call(run, series[usual[0]].key, attempt, step)
+    others = describe_ranks([rank_or_process(series[usual[0]].key)]) if len(usual) == 1 else "the others"
+    hosts = hosts_of_ranks(run, ranks)
     where = f" ({', '.join(hosts[:4])})" if hosts else ""
     behind, last = _behind(series, attempt)
     return Finding(
@@ -118,20 +124,24 @@ def _finding(run: RunData, series: list[Series], attempt: int, parting: _Parting
         severity=Severity.CRITICAL,
         confidence=0.9 if ANONYMOUS.match(dict(key.labels).get("comm", "")) else 0.97,
         summary=(
-            f"At {_counted(key, step)} {names(ranks)}{where} {verb(len(ranks), 'calls', 'call')} {own}, "
+            f"At {_counted(key, step)} {describe_ranks(ranks)}{where} {verb(len(ranks), 'calls', 'call')} {own}, "
             f"{others} {theirs}: they wait for each other and will hang."
         ),
         advice=(
-            f"Look at the code path that {names(ranks)} took: a branch, a data loader that ended early, an "
+            f"Look at the code path that {describe_ranks(ranks)} took: a branch, a data loader that ended early, an "
             "exception or a parameter without gradient makes one rank call something else."
-            + (f" {names([behind]).capitalize()} has come least far: begin with its stack." if behind else "")
+            + (
+                f" {describe_ranks([behind]).capitalize()} has come least far: begin with its stack."
+                if behind
+                else ""
+            )
         ),
         evidence={
-            "ranks": [plain(rank) for rank in ranks[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in ranks[:_SHOWN]],
             "count": len(ranks),
             "call": own,
             "others_call": theirs,
-            **({"behind": plain(behind), "last": last} if behind else {}),
+            **({"behind": rank_as_evidence(behind), "last": last} if behind else {}),
             **({"hosts": hosts[:_SHOWN]} if hosts else {}),
         },
     )
@@ -158,7 +168,7 @@ def _behind(series: list[Series], attempt: int) -> tuple[str, int]:
     for one in series:
         row = rows_upto(one, (attempt, 2**62))
         if row and one.attempt[row - 1] == attempt:
-            last.append((int(one.step[row - 1]), whose(one.key)))
+            last.append((int(one.step[row - 1]), rank_or_process(one.key)))
     last.sort()
     alone = len(last) > 1 and last[0][0] < last[1][0]
     return (last[0][1], last[0][0]) if alone else ("", 0)

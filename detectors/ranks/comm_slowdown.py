@@ -14,9 +14,15 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import At, rows_upto, settled
-from holter.detectors.ranks.rank_matrix import Ranks, common_key, peer_median, series_by_rank, table_of
-from holter.detectors.throughput.block_medians import Block, Cut, Points, cut_into_blocks
-from holter.detectors.throughput.level_shift import Departure, Watch
+from holter.detectors.ranks.rank_matrix import (
+    RankMatrix,
+    build_rank_matrix,
+    common_key,
+    peer_median,
+    series_by_rank,
+)
+from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
+from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan
 from holter.roles import Role
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -25,7 +31,7 @@ _SMALLEST = log(1.2)
 
 
 @dataclass(frozen=True)
-class CommSlowdown:
+class CommSlowdownDetector:
     """Watches the shortest times in collectives, row by row.
 
     Who arrives last waits for nobody: its time is that of the transfer. A straggler lengthens the waits
@@ -50,8 +56,12 @@ class CommSlowdown:
         checkpoint = checkpoints.latest(series)
         first = checkpoint.rows if checkpoint else (0,) * len(series)
         sensitivity = context.tuning.of(metric).sensitivity
-        scan = checkpoint.state if checkpoint else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
-        table = table_of(series, first)
+        scan = (
+            checkpoint.state
+            if checkpoint
+            else _Scan(LevelShiftScan(smallest=_SMALLEST, sensitivity=sensitivity))
+        )
+        table = build_rank_matrix(series, first)
         begin = scan.cut.row
         # a rank that is behind comes yet, unless it has ended for good
         for upto in sorted({table.rows_upto(settled(series)), len(table.step)}):
@@ -69,15 +79,15 @@ class CommSlowdown:
 class _Scan:
     """What the rows up to `cut.row` have shown."""
 
-    watch: Watch
-    cut: Cut = field(default_factory=Cut)
+    watch: LevelShiftScan
+    cut: BlockCursor = field(default_factory=BlockCursor)
 
-    def and_then(self, series: list[Series], table: Ranks, begin: int, upto: int) -> _Scan:
+    def and_then(self, series: list[Series], table: RankMatrix, begin: int, upto: int) -> _Scan:
         """What is known after so many rows of a table whose first row has the number `begin`."""
         part = table.part(self.cut.row - begin, upto)
         shortest = _shortest(part)
         known = np.flatnonzero(np.isfinite(shortest))
-        points = Points(
+        points = BlockPoints(
             row=self.cut.row + known,
             attempt=part.attempt[known],
             step=part.step[known],
@@ -93,23 +103,23 @@ class _Scan:
         return _Scan(watch, cut)
 
 
-def _points(series: list[Series], block: Block) -> tuple[list[At], FloatArray]:
+def _points(series: list[Series], block: MedianBlock) -> tuple[list[At], FloatArray]:
     before, last = (block.attempt, block.first_step - 1), (block.attempt, block.last_step)
     first = [rows_upto(one, before) for one in series]
-    table = table_of(series, first, [rows_upto(one, last) for one in series])
+    table = build_rank_matrix(series, first, [rows_upto(one, last) for one in series])
     shortest = _shortest(table)
     known = np.flatnonzero(np.isfinite(shortest)).tolist()
     places = [At(block.first + row, block.attempt, int(table.step[row])) for row in known]
     return places, np.log(shortest[known])
 
 
-def _shortest(ranks: Ranks) -> FloatArray:
+def _shortest(ranks: RankMatrix) -> FloatArray:
     """The shortest time of each row [rows]; NaN where too few ranks logged."""
     good = np.where(np.isfinite(ranks.value) & (ranks.value > 0), ranks.value, np.inf)
     return np.where(np.isfinite(peer_median(ranks)), good.min(axis=1), np.nan)
 
 
-def _finding(key: SeriesKey, departure: Departure) -> Finding:
+def _finding(key: SeriesKey, departure: LevelShift) -> Finding:
     usual, slow = exp(departure.reference), exp(min(departure.reference + departure.rise, 700.0))
     end = None if departure.end is None else departure.end.step
     step = key.own_steps or "step"

@@ -14,7 +14,7 @@ _CLIP = 5.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sums:
+class ClippedCusum:
     """One sum for each peer [p], as it stands after the rows so far.
 
     A row adds its distance less `allowance`, in units of noise; a sum never falls below zero. Above `alarm`
@@ -31,7 +31,7 @@ class Sums:
     begun: IntArray
 
     @classmethod
-    def of(cls, peers: int, *, allowance: float, alarm: float, least: float) -> Sums:
+    def of(cls, peers: int, *, allowance: float, alarm: float, least: float) -> ClippedCusum:
         """For so many peers that nothing is known of."""
         zero = np.zeros(peers)
         return cls(
@@ -51,7 +51,7 @@ class Sums:
         walk = np.cumsum(z, axis=0)
         return np.asarray(walk + np.maximum(self.now, -np.minimum.accumulate(walk, axis=0)))
 
-    def after(self, sums: FloatArray, stop: int, without: list[int]) -> Sums:
+    def after(self, sums: FloatArray, stop: int, without: list[int]) -> ClippedCusum:
         """As they stand after rows up to `stop`, those of some peers at zero."""
         at_zero = sums <= 0
         last_zero = stop - 1 - np.argmax(at_zero[::-1], axis=0)
@@ -76,6 +76,6 @@ class Sums:
         """Which peers were above an alarm in the last rows [p]."""
         return np.asarray(self.highest > alarm)
 
-    def calmed(self, which: NDArray[np.bool_]) -> Sums:
+    def calmed(self, which: NDArray[np.bool_]) -> ClippedCusum:
         """With the sums of some peers [p] at zero."""
         return replace(self, now=np.where(which, 0.0, self.now))

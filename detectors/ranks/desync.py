@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_upto, settled
-from holter.detectors.ranks.rank_matrix import Ranks, rank_of, series_by_rank, table_of
+from holter.detectors.ranks.rank_matrix import RankMatrix, build_rank_matrix, rank_of, series_by_rank
 from holter.detectors.ranks.ras import REPORTS
 from holter.roles import Role
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
@@ -27,7 +27,7 @@ _APART = (0, 256, 4096, 65_536)
 
 
 @dataclass(frozen=True)
-class Desync:
+class DesyncDetector:
     """Compares the sequence numbers of the ranks' collectives, row by row.
 
     Ranks that are asked at different moments differ a little while all of them go on. A rank that stands
@@ -82,7 +82,7 @@ class _Standing:
             attempt=attempt, number=np.full(ranks, np.nan), rows=none, since=none, usual=zero, furthest=zero
         )
 
-    def and_then(self, ranks: Ranks, found: list[_Parting]) -> _Standing:
+    def and_then(self, ranks: RankMatrix, found: list[_Parting]) -> _Standing:
         """With further rows [n > 0] of the attempt; tells what is found in them."""
         number = _known(np.concatenate((self.number[None], ranks.value)))
         moved, number = np.diff(number, axis=0) != 0, number[1:]
@@ -149,7 +149,7 @@ def _partings(series: list[Series], checkpoints: ScanCheckpoints[_State]) -> tup
     (standing, found), first = (
         (checkpoint.state, checkpoint.rows) if checkpoint else ((None, ()), (0,) * len(series))
     )
-    table = table_of(series, first)
+    table = build_rank_matrix(series, first)
     done, behind = 0, table.rows_upto(settled(series))
     # a rank that is behind comes yet, unless it has ended for good
     for upto in sorted({*(max(behind - apart, 0) for apart in _APART), len(table.step)}):
@@ -162,7 +162,7 @@ def _partings(series: list[Series], checkpoints: ScanCheckpoints[_State]) -> tup
     return found
 
 
-def _after(ranks: Ranks, standing: _Standing | None, found: tuple[_Parting, ...]) -> _State:
+def _after(ranks: RankMatrix, standing: _Standing | None, found: tuple[_Parting, ...]) -> _State:
     """What is known after further rows."""
     more = list(found)
     for attempt in np.unique(ranks.attempt).tolist():

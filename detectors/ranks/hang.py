@@ -12,8 +12,8 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import duration
 from holter.detectors.positions import span_of
-from holter.detectors.ranks.naming import called, names, plain
-from holter.detectors.ranks.rank_matrix import hosts_among
+from holter.detectors.ranks.naming import describe_call, describe_ranks, rank_as_evidence
+from holter.detectors.ranks.rank_matrix import hosts_of_ranks
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity, labels_of
 
 _TOLD = {
@@ -28,7 +28,7 @@ _MOST_RANKS = 65_536
 
 
 @dataclass(frozen=True)
-class Hang:
+class HangDetector:
     """Reads what PyTorch's watchdog and its Flight Recorder say when a collective has timed out.
 
     Who prints is the victim: it waits. Suspects are ranks that have not enqueued what the others wait for,
@@ -111,7 +111,7 @@ def _finding(run: RunData, attempt: int, group: str, told: _Group) -> Finding | 
         return None
     what = _words(run, attempt, group, told, number)
     victims = _by_number((told.waited.keys() or told.enqueued.keys()) - set(suspects))
-    hosts = hosts_among(run, suspects)
+    hosts = hosts_of_ranks(run, suspects)
     waited = max((ms for _, ms in told.waited.values()), default=0.0)
     start = min([number, *(step for step, _ in told.waited.values())])
     where = f"collective {number:,} ({what}){'' if told.waited else ' at the time of the dumps'}"
@@ -128,11 +128,11 @@ def _finding(run: RunData, attempt: int, group: str, told: _Group) -> Finding | 
         summary=_summary(victims, suspects, why, where, waited),
         advice=_advice(suspects, hosts),
         evidence={
-            "ranks": [plain(rank) for rank in suspects[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in suspects[:_SHOWN]],
             "count": len(suspects),
             "sequence": number,
             "collective": what,
-            "waiting": [plain(rank) for rank in victims[:_SHOWN]],
+            "waiting": [rank_as_evidence(rank) for rank in victims[:_SHOWN]],
             **({"waited_ms": waited} if waited else {}),
             **({"hosts": hosts[:_SHOWN]} if hosts else {}),
         },
@@ -141,11 +141,11 @@ def _finding(run: RunData, attempt: int, group: str, told: _Group) -> Finding | 
 
 def _summary(victims: list[str], suspects: list[str], why: str, where: str, waited: float) -> str:
     for_long = f" for {duration(waited / 1e3)}" if waited else ""
-    who = names(victims) if victims else "nobody"
+    who = describe_ranks(victims) if victims else "nobody"
     waits = f"{who[0].upper()}{who[1:]} {'wait' if len(victims) > 1 else 'waits'}{for_long} in {where}"
     if not suspects:
         return f"{waits}, and of no rank is it known that it did not call it."
-    return f"{waits}; {names(suspects)}: {why}."
+    return f"{waits}; {describe_ranks(suspects)}: {why}."
 
 
 def _advice(suspects: list[str], hosts: list[str]) -> str:
@@ -156,7 +156,7 @@ def _advice(suspects: list[str], hosts: list[str]) -> str:
         )
     where = f" on {', '.join(hosts[:4])}" if hosts else ""
     return (
-        f"Look at {names(suspects)}{where}: the stack of the process (py-spy dump), the kernel's log (XID), "
+        f"Look at {describe_ranks(suspects)}{where}: the stack of the process (py-spy dump), the kernel's log (XID), "
         "whether it still runs. Ranks that print time-outs are those that wait, not the cause."
     )
 
@@ -216,7 +216,7 @@ def _words(run: RunData, attempt: int, group: str, told: _Group, number: int) ->
     """The collective in words: of a dump with its size, of the watchdog its operation."""
     known = [rank for rank, last in told.enqueued.items() if last >= number]
     for rank in _by_number(known)[:4]:
-        said = called(run, SeriesKey("", _labels(group, rank)), attempt, number)
+        said = describe_call(run, SeriesKey("", _labels(group, rank)), attempt, number)
         if said != "another collective":
             return said
     operations = [word for word in told.operation.values() if word]

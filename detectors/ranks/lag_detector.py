@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from holter.detectors.positions import At
-from holter.detectors.ranks.cusum import Sums
-from holter.detectors.ranks.timing_rows import Rows
+from holter.detectors.ranks.cusum import ClippedCusum
+from holter.detectors.ranks.timing_rows import TimingRows
 from holter.types import FloatArray
 
 _FIRST, CHUNK, _REMEMBERED = 8, 32, 128
@@ -34,7 +34,7 @@ _PATIENCE, _SAME = 24, 64
 
 
 @dataclass
-class Cost:
+class LagCost:
     """What the others lost over `rows` rows, in the log's unit: the time that they waited for the slow one
     (`lost`), their own time and wait (`step`), the slow one's wait and theirs."""
 
@@ -44,9 +44,9 @@ class Cost:
     own_wait: float = 0.0
     others_wait: float = 0.0
 
-    def and_then(self, own: float, usual: float, own_wait: float, others_wait: float) -> Cost:
+    def and_then(self, own: float, usual: float, own_wait: float, others_wait: float) -> LagCost:
         """With one row more."""
-        return Cost(
+        return LagCost(
             rows=self.rows + 1,
             lost=self.lost + max(own - usual, 0.0),
             step=self.step + usual + others_wait,
@@ -56,7 +56,7 @@ class Cost:
 
 
 @dataclass
-class Lag:
+class RankLag:
     """One peer behind the others; `end` is None while it lasts.
 
     `size` is the median logarithm by which it is behind in its slow rows, `count` how many they are;
@@ -78,12 +78,12 @@ class Lag:
     count: int = 0
     slow: list[int] = field(default_factory=list)
     sizes: list[float] = field(default_factory=list)
-    cost: Cost = field(default_factory=Cost)
-    settled: Cost = field(default_factory=Cost)
+    cost: LagCost = field(default_factory=LagCost)
+    settled: LagCost = field(default_factory=LagCost)
     after: At | None = None
     is_small: bool = False
 
-    def copy(self) -> Lag:
+    def copy(self) -> RankLag:
         return replace(self, together=self.together.copy(), slow=self.slow.copy(), sizes=self.sizes.copy())
 
     def note(self, row: int, excess: float) -> None:
@@ -93,7 +93,7 @@ class Lag:
         self.sizes = [*self.sizes, excess][-_REMEMBERED:]
 
 
-class Lags:
+class LagScan:
     """Peers that fall behind, and what is known about every peer between two chunks of rows.
 
     What is found rests on rows up to `detected`. What a peer's own usual distance and noise are is learnt
@@ -104,22 +104,22 @@ class Lags:
     def __init__(self, peers: int, sensitivity: float = 1.0) -> None:
         self.row = 0
         self.is_whole = True
-        self.rows: Rows | None = None
+        self.rows: TimingRows | None = None
         self.sensitivity = sensitivity
         self.doubt: FloatArray = np.full(peers, np.inf)
-        self.sums = (Sums.of(peers, **_IMPATIENT), Sums.of(peers, **_PATIENT))
+        self.sums = (ClippedCusum.of(peers, **_IMPATIENT), ClippedCusum.of(peers, **_PATIENT))
         self.alarms = [one.alarm / sensitivity for one in self.sums]
         self.past: FloatArray = np.full((0, peers), np.nan)
         self.usual: FloatArray = np.zeros(peers)
         self.noise: FloatArray = np.full(peers, np.inf)
-        self.open: dict[int, Lag] = {}
-        self.joined: dict[int, Lag] = {}
-        self.latest: dict[int, Lag] = {}
+        self.open: dict[int, RankLag] = {}
+        self.joined: dict[int, RankLag] = {}
+        self.latest: dict[int, RankLag] = {}
         self.bursts: dict[int, list[int]] = {}
         self.extremes = 0
-        self.found: list[Lag] = []
+        self.found: list[RankLag] = []
 
-    def copy(self) -> Lags:
+    def copy(self) -> LagScan:
         """Another one that knows the same, and may learn more."""
         other = copy(self)
         going_on = {id(lag): lag.copy() for lag in (*self.open.values(), *self.latest.values())}
@@ -131,7 +131,7 @@ class Lags:
         other.rows = None if self.rows is None else self.rows.before(self.row, _LOOK_BACK)
         return other
 
-    def over(self, rows: Rows) -> Iterator[Lags]:
+    def over(self, rows: TimingRows) -> Iterator[LagScan]:
         """Itself after each whole chunk of the rows that follow, and after all of them, as if the last chunk
         were whole: what it says then is no basis to go on from."""
         self.rows = rows if self.rows is None else self.rows.and_then(rows)
@@ -229,7 +229,7 @@ class Lags:
             self.open[rank] = latest
             self._recall(latest, begun, row)
         else:
-            lag = Lag(
+            lag = RankLag(
                 rank=rank,
                 start=self._at(begun),
                 detected=self._at(row),
@@ -244,14 +244,14 @@ class Lags:
             self.found.append(lag)
             self._recall(lag, begun, row)
 
-    def _recall(self, lag: Lag, begun: int, row: int) -> None:
+    def _recall(self, lag: RankLag, begun: int, row: int) -> None:
         for earlier in range(begun, row + 1):
             self._follow(lag, earlier)
 
-    def _same(self, end: At, latest: Lag, begun: int) -> bool:
+    def _same(self, end: At, latest: RankLag, begun: int) -> bool:
         return begun - end.row <= max(_SAME, end.row - latest.start.row)
 
-    def _follow(self, lag: Lag, row: int) -> None:
+    def _follow(self, lag: RankLag, row: int) -> None:
         """Note a slow row; end the lag when none has come for longer than its own gaps suggest."""
         excess = self._excess(lag, row)
         last = lag.slow[-1] if lag.slow else lag.detected.row
@@ -270,14 +270,14 @@ class Lags:
                 self.open.pop(rank, None)
                 self.joined.pop(rank, None)
 
-    def _excess(self, lag: Lag, row: int) -> float:
+    def _excess(self, lag: RankLag, row: int) -> float:
         """How far behind in a row; a small lag shows in the mean of the rows of late alone."""
         first = max(row - _PATIENCE + 1, lag.start.row) if lag.is_small else row
         recent = self._beyond(first, row + 1)[:, lag.rank] - lag.usual
         known = recent[np.isfinite(recent)]
         return float(np.mean(known)) if len(known) else np.nan
 
-    def _cost(self, lag: Lag, row: int) -> Cost:
+    def _cost(self, lag: RankLag, row: int) -> LagCost:
         assert self.rows is not None
         at = self._index(row)
         own, usual = float(self.rows.own[at, lag.rank]), float(self.rows.usual[at])
@@ -287,7 +287,7 @@ class Lags:
         known = np.isfinite(own + usual + waiting + own_wait)
         return lag.cost.and_then(own, usual, own_wait, waiting) if known else lag.cost
 
-    def _patience(self, lag: Lag) -> int:
+    def _patience(self, lag: RankLag) -> int:
         gaps = np.diff(lag.slow)
         return max(_PATIENCE, 3 * int(gaps.max()) if len(gaps) else 0)
 

@@ -19,18 +19,18 @@ _UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _SHOWN = 8
 
 
-def whose(key: SeriesKey) -> str:
+def rank_or_process(key: SeriesKey) -> str:
     """The rank of a series, or its process where the log tells no rank; "" where it tells neither."""
     labels = dict(key.labels)
     return labels.get("rank") or labels.get("process") or ""
 
 
-def plain(rank: str) -> int | str:
+def rank_as_evidence(rank: str) -> int | str:
     """A rank as evidence holds it."""
     return int(rank) if rank.isdecimal() else rank
 
 
-def names(ranks: Sequence[str]) -> str:
+def describe_ranks(ranks: Sequence[str]) -> str:
     """Some ranks in words: "rank 2", "ranks 1, 2 and 5", "17 ranks (1, 2, 5 ...)"."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}" if ranks[0].isdecimal() else f"process {ranks[0]}"
@@ -39,13 +39,13 @@ def names(ranks: Sequence[str]) -> str:
     return f"ranks {', '.join(ranks[:-1])} and {ranks[-1]}"
 
 
-def size_in_words(size: float) -> str:
+def format_bytes(size: float) -> str:
     """Bytes as people read them: "38.1 MiB"."""
     unit, word = next(((unit, word) for unit, word in _UNITS if size >= unit), _UNITS[-1])
     return f"{size / unit:.3g} {word}"
 
 
-def called(run: RunData, key: SeriesKey, attempt: int, step: int) -> str:
+def describe_call(run: RunData, key: SeriesKey, attempt: int, step: int) -> str:
     """The collectives that the rank of a series called at a step: "AllReduce of 38.1 MiB (fp32)".
 
     Several where a group of calls shares the step.
@@ -61,7 +61,7 @@ def called(run: RunData, key: SeriesKey, attempt: int, step: int) -> str:
     kind = run.series.get(SeriesKey("nccl_datatype", key.labels))
     number = None if kind is None else value_at(kind, attempt, step)
     word = f" ({_TYPES[int(number)]})" if number is not None and 0 <= number < len(_TYPES) else ""
-    calls = [f"{name} of {size_in_words(size)}" if size else name for name, size in said.items()]
+    calls = [f"{name} of {format_bytes(size)}" if size else name for name, size in said.items()]
     return (" and ".join(calls) or "another collective") + word
 
 

@@ -18,7 +18,7 @@ _OWN = frozenset({"rank", "local_rank", "gpu", "process", "folder", *_HOSTS})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ranks:
+class RankMatrix:
     """`value` [rows, ranks], NaN where a rank logged nothing; rows by attempt, then step."""
 
     keys: tuple[SeriesKey, ...]
@@ -26,10 +26,12 @@ class Ranks:
     step: IntArray
     value: FloatArray
 
-    def part(self, first: int, last: int) -> Ranks:
+    def part(self, first: int, last: int) -> RankMatrix:
         """The rows from `first` to `last`, the latter not included."""
         rows = slice(first, last)
-        return Ranks(keys=self.keys, attempt=self.attempt[rows], step=self.step[rows], value=self.value[rows])
+        return RankMatrix(
+            keys=self.keys, attempt=self.attempt[rows], step=self.step[rows], value=self.value[rows]
+        )
 
     def rows_upto(self, place: Place) -> int:
         """How many rows stand at a place or before it."""
@@ -41,7 +43,7 @@ class Ranks:
         return (int(self.attempt[row - 1]), int(self.step[row - 1])) if row > 0 else None
 
 
-def hosts_of(run: RunData) -> dict[str, str]:
+def hosts_by_rank(run: RunData) -> dict[str, str]:
     """The host of each rank, where a label of any of its series names it."""
     found: dict[str, str] = {}
     for key in sorted(key for key in run.series if rank_of(key) is not None):
@@ -52,9 +54,9 @@ def hosts_of(run: RunData) -> dict[str, str]:
     return found
 
 
-def hosts_among(run: RunData, ranks: Iterable[str]) -> list[str]:
+def hosts_of_ranks(run: RunData, ranks: Iterable[str]) -> list[str]:
     """The hosts of some ranks, as far as they are named, in their order."""
-    hosts = hosts_of(run)
+    hosts = hosts_by_rank(run)
     return sorted({hosts[rank] for rank in ranks if rank in hosts})
 
 
@@ -86,7 +88,9 @@ def _by_number(key: SeriesKey) -> tuple[str, int, SeriesKey]:
     return key.metric, int(rank) if rank is not None and rank.isdecimal() else -1, key
 
 
-def table_of(series: Sequence[Series], first: Sequence[int] = (), last: Sequence[int] = ()) -> Ranks:
+def build_rank_matrix(
+    series: Sequence[Series], first: Sequence[int] = (), last: Sequence[int] = ()
+) -> RankMatrix:
     """What the ranks logged as one table; of each only the rows from `first` to `last`, the latter not
     included, where they are given."""
     begins, ends = first or [0] * len(series), last or [len(one) for one in series]
@@ -96,20 +100,20 @@ def table_of(series: Sequence[Series], first: Sequence[int] = (), last: Sequence
     values = [one.value[part] for one, part in zip(series, parts, strict=True)]
     keys = tuple(one.key for one in series)
     if len({len(step) for step in steps}) == 1 and _all_equal(steps) and _all_equal(attempts):
-        return Ranks(keys=keys, attempt=attempts[0], step=steps[0], value=np.stack(values, axis=1))
+        return RankMatrix(keys=keys, attempt=attempts[0], step=steps[0], value=np.stack(values, axis=1))
     both = np.stack([np.concatenate(attempts), np.concatenate(steps)])
     places, row = np.unique(both, axis=1, return_inverse=True)
     value = np.full((places.shape[1], len(keys)), np.nan)
     column = np.repeat(np.arange(len(keys)), [len(step) for step in steps])
     value[row.ravel(), column] = np.concatenate(values)
-    return Ranks(keys=keys, attempt=places[0], step=places[1], value=value)
+    return RankMatrix(keys=keys, attempt=places[0], step=places[1], value=value)
 
 
 def _all_equal(arrays: list[IntArray]) -> bool:
     return bool((np.stack(arrays) == arrays[0]).all())
 
 
-def peer_median(ranks: Ranks) -> FloatArray:
+def peer_median(ranks: RankMatrix) -> FloatArray:
     """Median over the ranks, row by row [rows]; NaN where fewer than three of them, or than half, logged."""
     good = np.isfinite(ranks.value) & (ranks.value > 0)
     # sorting puts NaN last: the median of the first so many, without nanmedian's slow path
@@ -120,7 +124,7 @@ def peer_median(ranks: Ranks) -> FloatArray:
     return np.where(count >= max(3, (len(ranks.keys) + 1) // 2), median, np.nan)
 
 
-def beyond_peers(ranks: Ranks, median: FloatArray) -> FloatArray:
+def log_ratio_to_peers(ranks: RankMatrix, median: FloatArray) -> FloatArray:
     """Logarithm of each value over the median of its row [rows, ranks]; NaN where it says nothing."""
     good = np.isfinite(ranks.value) & (ranks.value > 0)
     beyond: FloatArray = np.log(np.where(good, ranks.value, np.nan)) - np.log(median)[:, None]

@@ -10,8 +10,8 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.positions import span_of
-from holter.detectors.ranks.naming import names, plain, whose
-from holter.detectors.ranks.rank_matrix import hosts_among
+from holter.detectors.ranks.naming import describe_ranks, rank_as_evidence, rank_or_process
+from holter.detectors.ranks.rank_matrix import hosts_of_ranks
 from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, Labels, RunData, Series, Severity, labels_of
 
@@ -24,7 +24,7 @@ _Key = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class RasReports:
+class RasDetector:
     """A mismatch is nothing while the counts grow: ranks are asked one after another. Where no count of a
     communicator has changed from one report to the next, those behind hold it up. A rank that gives no
     answer twice, or that RAS takes for dead, is gone.
@@ -60,7 +60,7 @@ def _first(findings: Iterable[Finding]) -> list[Finding]:
 def _stuck(run: RunData, place: _Key, series: list[Series]) -> Iterator[Finding]:
     """The first time that no count changes while they differ, and when they do again."""
     table = _table(series, place[0])
-    names_of = [(dict(one.key.labels).get("collective", ""), whose(one.key)) for one in series]
+    names_of = [(dict(one.key.labels).get("collective", ""), rank_or_process(one.key)) for one in series]
     start = None
     for report in range(1, len(table.value)):
         same = _same(table.value[report - 1], table.value[report])
@@ -120,8 +120,8 @@ def _standing(
     first, seen, behind = start
     collective, _, own, others = min(behind, key=lambda one: one[2] - one[3])
     ranks = list(dict.fromkeys(rank for _, rank, _, _ in behind))
-    hosts = hosts_among(run, ranks)
-    who = names(ranks)
+    hosts = hosts_of_ranks(run, ranks)
+    who = describe_ranks(ranks)
     have = verb(len(ranks), "has", "have")
     return _finding(
         place,
@@ -135,7 +135,7 @@ def _standing(
         ),
         advice=f"Look at {who}{_on(hosts)}: the stack of the process (py-spy dump), the kernel's log (XID).",
         evidence={
-            "ranks": [plain(rank) for rank in ranks[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in ranks[:_SHOWN]],
             "count": len(ranks),
             "sequence": own,
             "others": others,
@@ -155,11 +155,11 @@ def _gone(place: _Key, series: list[Series]) -> Iterator[Finding]:
     if not len(seen):
         return
     columns = np.flatnonzero(lost[seen[0]]).tolist()
-    ranks = list(dict.fromkeys(whose(series[column].key) for column in columns))
+    ranks = list(dict.fromkeys(rank_or_process(series[column].key) for column in columns))
     dead = bool((table.value[seen[0]] == _DEAD).any())
     first = int(np.flatnonzero(~answered[:, columns].all(axis=1))[0])
     hosts = sorted({host for column in columns if (host := dict(series[column].key.labels).get("host"))})
-    who, of = names(ranks), f" of communicator {place[1]}" if place[1] else ""
+    who, of = describe_ranks(ranks), f" of communicator {place[1]}" if place[1] else ""
     yield _finding(
         place,
         metric="nccl_missing",
@@ -172,7 +172,7 @@ def _gone(place: _Key, series: list[Series]) -> Iterator[Finding]:
         ),
         advice=f"See whether the process and its node{_on(hosts)} are there yet; drain the node and resume.",
         evidence={
-            "ranks": [plain(rank) for rank in ranks[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in ranks[:_SHOWN]],
             "count": len(ranks),
             "dead": dead,
             **({"hosts": hosts[:_SHOWN]} if hosts else {}),

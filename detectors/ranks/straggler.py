@@ -11,16 +11,16 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import rows_upto
-from holter.detectors.ranks.lag_detector import CHUNK, Cost, Lag, Lags
+from holter.detectors.ranks.lag_detector import CHUNK, LagCost, LagScan, RankLag
 from holter.detectors.ranks.rank_matrix import (
-    Ranks,
+    RankMatrix,
+    build_rank_matrix,
     common_key,
-    hosts_among,
+    hosts_of_ranks,
     rank_of,
     series_by_rank,
-    table_of,
 )
-from holter.detectors.ranks.timing_rows import rows_of
+from holter.detectors.ranks.timing_rows import build_timing_rows
 from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
@@ -30,7 +30,7 @@ _APART = (0, 32, 256, 2048, 16_384)
 
 
 @dataclass(frozen=True)
-class Straggler:
+class StragglerDetector:
     """Compares every rank's compute time with the median of its peers, and with its own past.
 
     Time spent in collectives is read the other way round: who computes long waits short, and all
@@ -66,9 +66,9 @@ class Straggler:
 
     def _scanned(
         self, series: list[Series], wait: list[Series], context: DetectorContext, *, turned: bool
-    ) -> Lags:
+    ) -> LagScan:
         metric, both = series[0].key.metric, [*series, *wait]
-        checkpoints: ScanCheckpoints[Lags] = context.state.checkpoints(
+        checkpoints: ScanCheckpoints[LagScan] = context.state.checkpoints(
             (self.name, common_key(series[0].key)), both
         )
         checkpoint = checkpoints.latest(both)
@@ -76,12 +76,12 @@ class Straggler:
         lags = (
             checkpoint.state.copy()
             if checkpoint
-            else Lags(len(series), context.tuning.of(metric).sensitivity)
+            else LagScan(len(series), context.tuning.of(metric).sensitivity)
         )
-        ranks = table_of(series, first[: len(series)])
+        ranks = build_rank_matrix(series, first[: len(series)])
         begin, end = lags.row, lags.row + len(ranks.step)
-        waits = table_of(wait, first[len(series) :]) if wait else None
-        rows = rows_of(_hurry(ranks) if turned else ranks, waits, begin)
+        waits = build_rank_matrix(wait, first[len(series) :]) if wait else None
+        rows = build_timing_rows(_hurry(ranks) if turned else ranks, waits, begin)
         for after in lags.over(rows):
             lags = after
             place = ranks.place_before(lags.row - begin)
@@ -106,13 +106,13 @@ def _ranks(series: list[Series]) -> list[str | None]:
     return [rank_of(one.key) for one in series]
 
 
-def _hurry(wait: Ranks) -> Ranks:
+def _hurry(wait: RankMatrix) -> RankMatrix:
     """Waits turned round: the rank that waits least is the one that is furthest behind."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return Ranks(keys=wait.keys, attempt=wait.attempt, step=wait.step, value=1 / wait.value)
+        return RankMatrix(keys=wait.keys, attempt=wait.attempt, step=wait.step, value=1 / wait.value)
 
 
-def _finding(series: list[Series], lag: Lag, rows: int, *, has_waits: bool) -> Finding:
+def _finding(series: list[Series], lag: RankLag, rows: int, *, has_waits: bool) -> Finding:
     """The finding of a lag, with so many rows seen."""
     key, start = series[lag.rank].key, lag.start.step
     slower = float(np.expm1(lag.size))
@@ -147,7 +147,7 @@ def _finding(series: list[Series], lag: Lag, rows: int, *, has_waits: bool) -> F
 
 def _with_hosts(finding: Finding, run: RunData) -> Finding:
     """The finding with the hosts of its ranks, where the log names them."""
-    known = hosts_among(run, map(str, finding.evidence["ranks"]))
+    known = hosts_of_ranks(run, map(str, finding.evidence["ranks"]))
     if not known:
         return finding
     advice = finding.advice.replace("this rank's node", f"{' and '.join(known)}, where it runs")
@@ -159,7 +159,7 @@ def _number(key: SeriesKey) -> int | str:
     return int(rank) if rank.isdecimal() else rank
 
 
-def _cost(cost: Cost, *, has_waits: bool) -> dict[str, float]:
+def _cost(cost: LagCost, *, has_waits: bool) -> dict[str, float]:
     """What the others lose: time a step, in the log's unit, and as a share where waits are logged too."""
     if not cost.rows:
         return {}

@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from holter.detectors.positions import At
-from holter.detectors.ranks.rank_matrix import Ranks, beyond_peers, peer_median
+from holter.detectors.ranks.rank_matrix import RankMatrix, log_ratio_to_peers, peer_median
 from holter.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rows:
+class TimingRows:
     """Consecutive rows [n] of all ranks [p], `first` being the number of the first of them.
 
     `own` [n, p] are the ranks' times, `usual` [n] their median, `beyond` [n, p] the logarithm of one over
@@ -37,41 +37,41 @@ class Rows:
         """Where a row stands."""
         return At(row, int(self.attempt[row - self.first]), int(self.step[row - self.first]))
 
-    def and_then(self, others: Rows) -> Rows:
+    def and_then(self, others: TimingRows) -> TimingRows:
         """These rows and those that follow them."""
         joined = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in _COLUMNS}
-        return Rows(first=self.first, **joined)
+        return TimingRows(first=self.first, **joined)
 
-    def before(self, row: int, count: int) -> Rows:
+    def before(self, row: int, count: int) -> TimingRows:
         """So many rows before one, free of the others."""
         first = max(row - count, self.first)
         part = slice(first - self.first, row - self.first)
-        return Rows(first=first, **{name: getattr(self, name)[part].copy() for name in _COLUMNS})
+        return TimingRows(first=first, **{name: getattr(self, name)[part].copy() for name in _COLUMNS})
 
 
-_COLUMNS = [one.name for one in fields(Rows) if one.name != "first"]
+_COLUMNS = [one.name for one in fields(TimingRows) if one.name != "first"]
 
 
-def rows_of(ranks: Ranks, wait: Ranks | None, first: int) -> Rows:
+def build_timing_rows(ranks: RankMatrix, wait: RankMatrix | None, first: int) -> TimingRows:
     """The rows of a table, numbered from `first` on, with the waits of the same ranks if they are known."""
     if wait is None:
         waits, waiting = np.empty((len(ranks.step), 0)), np.full(len(ranks.step), np.nan)
     else:
         waits, waiting = _beside(ranks, wait)
     usual = peer_median(ranks)
-    return Rows(
+    return TimingRows(
         first=first,
         attempt=ranks.attempt,
         step=ranks.step,
         own=ranks.value,
         usual=usual,
-        beyond=beyond_peers(ranks, usual),
+        beyond=log_ratio_to_peers(ranks, usual),
         wait=waits,
         waiting=waiting,
     )
 
 
-def _beside(ranks: Ranks, wait: Ranks) -> tuple[FloatArray, FloatArray]:
+def _beside(ranks: RankMatrix, wait: RankMatrix) -> tuple[FloatArray, FloatArray]:
     """The waits at the rows of another table [n, p], and their medians [n]; NaN where there are none."""
     median = peer_median(wait)
     if np.array_equal(ranks.step, wait.step) and np.array_equal(ranks.attempt, wait.attempt):

@@ -17,7 +17,7 @@ SHORT, LONG = 2, 8
 """Blocks looked at together."""
 
 
-class Block(NamedTuple):
+class MedianBlock(NamedTuple):
     """A block of a group, between which and other groups nothing is compared; its first and last row.
 
     `short` and `long` are what the last 2 and 8 blocks of the group show: their median, of two the lower
@@ -43,14 +43,14 @@ class Block(NamedTuple):
         return At(self.last, self.attempt, self.last_step)
 
 
-class Cut(NamedTuple):
+class BlockCursor(NamedTuple):
     """What cutting into blocks has come to: the row to go on from, and each group's latest medians."""
 
     row: int = 0
     latest: tuple[tuple[int, tuple[float, ...]], ...] = ()
 
 
-class Points(NamedTuple):
+class BlockPoints(NamedTuple):
     """Points [n] to be cut: rows with something to say. A block lies within a stretch, a range of equal
     numbers, of one attempt; negative ones are left out."""
 
@@ -62,7 +62,9 @@ class Points(NamedTuple):
     group: IntArray
 
 
-def cut_into_blocks(cut: Cut, points: Points, *, after: int) -> tuple[list[Block], Cut]:
+def cut_into_blocks(
+    cut: BlockCursor, points: BlockPoints, *, after: int
+) -> tuple[list[MedianBlock], BlockCursor]:
     """The whole blocks among all points from row `cut.row` to `after` (not included), and how to go on."""
     row, attempt, step, value, stretch, group = points
     edges = np.flatnonzero(np.diff(stretch)) + 1
@@ -85,8 +87,8 @@ def cut_into_blocks(cut: Cut, points: Points, *, after: int) -> tuple[list[Block
     short, long = _trailing(median, group[first], latest)
     rows = (attempt[first], row[first], row[last], step[first], step[last])
     columns = (group[first], *rows, median, short, long)
-    blocks = [Block._make(one) for one in zip(*(column.tolist() for column in columns), strict=True)]
-    return blocks, Cut(go_on, tuple(sorted(latest.items())))
+    blocks = [MedianBlock._make(one) for one in zip(*(column.tolist() for column in columns), strict=True)]
+    return blocks, BlockCursor(go_on, tuple(sorted(latest.items())))
 
 
 def _trailing(

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from holter.detectors.positions import At
-from holter.detectors.throughput.block_medians import BLOCK, LONG, SHORT, Block
-from holter.detectors.throughput.onset import Onset, onset_of
+from holter.detectors.throughput.block_medians import BLOCK, LONG, SHORT, MedianBlock
+from holter.detectors.throughput.onset import ShiftOnset, find_onset
 from holter.types import FloatArray
 
 _REMEMBERED = 2048
@@ -26,12 +26,12 @@ _ESTABLISHED_BLOCKS, _ESTABLISHED_STEPS = 8, 300
 _COSTLIER = 4.0
 """Spells that return are one event, until one of them costs so many times what the longest did."""
 
-PointsOf = Callable[[Block], tuple[list[At], FloatArray]]
+PointsOf = Callable[[MedianBlock], tuple[list[At], FloatArray]]
 """The points of a block, and their values."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Departure:
+class LevelShift:
     """A rise above the established level. `end` is None while it lasts; `rise` is the largest level reached
     above `reference` so far."""
 
@@ -85,13 +85,13 @@ class _Level:
 
     def __init__(self) -> None:
         self.spreads = {scale: _Spread() for scale in (1, *_RISE)}
-        self.blocks: list[Block] = []
+        self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
         self.learnt = 0
         self.departure: int | None = None
         self.latest: int | None = None
-        self.again: tuple[Onset, Departure] | None = None
+        self.again: tuple[ShiftOnset, LevelShift] | None = None
         self.longest = 0
 
     @property
@@ -105,12 +105,12 @@ class _Level:
         other.blocks = self.blocks.copy()
         return other
 
-    def begin(self, blocks: Sequence[Block]) -> None:
+    def begin(self, blocks: Sequence[MedianBlock]) -> None:
         """Take these blocks for all there are."""
         self.blocks, self.count, self.learnt = list(blocks), len(blocks), 0
         self.since = blocks[0].first_step
 
-    def append(self, block: Block) -> None:
+    def append(self, block: MedianBlock) -> None:
         if not self.count:
             self.since = block.first_step
         self.blocks.append(block)
@@ -139,12 +139,12 @@ class _Level:
         self.spreads[LONG].add(block.long)
 
 
-def _middle(blocks: Sequence[Block]) -> float:
+def _middle(blocks: Sequence[MedianBlock]) -> float:
     ordered = sorted([block.median for block in blocks])
     return ordered[len(ordered) // 2]
 
 
-class Watch:
+class LevelShiftScan:
     """Looks at one block after the other, and remembers what is established in each group.
 
     `smallest` is the least rise worth a word. A departure is spoken at the last point of a block and
@@ -154,19 +154,19 @@ class Watch:
     """
 
     def __init__(self, *, smallest: float, sensitivity: float = 1.0) -> None:
-        self.departures: list[Departure] = []
+        self.departures: list[LevelShift] = []
         self._smallest = smallest
         self._sensitivity = sensitivity
         self._levels: dict[int, list[_Level]] = {}
 
-    def copy(self) -> Watch:
+    def copy(self) -> LevelShiftScan:
         """Another one that knows the same, and may learn more."""
-        other = Watch(smallest=self._smallest, sensitivity=self._sensitivity)
+        other = LevelShiftScan(smallest=self._smallest, sensitivity=self._sensitivity)
         other.departures = self.departures.copy()
         other._levels = {group: [one.copy() for one in levels] for group, levels in self._levels.items()}
         return other
 
-    def look_at(self, blocks: Iterable[Block], points: PointsOf) -> None:
+    def look_at(self, blocks: Iterable[MedianBlock], points: PointsOf) -> None:
         """Go on with the blocks that follow."""
         for block in blocks:
             levels = self._levels.get(block.group)
@@ -202,7 +202,7 @@ class Watch:
                 return
             self._tell_apart(level, departure, late)
 
-    def _tell_apart(self, level: _Level, departure: Departure, late: float) -> None:
+    def _tell_apart(self, level: _Level, departure: LevelShift, late: float) -> None:
         """A spell that costs far more than those before it is a departure of its own."""
         # one that has settled at its new level has no blocks of its own any more
         if level.again is None or level.departure is None or not level.blocks:
@@ -262,7 +262,7 @@ class Watch:
                 return
         level.departure, level.longest = len(self.departures), 0
         self.departures.append(
-            Departure(
+            LevelShift(
                 start=onset.at,
                 detected=now.end,
                 reference=level.reference,
@@ -273,8 +273,8 @@ class Watch:
             )
         )
 
-    def _onset(self, level: _Level, points: PointsOf) -> Onset:
-        return onset_of(level.blocks[-_REMEMBERED:], level.reference, points)
+    def _onset(self, level: _Level, points: PointsOf) -> ShiftOnset:
+        return find_onset(level.blocks[-_REMEMBERED:], level.reference, points)
 
     def _settle(self, levels: list[_Level], points: PointsOf) -> None:
         """Take the level of late as established where it has stayed long enough: higher, or lower."""
@@ -299,7 +299,7 @@ class Watch:
                 levels.append(self._anew(late, points))
                 level.blocks = []  # when it is back there, it begins with others
 
-    def _anew(self, blocks: Sequence[Block], points: PointsOf) -> _Level:
+    def _anew(self, blocks: Sequence[MedianBlock], points: PointsOf) -> _Level:
         level = _Level()
         for block in blocks:
             level.append(block)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from holter.detectors.positions import At
-from holter.detectors.throughput.block_medians import Block
+from holter.detectors.throughput.block_medians import MedianBlock
 from holter.types import FloatArray
 
 
-class Onset(NamedTuple):
+class ShiftOnset(NamedTuple):
     """`at` is the first point that belongs to the rise; `gradual` when it grew over many blocks."""
 
     at: At
@@ -22,9 +22,11 @@ class Onset(NamedTuple):
 _FEWEST_RAMP_BLOCKS = 4
 
 
-def onset_of(
-    blocks: Sequence[Block], reference: float, points: Callable[[Block], tuple[list[At], FloatArray]]
-) -> Onset:
+def find_onset(
+    blocks: Sequence[MedianBlock],
+    reference: float,
+    points: Callable[[MedianBlock], tuple[list[At], FloatArray]],
+) -> ShiftOnset:
     """The onset of the rise that the last of these blocks show, by least squares.
 
     Two shapes are compared: level, then another level; level, then a straight line up. The first is
@@ -36,12 +38,12 @@ def onset_of(
     jump_at, jump_error = _jump(excess)
     ramp_at, ramp_error = _ramp(excess)
     if ramp_error < jump_error and len(blocks) - ramp_at > _FEWEST_RAMP_BLOCKS:
-        return Onset(blocks[ramp_at].begin, gradual=True)
+        return ShiftOnset(blocks[ramp_at].begin, gradual=True)
     around = [points(block) for block in blocks[max(jump_at - 1, 0) : jump_at + 1]]
     values = np.concatenate([value for _, value in around])
     places = [place for some, _ in around for place in some]
     local = np.clip(values - reference, -abs(height), 1.5 * abs(height))
-    return Onset(places[_step_in(local, height)], gradual=False)
+    return ShiftOnset(places[_step_in(local, height)], gradual=False)
 
 
 def _jump(excess: FloatArray) -> tuple[int, float]:

@@ -14,9 +14,9 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import At, place_of, rows_upto, settled, span_of
-from holter.detectors.throughput.block_medians import Block, Cut, Points, cut_into_blocks
-from holter.detectors.throughput.level_shift import Departure, Watch
-from holter.detectors.throughput.work_per_step import Regimes, regimes_of, work_of
+from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
+from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan
+from holter.detectors.throughput.work_per_step import WorkRegimes, find_work_regimes, work_series
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
@@ -30,7 +30,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class Throughput:
+class ThroughputRegressionDetector:
     """Compares tokens/s, TFLOPS, MFU or step time with the level that this run had established."""
 
     name: ClassVar[str] = "throughput"
@@ -39,18 +39,22 @@ class Throughput:
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per slow-down, from the series that shows it first."""
         spoken = []
-        for series in speed_series(run):
+        for series in run_speed_series(run):
             spoken += list(self._in_series(series, run, context))
         return _one_per_event(spoken)
 
     def _in_series(self, series: Series, run: RunData, context: DetectorContext) -> Iterator[Finding]:
-        source = work_of(run)
-        regimes = Regimes() if source is None else regimes_of(source, context.state)
+        source = work_series(run)
+        regimes = WorkRegimes() if source is None else find_work_regimes(source, context.state)
         both = [series] if source in (None, series) else [series, source]
         checkpoints: ScanCheckpoints[_Scan] = context.state.checkpoints((self.name, series.key), both)
         checkpoint = checkpoints.latest(both)
         sensitivity = context.tuning.of(series.key.metric).sensitivity
-        scan = checkpoint.state if checkpoint else _Scan(Watch(smallest=_SMALLEST, sensitivity=sensitivity))
+        scan = (
+            checkpoint.state
+            if checkpoint
+            else _Scan(LevelShiftScan(smallest=_SMALLEST, sensitivity=sensitivity))
+        )
         done = checkpoint.rows[0] if checkpoint else 0
         # what the one that is behind will say still counts; and it may have ended for good
         for place in sorted({settled(both), place_of(series, len(series) - 1)} if len(series) else ()):
@@ -67,11 +71,11 @@ class _Scan:
     """How far a series has been cut into blocks, and what they showed. `warm` is the attempt that the
     next row may belong to, and its first step."""
 
-    watch: Watch
-    cut: Cut = field(default_factory=Cut)
+    watch: LevelShiftScan
+    cut: BlockCursor = field(default_factory=BlockCursor)
     warm: tuple[int, int] = (-1, 0)
 
-    def and_then(self, series: Series, regimes: Regimes, upto: int) -> _Scan:
+    def and_then(self, series: Series, regimes: WorkRegimes, upto: int) -> _Scan:
         """What is known after so many rows."""
         first = self.cut.row
         good = _good(series.value[first:upto])
@@ -79,7 +83,7 @@ class _Scan:
         attempt, step = series.attempt[row], series.step[row]
         regime = regimes.at(series, slice(first, upto))[good]
         stretch = _stretches(attempt, step, regime, self.warm)
-        points = Points(
+        points = BlockPoints(
             row=row, attempt=attempt, step=step, value=_costs(series, row), stretch=stretch, group=regime
         )
         blocks, cut = cut_into_blocks(self.cut, points, after=upto)
@@ -100,14 +104,14 @@ def _costs(series: Series, rows: IntArray) -> FloatArray:
     return np.asarray(np.log(series.value[rows]) * sign)
 
 
-def _points(series: Series, block: Block) -> tuple[list[At], FloatArray]:
+def _points(series: Series, block: MedianBlock) -> tuple[list[At], FloatArray]:
     rows = block.first + np.flatnonzero(_good(series.value[block.first : block.last + 1]))
     steps = series.step[rows].tolist()
     places = [At(row, block.attempt, step) for row, step in zip(rows.tolist(), steps, strict=True)]
     return places, _costs(series, rows)
 
 
-def speed_series(run: RunData) -> list[Series]:
+def run_speed_series(run: RunData) -> list[Series]:
     """The series that say how fast the run as a whole is, not one of its ranks."""
     chosen = [
         (_ROLES.index(role), key)
@@ -141,7 +145,7 @@ def _warm(attempt: IntArray, step: IntArray, before: tuple[int, int]) -> tuple[i
     return int(attempt[-1]), int(step[np.searchsorted(attempt, attempt[-1])])
 
 
-def _finding(series: Series, departure: Departure) -> Finding:
+def _finding(series: Series, departure: LevelShift) -> Finding:
     faster = role_of(series.key) is not Role.STEP_TIME
     start, resumed = _from_attempt_start(series, departure.start)
     lost = 1 - _exp(-departure.rise)

@@ -81,7 +81,7 @@ def _longest_silence(series: list[Series], begin: float, end: float) -> float:
 
 
 @dataclass(frozen=True)
-class Stall:
+class StallDetector:
     """Compares the silence since the last point with the pauses that this run makes.
 
     Asks `RunData.now` for the silence that still lasts; one that is over stands in the wall times alone,

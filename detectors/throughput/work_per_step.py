@@ -20,7 +20,7 @@ _COUNTED = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regimes:
+class WorkRegimes:
     """Amounts of work in the order in which they first appeared, and where which one of them began.
 
     `latest` are the logarithms of the last few amounts that were logged.
@@ -41,7 +41,7 @@ class Regimes:
             regime[(attempt > since) | ((attempt == since) & (step >= from_step))] = number
         return regime
 
-    def and_then(self, amounts: FloatArray, series: Series, first: int) -> Regimes:
+    def and_then(self, amounts: FloatArray, series: Series, first: int) -> WorkRegimes:
         """With the amounts of work [n] at the rows from `first` on."""
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.where(np.isfinite(amounts) & (amounts > 0), np.log(np.abs(amounts)), np.nan)
@@ -50,14 +50,16 @@ class Regimes:
         latest = tuple(sizes[1 - _AGREE :].tolist())
         many = len(sizes) - _AGREE + 1
         if many <= 0 or not len(logged):
-            return Regimes(known=self.known, changes=self.changes, latest=latest)
+            return WorkRegimes(known=self.known, changes=self.changes, latest=latest)
         shifted = [sizes[begin : begin + many] for begin in range(_AGREE)]
         low, high = np.minimum.reduce(shifted), np.maximum.reduce(shifted)
         agreed = high - low < _SAME
         rows, levels = first + logged[-many:][agreed], 0.5 * (low + high)[agreed]
         return self._with(series, rows, levels, latest)
 
-    def _with(self, series: Series, rows: IntArray, levels: FloatArray, latest: tuple[float, ...]) -> Regimes:
+    def _with(
+        self, series: Series, rows: IntArray, levels: FloatArray, latest: tuple[float, ...]
+    ) -> WorkRegimes:
         known, changes, at = list(self.known), list(self.changes), 0
         while at < len(rows):
             if changes:
@@ -72,10 +74,10 @@ class Regimes:
                 known.append(level)
             changes.append((place_of(series, int(rows[at])), number))
             at += 1
-        return Regimes(known=tuple(known), changes=tuple(changes), latest=latest)
+        return WorkRegimes(known=tuple(known), changes=tuple(changes), latest=latest)
 
 
-def work_of(run: RunData) -> Series | None:
+def work_series(run: RunData) -> Series | None:
     """The series that tells how much work a step is: the batch size, or else how many tokens (samples) a
     second; None where neither is logged."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.BATCH_SIZE and len(run.series[key])]
@@ -88,14 +90,14 @@ def work_of(run: RunData) -> Series | None:
     return None
 
 
-def regimes_of(source: Series, state: IncrementalState) -> Regimes:
+def find_work_regimes(source: Series, state: IncrementalState) -> WorkRegimes:
     """The amounts of work per step, and when they changed. Each change rests on earlier points only.
 
     Work is the logged batch size, or else tokens (samples) per second times the seconds the step took
     by the wall clock.
     """
-    checkpoints: ScanCheckpoints[Regimes] = state.checkpoints(("work", source.key), [source])
-    checkpoint = checkpoints.latest([source]) or Checkpoint(Regimes(), (0,))
+    checkpoints: ScanCheckpoints[WorkRegimes] = state.checkpoints(("work", source.key), [source])
+    checkpoint = checkpoints.latest([source]) or Checkpoint(WorkRegimes(), (0,))
     (first,) = checkpoint.rows
     if first == len(source):
         return checkpoint.state

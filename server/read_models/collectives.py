@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holter.detectors.communication import READS, compare
+from holter.detectors.communication import COLLECTIVE_METRICS, compare_collectives
 from holter.json_values import plain
 from holter.server.store import Store
 from holter.server.store.cache import LruCache
@@ -30,7 +30,7 @@ class CollectivesReader:
             found: dict[str, Any] = known[1]
             return found
         told, left_out = self._data(run_id)
-        answer: dict[str, Any] = plain(compare(told).as_json() | {"series_left_out": left_out})
+        answer: dict[str, Any] = plain(compare_collectives(told).as_json() | {"series_left_out": left_out})
         rows = sum(len(part) for part in answer.values() if isinstance(part, list))
         self._memory.put(run_id, (version, answer), _ROW_BYTES * (1 + rows))
         return answer
@@ -40,7 +40,7 @@ class CollectivesReader:
         told = [
             one
             for one in self._store.series(run_id)
-            if one.key.own_steps is not None and one.key.metric in READS
+            if one.key.own_steps is not None and one.key.metric in COLLECTIVE_METRICS
         ]
         chosen, points = [], 0
         for one in sorted(told, key=lambda one: one.key):

@@ -12,7 +12,7 @@ import numpy as np
 
 from holter.attempts.config_diff import attempts_with_config, list_changes, list_settings
 from holter.curves import Stretch, between
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.flops.peaks import Peaks
 from holter.flops.throughput import run_throughput, throughput_json
 from holter.json_values import plain
@@ -107,13 +107,13 @@ class LaunchReader:
             ],
         }
 
-    def remarks(self, run_id: int, version: tuple[int, int]) -> list[dict[str, Any]]:
+    def run_launch_checks(self, run_id: int, version: tuple[int, int]) -> list[dict[str, Any]]:
         """What all checks remark on a version of a run, the gravest first. Raises CorruptDataError."""
         known = self._memory.get(run_id)
         if known is not None and known[0] == version:
             found: list[dict[str, Any]] = known[1]
             return found
-        told = [_as_json(one) for one in remarks(self._data(run_id), peaks=self._peaks)]
+        told = [_as_json(one) for one in run_launch_checks(self._data(run_id), peaks=self._peaks)]
         self._memory.put(run_id, (version, told), _REMARK_BYTES * (1 + len(told)))
         return told
 

@@ -11,7 +11,7 @@ import pytest
 
 from holter.bus_bandwidth import bus_bandwidth, bus_factor
 from holter.cli.report.collectives import told
-from holter.detectors.communication import Comparison, compare
+from holter.detectors.communication import CollectiveComparison, compare_collectives
 from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey, RunData, SeriesKey
 from tests.detectors.curves import run, series
@@ -43,12 +43,12 @@ def with_config(data: RunData, **said: Any) -> RunData:
     return RunData(series=data.series, config=config)
 
 
-def read(name: str) -> Comparison:
-    return compare(read_run(DATA / name).data)
+def read(name: str) -> CollectiveComparison:
+    return compare_collectives(read_run(DATA / name).data)
 
 
 def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
-    (one,) = compare(with_config(calls(late=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
+    (one,) = compare_collectives(with_config(calls(late=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
     assert one.busbw == pytest.approx(2**24 * 1.5 / 100.0 / 1e3, rel=1e-3)
     assert (one.calls, one.collective, one.communicator) == (CALLS, "AllReduce", "0xaa")
     assert one.link is not None
@@ -66,20 +66,22 @@ def test_the_speed_is_that_of_who_waited_for_nobody() -> None:
     ],
 )
 def test_between_nodes_the_network_is_the_measure(said: dict[str, Any], name: str, gbs: float) -> None:
-    (one,) = compare(with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3", **said)).speeds
+    (one,) = compare_collectives(
+        with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3", **said)
+    ).speeds
     assert one.link is not None
     assert (one.link.name, one.link.gbs) == (name, gbs)
     assert one.link.source
 
 
 def test_where_the_hardware_is_not_told_no_share_is_guessed() -> None:
-    (unknown,) = compare(calls()).speeds
-    (no_network,) = compare(with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
+    (unknown,) = compare_collectives(calls()).speeds
+    (no_network,) = compare_collectives(with_config(calls(hosts=2), gpu__name="NVIDIA H100 80GB HBM3")).speeds
     assert unknown.share is no_network.share is None
 
 
 def test_the_rank_that_the_others_wait_for_is_named_with_what_it_costs() -> None:
-    (found,) = compare(calls(late=2)).waits
+    (found,) = compare_collectives(calls(late=2)).waited_for
     assert (found.rank, found.host, found.communicator) == ("2", "n0", "0xaa")
     assert found.share > 0.9
     assert found.mean_wait == pytest.approx(500e-6, rel=0.2)
@@ -87,7 +89,7 @@ def test_the_rank_that_the_others_wait_for_is_named_with_what_it_costs() -> None
 
 
 def test_ranks_that_come_last_by_chance_are_not_named() -> None:
-    assert compare(calls()).waits == []
+    assert compare_collectives(calls()).waited_for == []
 
 
 def test_traces_of_several_ranks_tell_who_waits(tmp_path: Path) -> None:
@@ -116,8 +118,8 @@ def test_traces_of_several_ranks_tell_who_waits(tmp_path: Path) -> None:
         info = {"backend": "nccl", "rank": rank, "world_size": RANKS}
         trace = {"deviceProperties": devices, "distributedInfo": info, "traceEvents": events}
         (tmp_path / f"rank{rank}.json").write_text(json.dumps(trace))
-    found = compare(read_run(tmp_path).data)
-    (waited,) = found.waits
+    found = compare_collectives(read_run(tmp_path).data)
+    (waited,) = found.waited_for
     assert (waited.rank, waited.calls) == ("1", 20)
     assert waited.waited == pytest.approx(20 * 800e-6)
     (speed,) = found.speeds
@@ -150,9 +152,9 @@ def test_the_rank_whose_calls_end_before_those_of_all_others_is_told() -> None:
         key: series(key.metric, one.value[:-3], **dict(key.labels)) if ("rank", "3") in key.labels else one
         for key, one in whole.series.items()
     }
-    (found,) = compare(RunData(series=cut)).ends
+    (found,) = compare_collectives(RunData(series=cut)).behind
     assert (found.rank, found.last, found.others, found.ranks) == ("3", CALLS - 4, CALLS - 1, RANKS)
-    assert compare(whole).ends == []
+    assert compare_collectives(whole).behind == []
 
 
 def test_trials_of_old_benchmarks_are_told_by_their_median() -> None:
@@ -162,8 +164,10 @@ def test_trials_of_old_benchmarks_are_told_by_their_median() -> None:
 
 
 def test_what_is_compared_is_plain_data_and_nothing_for_a_run_without_collectives() -> None:
-    json.dumps(compare(with_config(calls(late=2), gpu__name="NVIDIA B200")).as_json(), allow_nan=False)
-    assert not compare(run(series("loss", [1.0, 2.0])))
+    json.dumps(
+        compare_collectives(with_config(calls(late=2), gpu__name="NVIDIA B200")).as_json(), allow_nan=False
+    )
+    assert not compare_collectives(run(series("loss", [1.0, 2.0])))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.ranks.comm_slowdown import CommSlowdown
+from holter.detectors.ranks.comm_slowdown import CommSlowdownDetector
 from holter.types import RunData, Series
 from tests.detectors.curves import run, series
 
@@ -29,7 +29,7 @@ def waits(seed: int, *, rows: int = 600, ranks: int = 16, transfer: np.ndarray |
 def test_a_slow_fabric_is_found_at_its_step_and_has_an_end() -> None:
     transfer = np.ones(600)
     transfer[300:450] = 1.8
-    (finding,) = CommSlowdown().detect(waits(0, transfer=transfer), DetectorContext())
+    (finding,) = CommSlowdownDetector().detect(waits(0, transfer=transfer), DetectorContext())
     assert finding.start_step == pytest.approx(3000, abs=20)
     assert finding.end_step == pytest.approx(4500, abs=160)
     assert finding.labels == ()
@@ -38,4 +38,4 @@ def test_a_slow_fabric_is_found_at_its_step_and_has_an_end() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_straggler_is_not_the_fabric(seed: int) -> None:
-    assert list(CommSlowdown().detect(waits(seed), DetectorContext())) == []
+    assert list(CommSlowdownDetector().detect(waits(seed), DetectorContext())) == []

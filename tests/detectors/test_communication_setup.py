@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest.offline.read_run import read_run
 from holter.types import ConfigKey, Diagnostic, RunData, labels_of
 
@@ -81,7 +81,7 @@ def codes(found: list[Diagnostic]) -> list[str]:
 def test_a_healthy_network_is_left_alone(lines: Lines, tmp_path: Path) -> None:
     run = logged(tmp_path, lines)
     assert run.config[ConfigKey("nccl.channels.via_net_gdrdma", labels_of({"host": "n2"}))] == {0: True}
-    assert remarks(run) == []
+    assert run_launch_checks(run) == []
 
 
 def test_what_nccl_prints_is_told_by_host(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_remarked_on(tmp_
     (tmp_path / "run.log").write_bytes((DATA / "collectives" / "rccl-mi300x-2node.log").read_bytes())
     run = read_run(tmp_path).data
     assert sum(map(len, run.series.values())) == 3 * 56  # communicators, their timings, warnings
-    (found,) = remarks(run)
+    (found,) = run_launch_checks(run)
     assert found.code == "nccl-sockets"
     assert found.labels == (("host", "mi300x-01"),)
     assert found.evidence["plugin"] == "not found"
@@ -114,7 +114,7 @@ def test_the_real_log_of_two_nodes_that_fell_back_to_sockets_is_remarked_on(tmp_
 
 
 def test_the_missing_plugin_on_slingshot_is_named_with_what_mends_it(tmp_path: Path) -> None:
-    (found,) = remarks(logged(tmp_path, slingshot))
+    (found,) = run_launch_checks(logged(tmp_path, slingshot))
     assert found.code == "nccl-sockets"
     assert "factor of 3 to 4" in found.summary
     assert all(word in found.advice for word in ("FI_PROVIDER=cxi", "LD_LIBRARY_PATH"))
@@ -128,7 +128,7 @@ def test_a_single_node_needs_no_network(tmp_path: Path) -> None:
             if "NET/Socket/0" not in line
         ]
 
-    assert remarks(logged(tmp_path, alone, hosts=("n1",))) == []
+    assert run_launch_checks(logged(tmp_path, alone, hosts=("n1",))) == []
 
 
 def test_the_real_log_of_sixteen_nodes_without_gpu_direct_is_remarked_on_for_that_alone(
@@ -136,7 +136,7 @@ def test_the_real_log_of_sixteen_nodes_without_gpu_direct_is_remarked_on_for_tha
 ) -> None:
     (tmp_path / "slurm-1.out").write_bytes((DATA / "collectives" / "nccl-2.7-16nodes.log").read_bytes())
     run = read_run(tmp_path).data
-    (found,) = remarks(run)
+    (found,) = run_launch_checks(run)
     assert found.code == "nccl-no-gdr"
     assert len(found.evidence["hosts"]) == 16
     assert run.config[ConfigKey("nccl.version")] == {0: "2.7.8+cuda10.2"}
@@ -149,14 +149,14 @@ def test_network_cards_that_do_not_read_from_gpus_are_remarked_on(tmp_path: Path
         reason = "NCCL INFO GPU Direct RDMA Disabled for GPU 4c000 / HCA 0 (distance 5 > 4)"
         return [*infiniband(host, gpu, direct=""), reason]
 
-    (found,) = remarks(logged(tmp_path, without))
+    (found,) = run_launch_checks(logged(tmp_path, without))
     assert found.code == "nccl-no-gdr"
     assert found.evidence["hosts"] == ["n1", "n2"]
     assert "NCCL_NET_GDR_LEVEL" in found.advice
 
 
 def test_a_node_with_fewer_cards_than_the_others_is_named(tmp_path: Path) -> None:
-    (found,) = remarks(
+    (found,) = run_launch_checks(
         logged(tmp_path, lambda host, gpu: infiniband(host, gpu, cards=7 if host == "n2" else 8))
     )
     assert (found.code, found.evidence["hosts"]) == ("nccl-fewer-nics", ["n2"])
@@ -174,7 +174,7 @@ def test_a_node_with_fewer_cards_than_the_others_is_named(tmp_path: Path) -> Non
 def test_ways_that_a_variable_closes_are_remarked_on(
     line: str, code: str, mends: str, tmp_path: Path
 ) -> None:
-    (found,) = remarks(logged(tmp_path, lambda host, gpu: [f"NCCL INFO {line}", *infiniband(host, gpu)]))
+    (found,) = run_launch_checks(logged(tmp_path, lambda host, gpu: [f"NCCL INFO {line}", *infiniband(host, gpu)]))
     assert found.code == code
     assert mends in found.advice
 
@@ -188,7 +188,7 @@ def test_interfaces_that_are_not_for_data_are_remarked_on(interface: str, code: 
             line.replace("hsn0:", f"{interface}:").replace("hsn1", "eth1") for line in slingshot(host, gpu)
         ]
 
-    found = remarks(logged(tmp_path, over))
+    found = run_launch_checks(logged(tmp_path, over))
     assert codes(found) == [code, "nccl-sockets"] or codes(found) == ["nccl-sockets", code]
     assert any(f"NCCL_SOCKET_IFNAME=^{interface}" in one.advice for one in found)
 
@@ -202,7 +202,7 @@ def test_ranks_that_are_set_up_differently_are_named_by_their_hosts(tmp_path: Pa
         old = host == "n3"
         return [line.replace("2.27.3+", "2.21.5+") if old else line for line in lines]
 
-    found = remarks(logged(tmp_path, mixed, hosts=("n1", "n2", "n3")))
+    found = run_launch_checks(logged(tmp_path, mixed, hosts=("n1", "n2", "n3")))
     assert codes(found) == ["nccl-versions-differ", "nccl-settings-differ"]
     assert found[0].evidence["hosts"] == ["n3"]
     assert found[1].evidence["hosts"] == ["n1"]
@@ -243,5 +243,5 @@ def test_values_of_any_type_are_no_reason_to_raise(
         ConfigKey(f"nccl.{name}", labels_of({"host": host} if host else {})): {0: value}
         for (name, host), value in said.items()
     }
-    for remark in remarks(RunData(series={}, config=config)):
+    for remark in run_launch_checks(RunData(series={}, config=config)):
         assert remark.summary.endswith(".")

@@ -12,9 +12,9 @@ import pytest
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import IncrementalState
-from holter.detectors.ranks.call_mismatch import DifferentCalls
-from holter.detectors.ranks.hang import Hang
-from holter.detectors.ranks.ras import RasReports
+from holter.detectors.ranks.call_mismatch import CallMismatchDetector
+from holter.detectors.ranks.hang import HangDetector
+from holter.detectors.ranks.ras import RasDetector
 from holter.ingest.offline.read_run import read_run
 from holter.types import Finding, RunData
 from tests.detectors.curves import until
@@ -119,7 +119,7 @@ def test_the_real_desync_is_found_though_its_log_names_no_communicator(read: Rea
         call(2, 0x28C, what="AllGather", elements=59205120),
         call(2, 0x28D, what="AllGather", elements=15360),
     ]
-    found = one(DifferentCalls().detect(read(**{"nccl.log": "".join(lines)}), DetectorContext()))
+    found = one(CallMismatchDetector().detect(read(**{"nccl.log": "".join(lines)}), DetectorContext()))
     assert found.start_step == found.detected_step == 0x28C
     assert found.evidence["ranks"] == ["h03r3n06:45010"]
     assert "AllGather of 226 MiB" in found.summary
@@ -133,7 +133,7 @@ def test_ranks_are_joined_by_the_communicators_id_over_files_and_the_last_of_all
         texts[f"nccl.h.{rank}.log"] = init(rank) + "".join(
             call(rank, count, elements=7 if (rank, count) == (3, 50) else 9984512) for count in counts
         )
-    found = one(DifferentCalls().detect(read(**texts), DetectorContext()))
+    found = one(CallMismatchDetector().detect(read(**texts), DetectorContext()))
     assert found.start_step == 50
     assert found.evidence["ranks"] == [3]
     assert found.evidence["behind"] == 1
@@ -150,8 +150,8 @@ def test_calls_that_differ_within_groups_or_between_communicators_of_one_size_ar
         call(rank, 1, what="AllReduce" if rank < WORLD else "Broadcast", comm=f"0x7{rank}")
         for rank in range(2 * WORLD)
     )
-    assert list(DifferentCalls().detect(read(**{"a.log": grouped}), DetectorContext())) == []
-    assert list(DifferentCalls().detect(read(**{"a.log": others}), DetectorContext())) == []
+    assert list(CallMismatchDetector().detect(read(**{"a.log": grouped}), DetectorContext())) == []
+    assert list(CallMismatchDetector().detect(read(**{"a.log": others}), DetectorContext())) == []
 
 
 def test_dumps_tell_different_operations_at_one_sequence_number(read: Read) -> None:
@@ -161,7 +161,7 @@ def test_dumps_tell_different_operations_at_one_sequence_number(read: Read) -> N
         )
         for rank in range(WORLD)
     }
-    found = one(DifferentCalls().detect(read(**dumps), DetectorContext()))
+    found = one(CallMismatchDetector().detect(read(**dumps), DetectorContext()))
     assert (found.start_step, found.evidence["ranks"]) == (7, [2])
     assert found.evidence["others_call"] == "all_reduce of 2 MiB"
 
@@ -173,15 +173,15 @@ def test_uneven_gathers_are_no_desync(read: Read) -> None:
         )
         for rank in range(2)
     }
-    found = list(DifferentCalls().detect(read(**dumps), DetectorContext()))
+    found = list(CallMismatchDetector().detect(read(**dumps), DetectorContext()))
     assert {finding.start_step for finding in found} == {1}  # all_reduce of other sizes is one
     only = {name: text.replace("all_reduce", "all_to_all") for name, text in dumps.items()}
-    assert list(DifferentCalls().detect(read(**only), DetectorContext())) == []
+    assert list(CallMismatchDetector().detect(read(**only), DetectorContext())) == []
 
 
 def test_a_rank_that_prints_no_time_out_is_the_suspect(read: Read) -> None:
     text = "".join(init(rank) for rank in range(WORLD)) + "".join(timed_out(rank) for rank in (0, 1, 3))
-    found = one(Hang().detect(read(**{"slurm-1.out": text}), DetectorContext()))
+    found = one(HangDetector().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == [2]
     assert found.evidence["waiting"] == [0, 1, 3]
     assert found.evidence["sequence"] == found.start_step == 808
@@ -191,16 +191,16 @@ def test_a_rank_that_prints_no_time_out_is_the_suspect(read: Read) -> None:
 
 def test_a_rank_that_had_enqueued_less_is_the_suspect(read: Read) -> None:
     text = "".join(timed_out(rank) for rank in (0, 1, 3)) + timed_out(2, at=790, enqueued=790, op="ALLGATHER")
-    found = one(Hang().detect(read(**{"slurm-1.out": text}), DetectorContext()))
+    found = one(HangDetector().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == [2]
     assert "not called, the last is 790" in found.summary
 
 
 def test_where_all_wait_nobody_is_accused(read: Read) -> None:
     text = "".join(init(rank) + timed_out(rank) for rank in range(WORLD))
-    found = one(Hang().detect(read(**{"slurm-1.out": text}), DetectorContext()))
+    found = one(HangDetector().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == []
-    alone = one(Hang().detect(read(**{"slurm-1.out": timed_out(0)}), DetectorContext()))
+    alone = one(HangDetector().detect(read(**{"slurm-1.out": timed_out(0)}), DetectorContext()))
     assert alone.evidence["ranks"] == []
     assert "Rank 0 waits for 10 min in collective 808 (ALLREDUCE)" in alone.summary
 
@@ -210,7 +210,7 @@ def test_dumps_name_who_has_not_called_what_the_others_wait_for(read: Read) -> N
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=6 if rank == 1 else 9, completed=6)
         for rank in range(WORLD)
     }
-    found = one(Hang().detect(read(**dumps), DetectorContext()))
+    found = one(HangDetector().detect(read(**dumps), DetectorContext()))
     assert found.evidence["ranks"] == [1]
     assert found.evidence["sequence"] == 7
     assert "all_reduce of 2 MiB" in found.summary
@@ -218,7 +218,7 @@ def test_dumps_name_who_has_not_called_what_the_others_wait_for(read: Read) -> N
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=9, completed=6, started=6 if rank == 3 else 7)
         for rank in range(WORLD)
     }
-    assert one(Hang().detect(read(**idle), DetectorContext())).evidence["ranks"] == [3]
+    assert one(HangDetector().detect(read(**idle), DetectorContext())).evidence["ranks"] == [3]
 
 
 def test_dumps_of_a_run_that_goes_on_accuse_nobody(read: Read) -> None:
@@ -227,19 +227,19 @@ def test_dumps_of_a_run_that_goes_on_accuse_nobody(read: Read) -> None:
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=12, completed=9 + chance.randrange(2))
         for rank in range(WORLD)
     }
-    assert list(Hang().detect(read(**dumps), DetectorContext())) == []
+    assert list(HangDetector().detect(read(**dumps), DetectorContext())) == []
     real = {name: (DATA / name).read_text() for name in ("fr_gloo_rank0.json", "fr_gloo_rank1.json")}
-    assert list(Hang().detect(read(**real), DetectorContext())) == []
+    assert list(HangDetector().detect(read(**real), DetectorContext())) == []
 
 
 def test_reports_in_which_nothing_moves_name_who_is_behind(read: Read) -> None:
     as_json = one(
-        RasReports().detect(read(**{"ras.json": (DATA / "ncclras.json").read_text()}), DetectorContext())
+        RasDetector().detect(read(**{"ras.json": (DATA / "ncclras.json").read_text()}), DetectorContext())
     )
     assert as_json.evidence["ranks"] == [2]
     assert (as_json.start_step, as_json.detected_step, as_json.end_step) == (2, 3, None)
     text = read(**{"ras.json": "", "ras.txt": (DATA / "ncclras-verbose.txt").read_text()})
-    stuck, gone = RasReports().detect(text, DetectorContext())
+    stuck, gone = RasDetector().detect(text, DetectorContext())
     assert stuck.evidence["ranks"] == [2, 3]
     assert gone.evidence["ranks"] == [21]
     assert "172.16.64.213" in gone.advice
@@ -253,10 +253,10 @@ def test_a_mismatch_while_counts_grow_is_no_desync(read: Read) -> None:
         )
         for number in range(2, 8)
     )
-    assert list(RasReports().detect(read(**{"ras.json": growing}), DetectorContext())) == []
+    assert list(RasDetector().detect(read(**{"ras.json": growing}), DetectorContext())) == []
 
 
-@pytest.mark.parametrize("detector", [DifferentCalls(), Hang(), RasReports()], ids=lambda one: one.name)
+@pytest.mark.parametrize("detector", [CallMismatchDetector(), HangDetector(), RasDetector()], ids=lambda one: one.name)
 def test_what_was_said_on_a_beginning_is_said_on_the_whole(detector: Any, read: Read) -> None:
     texts = {
         "nccl.log": "".join(init(rank) for rank in range(WORLD))

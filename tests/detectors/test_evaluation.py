@@ -133,7 +133,8 @@ def test_what_the_training_loss_told_before_is_no_second_event() -> None:
     value[40:] += 0.6
     (one,) = find(run(series("loss", loss), series("eval/loss", value, step=EVERY * np.arange(60))))
     assert (one.metric, one.start_step) == ("loss", 19_800)
-    assert one.evidence["also"] == ["spike_unrecovered of eval/loss at step 20000"]
+    (other,) = one.evidence["also"]
+    assert (other["kind"], other["metric"], other["start_step"]) == ("spike_unrecovered", "eval/loss", 20000)
 
 
 def test_a_restart_that_evaluates_worse_is_a_resume_artifact() -> None:

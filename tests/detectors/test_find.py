@@ -54,7 +54,9 @@ def test_a_cause_that_is_found_later_is_named_by_what_it_caused() -> None:
     )
     by_kind = {finding.kind: finding for finding in find(data)}
     consequence = by_kind[Kind.THROUGHPUT_REGRESSION]
-    assert (consequence.severity, consequence.evidence["because_of"]) == ("info", "rank 3")
+    assert consequence.severity == "info"
+    cause = consequence.evidence["because_of"]
+    assert (cause["kind"], cause["labels"]) == ("straggler", {"rank": 3})
     assert Kind.STRAGGLER in by_kind
 
 

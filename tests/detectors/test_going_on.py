@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import Detector, DetectorContext
-from holter.detectors.health.memory_leak import MemoryLeak
+from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.detectors.mixture.shift import MixtureShift
-from holter.detectors.numerics.loss_scale import LossScaleCollapse
-from holter.detectors.numerics.masked_nan import HiddenNonfinite
+from holter.detectors.numerics.loss_scale import LossScaleDetector
+from holter.detectors.numerics.masked_nan import MaskedNanDetector
 from holter.types import RunData
 from tests.detectors.curves import run, series, until
 
@@ -99,10 +99,10 @@ each = pytest.mark.parametrize(
     [
         (SpikeDetector(), lasting),
         (SuddenDrop(), learning),
-        (HiddenNonfinite(), masked),
-        (MemoryLeak(), leaking),
+        (MaskedNanDetector(), masked),
+        (MemoryLeakDetector(), leaking),
         (MixtureShift(), remixed),
-        (LossScaleCollapse(), overflowing),
+        (LossScaleDetector(), overflowing),
     ],
     ids=lambda one: getattr(one, "name", ""),
 )

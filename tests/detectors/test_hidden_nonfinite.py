@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.numerics.masked_nan import HiddenNonfinite
+from holter.detectors.numerics.masked_nan import MaskedNanDetector
 from holter.types import Finding, Series
 from tests.detectors.curves import loss_curve, run, series
 
@@ -14,7 +14,7 @@ N = 4000
 
 
 def found(*all_series: Series) -> list[Finding]:
-    return list(HiddenNonfinite().detect(run(*all_series), DetectorContext()))
+    return list(MaskedNanDetector().detect(run(*all_series), DetectorContext()))
 
 
 def loss(seed: int = 0) -> np.ndarray:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from holter.detectors import Detector
 from holter.detectors.detector import DetectorContext
-from holter.detectors.ranks.straggler import Straggler
+from holter.detectors.ranks.straggler import StragglerDetector
 from holter.detectors.repeated_data.repeated_data import RepeatedData
-from holter.detectors.throughput.regression import Throughput
-from holter.detectors.throughput.stall import Stall
+from holter.detectors.throughput.regression import ThroughputRegressionDetector
+from holter.detectors.throughput.stall import StallDetector
 from holter.types import RunData
 from tests.detectors.curves import identity, rank_times, run, series, until
 
@@ -69,7 +69,7 @@ def test_about_the_speed_of_a_run(seed: int) -> None:
     attempt, step = attempts_of(rng, n)
     where = {"attempt": attempt, "step": step, "time": 1.7e9 + np.cumsum(tokens / speed)}
     whole = run(series("tokens_per_s", speed, **where), series("step_time", tokens / speed, **where))
-    keeps_its_word(Throughput(), whole, cuts_of(whole, rng))
+    keeps_its_word(ThroughputRegressionDetector(), whole, cuts_of(whole, rng))
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,7 +84,7 @@ def test_about_ranks(seed: int) -> None:
             (int(rng.integers(ranks)), first, first + int(rng.integers(1, 60)), float(rng.uniform(1.0, 1.4)))
         )
     whole = run(*rank_times(rng, rows, ranks, slow=slow))
-    keeps_its_word(Straggler(), whole, cuts_of(whole, rng))
+    keeps_its_word(StragglerDetector(), whole, cuts_of(whole, rng))
 
 
 @settings(max_examples=40, deadline=None)
@@ -110,7 +110,7 @@ def test_about_silences(seed: int) -> None:
     attempt, step = attempts_of(rng, n)
     whole = run(series("loss", np.ones(n), attempt=attempt, step=step, time=1.7e9 + np.cumsum(gaps)))
     # a silence shows in the next point only
-    keeps_its_word(Stall(), whole, cuts_of(whole, rng), at_once=False)
+    keeps_its_word(StallDetector(), whole, cuts_of(whole, rng), at_once=False)
     for attempt_then, step_then in cuts_of(whole, rng, 4):
         then = until(whole, attempt_then, step_then)
         last = max(float(one.time.max()) for one in then.series.values())
@@ -119,8 +119,8 @@ def test_about_silences(seed: int) -> None:
         if len(later):
             live = {
                 identity(one)
-                for one in Stall().detect(
+                for one in StallDetector().detect(
                     RunData(series=then.series, now=float(later[0]) - 1e-3), DetectorContext()
                 )
             }
-            assert live <= {identity(one) for one in Stall().detect(whole, DetectorContext())}
+            assert live <= {identity(one) for one in StallDetector().detect(whole, DetectorContext())}

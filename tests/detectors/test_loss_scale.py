@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.numerics.loss_scale import LossScaleCollapse
+from holter.detectors.numerics.loss_scale import LossScaleDetector
 from holter.types import Finding
 from tests.detectors.curves import run, series
 
@@ -15,7 +15,7 @@ def found(scale: np.ndarray, every: int = 1, **where: object) -> list[Finding]:
     step = np.arange(len(scale)) if "step" not in where else where.pop("step")
     chosen = slice(None, None, every)
     return list(
-        LossScaleCollapse().detect(
+        LossScaleDetector().detect(
             run(series("loss_scale", scale[chosen], step=np.array(step)[chosen], **where)), DetectorContext()
         )  # type: ignore[arg-type]
     )
@@ -99,7 +99,7 @@ def test_what_else_changed_is_told() -> None:
     scale, norm = np.full(4000, 2.0**16), np.ones(4000)
     scale[2000:] = 2.0**10
     norm[1990:2000] = 40.0
-    (finding,) = LossScaleCollapse().detect(
+    (finding,) = LossScaleDetector().detect(
         run(series("loss_scale", scale), series("grad_norm", norm)), DetectorContext()
     )
     assert finding.evidence["gradient_norm"] == 40.0

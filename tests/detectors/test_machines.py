@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.health.gpu_fault import GpuFault
-from holter.detectors.ranks.desync import Desync
+from holter.detectors.health.gpu_fault import GpuFaultDetector
+from holter.detectors.ranks.desync import DesyncDetector
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
 
@@ -15,7 +15,7 @@ N = 300
 
 
 def faults(*all_series: Series) -> list[Finding]:
-    return list(GpuFault().detect(run(*all_series), DetectorContext()))
+    return list(GpuFaultDetector().detect(run(*all_series), DetectorContext()))
 
 
 class TestGpuFaults:
@@ -53,7 +53,7 @@ def numbers(ranks: int = 8, *, seed: int = 0, skew: int = 2) -> np.ndarray:
 
 def desync(value: np.ndarray, **where: object) -> list[Finding]:
     each = [series("coll_sn", value[:, rank], rank=rank, **where) for rank in range(value.shape[1])]  # type: ignore[arg-type]
-    return list(Desync().detect(run(*each), DetectorContext()))
+    return list(DesyncDetector().detect(run(*each), DetectorContext()))
 
 
 class TestDesync:

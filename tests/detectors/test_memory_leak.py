@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.health.memory_leak import MemoryLeak
+from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
 
@@ -17,7 +17,7 @@ T = np.arange(N)
 
 
 def found(*all_series: Series) -> list[Finding]:
-    return list(MemoryLeak().detect(run(*all_series), DetectorContext()))
+    return list(MemoryLeakDetector().detect(run(*all_series), DetectorContext()))
 
 
 def noise(seed: int, kind: str) -> np.ndarray:

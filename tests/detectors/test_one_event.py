@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from holter.detectors import find, fingerprint
+from holter.detectors.findings.evidence import reference_text
 from holter.types import Finding, RunData
 from tests.detectors.curves import loss_curve, run, series, until
 
@@ -20,6 +23,10 @@ def loss(seed: int = 0) -> np.ndarray:
 def one(data: RunData) -> Finding:
     (finding,) = find(data)
     return finding
+
+
+def described(references: list[dict[str, Any]]) -> list[str]:
+    return [reference_text(reference) for reference in references]
 
 
 def overflowing(*, loss_too: bool) -> RunData:
@@ -37,13 +44,13 @@ def test_gradients_that_overflow_while_the_scale_collapses_are_the_collapse() ->
     data = overflowing(loss_too=False)
     finding = one(data)
     assert (finding.kind, finding.metric, finding.start_step) == ("loss_scale_collapse", "grad_norm", 2000)
-    assert finding.evidence["also"] == ["nonfinite of grad_norm at step 2000"]
+    assert described(finding.evidence["also"]) == ["NaN or infinity at step 2,000 (grad_norm)"]
 
 
 def test_a_loss_that_is_nan_makes_the_scale_collapse_and_keeps_its_name() -> None:
     finding = one(overflowing(loss_too=True))
     assert (finding.kind, finding.metric, finding.start_step) == ("nonfinite", "loss", 2000)
-    assert finding.evidence["also"] == ["loss_scale_collapse of loss_scale at step 2001"]
+    assert described(finding.evidence["also"]) == ["Loss scale collapse at step 2,001 (loss_scale)"]
 
 
 def test_a_finding_is_recognised_under_its_new_name() -> None:
@@ -93,7 +100,7 @@ def test_a_hang_that_ranks_explain_is_no_second_silence() -> None:
     data = run(curve, *ranks, now=end + 7200)
     finding = one(data)
     assert (finding.kind, dict(finding.labels)["rank"]) == ("desync", "2")
-    assert any(said.startswith("stall") for said in finding.evidence["also"])
+    assert any(other["kind"] == "stall" for other in finding.evidence["also"])
 
 
 def test_events_far_from_each_other_stay_two() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.throughput.stall import Stall
+from holter.detectors.throughput.stall import StallDetector
 from holter.types import Finding, RunData
 from tests.detectors.curves import START, run, series
 
@@ -18,7 +18,7 @@ def logged(gaps: np.ndarray, *, now: float | None = None, attempt: object = 0) -
 
 
 def found(data: RunData) -> list[Finding]:
-    return list(Stall().detect(data, DetectorContext()))
+    return list(StallDetector().detect(data, DetectorContext()))
 
 
 STEADY = np.full(500, 10.0)

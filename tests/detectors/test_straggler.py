@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.ranks.straggler import Straggler
+from holter.detectors.ranks.straggler import StragglerDetector
 from holter.types import Finding, Series
 from tests.detectors.curves import rank_times, run, series
 
 
 def found(all_series: list[Series]) -> list[Finding]:
-    return list(Straggler().detect(run(*all_series), DetectorContext()))
+    return list(StragglerDetector().detect(run(*all_series), DetectorContext()))
 
 
 def times(seed: int = 0, *, ranks: int = 16, rows: int = 150, slow: object = ()) -> list[Series]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holter.detectors.launch_checks.throttling import Throttling
+from holter.detectors.launch_checks.throttling import ThrottlingCheck
 from tests.detectors.curves import run
 from tests.detectors.test_devices import BEGIN, clocked, training
 
@@ -14,6 +14,6 @@ def test_a_gpu_that_is_too_hot_is_remarked_on_and_one_at_its_power_cap_is_not() 
         clocked("gpu_throttle/sw_power_cap", hot, gpu=3, host="n17"),
         clocked("gpu_throttle/hw_slowdown", [(BEGIN, 1.0)], gpu=3, host="n17"),
     ]
-    (remark,) = Throttling().look(run(training(), *series))
+    (remark,) = ThrottlingCheck().look(run(training(), *series))
     assert remark.summary == "GPU 3 of host n17 was slowed down for 25% of the time: it is too hot."
     assert (remark.code, remark.attempt, remark.evidence["samples"]) == ("gpu-throttled", 0, 100)

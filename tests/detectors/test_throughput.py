@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.throughput.regression import Throughput
+from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.types import Finding, RunData
 from tests.detectors.curves import run, series, speed_curve
 
@@ -29,7 +29,7 @@ def timed(speed: np.ndarray, *, tokens: Any = 2e5, **where: Any) -> RunData:
 
 
 def found(data: RunData) -> list[Finding]:
-    return list(Throughput().detect(data, DetectorContext()))
+    return list(ThroughputRegressionDetector().detect(data, DetectorContext()))
 
 
 @pytest.mark.parametrize("drop", [0.03, 0.05, 0.15, 0.4])

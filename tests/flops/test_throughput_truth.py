@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.flops import FORMULAS, Peaks, Precision, RunThroughput, run_throughput
 from holter.flops.launch_settings import LaunchSettings
 from holter.flops.levels import CurveLevel
@@ -47,12 +47,12 @@ def level(data: RunData, name: str) -> CurveLevel:
 
 def codes(data: RunData) -> list[str]:
     """The remarks on figures of throughput."""
-    return [one.code for one in remarks(data)]
+    return [one.code for one in run_launch_checks(data)]
 
 
 def only(data: RunData) -> Diagnostic:
     """The one remark there is."""
-    (one,) = remarks(data)
+    (one,) = run_launch_checks(data)
     return one
 
 
@@ -84,7 +84,7 @@ def test_torchtitans_figures_are_reported_by_its_formula_and_our_own_stand_besid
     assert mfu.level.typical == pytest.approx(0.390, abs=0.001)
     assert describe_formula(mfu, found.own) == FORMULAS["torchtitan"].title
     assert level(data, "mfu").typical == pytest.approx(6667 * 51470401536 / 989e12)
-    assert remarks(data) == []
+    assert run_launch_checks(data) == []
 
 
 def test_the_version_of_megatron_is_told_by_its_numbers() -> None:
@@ -92,7 +92,7 @@ def test_the_version_of_megatron_is_told_by_its_numbers() -> None:
         data = megatron(6.0, name)
         found = truth(data)
         assert matching_formula(found.reported[0], found.own) == name
-        assert remarks(data) == []
+        assert run_launch_checks(data) == []
     own = level(megatron(6.0, "megatron-0.11"), "tflops")
     assert own.typical == pytest.approx(level(megatron(6.0, "megatron-0.12"), "tflops").typical)
 
@@ -128,7 +128,7 @@ def test_nanogpts_peak_is_that_of_an_a100_on_every_device() -> None:
     assert "A100" in one.summary
     assert one.evidence["corrected_mfu"] == pytest.approx(mfu * 312 / 989)
     slower = {"loss": flat(3.0), "step_time (ms)": flat(390), "mfu(%)": flat(100 * mfu / 3)}
-    assert remarks(run(config | {"gpu.name": "NVIDIA A100-SXM4-80GB"}, **slower)) == []
+    assert run_launch_checks(run(config | {"gpu.name": "NVIDIA A100-SXM4-80GB"}, **slower)) == []
 
 
 def test_a_sparse_peak_is_recognised() -> None:
@@ -158,8 +158,8 @@ def test_fabrics_peak_of_the_h200_is_sparse() -> None:
 def test_a_peak_of_the_settings_holds_for_checks_and_curves() -> None:
     data = torchtitan(6667, 900)
     peaks = Peaks({"H100": {Precision.BF16: 900.0}})
-    assert [one.code for one in remarks(data)] == ["mfu-wrong-peak"]
-    assert remarks(data, peaks=peaks) == []
+    assert [one.code for one in run_launch_checks(data)] == ["mfu-wrong-peak"]
+    assert run_launch_checks(data, peaks=peaks) == []
     own = truth(data, peaks).own
     assert own.launch.device.peak is not None
     assert own.launch.device.peak.tflops == 900
@@ -184,7 +184,7 @@ def test_more_than_the_hardware_can_is_flagged() -> None:
 )
 def test_what_no_formula_gives_is_flagged_with_the_likely_reason(factor: float, reason: str) -> None:
     data = megatron(20.0, "megatron-0.12", factor)
-    one = next(one for one in remarks(data) if one.code in {"throughput-disagrees", "tflops-impossible"})
+    one = next(one for one in run_launch_checks(data) if one.code in {"throughput-disagrees", "tflops-impossible"})
     if one.code == "throughput-disagrees":
         assert reason.replace("counted as one", "count as one") in one.summary
     else:
@@ -194,7 +194,7 @@ def test_what_no_formula_gives_is_flagged_with_the_likely_reason(factor: float, 
 def test_other_formulas_within_the_known_ones_are_no_disagreement() -> None:
     for name in ("megatron-0.11", "torchtitan", "nanotron", "holter"):
         tflops = per_token(name, LLAMA3_8B) * 6000 / 1e12
-        assert remarks(run(LLAMA3_8B, **{"throughput(tps)": flat(6000), "device/tflops": flat(tflops)})) == []
+        assert run_launch_checks(run(LLAMA3_8B, **{"throughput(tps)": flat(6000), "device/tflops": flat(tflops)})) == []
 
 
 def test_steps_that_are_timed_too_early_are_flagged() -> None:
@@ -205,7 +205,7 @@ def test_steps_that_are_timed_too_early_are_flagged() -> None:
     assert one.evidence["last_step"] == 2
     assert one.evidence["times_as_fast"] == pytest.approx(130 / 12)
     slow = np.concatenate([np.full(3, 900.0), np.full(N, 130.0)])
-    assert remarks(run({}, **{"step_time (ms)": slow})) == []  # compilation takes its time
+    assert run_launch_checks(run({}, **{"step_time (ms)": slow})) == []  # compilation takes its time
 
 
 def test_the_first_points_of_attempts_do_not_count() -> None:
@@ -265,7 +265,7 @@ def test_values_that_are_no_numbers_raise_nothing() -> None:
     for config in ({}, LLAMA3_8B, NANOGPT):
         data = run(dict(config), **dict.fromkeys(names, odd))
         with np.errstate(all="raise"):
-            remarks(data)
+            run_launch_checks(data)
 
 
 def test_numbers_at_the_edge_of_what_a_float_holds_are_no_speed() -> None:

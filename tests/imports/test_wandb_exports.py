@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holter.detectors.launch_checks import remarks
+from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest import formats
 from holter.ingest.csv.csv_log import CsvLog
 from holter.ingest.offline.tracker_runs import read_tracker_runs
@@ -151,6 +151,6 @@ def test_a_run_that_is_sampled_is_remarked_on_and_another_is_not(tmp_path: Path)
     file.write_text(TWO)
     collection = collection_at(file)
     assert collection is not None
-    sampled = {name: remarks(found.data) for name, found in read_tracker_runs(file, collection)}
+    sampled = {name: run_launch_checks(found.data) for name, found in read_tracker_runs(file, collection)}
     assert [(one.code, one.attempt) for one in sampled["a - b"]] == [("sampled-history", 0)]
     assert sampled["c"] == []
