@@ -1,7 +1,4 @@
-"""Runs in memory that grow with what is logged, so that looking at one again reads what is new alone.
-
-How much memory something takes, with everything that it holds.
-"""
+"""Copies of runs in memory, updated incrementally, so that a pass reads only new points."""
 
 from __future__ import annotations
 
@@ -21,54 +18,36 @@ from holter.server.store.encoding.block import SeriesPoints
 from holter.server.store.read.changes_since import ReadPosition, RunChanges
 from holter.types import FloatArray, IntArray, Series, SeriesKey
 
-_OF_THE_PROGRAM = (type, ModuleType, FunctionType)
-"""What is there once, whoever refers to it."""
-
-
-def memory_size(thing: object) -> int:
-    """Bytes of a thing and of all that it leads to, each once; about a microsecond an object.
-
-    Within some 10 % of what tracemalloc says. What things share counts for each of them.
-    """
-    seen: set[int] = set()
-    waiting, held = [thing], 0
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen or isinstance(one, _OF_THE_PROGRAM):
-            continue
-        seen.add(id(one))
-        held += sys.getsizeof(one)
-        # arrays do not tell the collector what they are views of
-        waiting += [one.base] if isinstance(one, np.ndarray) else gc.get_referents(one)
-    return held
-
-
 Columns = tuple[IntArray, IntArray, FloatArray, FloatArray]
 """Attempts, steps, times and values."""
 
-_LEAST_ROOM = 64
-_GROWN = 1.25
-"""By so much a run has grown when it is weighed again."""
+_MIN_CAPACITY = 64
+_GROWTH = 1.25
+"""Factor by which a run has grown in rows when its size in memory is measured again."""
+_SHARED_TYPES = (type, ModuleType, FunctionType)
+"""Objects of these types exist once in the program and do not count for those that refer to them."""
 
 
 class CachedSeries:
-    """One series: rows are appended within the room that its arrays have."""
+    """One series, whose arrays have spare capacity, so that appending rows rarely copies them."""
 
     def __init__(self, key: SeriesKey) -> None:
-        nothing = np.empty(0, dtype=np.int64)
-        self._columns: Columns = (nothing, nothing.copy(), np.empty(0), np.empty(0))
+        empty = np.empty(0, dtype=np.int64)
+        self._columns: Columns = (empty, empty.copy(), np.empty(0), np.empty(0))
         self.series = _as_series(key, self._columns, 0)
 
-    def take(self, whole: Series) -> int | None:
-        """Be this series instead; the first row that differs from before, None if none does."""
+    def replace(self, series: Series) -> int | None:
+        """Replace all rows; returns the first row that differs, None if none does."""
         before = self.series
-        self._columns = (whole.attempt, whole.step, whole.time, whole.value)
-        self.series = _as_series(whole.key, self._columns, len(whole))
-        return _first_other(before, whole)
+        self._columns = (series.attempt, series.step, series.time, series.value)
+        self.series = _as_series(series.key, self._columns, len(series))
+        return _first_difference(before, series)
 
-    def add(self, attempt: int, points: SeriesPoints) -> int | None:
-        """Take in points, the newest writes of their steps; the first row that differs from before, None if
-        none does."""
+    def merge(self, attempt: int, points: SeriesPoints) -> int | None:
+        """Add points, which overwrite those of equal steps; returns the first row that differs, None if none.
+
+        Rows that are only appended do not count as different.
+        """
         rows, before = len(self.series), self.series
         if not len(points.step):
             return None
@@ -78,33 +57,33 @@ class CachedSeries:
             return None
         first, after = np.searchsorted(before.attempt, (attempt, attempt + 1)).tolist()
         first += int(np.searchsorted(before.step[first:after], points.step[0]))
-        among = _among(before, slice(first, after), points)
-        attempts = np.full(len(among.step), attempt)
+        merged = _merge_rows(before, slice(first, after), points)
+        attempts = np.full(len(merged.step), attempt)
         left, right = slice(0, first), slice(after, rows)
-        return self.take(
+        return self.replace(
             Series(
                 key=before.key,
                 attempt=np.concatenate((before.attempt[left], attempts, before.attempt[right])),
-                step=np.concatenate((before.step[left], among.step, before.step[right])),
-                time=np.concatenate((before.time[left], among.time, before.time[right])),
-                value=np.concatenate((before.value[left], among.value, before.value[right])),
+                step=np.concatenate((before.step[left], merged.step, before.step[right])),
+                time=np.concatenate((before.time[left], merged.time, before.time[right])),
+                value=np.concatenate((before.value[left], merged.value, before.value[right])),
             )
         )
 
     def _append(self, attempt: int, points: SeriesPoints) -> None:
-        rows, more = len(self.series), len(points.step)
-        attempt_column, step, time, value = (_with_room(column, rows, more) for column in self._columns)
-        attempt_column[rows : rows + more] = attempt
-        step[rows : rows + more], time[rows : rows + more], value[rows : rows + more] = points
+        rows, added = len(self.series), len(points.step)
+        attempt_column, step, time, value = (_with_capacity(column, rows, added) for column in self._columns)
+        attempt_column[rows : rows + added] = attempt
+        step[rows : rows + added], time[rows : rows + added], value[rows : rows + added] = points
         self._columns = (attempt_column, step, time, value)
-        self.series = _as_series(self.series.key, self._columns, rows + more)
+        self.series = _as_series(self.series.key, self._columns, rows + added)
 
 
-def _with_room(column: NDArray[Any], rows: int, more: int) -> NDArray[Any]:
-    """A column that has room for more rows: itself, or a larger copy; rows that were there never change."""
-    if column.flags.writeable and rows + more <= len(column):
+def _with_capacity(column: NDArray[Any], rows: int, added: int) -> NDArray[Any]:
+    """A column with capacity for more rows: itself, or a larger copy. Existing rows never change."""
+    if column.flags.writeable and rows + added <= len(column):
         return column
-    larger = np.empty(max(_LEAST_ROOM, rows + max(more, rows // 4)), dtype=column.dtype)
+    larger = np.empty(max(_MIN_CAPACITY, rows + max(added, rows // 4)), dtype=column.dtype)
     larger[:rows] = column[:rows]
     return larger
 
@@ -117,8 +96,8 @@ def _as_series(key: SeriesKey, columns: Columns, rows: int) -> Series:
     return series
 
 
-def _among(series: Series, rows: slice, points: SeriesPoints) -> SeriesPoints:
-    """Some rows of a series with points among them, which are newer writes."""
+def _merge_rows(series: Series, rows: slice, points: SeriesPoints) -> SeriesPoints:
+    """Some rows of a series merged with points, which overwrite those of equal steps."""
     step = np.concatenate((series.step[rows], points.step))
     order = np.argsort(step, kind="stable")
     order = order[np.append(np.diff(step[order]) != 0, True)]
@@ -127,10 +106,10 @@ def _among(series: Series, rows: slice, points: SeriesPoints) -> SeriesPoints:
     return SeriesPoints(step[order], time[order], value[order])
 
 
-def _first_other(before: Series, now: Series) -> int | None:
+def _first_difference(before: Series, now: Series) -> int | None:
     rows = min(len(before), len(now))
     other = (before.attempt[:rows] != now.attempt[:rows]) | (before.step[:rows] != now.step[:rows])
-    # bit by bit: NaN is the same as NaN
+    # compared bit by bit, since NaN must equal NaN
     other |= before.value[:rows].view(np.int64) != now.value[:rows].view(np.int64)
     other |= before.time[:rows].view(np.int64) != now.time[:rows].view(np.int64)
     if other.any():
@@ -139,83 +118,87 @@ def _first_other(before: Series, now: Series) -> int | None:
 
 
 class CachedRun:
-    """The series of a run that were chosen, as of a place in its log, what detectors remember of them,
-    what was `said` last, and from where on it was whole then."""
+    """The analyzed series of a run up to a position in its log, and the state of its last analysis.
+
+    `detector_state`: the detectors' incremental state; `last_result`: what the last pass passed on to the
+    incidents; `horizon`: from where on the run had all of its points then.
+    """
 
     def __init__(self) -> None:
-        self.place: ReadPosition | None = None
-        self.memory = IncrementalState()
-        self.said: object = None
+        self.position: ReadPosition | None = None
+        self.detector_state = IncrementalState()
+        self.last_result: object = None
         self.horizon: Horizon | None = None
         self._series: dict[SeriesKey, CachedSeries] = {}
 
     @property
     def rows(self) -> int:
         """How many points it has."""
-        return sum(len(one.series) for one in self._series.values())
+        return sum(len(cached.series) for cached in self._series.values())
 
     @property
     def series(self) -> Mapping[SeriesKey, Series]:
-        """Every series as it is now."""
-        return {key: one.series for key, one in self._series.items()}
+        """All series as they are now."""
+        return {key: cached.series for key, cached in self._series.items()}
 
-    def take(self, news: RunChanges) -> bool:
-        """Grow by what has come; whether anything has."""
-        if news.whole is None:
-            parts = [
-                (self._of(key), attempt, points)
-                for key, attempts in sorted(news.points.items())
+    def update(self, changes: RunChanges) -> bool:
+        """Add changes of the store; whether there were any."""
+        if changes.full is None:
+            updates = [
+                (cached, cached.merge(attempt, points))
+                for key, attempts in sorted(changes.points.items())
+                for cached in (self._cached(key),)
                 for attempt, points in attempts.items()
             ]
-            changes = [(one, one.add(attempt, points)) for one, attempt, points in parts]
         else:
-            changes = [
-                (self._of(key), self._of(key).take(whole)) for key, whole in sorted(news.whole.items())
+            updates = [
+                (cached, cached.replace(series))
+                for key, series in sorted(changes.full.items())
+                for cached in (self._cached(key),)
             ]
-        for one, row in changes:
+        for cached, row in updates:
             if row is not None:
-                self.memory.mark_changed(one.series.key, row)
-        self.place = news.place
-        return bool(changes)
+                self.detector_state.mark_changed(cached.series.key, row)
+        self.position = changes.position
+        return bool(updates)
 
-    def _of(self, key: SeriesKey) -> CachedSeries:
+    def _cached(self, key: SeriesKey) -> CachedSeries:
         if key not in self._series:
             self._series[key] = CachedSeries(key)
         return self._series[key]
 
 
 class RunCache:
-    """The runs that were looked at lately, with all that is remembered of them within about so many bytes;
-    others are read anew."""
+    """The most recently analyzed runs, within about `limit` bytes; others are read again in full."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._runs: OrderedDict[int, CachedRun] = OrderedDict()
-        self._weighed: dict[int, _Measurement] = {}
-        self.held = 0  # bytes, about
+        self._measured: dict[int, _Measurement] = {}
+        self.size = 0  # bytes, approximately
 
-    def of(self, run_id: int) -> CachedRun:
-        """A run as it was last; empty if it had to make room."""
+    def get(self, run_id: int) -> CachedRun:
+        """A run as it was last; an empty one if it is not cached."""
         run = self._runs.pop(run_id, None) or CachedRun()
         self._runs[run_id] = run
         return run
 
-    def looked(self, run_id: int) -> None:
-        """A run was looked at: others make room, those first that were not asked for the longest time."""
+    def measure(self, run_id: int) -> None:
+        """Measure a run after its analysis and evict others, the least recently used first."""
         run = self._runs[run_id]
-        before, rows = self._weighed.get(run_id, _NEVER), run.rows
-        # what detectors remember can be many times the points, and takes milliseconds to weigh
-        if not before.rows <= rows <= before.rows * _GROWN:
-            now = self._weighed[run_id] = _Measurement(rows, memory_size(run))
-            self.held += now.size - before.size
-        while self.held > self._limit and len(self._runs) > 1:
+        before, rows = self._measured.get(run_id, _UNMEASURED), run.rows
+        # the detectors' state can be many times the points, and takes milliseconds to measure
+        if not before.rows <= rows <= before.rows * _GROWTH:
+            now = self._measured[run_id] = _Measurement(rows, memory_size(run))
+            self.size += now.size - before.size
+        while self.size > self._limit and len(self._runs) > 1:
             self.forget(next(iter(self._runs)))
 
     def forget(self, run_id: int) -> None:
-        """Read this run anew next time."""
+        """Evict a run: the next pass reads it in full."""
         self._runs.pop(run_id, None)
-        if (weighed := self._weighed.pop(run_id, None)) is not None:
-            self.held -= weighed.size
+        if (measured := self._measured.pop(run_id, None)) is not None:
+            self.size -= measured.size
 
 
 class _Measurement(NamedTuple):
@@ -223,4 +206,22 @@ class _Measurement(NamedTuple):
     size: int
 
 
-_NEVER = _Measurement(rows=1, size=0)  # and without a row it is weighed, too
+_UNMEASURED = _Measurement(rows=1, size=0)  # 1, so that a run without rows is measured, too
+
+
+def memory_size(root: object) -> int:
+    """Bytes of an object and of all objects that it refers to, each once; takes about 1 us per object.
+
+    Within some 10 % of tracemalloc's figure. Objects that several roots share count for each of them.
+    """
+    seen: set[int] = set()
+    pending, size = [root], 0
+    while pending:
+        item = pending.pop()
+        if id(item) in seen or isinstance(item, _SHARED_TYPES):
+            continue
+        seen.add(id(item))
+        size += sys.getsizeof(item)
+        # arrays do not report the array that they are a view of to the garbage collector
+        pending += [item.base] if isinstance(item, np.ndarray) else gc.get_referents(item)
+    return size

@@ -6,7 +6,6 @@ from holter.server.models.alerting import (
     IncidentEventRow,
     IncidentRow,
     NotificationRow,
-    OutageRow,
     PlannedEventRow,
 )
 from holter.server.models.base import Base
@@ -41,7 +40,6 @@ __all__ = [
     "IncidentRow",
     "LogEntry",
     "NotificationRow",
-    "OutageRow",
     "PlannedEventRow",
     "Project",
     "RunRecord",

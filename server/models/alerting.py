@@ -1,17 +1,10 @@
-"""The table of what people said is planned.
-
-The tables of agents: each one's last report, and which fell silent together.
-
-The outbox: messages about changes of incidents and outages, written in the transaction of the change.
-
-Tables of incidents, of their history, and of what has been analysed.
-"""
+"""Tables of incidents and their history, of notifications, agents, planned events and analysis passes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from holter.server.models.base import Base
@@ -19,16 +12,17 @@ from holter.server.models.points import BigId
 
 
 class IncidentRow(Base):
-    """A finding with a life; one per real-world event. The finding's newest state stands in its columns.
+    """The newest finding about one event, with its state; read and written by `alerting.incident_rows`.
 
-    `state` is open, recovered or closed; acknowledgement stands beside it. `fingerprint` recognises the
-    same event when it is found again.
+    `run_id` is NULL for an incident about agents, whose steps are wall times in milliseconds. `state` is open,
+    recovered or closed; acknowledgement is independent of it. `fingerprint` recognises the event when it is
+    detected again.
     """
 
     __tablename__ = "incident"
     __table_args__ = (UniqueConstraint("run_id", "fingerprint"),)
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), index=True)
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"), index=True)
     fingerprint: Mapped[str] = mapped_column(String(64))
     kind: Mapped[str] = mapped_column(String(40))
     metric: Mapped[str] = mapped_column(String(500))
@@ -55,7 +49,7 @@ class IncidentRow(Base):
 
 
 class IncidentEventRow(Base):
-    """One line of an incident's history: what changed, when, by whom."""
+    """One line of an incident's history: what changed, when, and by whom (NULL: Holter itself)."""
 
     __tablename__ = "incident_event"
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -68,10 +62,10 @@ class IncidentEventRow(Base):
 
 
 class AnalysisRow(Base):
-    """The newest look at a run: which of its news was seen, what it cost, what went wrong (None: nothing).
+    """The newest analysis pass over a run: which of its news it covered, its cost, its error (NULL: none).
 
-    `seen_at` is the run's `updated_at` as it was read before looking: a run whose `updated_at` is later
-    has news that nobody has looked at yet.
+    `seen_at` is the run's `updated_at` as it was read before the pass: a run with a later `updated_at` has
+    news that was not analysed yet. `cost` is in seconds.
     """
 
     __tablename__ = "analysis"
@@ -83,20 +77,16 @@ class AnalysisRow(Base):
 
 
 class NotificationRow(Base):
-    """One message to one channel about one change of one incident or outage, with the reason it was sent.
+    """One message to one channel about one change of one incident, with the reason for it.
 
-    `key` makes delivery idempotent; `thread` is what the channel gave to keep later messages together.
-    `state` is waiting, delivered, given_up, or folded: told within another message, which `detail` names.
+    `key` makes delivery idempotent; `thread` is what the channel returned to group later messages with it.
+    `state` is waiting, delivered, given_up, or folded: sent within another message, which `detail` names.
     """
 
     __tablename__ = "notification"
-    __table_args__ = (
-        UniqueConstraint("key"),
-        CheckConstraint("(incident_id IS NULL) <> (outage_id IS NULL)", name="about_one"),
-    )
+    __table_args__ = (UniqueConstraint("key"),)
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    incident_id: Mapped[int | None] = mapped_column(ForeignKey("incident.id"), index=True)
-    outage_id: Mapped[int | None] = mapped_column(ForeignKey("outage.id"), index=True)
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), index=True)
     channel: Mapped[str] = mapped_column(String(100))
     key: Mapped[str] = mapped_column(String(100))
     reason: Mapped[str] = mapped_column(String(40))
@@ -109,34 +99,9 @@ class NotificationRow(Base):
     thread: Mapped[str | None] = mapped_column(String(500))
     error: Mapped[str | None] = mapped_column(Text)
 
-    @classmethod
-    def waiting(
-        cls,
-        channel: str,
-        key: str,
-        reason: str,
-        now: float,
-        *,
-        incident_id: int | None = None,
-        outage_id: int | None = None,
-    ) -> NotificationRow:
-        """One that is to be sent from now on, about an incident or an outage."""
-        return cls(
-            incident_id=incident_id,
-            outage_id=outage_id,
-            channel=channel,
-            key=key,
-            reason=reason,
-            detail={},
-            state="waiting",
-            attempts=0,
-            next_try_at=now,
-            created_at=now,
-        )
-
 
 class AgentRow(Base):
-    """An agent as it last described itself; `report` has the fields of `holter.server.agents.AgentReport`."""
+    """An agent's newest report; `report` has the fields of `holter.server.agents.AgentReport`."""
 
     __tablename__ = "agent"
     agent: Mapped[str] = mapped_column(String(200), primary_key=True)
@@ -144,26 +109,10 @@ class AgentRow(Base):
     report: Mapped[dict[str, Any]]
 
 
-class OutageRow(Base):
-    """Agents that fell silent together, from when it was noticed until all are back for good.
-
-    `agents` is a list of `holter.server.alerting.outages.Missing` as JSON. `alone`: no other agent reported
-    either. `state` is open, recovered, or closed: none came back, and nobody waits for them any more.
-    """
-
-    __tablename__ = "outage"
-    id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    state: Mapped[str] = mapped_column(String(10), index=True)
-    opened_at: Mapped[float]
-    over_at: Mapped[float | None]
-    alone: Mapped[bool]
-    agents: Mapped[list[Any]]
-
-
 class PlannedEventRow(Base):
-    """An event that is planned for one run, or without a run for a whole project.
+    """An event that is planned for one run, or without a run for an entire project.
 
-    `said` holds the fields of `holter.tuning.Expected` that are not at their defaults.
+    `said` holds the fields of `holter.tuning.Expected` that differ from their defaults.
     """
 
     __tablename__ = "expected_event"

@@ -1,4 +1,4 @@
-"""What every table shares: names of constraints, and how times and blobs are kept."""
+"""The declarative base of all tables: constraint names, column types of times and blobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONSTRAINT_NAMES = {
 
 
 class Base(DeclarativeBase):
-    """The base of all tables. Times are Unix seconds as floats: what logs give, the same on every engine."""
+    """The base of all tables. Times are Unix seconds as floats, as logs have them, on every database."""
 
     metadata = MetaData(naming_convention=CONSTRAINT_NAMES)
     type_annotation_map = {  # noqa: RUF012

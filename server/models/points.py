@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from holter.server.models.base import Base
 
-# SQLite gives rowids only to INTEGER primary keys; everywhere else ids are 64 bits
+# SQLite autoincrements INTEGER primary keys only; elsewhere ids have 64 bits
 BigId = BigInteger().with_variant(Integer, "sqlite")
 
 
@@ -23,12 +23,11 @@ class Project(Base):
 
 
 class RunRecord(Base):
-    """One training, however often it was restarted. `public_id` is what addresses show.
+    """One training, however often it was restarted. `public_id` is the id in addresses.
 
-    `revision` counts the commits of its points, `stated` those that say how launches are set up;
-    `attempt_state` is how its attempts are told apart.
-    With `deleted_at` it is on its way out: nobody sees it, and what belongs to it goes bit by bit.
-    An id is never used again: what is remembered of a deleted run must not be taken for another one's.
+    `revision` counts the commits of points, `stated` those of launch configuration; `attempt_state` is the
+    state that assigns attempts. A run with `deleted_at` is hidden, and its rows are deleted in the
+    background. Ids are never reused, so that cached data of a deleted run cannot be taken for another one's.
     """
 
     __tablename__ = "run"
@@ -47,9 +46,9 @@ class RunRecord(Base):
 
 
 class Attempt(Base):
-    """One launch of the job inside a run, numbered from 0. `name` is the launch's own word, if it has one.
+    """One launch of the job inside a run, numbered from 0. `name` is the launcher's id of it, if it has one.
 
-    The steps are those of the series that tell its progress; `points` counts the values written.
+    First and last step are those of the series that show progress; `points` counts the values written.
     """
 
     __tablename__ = "attempt"
@@ -64,20 +63,22 @@ class Attempt(Base):
 
 
 class WriterRow(Base):
-    """One process or file that logs into a run, and what is remembered of it to tell attempts apart.
+    """One process or file that logs into a run, with the state that assigns its rows to attempts.
 
-    `stated`: with it waits what it said of a launch that no row has told the attempt of yet.
+    `stated`: the state has launch configuration that waits for the first row of its attempt.
     """
 
     __tablename__ = "writer"
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), primary_key=True)
     name: Mapped[str] = mapped_column(String(1000), primary_key=True)
-    stated: Mapped[bool] = mapped_column(default=False)  # before what is long: it is asked of all of a run's
+    stated: Mapped[bool] = mapped_column(
+        default=False
+    )  # queried for all writers of a run, hence before the long column
     state: Mapped[list[Any]]
 
 
 class ConfigRow(Base):
-    """One setting of one launch. `labels` as a series has them, `value` as JSON text."""
+    """One setting of one launch. `labels` as in the series table, `value` as JSON text."""
 
     __tablename__ = "config"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -100,7 +101,7 @@ class SeriesRow(Base):
 
 
 class AcceptedBatch(Base):
-    """The idempotency key of a batch, kept for good: the batch may come again after its compaction."""
+    """The idempotency key of a batch. Kept forever: the batch may be sent again after its compaction."""
 
     __tablename__ = "accepted_batch"
     __table_args__ = ({"sqlite_with_rowid": False},)
@@ -109,9 +110,9 @@ class AcceptedBatch(Base):
 
 
 class LogEntry(Base):
-    """One accepted batch, as encoded columns; lives until compaction has made chunks of it.
+    """One accepted batch as encoded columns, until compaction turns it into chunks.
 
-    A higher id is a newer write: ids are never used again.
+    A higher id is a newer write: ids are never reused.
     """
 
     __tablename__ = "log"
@@ -126,7 +127,7 @@ class LogEntry(Base):
 
 
 class Timeline(Base):
-    """Steps and wall times shared by the metrics logged together, stored once, found by their hash."""
+    """Steps and wall times shared by metrics that were logged together, stored once, identified by hash."""
 
     __tablename__ = "timeline"
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
@@ -139,9 +140,9 @@ class Timeline(Base):
 class Chunk(Base):
     """Up to 32,768 points of one series in one attempt, compressed, with their aggregates.
 
-    Steps ascend and stand once, also in all chunks of a series in an attempt together; the log is newer
-    than every chunk. Extremes are those of the finite values, None without any. `logged` is how many
-    points there were where these stand: more than `points` once retention has thinned them.
+    Steps are unique and ascending, also across all chunks of a series and attempt; the log is newer than
+    every chunk. Extremes are those of the finite values, None without any. `logged` is the number of points
+    before downsampling, `points` the number after.
     """
 
     __tablename__ = "chunk"
@@ -162,11 +163,12 @@ class Chunk(Base):
 
 
 class DownsamplingRow(Base):
-    """A run whose points were thinned, as of one of its revisions. `done_at` is None while it goes on.
+    """A run whose points were downsampled as of one of its revisions; `done_at` is None while it is in
+    progress.
 
-    What stands before step `whole_from` of `attempt`, or in an older attempt, may have fewer points than
-    were logged; up to `last_step` of `attempt`, what detection has said stays said. Up to step `seen_step`
-    of `seen_attempt` (None: to the same place) it had seen everything while it was whole.
+    Before step `whole_from` of `attempt`, and in older attempts, points may be missing; findings up to
+    `last_step` of `attempt` are final. Up to step `seen_step` of `seen_attempt` (None: up to the same step),
+    detection has seen all points.
     """
 
     __tablename__ = "thinning"
@@ -182,10 +184,10 @@ class DownsamplingRow(Base):
 
 
 class SummaryRow(Base):
-    """The series of a run in numbers, as columns: those of its chunks, and those of its log up to `entry`.
+    """Statistics of a run's series as encoded columns: of its chunks, and of its log up to `entry`.
 
-    `names` are the names of these, None as long as nothing was exchanged since Holter keeps them here.
-    `generation` counts the exchanges of chunks and log rows: by compaction, by thinning.
+    `names` are the names of these series, None until the first rewrite by a version that stores them.
+    `generation` counts the rewrites of chunks and log rows by compaction and downsampling.
     """
 
     __tablename__ = "summary"
@@ -210,7 +212,7 @@ class SourceCursor(Base):
 
 
 class UnreadableRow(Base):
-    """A place in a source that could not be understood, kept so that nothing is skipped in silence."""
+    """A location in a source that could not be parsed, stored so that nothing is skipped silently."""
 
     __tablename__ = "unreadable"
     id: Mapped[int] = mapped_column(BigId, primary_key=True)

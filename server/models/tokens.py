@@ -1,4 +1,4 @@
-"""Tokens: who may send and who may read."""
+"""Access tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holter.server.models.base import Base
 
 
 class Token(Base):
-    """An access token. Only its SHA-256 is kept; the token itself is shown once."""
+    """An access token. Only its SHA-256 is stored; the token itself is shown once."""
 
     __tablename__ = "token"
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -73,8 +73,8 @@ class Store:
         self._lock: FileLock | None = None
         self._writer = WriterThread(engine, BatchWriter(clock, quota, self._usage))
         self._compactor = Compactor(engine, self._recall)
-        self._writer.listen(self._compactor.heard)
-        self.rewrite_lock = self._compactor.turn  # whoever exchanges chunks holds it meanwhile
+        self._writer.listen(self._compactor.on_commit)
+        self.rewrite_lock = self._compactor.rewrite_lock  # whoever exchanges chunks holds it meanwhile
 
     def start(self) -> None:
         """Begin to accept and to compact. Raises StoreLockedError if another server has the file."""

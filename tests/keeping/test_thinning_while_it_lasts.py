@@ -193,7 +193,7 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
         opened = connection.execute(select(IncidentRow.id, IncidentRow.state)).all()
     assert [state for _, state in opened].count("open") == 1
     assert len(opened) >= 4
-    loop._note()
+    loop._save()
     (done,) = retained(engine)
     assert done.after < done.before
     running = [number for number, state in opened if state == "open"]
@@ -215,7 +215,7 @@ def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine
     retained(engine)
     loop = AnalysisWorker(engine, store, IncidentStore(engine), clock=lambda: NOW)
     loop.analyze(run_id)
-    held = loop._runs.of(run_id).series[LOSS]
+    held = loop._cache.get(run_id).series[LOSS]
     assert OLD - TAIL - 4096 <= held.step[0] <= OLD - TAIL
     assert held.step[-1] == SIZE - 1
 

@@ -1,1 +1,1 @@
-"""From the log into chunks, and the numbers of a run that it keeps beside them."""
+"""Compaction: log entries become chunks, in a background thread."""

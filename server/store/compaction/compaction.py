@@ -1,4 +1,4 @@
-"""Makes chunks of a run's log: encoded beside the writer, put in its place in one short transaction."""
+"""Compacts a run's log into chunks: encoded outside the writer, applied in one short transaction."""
 
 from __future__ import annotations
 
@@ -34,163 +34,171 @@ from holter.server.store.encoding.series_stats import SeriesStats, combine_stats
 from holter.server.store.errors import ConcurrentRewriteError
 from holter.server.store.read.snapshot import ChunkRow, RunSnapshot
 
-_AT_ONCE = 2_000_000  # points of the log that are compacted in one go
-_LEFT = 1_000_000  # points that may stay in the log because their series are short
-# how many points are worth a chunk of their own, and how many may stay in the log for having fewer
-_LEAST = ((2048, 262_144), (256, _LEFT), (32, _LEFT))
-_ROWS = 1500  # series that become chunks in one transaction: others want to write meanwhile
-_PACKED = 256  # points a series from which on what stays in the log is encoded series by series
-_FEW = 256  # points for which a full chunk is made anew, rather than a small one beside it
-_TAIL = 8_192  # a chunk with fewer points is made anew, larger, when more come
+_MAX_POINTS_PER_PASS = 2_000_000  # points of the log that are compacted in one pass
+_MAX_LOG_POINTS = 1_000_000  # points that may stay in the log because their series are short
+# (minimum points for a chunk of its own, maximum points in the log for having fewer)
+_MIN_CHUNK_POINTS = ((2048, 262_144), (256, _MAX_LOG_POINTS), (32, _MAX_LOG_POINTS))
+_MAX_CHUNKS_PER_PASS = 1500  # series that become chunks in one transaction, which blocks other writers
+# points per series from which on remaining log entries are encoded series by series
+_BY_SERIES_MIN_POINTS = 256
+# fewer late points are merged into a full chunk instead of making a small one
+_MIN_APPENDED_POINTS = 256
+_GROWING_CHUNK_POINTS = 8_192  # a chunk with fewer points is rewritten, larger, when more arrive
 
 
 @dataclass
 class CompactionChange:
-    """What one transaction puts in the place of log entries."""
+    """The rows that one transaction writes in place of log entries."""
 
     stored: StoredSummary
     entries: list[int]
-    cutter: ChunkBuilder = field(default_factory=ChunkBuilder)
+    builder: ChunkBuilder = field(default_factory=ChunkBuilder)
     replaced: list[ChunkRow] = field(default_factory=list)
-    mixed: set[int] = field(default_factory=set)  # series that had points in chunks where these stand
-    added: list[SeriesStats] = field(default_factory=list)  # to the chunks
-    left: list[dict[str, Any]] = field(default_factory=list)
-    staying: list[SeriesStats] = field(default_factory=list)  # in the log
-    names: SeriesNames = NO_NAMES  # of all of these
-    more: bool = False  # stays in the log for now only
+    recounted_series: set[int] = field(default_factory=set)  # series with late points among existing chunks
+    chunk_stats: list[SeriesStats] = field(default_factory=list)  # of points added to chunks
+    remaining_entries: list[dict[str, Any]] = field(default_factory=list)
+    log_stats: list[SeriesStats] = field(default_factory=list)  # of points left in the log
+    names: SeriesNames = NO_NAMES  # of all series of both
+    has_more: bool = False  # series were deferred to the next pass
 
     @property
     def worthwhile(self) -> bool:
         """Whether the transaction would change anything."""
         return bool(self.entries) and (
-            bool(self.cutter.rows)
-            or len(self.left) < len(self.entries)
+            bool(self.builder.rows)
+            or len(self.remaining_entries) < len(self.entries)
             or self.entries[-1] > self.stored.entry
         )
 
 
 def compact(engine: Engine, run_id: int) -> int:
-    """Compact what a run's log holds; how many chunks were written."""
+    """Compact a run's log; returns the number of chunks written."""
     written = 0
     while True:
         with reading(engine) as connection:
-            entries, more = _entries(connection, run_id)
-            change = _change(RunSnapshot(connection, run_id), entries)
+            entries, more_entries = _next_entries(connection, run_id)
+            change = _plan_change(RunSnapshot(connection, run_id), entries)
         if change.worthwhile:
             with writing(engine) as connection:
                 _apply(connection, run_id, change)
-            written += len(change.cutter.rows)
-        if not (more or change.more) or not change.worthwhile:
+            written += len(change.builder.rows)
+        if not (more_entries or change.has_more) or not change.worthwhile:
             return written
 
 
-def _entries(connection: Connection, run_id: int) -> tuple[list[int], bool]:
-    """The oldest entries of the log, as many as are compacted in one go, and whether there are more."""
+def _next_entries(connection: Connection, run_id: int) -> tuple[list[int], bool]:
+    """Return the oldest log entries, as many as one pass compacts, and whether there are more."""
     query = select(LogEntry.id, LogEntry.points).where(LogEntry.run_id == run_id).order_by(LogEntry.id)
     rows = connection.execute(query).all()
     sums = np.cumsum([row.points for row in rows])
-    size = int(np.searchsorted(sums, _AT_ONCE)) + 1
+    size = int(np.searchsorted(sums, _MAX_POINTS_PER_PASS)) + 1
     return [row.id for row in rows[:size]], size < len(rows)
 
 
-def _change(snapshot: RunSnapshot, entries: Sequence[int]) -> CompactionChange:
+def _plan_change(snapshot: RunSnapshot, entries: Sequence[int]) -> CompactionChange:
     change = CompactionChange(load_summary(snapshot), list(entries))
     for attempt, (last_entry, block) in snapshot.entries(entries).items():
-        ends = snapshot.last_chunks(attempt) if len(change.stored.chunks.ids) else {}
-        chunked = _chunked(block)
-        change.more |= int(chunked.sum()) < int((block.counts >= _least(block)).sum())
-        for at, (number, first) in enumerate(
+        last_chunks = snapshot.last_chunks(attempt) if len(change.stored.chunks.ids) else {}
+        chunked = _select_chunked(block)
+        change.has_more |= int(chunked.sum()) < int((block.counts >= _min_points(block)).sum())
+        for index, (series_id, first_step) in enumerate(
             zip(block.ids.tolist(), step_ranges(block)[0].tolist(), strict=True)
         ):
-            # what belongs among the points of chunks goes there: chunks and log have no step in common
-            chunked[at] |= number in ends and first <= ends[number].step_max
+            # late points go into the chunks they belong to: chunks and log share no step
+            chunked[index] |= series_id in last_chunks and first_step <= last_chunks[series_id].step_max
         if chunked.any():
-            _add(change, snapshot, attempt, block.only(block.ids[chunked].tolist()), ends)
+            _add_chunks(change, snapshot, attempt, block.only(block.ids[chunked].tolist()), last_chunks)
         if not chunked.all():
-            left = block.only(block.ids[~chunked].tolist())
-            change.left.append(_left(last_entry, left.without_empty_rows()))
-            change.staying.append(stats_of_block(attempt, left))
-    change.names = summary_names(snapshot, change.stored, *change.added, *change.staying)
+            remaining = block.only(block.ids[~chunked].tolist())
+            change.remaining_entries.append(_remaining_entry(last_entry, remaining.without_empty_rows()))
+            change.log_stats.append(stats_of_block(attempt, remaining))
+    change.names = summary_names(snapshot, change.stored, *change.chunk_stats, *change.log_stats)
     return change
 
 
-def _chunked(block: PointBlock) -> NDArray[np.bool_]:
-    """Which series become chunks: those with the most points, where they are too many for one transaction."""
-    enough = block.counts >= _least(block)
-    if int(enough.sum()) > _ROWS:
-        enough[np.argsort(-block.counts, kind="stable")[_ROWS:]] = False
+def _select_chunked(block: PointBlock) -> NDArray[np.bool_]:
+    """Which series become chunks: those with the most points, if they are too many for one transaction."""
+    enough = block.counts >= _min_points(block)
+    if int(enough.sum()) > _MAX_CHUNKS_PER_PASS:
+        enough[np.argsort(-block.counts, kind="stable")[_MAX_CHUNKS_PER_PASS:]] = False
     return enough
 
 
-def _least(block: PointBlock) -> int:
-    """How many points a series must have for a chunk of its own."""
-    for least, allowed in _LEAST:
-        if int(block.counts[block.counts < least].sum()) <= allowed:
-            return least
+def _min_points(block: PointBlock) -> int:
+    """Return how many points a series needs for a chunk of its own."""
+    for points, allowed in _MIN_CHUNK_POINTS:
+        if int(block.counts[block.counts < points].sum()) <= allowed:
+            return points
     return 1
 
 
-def _add(
+def _add_chunks(
     change: CompactionChange,
     snapshot: RunSnapshot,
     attempt: int,
     block: PointBlock,
-    ends: Mapping[int, ChunkRow],
+    last_chunks: Mapping[int, ChunkRow],
 ) -> None:
-    """Make chunks of a block, and of the chunks among whose points its own belong."""
-    change.added.append(stats_of_block(attempt, block))
+    """Build chunks of a block, merged with the chunks whose step ranges its points fall into."""
+    change.chunk_stats.append(stats_of_block(attempt, block))
     bounds = block.offsets.tolist()
-    places: list[tuple[int, SeriesPoints, ChunkRow | None, bool]] = []
-    for number, start, stop in zip(block.ids.tolist(), bounds, bounds[1:], strict=False):
-        points, end = block.points(start, stop), ends.get(number)
-        if end is None or points.step[0] > end.step_max:
-            grows = end is not None and end.points < _TAIL and end.points == end.logged
-            places.append((number, points, end if grows else None, True))
+    parts: list[tuple[int, SeriesPoints, ChunkRow | None, bool]] = []
+    for series_id, start, stop in zip(block.ids.tolist(), bounds, bounds[1:], strict=False):
+        points, last_chunk = block.points(start, stop), last_chunks.get(series_id)
+        if last_chunk is None or points.step[0] > last_chunk.step_max:
+            grows = (
+                last_chunk is not None
+                and last_chunk.points < _GROWING_CHUNK_POINTS
+                and last_chunk.points == last_chunk.logged
+            )
+            parts.append((series_id, points, last_chunk if grows else None, True))
         else:
-            rows = snapshot.chunks_from(number, attempt, int(points.step[0]))
-            places += [(number, *place) for place in _places(points, rows)]
-            change.mixed.add(number)
-    older = snapshot.points([row for _, _, row, _ in places if row is not None])
-    for number, points, row, last in places:
+            rows = snapshot.chunks_from(series_id, attempt, int(points.step[0]))
+            parts += [(series_id, *part) for part in _split_at_chunks(points, rows)]
+            change.recounted_series.add(series_id)
+    older = snapshot.points([row for _, _, row, _ in parts if row is not None])
+    for series_id, points, row, last in parts:
         if row is None:
-            change.cutter.add(attempt, number, points, last=last)
+            change.builder.add(attempt, series_id, points, last=last)
         else:
             change.replaced.append(row)
-            joined = change.cutter.merge(older[row.id], points)
-            change.cutter.add(attempt, number, joined, removed=row.logged - row.points, last=last)
+            joined = change.builder.merge(older[row.id], points)
+            change.builder.add(attempt, series_id, joined, removed=row.logged - row.points, last=last)
 
 
-def _places(
+def _split_at_chunks(
     points: SeriesPoints, rows: Sequence[ChunkRow]
 ) -> list[tuple[SeriesPoints, ChunkRow | None, bool]]:
-    """The points cut where chunks begin (rows in their order); with the chunk that each part belongs into,
-    None for one of its own, and whether it is the last one.
+    """Split points where chunks (rows, ascending) begin.
+
+    Returns each part with the chunk it is merged into, None for a chunk of its own, and whether it is the
+    last.
     """
     begins = np.searchsorted(points.step, np.array([row.step_min for row in rows], dtype=np.int64)).tolist()
     bounds = [0, *begins, len(points.step)]
-    found = []
+    parts = []
     for row, start, stop in zip([None, *rows], bounds, bounds[1:], strict=False):
         if start == stop:
             continue
         part, last = SeriesPoints._make(column[start:stop] for column in points), row is rows[-1]
         if row is not None and part.step[0] > row.step_max:
-            small = row.points < _TAIL or (stop - start < _FEW and not last)
-            # what was thinned stays apart from what was not
+            small = row.points < _GROWING_CHUNK_POINTS or (stop - start < _MIN_APPENDED_POINTS and not last)
+            # downsampled chunks are not merged with full ones
             row = row if small and row.points == row.logged else None
-        found.append((part, row, last))
-    return found
+        parts.append((part, row, last))
+    return parts
 
 
-def _left(entry: int, block: PointBlock) -> dict[str, Any]:
-    """What stays in the log, in the place of the newest entry it comes from: later writes remain newer."""
-    many = len(block.values) >= _PACKED * len(block.ids)
+def _remaining_entry(entry: int, block: PointBlock) -> dict[str, Any]:
+    """Return the row that stays in the log, in place of its newest entry: later writes remain newer."""
+    long = len(block.values) >= _BY_SERIES_MIN_POINTS * len(block.ids)
     return {
         "id": entry,
         "step_min": int(block.steps.min()),
         "step_max": int(block.steps.max()),
         "points": len(block.values),
         "payload": encode_log_entry_by_series(block)
-        if many
+        if long
         else encode_log_entry(block.ids, encode_body(block)),
     }
 
@@ -198,15 +206,15 @@ def _left(entry: int, block: PointBlock) -> dict[str, Any]:
 def _apply(connection: Connection, run_id: int, change: CompactionChange) -> None:
     begin_rewrite(connection, run_id, change.stored.generation)
     _replace_entries(connection, change)
-    timelines = add_timelines(connection, run_id, change.cutter.timelines)
-    if change.cutter.rows:
-        rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.cutter.rows]
+    timelines = add_timelines(connection, run_id, change.builder.timelines)
+    if change.builder.rows:
+        rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.builder.rows]
         connection.execute(insert(Chunk).inline(), rows, execution_options=UNANSWERED)
     delete_chunks(connection, change.replaced)
-    chunks = combine_stats([change.stored.chunks, *change.added])
-    if change.mixed:
-        chunks = recount_stats(chunks, RunSnapshot(connection, run_id).chunks(change.mixed))
-    log = combine_stats(change.staying)
+    chunks = combine_stats([change.stored.chunks, *change.chunk_stats])
+    if change.recounted_series:
+        chunks = recount_stats(chunks, RunSnapshot(connection, run_id).chunks(change.recounted_series))
+    log = combine_stats(change.log_stats)
     save_summary(
         connection,
         run_id,
@@ -215,42 +223,46 @@ def _apply(connection: Connection, run_id: int, change: CompactionChange) -> Non
 
 
 def _replace_entries(connection: Connection, change: CompactionChange) -> None:
-    kept = {row["id"] for row in change.left}
-    gone = [number for number in change.entries if number not in kept]
-    for row in change.left:
+    kept_ids = {row["id"] for row in change.remaining_entries}
+    removed = [number for number in change.entries if number not in kept_ids]
+    for row in change.remaining_entries:
         values = {name: value for name, value in row.items() if name != "id"}
-        left = update(LogEntry).where(LogEntry.id == row["id"]).values(values)
-        connection.execute(left, execution_options=UNANSWERED)
-    for part in _parts(gone):
+        statement = update(LogEntry).where(LogEntry.id == row["id"]).values(values)
+        connection.execute(statement, execution_options=UNANSWERED)
+    for part in _batches(removed):
         if connection.execute(delete(LogEntry).where(LogEntry.id.in_(part))).rowcount != len(part):
             raise ConcurrentRewriteError("another server has compacted these entries of the log")
 
 
 def add_timelines(connection: Connection, run_id: int, timelines: dict[bytes, bytes]) -> dict[bytes, int]:
-    """The ids of timelines by their digests; those that the run does not have are stored."""
+    """Return the ids of timelines by digest, inserting those that the run does not have."""
     query = select(Timeline.digest, Timeline.id).where(Timeline.run_id == run_id)
     ids: dict[bytes, int] = {}
-    for part in _parts(list(timelines)):
+    for part in _batches(list(timelines)):
         ids |= {
-            bytes(key): number for key, number in connection.execute(query.where(Timeline.digest.in_(part)))
+            bytes(key): timeline_id
+            for key, timeline_id in connection.execute(query.where(Timeline.digest.in_(part)))
         }
     missing = [key for key in timelines if key not in ids]
     if missing:
-        fresh = [{"run_id": run_id, "digest": key, "payload": timelines[key]} for key in missing]
+        new_rows = [{"run_id": run_id, "digest": key, "payload": timelines[key]} for key in missing]
         statement = insert(Timeline).returning(Timeline.id, sort_by_parameter_order=True)
-        ids |= dict(zip(missing, connection.scalars(statement, fresh), strict=True))
+        ids |= dict(zip(missing, connection.scalars(statement, new_rows), strict=True))
     return ids
 
 
 def delete_chunks(connection: Connection, rows: Sequence[ChunkRow]) -> None:
-    """Delete chunks, and timelines that no other needs. Raises ExchangedError where one is there no more."""
-    for part in _parts([row.id for row in rows]):
+    """Delete chunks, and timelines that are no longer used.
+
+    Raises ConcurrentRewriteError where a chunk is missing.
+    """
+    for part in _batches([row.id for row in rows]):
         if connection.execute(delete(Chunk).where(Chunk.id.in_(part))).rowcount != len(part):
             raise ConcurrentRewriteError("these chunks have been replaced meanwhile")
     used = select(Chunk.id).where(Chunk.timeline_id == Timeline.id).exists()
-    for part in _parts(sorted({row.timeline_id for row in rows})):
+    for part in _batches(sorted({row.timeline_id for row in rows})):
         connection.execute(delete(Timeline).where(Timeline.id.in_(part), ~used))
 
 
-def _parts(values: Sequence[Any]) -> list[Sequence[Any]]:
+def _batches(values: Sequence[Any]) -> list[Sequence[Any]]:
     return [values[start : start + 500] for start in range(0, len(values), 500)]

@@ -1,4 +1,6 @@
-"""The summary of a run: its series in numbers as compaction left them, and what counts its exchanges."""
+"""The summary row of a run: statistics and names of its series as of the last compaction, and its
+generation.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,10 @@ from holter.server.store.read.stats_cache import complete_names
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class StoredSummary:
-    """The series of a run in numbers: those of its chunks, and those of its log up to an entry; their names.
+    """Statistics of a run's series: of its chunks, and of its log up to `entry`; and their names.
 
-    No step of a series and attempt is in both. `generation` counts the exchanges of chunks or log rows by
-    which they came about: while it and the run's revision stay, so does everything that can be read.
+    No step of a series and attempt is in both. `generation` counts the rewrites of chunks and log rows: while
+    it and the run's revision are unchanged, so is everything that can be read.
     """
 
     generation: int = 0
@@ -44,51 +46,56 @@ class StoredSummary:
 
 
 def load_summary(snapshot: RunSnapshot) -> StoredSummary:
-    """The summary of a run as stored. Raises CorruptDataError."""
+    """Load a run's summary. Raises CorruptDataError."""
     query = select(SummaryRow).where(SummaryRow.run_id == snapshot.run_id)
     row = snapshot.connection.execute(query).one_or_none()
     if row is None:
         return StoredSummary()
     chunks, log = (
-        snapshot.decoded(decode_stats, blob, "series in numbers".format) for blob in (row.chunks, row.log)
+        snapshot.decoded(decode_stats, blob, "series statistics".format) for blob in (row.chunks, row.log)
     )
     names = NO_NAMES
     if row.names is not None:
-        names = snapshot.decoded(decode_names, row.names, "names of series".format)
+        names = snapshot.decoded(decode_names, row.names, "series names".format)
     return StoredSummary(generation=row.generation, entry=row.entry, chunks=chunks, log=log, names=names)
 
 
 def summary_names(snapshot: RunSnapshot, stored: StoredSummary, *more: SeriesStats) -> SeriesNames:
-    """The names of all series that a summary has, and more numbers; those of before where one is damaged.
+    """Return the names of all series of a summary and of more statistics.
 
-    What people wrote goes on with a name that cannot be read: whoever asks for it is told.
+    Where a name is damaged, the stored names: writing continues, and readers of that name get the error.
     """
-    ids = np.unique(np.concatenate([one.ids for one in (stored.chunks, stored.log, *more)]))
+    ids = np.unique(np.concatenate([stats.ids for stats in (stored.chunks, stored.log, *more)]))
     with suppress(CorruptDataError):
         return complete_names(snapshot.connection, snapshot.run_id, stored.names, ids)
     return stored.names
 
 
 def begin_rewrite(connection: Connection, run_id: int, generation: int) -> None:
-    """Begin an exchange that was prepared as of a generation: first of all in its transaction.
+    """Begin a rewrite prepared as of a generation; the first statement of its transaction.
 
-    Raises ExchangedError if there was another exchange since.
+    Raises ConcurrentRewriteError if there was another rewrite since.
     """
     if generation:
-        same = update(SummaryRow).where(SummaryRow.run_id == run_id, SummaryRow.generation == generation)
-        done = connection.execute(same.values(generation=generation + 1)).rowcount
+        unchanged = update(SummaryRow).where(SummaryRow.run_id == run_id, SummaryRow.generation == generation)
+        updated = connection.execute(unchanged.values(generation=generation + 1)).rowcount
     else:
-        empty = {"generation": 1, "entry": 0, "chunks": encode_stats(NO_STATS), "log": encode_stats(NO_STATS)}
+        initial = {
+            "generation": 1,
+            "entry": 0,
+            "chunks": encode_stats(NO_STATS),
+            "log": encode_stats(NO_STATS),
+        }
         try:
-            done = connection.execute(insert(SummaryRow).values(run_id=run_id, **empty)).rowcount
+            updated = connection.execute(insert(SummaryRow).values(run_id=run_id, **initial)).rowcount
         except IntegrityError:
-            done = 0
-    if not done:
-        raise ConcurrentRewriteError(f"the chunks of run {run_id} were exchanged by somebody else meanwhile")
+            updated = 0
+    if not updated:
+        raise ConcurrentRewriteError(f"the chunks of run {run_id} were rewritten by another process")
 
 
 def save_summary(connection: Connection, run_id: int, stored: StoredSummary) -> None:
-    """End an exchange: what the run's series are in numbers now."""
+    """Finish a rewrite: store the statistics of the run's series."""
     values = {
         "entry": stored.entry,
         "chunks": encode_stats(stored.chunks),
@@ -99,32 +106,33 @@ def save_summary(connection: Connection, run_id: int, stored: StoredSummary) -> 
 
 
 def rebuild_summary(connection: Connection, run_id: int) -> None:
-    """Work the summary out anew from chunks and log: the whole of an exchange for whoever changed them.
+    """Recompute the summary from chunks and log, as a complete rewrite.
 
-    To be called in the transaction that has changed them, after that.
+    Called at the end of a transaction that has changed chunks or log.
     """
     snapshot = RunSnapshot(connection, run_id)
     stored = load_summary(snapshot)
     begin_rewrite(connection, run_id, stored.generation)
-    numbers = stats_of_chunks(snapshot, snapshot.chunks())
+    chunk_stats = stats_of_chunks(snapshot, snapshot.chunks())
     log = snapshot.log(until=stored.entry)
     parts = [stats_of_block(attempt, block) for attempt, block in log.items()]
-    renewed = replace(stored, chunks=numbers, log=combine_stats(parts))
+    renewed = replace(stored, chunks=chunk_stats, log=combine_stats(parts))
     save_summary(connection, run_id, replace(renewed, names=summary_names(snapshot, renewed)))
 
 
 def stats_of_chunks(snapshot: RunSnapshot, rows: Collection[ChunkRow]) -> SeriesStats:
-    """Series in numbers, of all of their chunks."""
+    """Compute the statistics of series from all of their chunks."""
     newest = {row.series_id: row for row in sorted(rows, key=attrgetter("attempt", "step_max"))}
     if not newest:
         return NO_STATS
     points = snapshot.points(list(newest.values()))
-    last = [(number, row.attempt, *_last(points[row.id])) for number, row in sorted(newest.items())]
+    last = [(series_id, row.attempt, *_last(points[row.id])) for series_id, row in sorted(newest.items())]
     ids, attempt, step = (np.array(column, dtype=np.int64) for column in list(zip(*last, strict=True))[:3])
     time, value = (np.array(column) for column in list(zip(*last, strict=True))[3:])
-    none, real = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids))
+    zeros, float_zeros = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids))
     return recount_stats(
-        SeriesStats(ids, attempt, step, time, value, none, none, none, none, real, real), rows
+        SeriesStats(ids, attempt, step, time, value, zeros, zeros, zeros, zeros, float_zeros, float_zeros),
+        rows,
     )
 
 
@@ -132,14 +140,17 @@ def _last(points: SeriesPoints) -> tuple[int, float, float]:
     return int(points.step[-1]), float(points.time[-1]), float(points.value[-1])
 
 
-def recount_stats(numbers: SeriesStats, rows: Collection[ChunkRow]) -> SeriesStats:
-    """The same series, but for those that have all of their chunks in `rows` with the sums of these."""
+def recount_stats(stats: SeriesStats, rows: Collection[ChunkRow]) -> SeriesStats:
+    """Return the statistics with counts and extremes of the series in `rows` replaced by those of the rows.
+
+    `rows` has all chunks of these series.
+    """
     ordered = sorted(rows, key=attrgetter("series_id"))
-    changed = SeriesStats._make(column.copy() for column in numbers)
-    for number, held in groupby(ordered, key=attrgetter("series_id")):
-        at = int(np.searchsorted(numbers.ids, number))
-        for column, amount in zip(changed[5:], _sums(list(held)), strict=True):
-            column[at] = amount
+    changed = SeriesStats._make(column.copy() for column in stats)
+    for series_id, series_rows in groupby(ordered, key=attrgetter("series_id")):
+        index = int(np.searchsorted(stats.ids, series_id))
+        for column, amount in zip(changed[5:], _sums(list(series_rows)), strict=True):
+            column[index] = amount
     return changed
 
 

@@ -1,4 +1,4 @@
-"""Compacts in the background: runs whose log has grown, and runs that have gone quiet."""
+"""The compaction thread: compacts runs whose log has grown, and runs that have become idle."""
 
 from __future__ import annotations
 
@@ -21,61 +21,63 @@ from holter.server.store.types import Commit
 
 _log = logging.getLogger(__name__)
 
-_POINTS = 262_144
-_COMMITS = 512
-_QUIET = 15.0
-_LOOK_EVERY = 0.5
-_RETRY = 60.0
-_TRIES = 5
+_MAX_PENDING_POINTS = 262_144
+_MAX_PENDING_COMMITS = 512
+_IDLE_SECONDS = 15.0
+_POLL_INTERVAL = 0.5
+_RETRY_SECONDS = 60.0
+_MAX_TRIES = 5
 
 
 @dataclass(slots=True)
-class _News:
+class _PendingCompaction:
     points: int
     commits: int
-    since: float
+    last_commit: float
 
 
 class Compactor:
-    """Hears of commits, compacts in its own thread, one run at a time, and says which (`compacted`)."""
+    """Counts commits per run, compacts one run at a time in its own thread, and reports each
+    (`compacted`).
+    """
 
     def __init__(self, engine: Engine, compacted: Callable[[int], None]) -> None:
         self._engine = engine
         self._compacted = compacted
-        self._news: dict[int, _News] = {}
-        self._guard = threading.Lock()
-        self.turn = threading.Lock()  # held while chunks are exchanged
+        self._pending: dict[int, _PendingCompaction] = {}
+        self._lock = threading.Lock()
+        self.rewrite_lock = threading.Lock()  # held while chunks are rewritten
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="holter-store-compactor", daemon=True)
 
     def start(self) -> None:
-        """Begin, with what an earlier process has left in the log."""
+        """Start, with the log entries that an earlier process left."""
         query = select(LogEntry.run_id, func.sum(LogEntry.points), func.count()).group_by(LogEntry.run_id)
         try:
             with reading(self._engine) as connection:
                 for run_id, points, entries in connection.execute(query):
-                    self._news[run_id] = _News(int(points), entries, monotonic())
+                    self._pending[run_id] = _PendingCompaction(int(points), entries, monotonic())
         except DatabaseError as error:
             if not is_damage(error):
                 raise
-            _log.exception("the log is damaged: a run in it is compacted once it has news")
+            _log.exception("the log is damaged: runs in it are compacted after their next commit")
         self._thread.start()
 
     def close(self) -> None:
-        """End after the compaction that is under way; the log keeps the rest."""
+        """Stop after the compaction in progress; the rest stays in the log."""
         self._stop.set()
         self._thread.join()
 
-    def heard(self, commit: Commit) -> None:
+    def on_commit(self, commit: Commit) -> None:
         """Count a commit."""
-        with self._guard:
-            news = self._news.setdefault(commit.run_id, _News(0, 0, 0.0))
-            news.points += commit.points
-            news.commits += 1
-            news.since = monotonic()
+        with self._lock:
+            pending = self._pending.setdefault(commit.run_id, _PendingCompaction(0, 0, 0.0))
+            pending.points += commit.points
+            pending.commits += 1
+            pending.last_commit = monotonic()
 
     def compact(self, run_id: int | None = None) -> int:
-        """Compact a run, or every run with a log, now; how many chunks were written."""
+        """Compact a run, or every run with a log, now; returns the number of chunks written."""
         with reading(self._engine) as connection:
             runs = connection.scalars(select(LogEntry.run_id).distinct().order_by(LogEntry.run_id)).all()
         written = sum(self._compact(run) for run in runs if run_id in (None, run))
@@ -83,28 +85,28 @@ class Compactor:
         return written
 
     def _compact(self, run_id: int) -> int:
-        with self.turn:
-            for _ in range(_TRIES - 1):
-                with suppress(
-                    ConcurrentRewriteError
-                ):  # another server was quicker: what it has left is looked at
+        with self.rewrite_lock:
+            for _ in range(_MAX_TRIES - 1):
+                with suppress(ConcurrentRewriteError):  # another server rewrote chunks first: read again
                     return compact(self._engine, run_id)
             return compact(self._engine, run_id)
 
     def _work(self) -> None:
-        while not self._stop.wait(_LOOK_EVERY):
+        while not self._stop.wait(_POLL_INTERVAL):
             self._checkpoint()
-            for run_id, quiet in self._due():
+            for run_id, idle in self._due():
                 try:
                     self._compact(run_id)
-                    if quiet:
+                    if idle:
                         give_back(self._engine)
                     self._compacted(run_id)
                 except Exception:
-                    # the points are safe in the log; one run must not keep the others waiting
-                    _log.exception("run %d was not compacted; trying again in %.0f s", run_id, _RETRY)
-                    with self._guard:
-                        self._news.setdefault(run_id, _News(0, 0, monotonic() + _RETRY - _QUIET))
+                    # the points are durable in the log; a failing run must not block the others
+                    _log.exception("run %d was not compacted; retrying in %.0f s", run_id, _RETRY_SECONDS)
+                    with self._lock:
+                        self._pending.setdefault(
+                            run_id, _PendingCompaction(0, 0, monotonic() + _RETRY_SECONDS - _IDLE_SECONDS)
+                        )
                 if self._stop.is_set():
                     return
 
@@ -112,17 +114,19 @@ class Compactor:
         try:
             checkpoint(self._engine)
         except Exception:
-            _log.exception("the write-ahead log was not moved into the file; it grows until it is")
+            _log.exception("the write-ahead log was not checkpointed; it grows until it is")
 
     def _due(self) -> list[tuple[int, bool]]:
-        """The runs to be compacted now, with whether it is because they are quiet."""
+        """Return the runs to compact now, each with whether it is idle."""
         now = monotonic()
-        with self._guard:
+        with self._lock:
             due = [
-                (run_id, now - news.since >= _QUIET)
-                for run_id, news in self._news.items()
-                if news.points >= _POINTS or news.commits >= _COMMITS or now - news.since >= _QUIET
+                (run_id, now - pending.last_commit >= _IDLE_SECONDS)
+                for run_id, pending in self._pending.items()
+                if pending.points >= _MAX_PENDING_POINTS
+                or pending.commits >= _MAX_PENDING_COMMITS
+                or now - pending.last_commit >= _IDLE_SECONDS
             ]
             for run_id, _ in due:
-                del self._news[run_id]
+                del self._pending[run_id]
         return due

@@ -1,1 +1,1 @@
-"""Points out of log and chunks: series, charts, numbers, newest points."""
+"""Queries over log and chunks together: series, charts, statistics, newest points."""

@@ -1,4 +1,6 @@
-"""What has come to a run since somebody last read it: log entries alone, while none of them is missing."""
+"""Incremental reads: what was added to a run since a position, from log entries only where that is
+possible.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,22 @@ from holter.server.store.read.snapshot import RunSnapshot, StepRange, log_points
 from holter.types import Series, SeriesKey
 
 SeriesSelector = Callable[[Collection[SeriesKey]], Collection[SeriesKey]]
-"""Which of a run's series are asked for."""
+"""Selects the wanted series of a run."""
 
 
 class ReadPosition(NamedTuple):
-    """How far a run has been read: to an entry of its log, and the series that it had then."""
+    """How far a run has been read: the last log entry, and the series known then."""
 
     entry: int
     names: Mapping[int, SeriesKey]
 
 
 class RunChanges(NamedTuple):
-    """What came up to a place: `points` by series and attempt, or else all that the run has (`whole`)."""
+    """Points added up to a position: `points` by series and attempt, or all series in full (`full`)."""
 
-    place: ReadPosition
+    position: ReadPosition
     points: Mapping[SeriesKey, Mapping[int, SeriesPoints]]
-    whole: Mapping[SeriesKey, Series] | None
+    full: Mapping[SeriesKey, Series] | None
 
 
 def read_changes(
@@ -38,21 +40,25 @@ def read_changes(
     chosen: SeriesSelector,
     begin: tuple[int, int] | None = None,
 ) -> RunChanges:
-    """What came since a place (None: everything, from about `begin` on) to the series that are chosen."""
-    summarised = select(SummaryRow.entry).where(SummaryRow.run_id == snapshot.run_id)
-    compacted = snapshot.connection.scalar(summarised) or 0
+    """Return what was added to the chosen series since a position (None: everything, from about `begin`
+    on).
+    """
+    query = select(SummaryRow.entry).where(SummaryRow.run_id == snapshot.run_id)
+    compacted = snapshot.connection.scalar(query) or 0
     names = snapshot.more_series({} if since is None else since.names)
-    asked = set(chosen(names.values()))
+    wanted = set(chosen(names.values()))
     if since is None or compacted > since.entry:
-        # compaction has taken entries that were not read yet
+        # compaction has removed entries that were not read yet
         last = select(func.max(LogEntry.id)).where(LogEntry.run_id == snapshot.run_id)
         entry = max(snapshot.connection.scalar(last) or 0, compacted)
         return RunChanges(
-            ReadPosition(entry, names), {}, read_series(snapshot, asked, StepRange(), begin=begin)
+            ReadPosition(entry, names), {}, read_series(snapshot, wanted, StepRange(), begin=begin)
         )
-    entry, blocks = snapshot.tail(since.entry)
-    ids = [number for number, key in names.items() if key in asked]
+    entry, blocks = snapshot.log_after(since.entry)
+    ids = [series_id for series_id, key in names.items() if key in wanted]
     points = log_points(blocks, ids) if ids else {}
     return RunChanges(
-        ReadPosition(entry, names), {names[number]: found for number, found in points.items()}, None
+        ReadPosition(entry, names),
+        {names[series_id]: series_points for series_id, series_points in points.items()},
+        None,
     )

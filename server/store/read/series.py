@@ -1,4 +1,4 @@
-"""Reading series in full."""
+"""Reads series in full."""
 
 from __future__ import annotations
 
@@ -22,44 +22,45 @@ def read_series(
     *,
     begin: tuple[int, int] | None = None,
 ) -> dict[SeriesKey, Series]:
-    """Every point of these series (None: of all) within the steps; those that the run lacks are left out.
+    """Return every point of these series (None: all) within the step range; missing series are left out.
 
-    Chunks that end before an attempt and step are left out, too (`begin`); those whose steps are their own
-    where the attempt does.
+    `begin`: chunks that end before this attempt and step are left out, too; chunks of series with steps of
+    their own are left out if the attempt is older.
     """
     names = snapshot.series(keys)
     groups: dict[tuple[int, int], list[ChunkRow]] = {}
     rows = snapshot.chunks(None if keys is None else names, steps)
     if begin is not None:
-        aside = {number for number, key in names.items() if key.own_steps is not None}
+        own_step_series = {series_id for series_id, key in names.items() if key.own_steps is not None}
         rows = [
             row
             for row in rows
-            if (row.attempt, row.step_max) >= begin or (row.series_id in aside and row.attempt == begin[0])
+            if (row.attempt, row.step_max) >= begin
+            or (row.series_id in own_step_series and row.attempt == begin[0])
         ]
     for row in sorted(rows, key=attrgetter("step_min")):
         groups.setdefault((row.series_id, row.attempt), []).append(row)
     pieces: dict[int, dict[int, list[SeriesPoints]]] = {}
-    for (number, attempt), points in zip(groups, snapshot.joined(groups.values()), strict=True):
-        pieces.setdefault(number, {})[attempt] = [points]
-    for number, held in snapshot.recent(names, steps).items():
-        for attempt, points in held.items():
-            # the log is newer than every chunk
-            pieces.setdefault(number, {}).setdefault(attempt, []).append(points)
-    found = {}
-    for number, key in names.items():
-        attempts = pieces.get(number, {})
-        found[key] = _series(
-            key, {attempt: steps.within(join_points(held)) for attempt, held in attempts.items()}
+    for (series_id, attempt), points in zip(groups, snapshot.joined(groups.values()), strict=True):
+        pieces.setdefault(series_id, {})[attempt] = [points]
+    for series_id, by_attempt in snapshot.log_points(names, steps).items():
+        for attempt, points in by_attempt.items():
+            # log entries are newer than every chunk
+            pieces.setdefault(series_id, {}).setdefault(attempt, []).append(points)
+    result = {}
+    for series_id, key in names.items():
+        attempts = pieces.get(series_id, {})
+        result[key] = _build_series(
+            key, {attempt: steps.clip(join_points(by_attempt)) for attempt, by_attempt in attempts.items()}
         )
-    return found
+    return result
 
 
-def _series(key: SeriesKey, attempts: Mapping[int, SeriesPoints]) -> Series:
-    held = sorted(attempts.items())
-    numbers = np.array([attempt for attempt, _ in held], dtype=np.int64)
-    lengths = np.array([len(points.step) for _, points in held], dtype=np.int64)
-    columns = [_joined(column) for column in zip(*(points for _, points in held), strict=True)]
+def _build_series(key: SeriesKey, attempts: Mapping[int, SeriesPoints]) -> Series:
+    ordered = sorted(attempts.items())
+    numbers = np.array([attempt for attempt, _ in ordered], dtype=np.int64)
+    lengths = np.array([len(points.step) for _, points in ordered], dtype=np.int64)
+    columns = [_concatenate(column) for column in zip(*(points for _, points in ordered), strict=True)]
     step, time, value = columns or (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
     series = Series(key=key, attempt=np.repeat(numbers, lengths), step=step, time=time, value=value)
     for column in (series.attempt, series.step, series.time, series.value):
@@ -67,6 +68,6 @@ def _series(key: SeriesKey, attempts: Mapping[int, SeriesPoints]) -> Series:
     return series
 
 
-def _joined(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    held = list(columns)
-    return held[0].view() if len(held) == 1 else np.concatenate(held)
+def _concatenate(columns: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    parts = list(columns)
+    return parts[0].view() if len(parts) == 1 else np.concatenate(parts)

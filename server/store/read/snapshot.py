@@ -1,4 +1,4 @@
-"""One moment of a run's points: log and chunks as they were together."""
+"""Consistent reads of one run: log and chunks as of one transaction."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from holter.server.store.errors import CorruptDataError
 from holter.server.store.keys import labels_text, parse_series_key
 from holter.types import FloatArray, IntArray, SeriesKey
 
-_AT_ONCE = 500  # values in one statement
+_MAX_PARAMETERS = 500  # values in one statement
 
-_ENTRY, _TIMELINE = "log entry {}".format, "timeline {}".format
+_ENTRY_NAME, _TIMELINE_NAME = "log entry {}".format, "timeline {}".format
 
 T = TypeVar("T")
 
 
 class ChunkRow(NamedTuple):
-    """A chunk without its blobs."""
+    """A row of the chunk table without its blobs."""
 
     id: int
     series_id: int
@@ -47,7 +47,7 @@ class ChunkRow(NamedTuple):
     timeline_id: int
 
 
-_VERSION = text(
+_SELECT_VERSION = text(
     "SELECT coalesce(summary.generation, 0), run.revision FROM run "
     "LEFT JOIN summary ON summary.run_id = run.id WHERE run.id = :run"
 )
@@ -60,14 +60,14 @@ class StepRange(NamedTuple):
     first: int | None = None
     last: int | None = None
 
-    def holds(self, row: ChunkRow) -> bool:
-        """Whether all of a chunk lies within."""
+    def contains(self, row: ChunkRow) -> bool:
+        """Whether the chunk is entirely within the range."""
         return (self.first is None or self.first <= row.step_min) and (
             self.last is None or row.step_max <= self.last
         )
 
-    def within(self, points: SeriesPoints) -> SeriesPoints:
-        """The points that lie within; their steps ascend."""
+    def clip(self, points: SeriesPoints) -> SeriesPoints:
+        """The points within the range; their steps ascend."""
         begin = 0 if self.first is None else int(np.searchsorted(points.step, self.first))
         end = len(points.step) if self.last is None else int(np.searchsorted(points.step, self.last, "right"))
         if begin == 0 and end == len(points.step):
@@ -76,63 +76,67 @@ class StepRange(NamedTuple):
 
 
 class RunSnapshot:
-    """Reads within one transaction. Blobs that are damaged raise CorruptDataError, which says where."""
+    """Reads a run within one transaction. Damaged blobs raise CorruptDataError, which names them."""
 
-    def __init__(self, connection: Connection, run_id: int, memory: LruCache | None = None) -> None:
+    def __init__(self, connection: Connection, run_id: int, cache: LruCache | None = None) -> None:
         self.connection = connection
         self.run_id = run_id
-        self._memory = memory or LruCache(0)
+        self._cache = cache or LruCache(0)
         self._timelines: dict[int, tuple[IntArray, FloatArray]] = {}
         self._names: dict[int, SeriesKey] = {}
 
     @cached_property
     def version(self) -> tuple[int, int]:
-        """Generation and revision of the run: while they stay, nothing that is read of it changes."""
-        generation, revision = self.connection.execute(_VERSION, {"run": self.run_id}).one_or_none() or (0, 0)
+        """Generation and revision of the run: while both are unchanged, so is everything that is read of
+        it.
+        """
+        generation, revision = self.connection.execute(
+            _SELECT_VERSION, {"run": self.run_id}
+        ).one_or_none() or (0, 0)
         return generation, revision
 
     def series(self, keys: Collection[SeriesKey] | None = None) -> dict[int, SeriesKey]:
-        """The ids of the run's series, or of these among them, in the order of their keys."""
+        """The run's series by id, or these among them, in key order."""
         query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
         query = query.where(SeriesRow.run_id == self.run_id)
         if keys is None:
             rows = self.connection.execute(query).all()
         else:
-            # no series has a name with NUL, and PostgreSQL refuses to look for one
-            texts = sorted((key.metric, labels_text(key.labels)) for key in keys if "\0" not in key.metric)
-            rows = list(self._in_parts(query, tuple_(SeriesRow.metric, SeriesRow.labels), texts))
-        named = sorted((parse_series_key(row.metric, row.labels), row.id) for row in rows)
-        self._names |= {number: key for key, number in named}
-        return {number: key for key, number in named}
+            # no series name contains NUL, and PostgreSQL rejects it in parameters
+            names = sorted((key.metric, labels_text(key.labels)) for key in keys if "\0" not in key.metric)
+            rows = list(self._in_batches(query, tuple_(SeriesRow.metric, SeriesRow.labels), names))
+        ordered = sorted((parse_series_key(row.metric, row.labels), row.id) for row in rows)
+        self._names |= {series_id: key for key, series_id in ordered}
+        return {series_id: key for key, series_id in ordered}
 
     def more_series(self, known: Mapping[int, SeriesKey]) -> Mapping[int, SeriesKey]:
-        """The run's series, some of which are known already, in the order of their keys."""
+        """The run's series in key order, given those known already."""
         query = select(SeriesRow.id, SeriesRow.metric, SeriesRow.labels)
         query = query.where(SeriesRow.run_id == self.run_id, SeriesRow.id > max(known, default=0))
         rows = self.connection.execute(query)
-        fresh = [(number, parse_series_key(metric, labels)) for number, metric, labels in rows]
-        return dict(sorted([*known.items(), *fresh], key=itemgetter(1))) if fresh else known
+        new = [(series_id, parse_series_key(metric, labels)) for series_id, metric, labels in rows]
+        return dict(sorted([*known.items(), *new], key=itemgetter(1))) if new else known
 
     def spans(self) -> list[AttemptSpan]:
-        """What each attempt covers."""
+        """The step range of each attempt."""
         query = select(Attempt.number, Attempt.first_step, Attempt.last_step)
         return [
             AttemptSpan(*row) for row in self.connection.execute(query.where(Attempt.run_id == self.run_id))
         ]
 
     def chunks(self, ids: Collection[int] | None = None, steps: StepRange | None = None) -> list[ChunkRow]:
-        """The chunks of these series (None: of all) that reach into the steps, in the order of writing."""
+        """The chunks of these series (None: of all) that overlap the step range, in write order."""
         return sorted(ChunkRow._make(row) for row in self._chunks(ids, steps))
 
     def chunks_and_pyramids(
         self, ids: Collection[int], steps: StepRange
     ) -> tuple[list[ChunkRow], dict[int, bytes]]:
-        """As `chunks`, with their encoded pyramids by the chunk's id."""
+        """The chunks and their encoded pyramids by chunk id, see `chunks`."""
         rows = list(self._chunks(ids, steps, Chunk.pyramid))
         return [ChunkRow._make(row[:-1]) for row in rows], {row[0]: row[-1] for row in rows}
 
-    def _chunks(self, ids: Collection[int] | None, steps: StepRange | None, *more: Any) -> Iterator[Any]:
-        query = select(*_COLUMNS, *more)
+    def _chunks(self, ids: Collection[int] | None, steps: StepRange | None, *columns: Any) -> Iterator[Any]:
+        query = select(*_COLUMNS, *columns)
         if steps is not None and steps.first is not None:
             query = query.where(Chunk.step_max >= steps.first)
         if steps is not None and steps.last is not None:
@@ -140,14 +144,14 @@ class RunSnapshot:
         if ids is None:
             query = query.join(SeriesRow).where(SeriesRow.run_id == self.run_id)
             return iter(self.connection.execute(query))
-        return self._in_parts(query, Chunk.series_id, sorted(ids))
+        return self._in_batches(query, Chunk.series_id, sorted(ids))
 
     def log(
         self, ids: Collection[int] | None = None, steps: StepRange | None = None, *, until: int | None = None
     ) -> dict[int, PointBlock]:
-        """What the log has of these series (None: of all), by attempt; steps are not cut to the range.
+        """The log's points of these series (None: of all) by attempt, not clipped to the step range.
 
-        `until`: the last entry that counts.
+        `until`: the last log entry to include.
         """
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload).where(LogEntry.run_id == self.run_id)
         if until is not None:
@@ -161,58 +165,58 @@ class RunSnapshot:
             block = block if ids is None else block.only(ids)
             if len(block.ids):
                 blocks.setdefault(attempt, []).append(block)
-        return {attempt: merge_blocks(found) for attempt, found in sorted(blocks.items())}
+        return {attempt: merge_blocks(parts) for attempt, parts in sorted(blocks.items())}
 
-    def tail(self, after: int) -> tuple[int, dict[int, PointBlock]]:
-        """What the log has after an entry, by attempt, and the last entry that there is."""
+    def log_after(self, after: int) -> tuple[int, dict[int, PointBlock]]:
+        """The last log entry, and the points of entries after the given one, by attempt."""
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
         query = query.where(LogEntry.run_id == self.run_id, LogEntry.id > after).order_by(LogEntry.id)
         blocks: dict[int, list[PointBlock]] = {}
-        for number, attempt, block in self._blocks(query):
+        for entry, attempt, block in self._blocks(query):
             blocks.setdefault(attempt, []).append(block)
-            after = number
-        return after, {attempt: merge_blocks(found) for attempt, found in sorted(blocks.items())}
+            after = entry
+        return after, {attempt: merge_blocks(parts) for attempt, parts in sorted(blocks.items())}
 
-    def recent(self, ids: Collection[int], steps: StepRange) -> dict[int, dict[int, SeriesPoints]]:
-        """What the log has of these series, by series and attempt; steps may lie beyond the range."""
-        return log_points(self._whole_log() if self._memory.limit else self.log(ids, steps), ids)
+    def log_points(self, ids: Collection[int], steps: StepRange) -> dict[int, dict[int, SeriesPoints]]:
+        """The log's points of these series by series and attempt; some may be outside the step range."""
+        return log_points(self._cached_log() if self._cache.limit else self.log(ids, steps), ids)
 
-    def _whole_log(self) -> dict[int, PointBlock]:
-        """What the log has, by attempt: remembered, so that only what is new is read."""
+    def _cached_log(self) -> dict[int, PointBlock]:
+        """The complete log by attempt, cached, so that only new entries are decoded."""
         generation, _ = self.version
-        held = self._memory.get(("log", self.run_id))
-        if held is None or held[0] != generation:
-            held = (generation, 0, {})
-        _, before, known = held
-        entry, fresh = self.tail(before)
-        if entry == before:
-            return dict(known)
+        cached = self._cache.get(("log", self.run_id))
+        if cached is None or cached[0] != generation:
+            cached = (generation, 0, {})
+        _, last_entry, blocks_before = cached
+        entry, fresh = self.log_after(last_entry)
+        if entry == last_entry:
+            return dict(blocks_before)
         blocks = {
-            attempt: merge_blocks([part[attempt] for part in (known, fresh) if attempt in part])
-            for attempt in sorted(known.keys() | fresh.keys())
+            attempt: merge_blocks([part[attempt] for part in (blocks_before, fresh) if attempt in part])
+            for attempt in sorted(blocks_before.keys() | fresh.keys())
         }
         size = sum(block.size for block in blocks.values())
-        self._memory.put(("log", self.run_id), (generation, entry, blocks), size)
+        self._cache.put(("log", self.run_id), (generation, entry, blocks), size)
         return blocks
 
     def _blocks(self, query: Any) -> Iterator[tuple[int, int, PointBlock]]:
-        for number, attempt, payload in self.connection.execute(query):
-            yield number, attempt, self.decoded(decode_log_entry, payload, partial(_ENTRY, number))
+        for entry, attempt, payload in self.connection.execute(query):
+            yield entry, attempt, self.decoded(decode_log_entry, payload, partial(_ENTRY_NAME, entry))
 
-    def entries(self, numbers: Sequence[int]) -> dict[int, tuple[int, PointBlock]]:
-        """These entries of the log by attempt: the newest one's id, and all of them merged."""
+    def entries(self, entry_ids: Sequence[int]) -> dict[int, tuple[int, PointBlock]]:
+        """These log entries by attempt: the newest entry's id, and all of them merged."""
         query = select(LogEntry.id, LogEntry.attempt, LogEntry.payload)
-        found: dict[int, dict[int, PointBlock]] = {}
-        for number, attempt, payload in self._in_parts(query, LogEntry.id, numbers):
-            block = self.decoded(decode_log_entry, payload, partial(_ENTRY, number))
-            found.setdefault(attempt, {})[number] = block
+        by_attempt: dict[int, dict[int, PointBlock]] = {}
+        for entry, attempt, payload in self._in_batches(query, LogEntry.id, entry_ids):
+            block = self.decoded(decode_log_entry, payload, partial(_ENTRY_NAME, entry))
+            by_attempt.setdefault(attempt, {})[entry] = block
         return {
-            attempt: (max(blocks), merge_blocks([blocks[number] for number in sorted(blocks)]))
-            for attempt, blocks in sorted(found.items())
+            attempt: (max(blocks), merge_blocks([blocks[entry] for entry in sorted(blocks)]))
+            for attempt, blocks in sorted(by_attempt.items())
         }
 
     def last_chunks(self, attempt: int) -> dict[int, ChunkRow]:
-        """The chunk with the last steps of each of the run's series in an attempt, by the series' id."""
+        """The last chunk of each of the run's series in an attempt, by series id."""
         other = aliased(Chunk)
         last = select(other.id).where(other.series_id == SeriesRow.id, other.attempt == attempt)
         last = last.order_by(other.step_min.desc()).limit(1)
@@ -221,86 +225,92 @@ class RunSnapshot:
         return {row.series_id: row for row in map(ChunkRow._make, rows)}
 
     def chunks_from(self, series_id: int, attempt: int, step: int) -> list[ChunkRow]:
-        """The chunks of a series in an attempt that reach a step or beyond, in the order of their steps."""
+        """The chunks of a series in an attempt that reach a step or beyond, in step order."""
         query = select(*_COLUMNS).where(Chunk.series_id == series_id, Chunk.attempt == attempt)
         rows = self.connection.execute(query.where(Chunk.step_max >= step).order_by(Chunk.step_min))
         return [ChunkRow._make(row) for row in rows]
 
     def points(self, rows: Sequence[ChunkRow]) -> dict[int, SeriesPoints]:
-        """The points of chunks, by the chunk's id."""
-        found = {}
+        """The points of chunks, by chunk id."""
+        result = {}
         for row, payload in self._payloads(rows):
-            values = self.decoded(decode_values, payload, partial(self._place, row))
+            values = self.decoded(decode_values, payload, partial(self._describe, row))
             steps, times = self._timelines[row.timeline_id]
-            self._agree(row, values, steps)
-            found[row.id] = SeriesPoints(steps, times, values)
-        return found
+            self._check_lengths(row, values, steps)
+            result[row.id] = SeriesPoints(steps, times, values)
+        return result
 
     def joined(self, groups: Collection[Sequence[ChunkRow]]) -> list[SeriesPoints]:
-        """The points of each group of chunks together, one chunk after the other."""
-        found: list[SeriesPoints] = []
-        places: dict[int, SeriesPoints] = {}
+        """The points of each group of chunks, concatenated."""
+        result: list[SeriesPoints] = []
+        targets: dict[int, SeriesPoints] = {}
         for rows in groups:
             bounds = [0, *accumulate(row.points for row in rows)]
             size = bounds[-1]
-            found.append(SeriesPoints(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)))
+            result.append(SeriesPoints(np.empty(size, dtype=np.int64), np.empty(size), np.empty(size)))
             for row, start, stop in zip(rows, bounds, bounds[1:], strict=False):
-                places[row.id] = SeriesPoints._make(column[start:stop] for column in found[-1])
+                targets[row.id] = SeriesPoints._make(column[start:stop] for column in result[-1])
         for row, payload in self._payloads([row for rows in groups for row in rows]):
-            values = self.decoded(decode_numbers, payload, partial(self._place, row))
+            values = self.decoded(decode_numbers, payload, partial(self._describe, row))
             steps, times = self._timelines[row.timeline_id]
-            self._agree(row, values, steps)
-            for place, column in zip(places[row.id], (steps, times, values), strict=True):
-                place[:] = column
-        return found
+            self._check_lengths(row, values, steps)
+            for target, column in zip(targets[row.id], (steps, times, values), strict=True):
+                target[:] = column
+        return result
 
     def _payloads(self, rows: Sequence[ChunkRow]) -> Iterator[tuple[ChunkRow, bytes]]:
-        """The encoded values of chunks, whose timelines are loaded."""
+        """The encoded values of chunks, after loading their timelines."""
         self._load_timelines({row.timeline_id for row in rows})
-        places = {row.id: row for row in rows}
-        for number, payload in self._in_parts(select(Chunk.id, Chunk.payload), Chunk.id, sorted(places)):
-            yield places[number], payload
+        rows_by_id = {row.id: row for row in rows}
+        for chunk_id, payload in self._in_batches(
+            select(Chunk.id, Chunk.payload), Chunk.id, sorted(rows_by_id)
+        ):
+            yield rows_by_id[chunk_id], payload
 
-    def _agree(self, row: ChunkRow, values: NDArray[Any], steps: IntArray) -> None:
+    def _check_lengths(self, row: ChunkRow, values: NDArray[Any], steps: IntArray) -> None:
         if not len(values) == len(steps) == row.points:
             raise CorruptDataError(
-                f"{self._place(row)}: {len(values)} values, {len(steps)} steps, expected {row.points}"
+                f"{self._describe(row)}: {len(values)} values, {len(steps)} steps, expected {row.points}"
             )
 
     def pyramids(
         self, rows: Sequence[ChunkRow], blobs: Mapping[int, bytes]
     ) -> dict[tuple[int, int], Buckets]:
-        """The pyramids of chunks that have one, together by series and attempt."""
+        """The decoded pyramids of chunks that have one, by series and attempt."""
         opened: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
         for row in rows:
-            held = self.decoded(decompress_pyramid, blobs[row.id], partial(self._place, row))
-            opened.setdefault((row.series_id, row.attempt), []).append(held)
-        return {whose: decode_pyramids(held) for whose, held in opened.items()}
+            pyramid = self.decoded(decompress_pyramid, blobs[row.id], partial(self._describe, row))
+            opened.setdefault((row.series_id, row.attempt), []).append(pyramid)
+        return {key: decode_pyramids(pyramid) for key, pyramid in opened.items()}
 
     def _load_timelines(self, ids: Collection[int]) -> None:
         missing = sorted(set(ids) - self._timelines.keys())
         query = select(Timeline.id, Timeline.payload)
-        for number, payload in self._in_parts(query, Timeline.id, missing):
-            self._timelines[number] = self.decoded(decode_timeline, payload, partial(_TIMELINE, number))
+        for timeline_id, payload in self._in_batches(query, Timeline.id, missing):
+            self._timelines[timeline_id] = self.decoded(
+                decode_timeline, payload, partial(_TIMELINE_NAME, timeline_id)
+            )
 
-    def _place(self, row: ChunkRow) -> str:
+    def _describe(self, row: ChunkRow) -> str:
         name = self._names.get(row.series_id)
         return f"series {name or row.series_id}, chunk {row.id} (steps {row.step_min} to {row.step_max})"
 
-    def decoded(self, decode_pyramids: Callable[[bytes], T], blob: bytes, place: Callable[[], str]) -> T:
-        """A blob decoded; an error says what of the run it is."""
+    def decoded(self, decode_pyramids: Callable[[bytes], T], blob: bytes, describe: Callable[[], str]) -> T:
+        """Decode a blob; an error names the run and what `describe` returns."""
         try:
             return decode_pyramids(blob)
         except CorruptDataError as error:
-            raise CorruptDataError(f"run {self.run_id}, {place()}: {error}") from error
+            raise CorruptDataError(f"run {self.run_id}, {describe()}: {error}") from error
 
-    def _in_parts(self, query: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
-        for start in range(0, len(values), _AT_ONCE):
-            yield from self.connection.execute(query.where(column.in_(values[start : start + _AT_ONCE])))
+    def _in_batches(self, query: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
+        for start in range(0, len(values), _MAX_PARAMETERS):
+            yield from self.connection.execute(
+                query.where(column.in_(values[start : start + _MAX_PARAMETERS]))
+            )
 
 
 def chunks_by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
-    """Chunks by their series, in the order in which they are."""
+    """Group chunks by series, keeping their order."""
     grouped: dict[int, list[ChunkRow]] = {}
     for row in rows:
         grouped.setdefault(row.series_id, []).append(row)
@@ -310,13 +320,15 @@ def chunks_by_series(rows: Sequence[ChunkRow]) -> dict[int, list[ChunkRow]]:
 def log_points(
     log: Mapping[int, PointBlock], ids: Collection[int] | None = None
 ) -> dict[int, dict[int, SeriesPoints]]:
-    """What the log has (of these series alone), by series and attempt; merged blocks."""
-    found: dict[int, dict[int, SeriesPoints]] = {}
+    """The log's points (of these series) by series and attempt; blocks are merged."""
+    result: dict[int, dict[int, SeriesPoints]] = {}
     for attempt, block in log.items():
         bounds = block.offsets
         wanted = block.ids if ids is None else np.fromiter(ids, dtype=np.int64, count=len(ids))
-        places = np.searchsorted(block.ids, wanted)
-        there = np.flatnonzero(block.ids[np.minimum(places, len(block.ids) - 1)] == wanted)
-        for number, at in zip(wanted[there].tolist(), places[there].tolist(), strict=True):
-            found.setdefault(number, {})[attempt] = block.points(int(bounds[at]), int(bounds[at + 1]))
-    return found
+        indices = np.searchsorted(block.ids, wanted)
+        matches = np.flatnonzero(block.ids[np.minimum(indices, len(block.ids) - 1)] == wanted)
+        for series_id, index in zip(wanted[matches].tolist(), indices[matches].tolist(), strict=True):
+            result.setdefault(series_id, {})[attempt] = block.points(
+                int(bounds[index]), int(bounds[index + 1])
+            )
+    return result

@@ -1,7 +1,4 @@
-"""What is known of runs: their series in numbers, remembered, and brought up to date from the log.
-
-Looks up the names of series that are not known yet.
-"""
+"""Cached statistics of runs, updated from new log entries; and queries for names of series."""
 
 from __future__ import annotations
 
@@ -31,11 +28,11 @@ from holter.server.store.keys import parse_labels
 from holter.types import IntArray, Labels, SeriesKey
 
 _NONE = "[]"
-_numbers, _texts = msgspec.json.Decoder(list[int]), msgspec.json.Decoder(list[str])
+_numbers, _strings = msgspec.json.Decoder(list[int]), msgspec.json.Decoder(list[str])
 
 
 def complete_names(connection: Connection, run_id: int, known: SeriesNames, ids: IntArray) -> SeriesNames:
-    """Names of a run's series, with those of these (ascending) ids that are not known yet."""
+    """Return the names with those of further series (ascending ids), queried from the series table."""
     if np.array_equal(known.ids, ids):
         return known
     missing = ids[~np.isin(ids, known.ids)].tolist()
@@ -46,149 +43,154 @@ def complete_names(connection: Connection, run_id: int, known: SeriesNames, ids:
 
 
 def query_names(
-    connection: Connection, run_ids: Collection[int], *which: Any
+    connection: Connection, run_ids: Collection[int], *conditions: Any
 ) -> Iterator[tuple[int, SeriesNameRows]]:
-    """The names of series of runs. They come as texts: ten thousand rows take five times as long."""
-    lite = connection.dialect.name == "sqlite"
-    gathered = func.json_group_array if lite else func.json_agg
-    columns = [cast(gathered(one), Text) for one in (SeriesRow.id, SeriesRow.metric, SeriesRow.labels)]
-    query = select(SeriesRow.run_id, *columns).where(SeriesRow.run_id.in_(run_ids), *which)
+    """Query the names of series of runs.
+
+    They are aggregated to JSON in the database: ten thousand single rows take five times as long.
+    """
+    is_sqlite = connection.dialect.name == "sqlite"
+    aggregate = func.json_group_array if is_sqlite else func.json_agg
+    columns = [cast(aggregate(column), Text) for column in (SeriesRow.id, SeriesRow.metric, SeriesRow.labels)]
+    query = select(SeriesRow.run_id, *columns).where(SeriesRow.run_id.in_(run_ids), *conditions)
     rows: Any = connection.execute(query.group_by(SeriesRow.run_id))
     for run_id, ids, metrics, labels in rows:
-        yield run_id, SeriesNameRows(_numbers.decode(ids), _texts.decode(metrics), _labels(run_id, labels))
+        yield (
+            run_id,
+            SeriesNameRows(_numbers.decode(ids), _strings.decode(metrics), _decode_labels(run_id, labels)),
+        )
 
 
-def _labels(run_id: int, packed: str) -> list[Labels]:
-    texts = _texts.decode(packed)
-    if texts.count(_NONE) == len(texts):
-        return [()] * len(texts)
+def _decode_labels(run_id: int, encoded: str) -> list[Labels]:
+    labels = _strings.decode(encoded)
+    if labels.count(_NONE) == len(labels):
+        return [()] * len(labels)
     try:
-        return list(map(parse_labels, texts))
+        return list(map(parse_labels, labels))
     except (ValueError, TypeError) as error:
-        raise CorruptDataError(f"run {run_id}: labels of a series are not readable: {error}") from error
+        raise CorruptDataError(f"run {run_id}: unreadable labels of a series: {error}") from error
 
 
-_SERIES_BYTES = 400
-_AT_ONCE = 500  # values in one statement
+_STATS_BYTES = 400
+_MAX_PARAMETERS = 500  # values in one statement
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class RunStats:
-    """A run as of a version of it (generation, revision): its series by id, and in numbers.
+    """Statistics and names of a run's series as of a version (generation, revision).
 
-    Names are in the order of the keys. `entry` is the last row of the log that is counted in. Of the
-    `doubtful` series, some step may have been written twice since the last compaction: their sums and
-    extremes are not those of their points.
+    Names are in key order. `entry` is the last log entry that is included. Steps of the `doubtful` series may
+    have been written twice since the last compaction: their counts and extremes need a recount.
     """
 
     version: tuple[int, int] = (-1, -1)
     entry: int = 0
     names: Mapping[int, SeriesKey]
-    numbers: SeriesStats = NO_STATS
+    stats: SeriesStats = NO_STATS
     doubtful: frozenset[int] = frozenset()
 
 
-def load_run_stats(connection: Connection, run_ids: Collection[int], memory: LruCache) -> dict[int, RunStats]:
-    """What is known of runs, in as many statements for many as for one. Raises CorruptDataError."""
+def load_run_stats(connection: Connection, run_ids: Collection[int], cache: LruCache) -> dict[int, RunStats]:
+    """Return the statistics of runs, in a constant number of statements. Raises CorruptDataError."""
     versions = _versions(connection, run_ids)
-    held = {number: memory.get(("known", number)) or RunStats(names={}) for number in versions}
-    stale = {number: known for number, known in held.items() if known.version != versions[number]}
+    cached = {run_id: cache.get(("known", run_id)) or RunStats(names={}) for run_id in versions}
+    stale = {run_id: stats for run_id, stats in cached.items() if stats.version != versions[run_id]}
     if not stale:
-        return held
-    exchanged = [number for number, known in stale.items() if known.version[0] != versions[number][0]]
-    stale |= _stored(connection, exchanged, stale)
-    fresh = {
-        number: replace(known, version=versions[number])
-        for number, known in _named(connection, _counted(connection, stale)).items()
+        return cached
+    rewritten = [run_id for run_id, stats in stale.items() if stats.version[0] != versions[run_id][0]]
+    stale |= _query_summaries(connection, rewritten, stale)
+    updated = {
+        run_id: replace(stats, version=versions[run_id])
+        for run_id, stats in _add_names(connection, _add_log_entries(connection, stale)).items()
     }
-    for number, known in fresh.items():
-        memory.put(("known", number), known, _SERIES_BYTES * (1 + len(known.names)))
-    return held | fresh
+    for run_id, stats in updated.items():
+        cache.put(("known", run_id), stats, _STATS_BYTES * (1 + len(stats.names)))
+    return cached | updated
 
 
 def _versions(connection: Connection, run_ids: Collection[int]) -> dict[int, tuple[int, int]]:
     query = select(RunRecord.id, func.coalesce(SummaryRow.generation, 0), RunRecord.revision)
     query = query.outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
-    rows = _rows(connection, query, RunRecord.id, run_ids)
+    rows = _select_in_batches(connection, query, RunRecord.id, run_ids)
     return {number: (generation, revision) for number, generation, revision in rows}
 
 
-def _stored(
+def _query_summaries(
     connection: Connection, run_ids: Collection[int], before: Mapping[int, RunStats]
 ) -> dict[int, RunStats]:
-    """Of runs whose chunks were exchanged: what the summaries say; names stay known."""
+    """Load the summaries of runs whose chunks were rewritten; names known before are reused."""
     query = select(
         SummaryRow.run_id, SummaryRow.generation, SummaryRow.entry, SummaryRow.chunks, SummaryRow.log
     )
-    found = {number: RunStats(names=before[number].names) for number in run_ids}
-    for row in _rows(connection, query, SummaryRow.run_id, run_ids):
+    loaded = {run_id: RunStats(names=before[run_id].names) for run_id in run_ids}
+    for row in _select_in_batches(connection, query, SummaryRow.run_id, run_ids):
         try:
-            numbers = combine_stats([decode_stats(row.chunks), decode_stats(row.log)])
+            stats = combine_stats([decode_stats(row.chunks), decode_stats(row.log)])
         except CorruptDataError as error:
-            raise CorruptDataError(f"run {row.run_id}, series in numbers: {error}") from error
-        found[row.run_id] = replace(found[row.run_id], entry=row.entry, numbers=numbers)
-    return found
+            raise CorruptDataError(f"run {row.run_id}, series statistics: {error}") from error
+        loaded[row.run_id] = replace(loaded[row.run_id], entry=row.entry, stats=stats)
+    return loaded
 
 
-def _counted(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:
-    """With what the log has got since."""
-    places = select(
+def _add_log_entries(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:
+    """Return the statistics with log entries added since."""
+    index_query = select(
         LogEntry.run_id, LogEntry.id
     )  # an index has these: the payloads of new rows alone are read
     new = sorted(
-        number
-        for run_id, number in _rows(connection, places, LogEntry.run_id, runs)
-        if number > runs[run_id].entry
+        entry_id
+        for run_id, entry_id in _select_in_batches(connection, index_query, LogEntry.run_id, runs)
+        if entry_id > runs[run_id].entry
     )
     query = select(LogEntry.id, LogEntry.run_id, LogEntry.attempt, LogEntry.payload)
     blocks: dict[int, dict[int, list[PointBlock]]] = {}
     last: dict[int, int] = {}
-    for number, run_id, attempt, payload in sorted(_rows(connection, query, LogEntry.id, new)):
+    for entry_id, run_id, attempt, payload in sorted(_select_in_batches(connection, query, LogEntry.id, new)):
         try:
             block = decode_log_entry(payload)
         except CorruptDataError as error:
-            raise CorruptDataError(f"run {run_id}, log entry {number}: {error}") from error
+            raise CorruptDataError(f"run {run_id}, log entry {entry_id}: {error}") from error
         blocks.setdefault(run_id, {}).setdefault(attempt, []).append(block)
-        last[run_id] = number
-    found = dict(runs)
+        last[run_id] = entry_id
+    updated = dict(runs)
     for run_id, attempts in blocks.items():
-        numbers, doubtful = runs[run_id].numbers, set(runs[run_id].doubtful)
-        for attempt, held in sorted(attempts.items()):
-            part = stats_of_block(attempt, merge_blocks(held))
-            doubtful |= set(overlapping_series(numbers, part).tolist())
-            numbers = combine_stats([numbers, part])
-        found[run_id] = replace(
-            runs[run_id], entry=last[run_id], numbers=numbers, doubtful=frozenset(doubtful)
-        )
-    return found
+        stats, doubtful = runs[run_id].stats, set(runs[run_id].doubtful)
+        for attempt, attempt_blocks in sorted(attempts.items()):
+            part = stats_of_block(attempt, merge_blocks(attempt_blocks))
+            doubtful |= set(overlapping_series(stats, part).tolist())
+            stats = combine_stats([stats, part])
+        updated[run_id] = replace(runs[run_id], entry=last[run_id], stats=stats, doubtful=frozenset(doubtful))
+    return updated
 
 
-def _named(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:
-    """With the names of series that were not known: as the summaries have them, else as their rows do."""
-    found = dict(runs)
-    if unknown := _unnamed(found):
+def _add_names(connection: Connection, runs: Mapping[int, RunStats]) -> dict[int, RunStats]:
+    """Return the statistics with missing names, from the summaries, else from the series table."""
+    updated = dict(runs)
+    if unnamed := _runs_without_names(updated):
         query = select(SummaryRow.run_id, SummaryRow.names).where(SummaryRow.names.is_not(None))
-        for run_id, blob in _rows(connection, query, SummaryRow.run_id, unknown):
+        for run_id, blob in _select_in_batches(connection, query, SummaryRow.run_id, unnamed):
             try:
-                found[run_id] = replace(found[run_id], names=decode_names(blob).by_id())
+                updated[run_id] = replace(updated[run_id], names=decode_names(blob).by_id())
             except CorruptDataError as error:
-                raise CorruptDataError(f"run {run_id}, names of series: {error}") from error
-    unknown = _unnamed(found)
-    for start in range(0, len(unknown), _AT_ONCE):
-        for run_id, rows in query_names(connection, unknown[start : start + _AT_ONCE]):
-            found[run_id] = replace(found[run_id], names=NO_NAMES.with_rows(rows).by_id())
-    return found
+                raise CorruptDataError(f"run {run_id}, series names: {error}") from error
+    unnamed = _runs_without_names(updated)
+    for start in range(0, len(unnamed), _MAX_PARAMETERS):
+        for run_id, rows in query_names(connection, unnamed[start : start + _MAX_PARAMETERS]):
+            updated[run_id] = replace(updated[run_id], names=NO_NAMES.with_rows(rows).by_id())
+    return updated
 
 
-def _unnamed(runs: Mapping[int, RunStats]) -> list[int]:
+def _runs_without_names(runs: Mapping[int, RunStats]) -> list[int]:
     return [
-        number
-        for number, known in runs.items()
-        if known.numbers.ids.max(initial=0) > max(known.names, default=0)
+        run_id
+        for run_id, stats in runs.items()
+        if stats.stats.ids.max(initial=0) > max(stats.names, default=0)
     ]
 
 
-def _rows(connection: Connection, query: Any, column: Any, values: Collection[int]) -> Iterator[Any]:
-    held = sorted(values)
-    for start in range(0, len(held), _AT_ONCE):
-        yield from connection.execute(query.where(column.in_(held[start : start + _AT_ONCE])))
+def _select_in_batches(
+    connection: Connection, query: Any, column: Any, values: Collection[int]
+) -> Iterator[Any]:
+    ordered = sorted(values)
+    for start in range(0, len(ordered), _MAX_PARAMETERS):
+        yield from connection.execute(query.where(column.in_(ordered[start : start + _MAX_PARAMETERS])))

@@ -1,4 +1,4 @@
-"""Runs in numbers: their series, their attempts."""
+"""Summaries of runs: attempts and series."""
 
 from __future__ import annotations
 
@@ -16,110 +16,123 @@ from holter.server.store.read.stats_cache import RunStats, load_run_stats
 from holter.server.store.types import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary
 from holter.types import FloatArray, Series, SeriesKey
 
-_BYTES = 500  # of a series in an answer
-_AT_ONCE = 500  # runs in one statement
+_SERIES_BYTES = 500  # approximate memory of one series
+_MAX_PARAMETERS = 500  # run ids in one statement
 
 
 def read_attempts(connection: Connection, run_id: int) -> list[AttemptSummary]:
-    """The run's attempts by number."""
+    """Return the run's attempts by number."""
     columns = [getattr(Attempt, name) for name in AttemptSummary.__slots__]
     query = select(*columns).where(Attempt.run_id == run_id).order_by(Attempt.number)
     return [AttemptSummary(**row._mapping) for row in connection.execute(query)]
 
 
-def read_series_summaries(snapshot: RunSnapshot, memory: LruCache) -> list[SeriesSummary]:
-    """Every series of the run, in the order of their keys."""
-    held = memory.get(("series", snapshot.run_id))
-    if held is not None and held[0] == snapshot.version:
-        found: list[SeriesSummary] = held[1]
-        return found
-    known = _known(snapshot, memory)
-    summaries = _summaries(known)
-    exact = _recounted(snapshot, known)
-    found = [
-        _exact(summaries[number], exact[key]) if key in exact else summaries[number]
-        for number, key in known.names.items()
-        if number in summaries
+def read_series_summaries(snapshot: RunSnapshot, cache: LruCache) -> list[SeriesSummary]:
+    """Return every series of the run, in key order."""
+    cached = cache.get(("series", snapshot.run_id))
+    if cached is not None and cached[0] == snapshot.version:
+        result: list[SeriesSummary] = cached[1]
+        return result
+    stats = _run_stats(snapshot, cache)
+    summaries = _series_summaries(stats)
+    recounted = _recounted(snapshot, stats)
+    result = [
+        _with_recount(summaries[series_id], recounted[key]) if key in recounted else summaries[series_id]
+        for series_id, key in stats.names.items()
+        if series_id in summaries
     ]
-    memory.put(("series", snapshot.run_id), (snapshot.version, found), _BYTES * len(found))
-    return found
+    cache.put(("series", snapshot.run_id), (snapshot.version, result), _SERIES_BYTES * len(result))
+    return result
 
 
 def read_run_overviews(
-    connection: Connection, run_ids: Collection[int], memory: LruCache
+    connection: Connection, run_ids: Collection[int], cache: LruCache
 ) -> dict[int, RunOverview]:
-    """Runs at a glance, in as many statements for many as for one."""
-    spans: dict[int, list[AttemptSummary]] = {}
+    """Return overviews of runs, in a constant number of statements."""
+    attempts: dict[int, list[AttemptSummary]] = {}
     names = AttemptSummary.__slots__
     columns = [getattr(Attempt, name) for name in names]
-    held = sorted(run_ids)
-    for start in range(0, len(held), _AT_ONCE):
+    ordered = sorted(run_ids)
+    for start in range(0, len(ordered), _MAX_PARAMETERS):
         query = select(Attempt.run_id, *columns).order_by(Attempt.run_id, Attempt.number)
-        for row in connection.execute(query.where(Attempt.run_id.in_(held[start : start + _AT_ONCE]))):
-            spans.setdefault(row.run_id, []).append(AttemptSummary(**dict(zip(names, row[1:], strict=True))))
+        for row in connection.execute(
+            query.where(Attempt.run_id.in_(ordered[start : start + _MAX_PARAMETERS]))
+        ):
+            attempts.setdefault(row.run_id, []).append(
+                AttemptSummary(**dict(zip(names, row[1:], strict=True)))
+            )
     return {
-        number: RunOverview(
-            version=known.version, attempts=spans.get(number, []), series=_glanced(known, exact)
+        run_id: RunOverview(
+            version=stats.version,
+            attempts=attempts.get(run_id, []),
+            series=_series_overviews(stats, recounted),
         )
-        for number, known in load_run_stats(connection, held, memory).items()
-        for exact in [_recounted(RunSnapshot(connection, number, memory), known)]
+        for run_id, stats in load_run_stats(connection, ordered, cache).items()
+        for recounted in [_recounted(RunSnapshot(connection, run_id, cache), stats)]
     }
 
 
-def _glanced(known: RunStats, exact: Mapping[SeriesKey, Series]) -> list[SeriesOverview]:
-    numbers = known.numbers
-    columns = (numbers.points.tolist(), numbers.step.tolist(), numbers.value.tolist())
-    rows = dict(zip(numbers.ids.tolist(), zip(*columns, strict=True), strict=True))
-    found = [SeriesOverview(key, *rows[number]) for number, key in known.names.items() if number in rows]
-    return [one._replace(points=len(exact[one.key])) if one.key in exact else one for one in found]
+def _series_overviews(run_stats: RunStats, recounted: Mapping[SeriesKey, Series]) -> list[SeriesOverview]:
+    stats = run_stats.stats
+    columns = (stats.points.tolist(), stats.step.tolist(), stats.value.tolist())
+    rows = dict(zip(stats.ids.tolist(), zip(*columns, strict=True), strict=True))
+    overviews = [
+        SeriesOverview(key, *rows[series_id])
+        for series_id, key in run_stats.names.items()
+        if series_id in rows
+    ]
+    return [
+        overview._replace(points=len(recounted[overview.key])) if overview.key in recounted else overview
+        for overview in overviews
+    ]
 
 
-def _known(snapshot: RunSnapshot, memory: LruCache) -> RunStats:
-    return load_run_stats(snapshot.connection, [snapshot.run_id], memory).get(snapshot.run_id) or RunStats(
+def _run_stats(snapshot: RunSnapshot, cache: LruCache) -> RunStats:
+    return load_run_stats(snapshot.connection, [snapshot.run_id], cache).get(snapshot.run_id) or RunStats(
         names={}
     )
 
 
-def _recounted(snapshot: RunSnapshot, known: RunStats) -> dict[SeriesKey, Series]:
-    """The points of series of which a step was written twice: a sum would count it twice."""
-    doubtful = [known.names[number] for number in known.doubtful]
+def _recounted(snapshot: RunSnapshot, stats: RunStats) -> dict[SeriesKey, Series]:
+    """Read the series of which a step may have been written twice, since their counts may be too high."""
+    doubtful = [stats.names[series_id] for series_id in stats.doubtful]
     return read_series(snapshot, doubtful, StepRange()) if doubtful else {}
 
 
-def _summaries(known: RunStats) -> dict[int, SeriesSummary]:
-    numbers = known.numbers
-    none = numbers.low > numbers.high
+def _series_summaries(run_stats: RunStats) -> dict[int, SeriesSummary]:
+    stats = run_stats.stats
+    no_extremes = stats.low > stats.high
     columns = (
-        numbers.points.tolist(),
-        numbers.logged.tolist(),
-        numbers.first.tolist(),
-        numbers.step.tolist(),
-        _or_none(numbers.time, np.isnan(numbers.time)),
-        numbers.value.tolist(),
-        _or_none(numbers.low, none),
-        _or_none(numbers.high, none),
-        numbers.nonfinite.tolist(),
+        stats.points.tolist(),
+        stats.logged.tolist(),
+        stats.first.tolist(),
+        stats.step.tolist(),
+        _or_none(stats.time, np.isnan(stats.time)),
+        stats.value.tolist(),
+        _or_none(stats.low, no_extremes),
+        _or_none(stats.high, no_extremes),
+        stats.nonfinite.tolist(),
     )
-    ids = numbers.ids.tolist()
-    keys = [known.names[number] for number in ids]
+    ids = stats.ids.tolist()
+    keys = [run_stats.names[series_id] for series_id in ids]
     rows = zip(keys, *columns, strict=True)
     return dict(zip(ids, map(SeriesSummary._make, rows), strict=True))
 
 
 def _or_none(values: FloatArray, absent: NDArray[np.bool_]) -> list[float | None]:
-    found: list[float | None] = values.tolist()
-    for at in np.flatnonzero(absent).tolist():
-        found[at] = None
-    return found
+    result: list[float | None] = values.tolist()
+    for index in np.flatnonzero(absent).tolist():
+        result[index] = None
+    return result
 
 
-def _exact(summary: SeriesSummary, real: Series) -> SeriesSummary:
-    finite = real.value[np.isfinite(real.value)]
-    thinned = summary.logged - summary.points
+def _with_recount(summary: SeriesSummary, series: Series) -> SeriesSummary:
+    finite = series.value[np.isfinite(series.value)]
+    removed = summary.logged - summary.points
     return summary._replace(
-        points=len(real),
-        logged=len(real) + thinned,
+        points=len(series),
+        logged=len(series) + removed,
         minimum=float(finite.min()) if len(finite) else None,
         maximum=float(finite.max()) if len(finite) else None,
-        nonfinite=len(real) - len(finite),
+        nonfinite=len(series) - len(finite),
     )
