@@ -260,11 +260,21 @@ class RunData:
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """How much a finding matters, in ascending order."""
 
     INFO = "info"
     WARNING = "warning"
     CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        """The position in the order of severity, from 0; the higher, the more severe."""
+        return list(Severity).index(self)
+
+    @property
+    def label(self) -> str:
+        """The severity for people."""
+        return self.value.capitalize()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -322,6 +332,18 @@ class Kind(StrEnum):
     HIDDEN_NONFINITE = "hidden_nonfinite"
     MEMORY_LEAK = "memory_leak"
     GPU_FAULT = "gpu_fault"
+    AGENT_SILENT = "agent_silent"
+
+
+def reference_to(kind: Kind, *, metric: str, labels: Labels, attempt: int, start_step: int) -> dict[str, Any]:
+    """A reference to another finding, as JSON-able evidence."""
+    return {
+        "kind": kind.value,
+        "metric": str(metric),
+        "labels": _json_labels(labels),
+        "attempt": attempt,
+        "start_step": start_step,
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -348,8 +370,18 @@ class Finding:
     classified_step: int | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
+    def as_reference(self) -> dict[str, Any]:
+        """A reference to this finding for the evidence of another one, as JSON-able values."""
+        return reference_to(
+            self.kind,
+            metric=self.metric,
+            labels=self.labels,
+            attempt=self.attempt,
+            start_step=self.start_step,
+        )
+
     def as_json(self) -> dict[str, Any]:
-        """The finding in the words of the findings contract (docs/findings.md)."""
+        """The finding as the findings contract states it (docs/findings.md)."""
         return {
             "kind": self.kind.value,
             "metric": self.metric,

@@ -9,25 +9,25 @@ import numpy as np
 from holter.detectors.apply_tuning import unexpected, wanted, with_roles, without_roles
 from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
-from holter.detectors.health.gpu_fault import GpuFault
-from holter.detectors.health.memory_leak import MemoryLeak
+from holter.detectors.health.gpu_fault import GpuFaultDetector
+from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import without_consequences
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.loss.sudden_drop import SuddenDrop
 from holter.detectors.mixture.shift import MixtureShift
-from holter.detectors.numerics.loss_scale import LossScaleCollapse
-from holter.detectors.numerics.masked_nan import HiddenNonfinite
-from holter.detectors.ranks.call_mismatch import DifferentCalls
-from holter.detectors.ranks.comm_slowdown import CommSlowdown
-from holter.detectors.ranks.desync import Desync
-from holter.detectors.ranks.hang import Hang
-from holter.detectors.ranks.ras import RasReports
-from holter.detectors.ranks.straggler import Straggler
+from holter.detectors.numerics.loss_scale import LossScaleDetector
+from holter.detectors.numerics.masked_nan import MaskedNanDetector
+from holter.detectors.ranks.call_mismatch import CallMismatchDetector
+from holter.detectors.ranks.comm_slowdown import CommSlowdownDetector
+from holter.detectors.ranks.desync import DesyncDetector
+from holter.detectors.ranks.hang import HangDetector
+from holter.detectors.ranks.ras import RasDetector
+from holter.detectors.ranks.straggler import StragglerDetector
 from holter.detectors.repeated_data.repeated_data import RepeatedData
-from holter.detectors.throughput.regression import Throughput
-from holter.detectors.throughput.stall import Stall
+from holter.detectors.throughput.regression import ThroughputRegressionDetector
+from holter.detectors.throughput.stall import StallDetector
 from holter.registry import build
 from holter.tuning import Tuning
 from holter.types import Finding, RunData
@@ -48,18 +48,18 @@ BUILTIN: tuple[Detector, ...] = (
     SpikeDetector(),
     EvaluationDetector(),
     RepeatedData(),
-    Throughput(),
-    Straggler(),
-    CommSlowdown(),
-    Stall(),
-    Desync(),
-    DifferentCalls(),
-    Hang(),
-    RasReports(),
-    LossScaleCollapse(),
-    HiddenNonfinite(),
-    MemoryLeak(),
-    GpuFault(),
+    ThroughputRegressionDetector(),
+    StragglerDetector(),
+    CommSlowdownDetector(),
+    StallDetector(),
+    DesyncDetector(),
+    CallMismatchDetector(),
+    HangDetector(),
+    RasDetector(),
+    LossScaleDetector(),
+    MaskedNanDetector(),
+    MemoryLeakDetector(),
+    GpuFaultDetector(),
     SuddenDrop(),
     MixtureShift(),
 )

@@ -22,7 +22,10 @@ _STEPS, _ROWS, _SHIFTED_ROWS = 100, 8, 32
 shift of the data is placed no better than to so many rows."""
 _SPACED = 64
 _SHARES = ("shares_before", "shares", "by_shares")
-_ORDER = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
+
+
+def _rank(severity: Severity) -> int:
+    return severity.rank
 
 
 @dataclass(frozen=True)
@@ -143,8 +146,8 @@ def _told_by(other: Finding) -> dict[str, object]:
 def _taken_up(earlier: Finding, later: Finding, joined: _Joined) -> Finding:
     """The earlier finding with the later one as evidence, or under its name."""
     named, other = (later, earlier) if joined.renamed else (earlier, later)
-    also = [*earlier.evidence.get("also", ()), f"{other.kind} of {other.metric} at step {other.start_step}"]
-    severity = max(earlier.severity, later.severity, key=_ORDER.index) if joined.worse else named.severity
+    also = [*earlier.evidence.get("also", ()), other.as_reference()]
+    severity = max(earlier.severity, later.severity, key=_rank) if joined.worse else named.severity
     return replace(
         named,
         metric=earlier.metric,

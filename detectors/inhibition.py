@@ -14,7 +14,7 @@ import numpy as np
 
 from holter.detectors.correlation import one_event
 from holter.detectors.positions import rows_upto, span_of
-from holter.detectors.ranks.rank_matrix import series_by_rank, table_of
+from holter.detectors.ranks.rank_matrix import build_rank_matrix, series_by_rank
 from holter.roles import Role
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
 
@@ -48,12 +48,11 @@ def _beside_fault(finding: Finding, faults: list[Finding]) -> Finding:
     own = [one for one in faults if (one.attempt, one.peak_step) == (finding.attempt, finding.start_step)]
     if not own:
         return finding
-    said = own[-1].summary.partition(" Beside it:")[0]
     return replace(
         finding,
-        summary=f"{finding.summary} Before it: {said}",
+        summary=f"{finding.summary} Before it: {own[-1].summary}",
         advice=own[-1].advice,
-        evidence={**finding.evidence, "because_of": str(own[-1].kind)},
+        evidence={**finding.evidence, "because_of": own[-1].as_reference()},
     )
 
 
@@ -77,7 +76,7 @@ def _beside_causes(
         finding,
         severity=Severity.INFO,
         summary=f"{finding.summary} {why}",
-        evidence={**finding.evidence, "because_of": str(own[0].kind) if rank is None else f"rank {rank}"},
+        evidence={**finding.evidence, "because_of": own[0].as_reference()},
     )
 
 
@@ -86,7 +85,7 @@ def _spacing(timings: list[Series], finding: Finding) -> int:
     last = [rows_upto(one, (finding.attempt, finding.start_step)) for one in timings]
     begin = [span_of(one, finding.attempt).first for one in timings]
     first = [max(start, row - _NEAR) for start, row in zip(begin, last, strict=True)]
-    before = table_of(timings, first, last).step[-_NEAR:]
+    before = build_rank_matrix(timings, first, last).step[-_NEAR:]
     return int(np.median(np.diff(before))) if len(before) > 1 else 0
 
 

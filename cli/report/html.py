@@ -14,8 +14,8 @@ from holter.cli.report.speed import lines, parts
 from holter.cli.report.svg import draw
 from holter.cli.report.words import kind, mark, place, together, verdict
 from holter.curves import around, between, main_series, series_of
-from holter.detectors.communication import compare
-from holter.detectors.findings.evidence import told
+from holter.detectors.communication import compare_collectives
+from holter.detectors.findings.evidence import evidence_rows
 from holter.plurals import counted
 from holter.types import Diagnostic, Finding, Kind, RunData, Series, Severity
 
@@ -25,7 +25,6 @@ _MANY = 8
 """Findings from which on those for information are folded up, and listed first."""
 _LISTED = 6
 """Findings of a run in the list of runs: the gravest."""
-_WEIGHT = [Severity.CRITICAL.value, Severity.WARNING.value, Severity.INFO.value]
 
 _ENVIRONMENT = Environment(loader=PackageLoader("holter.cli.report", "."), autoescape=True)
 
@@ -39,7 +38,7 @@ def page(reports: Sequence[Report]) -> str:
 
 def _run(report: Report) -> dict[str, Any]:
     findings = [_finding(report.data, finding, number) for number, finding in enumerate(report.findings, 1)]
-    by_weight = sorted(findings, key=lambda one: _WEIGHT.index(one["severity"]))
+    by_weight = sorted(findings, key=lambda one: -Severity(one["severity"]).rank)
     return {
         "report": report,
         "verdict": verdict(report),
@@ -53,7 +52,7 @@ def _run(report: Report) -> dict[str, Any]:
             _remark(remark, where) for remark, where in together(report.remarks, several=report.attempts > 1)
         ],
         "changes": list_changes(report.data.config),
-        "collectives": list(collectives.told(compare(report.data))),
+        "collectives": list(collectives.told(compare_collectives(report.data))),
     }
 
 
@@ -90,7 +89,7 @@ def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
         picture = draw(around(series, finding), [finding], title=finding.summary)
     measured = [
         (name, said, len(said) > _LONG)
-        for name, said in told(finding.evidence, kind=finding.kind, metric=finding.metric)
+        for name, said in evidence_rows(finding.evidence, kind=finding.kind, metric=finding.metric)
     ]
     return {
         "number": number,

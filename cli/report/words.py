@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from holter.cli.report import Report
 from holter.detectors import wall_clock
-from holter.detectors.findings.evidence import title
+from holter.detectors.findings import finding_type
 from holter.plurals import counted, verb
 from holter.types import Diagnostic, Finding, Kind, Labels, Severity
 
@@ -23,7 +23,7 @@ def mark(finding: Finding | Diagnostic) -> str:
 
 def kind(finding: Finding) -> str:
     """The kind in the words of the pages."""
-    return title(finding.kind)
+    return finding_type(finding.kind).title_in_sentence
 
 
 def together(remarks: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:

@@ -17,7 +17,7 @@ from holter.detectors.loss.excursions.segment import Stretch, stretches_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
 from holter.detectors.positions import place_of, rows_upto
 from holter.roles import Role, role_of
-from holter.types import Finding, Kind, RunData, Series
+from holter.types import Finding, Kind, RunData, Series, reference_to
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,7 +148,16 @@ def _finding(run: RunData, seen: _Seen, also: list[_Seen]) -> Finding:
     beside = training_beside(run, rise.attempt, first, detected)
     peak = float(seen.stretch.value[course.peak])
     back = None if course.back is None else seen.step(course.back)
-    others = [f"{one.course.kind} of {one.series.key} at step {one.step(one.rise.start)}" for one in also]
+    others = [
+        reference_to(
+            one.course.kind,
+            metric=one.series.key.metric,
+            labels=one.series.key.labels,
+            attempt=one.rise.attempt,
+            start_step=one.step(one.rise.start),
+        )
+        for one in also
+    ]
     return Finding(
         kind=course.kind,
         metric=seen.series.key.metric,

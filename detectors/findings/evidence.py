@@ -1,170 +1,161 @@
-"""Evidence in words and with units, for reports and messages.
-
-What the numbers of a finding are measured in, as its metric's name and kind tell.
-"""
+"""Evidence of findings as text, with labels and units, for reports and messages."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holter.detectors.formatting import duration, figure
-from holter.types import Kind
-
-# as ui/static/format.js and evidence.js have it
-_SPEEDS = (
-    (r"flop", "TFLOPS"),
-    (r"sample|sequence", "samples/s"),
-    (r"tok|tps|tgs|wps", "tokens/s"),
-    (r"step|it/s|batch", "steps/s"),
+from holter.detectors.findings import (
+    CATALOGUE,
+    FIELDS,
+    EvidenceField,
+    EvidenceFormat,
+    FindingType,
+    finding_type,
+    title_of,
 )
-_STEPS = {"duration_steps", "lag", "recovery_steps", "restarted"}
-_TIMES = {"lost_per_step", "others_wait", "own_wait"}
-_LEVELS = {"baseline", "level", "limit", "now", "peak", "worst"}
-_COUNTED = {"evaluations": "evaluations", "loss_scale_halvings": "times", "halvings": "times"}
-_OF_EVERY = {"gradient_norm": "times its median", "belief": "times", "gpu_power": "W", "waited_ms": "ms"}
-_TIMED = re.compile(r"time|ms\b|\bdt$", re.IGNORECASE)
+from holter.detectors.formatting import duration, figure
+from holter.detectors.wall_clock import in_words
+from holter.metric_units import unit_of_metric
+from holter.plurals import counted
+from holter.roles import Role
+from holter.types import SeriesKey, labels_of
 
 
-def unit_of(name: str, evidence: Mapping[str, Any], *, kind: Kind | None, metric: str) -> str:
-    """The unit of one number of a finding's evidence; empty where it has none, or its name says it."""
-    if name in _OF_EVERY:
-        return _OF_EVERY[name]
-    if name in _STEPS:
-        return "steps"
-    if name in _COUNTED:
-        return _COUNTED[name]
-    if name in _TIMES:
-        return _time(metric)
-    if name in _LEVELS and kind is Kind.COMM_SLOWDOWN:
-        return _time(metric)
-    if name in _LEVELS and kind is Kind.THROUGHPUT_REGRESSION:
-        return _time(metric) if _TIMED.search(metric) else _speed(metric)
-    own = name in _LEVELS or name.startswith("growth_per")
-    return str(evidence.get("unit") or "") if own else ""
+def evidence_rows(evidence: Mapping[str, Any], *, kind: str, metric: str) -> list[tuple[str, str]]:
+    """The labels and texts of a finding's evidence; values that state nothing are left out.
+
+    `metric`: the finding's own, whose name states the unit of its levels. Total: shows evidence of any form,
+    also that of incidents that an older version stored.
+    """
+    rows = []
+    for key, value in evidence.items():
+        field = FIELDS.get(key) or EvidenceField(key=key, label=_label_of(key))
+        if _is_shown(field, value, evidence):
+            rows.append((field.label, _Reader(finding_type(kind), metric, evidence).text(field, value)))
+    return rows
 
 
-def _time(metric: str) -> str:
-    return "ms" if re.search(r"_ms$|\(ms\)|time.*ms\b", metric.lower()) else "s"
+def reference_text(reference: object) -> str:
+    """A reference to another finding as text: `Sudden drop at step 1,992 (loss)`.
+
+    Older versions stored a text instead of the object; it is shown as it is.
+    """
+    if not isinstance(reference, Mapping) or "kind" not in reference:
+        return title_of(str(reference)) if str(reference) in CATALOGUE else str(reference)
+    step, labels = reference.get("start_step"), reference.get("labels")
+    series = SeriesKey(
+        str(reference.get("metric", "")), labels_of(labels if isinstance(labels, Mapping) else {})
+    )
+    at = f" at step {_number(step)}" if isinstance(step, int) else ""
+    where = f" ({series})" if series.metric else ""
+    return f"{finding_type(str(reference['kind'])).title}{at}{where}"
 
 
-def _speed(metric: str) -> str:
-    name = metric.lower()
-    if "mfu" in name:
-        return ""
-    return next((unit for pattern, unit in _SPEEDS if re.search(pattern, name)), "/s")
+def _label_of(key: str) -> str:
+    words = key.replace("_", " ").strip()
+    return f"{words[:1].upper()}{words[1:]}"
 
 
-TITLES: Mapping[Kind, str] = {
-    Kind.SPIKE_FAST: "fast spike",
-    Kind.SPIKE_SLOW: "slow spike",
-    Kind.SPIKE_UNRECOVERED: "spike, not recovered",
-    Kind.NONFINITE: "NaN or infinity",
-    Kind.COMM_SLOWDOWN: "slow communication",
-    Kind.DESYNC: "ranks out of step",
-    Kind.HIDDEN_NONFINITE: "hidden NaN",
-    Kind.GPU_FAULT: "GPU fault",
-}
-"""Kinds whose titles on the pages are not simply their names."""
-_NAMES = {
-    "also": "seen as well",
-    "before": "last good value",
-    "belief": "believed sooner by",
-    "by_losses": "due to the losses of the datasets",
-    "by_shares": "due to their shares",
-    "correlation": "likeness with what came before",
-    "duration_steps": "over",
-    "duty": "slow in",
-    "good_step": "good again at step",
-    "growth_per_1000_steps": "growth per 1,000 steps",
-    "how": "NaN is hidden as",
-    "lag": "repeats what lies back",
-    "last_step": "last one at step",
-    "limit_reached_at_step": "limit reached at about step",
-    "limit_seconds": "a usual pause lasts at most",
-    "logged": "shares were logged",
-    "lost": "throughput lost",
-    "lost_per_step": "lost in each step",
-    "not_logged": "not logged, so not looked at",
-    "others": "the others are at",
-    "others_wait": "the others wait, each step",
-    "own_wait": "it waits itself, each step",
-    "precursors": "what came with it",
-    "recovery_steps": "back after",
-    "rollback_upto": "checkpoint to go back to, at most step",
-    "score": "likeness as Fisher's z",
-    "sequence": "it is at collective",
-    "share_of_step_lost": "share of each step lost",
-    "shares": "shares after",
-    "silent_seconds": "silent for",
-    "skip_from": "batches to skip, from step",
-    "skip_until": "batches to skip, to step",
-    "slower_by": "slower than its peers by",
-    "strength": "strength, of 1 needed",
-    "underreported": "loss reads too low by",
-}
-_SHARES = {"correlation", "duty", "expected_fall", "lost", "share_of_step_lost", "shares", "shares_before"}
-_SHARES |= {"slower_by"}
-_RELATIVE = {Kind.STRAGGLER, Kind.COMM_SLOWDOWN, Kind.THROUGHPUT_REGRESSION}
-"""Kinds whose noise is a share of the level."""
-_PATTERN = re.compile(r"(\w+) of (.*) at step (\d+)")
+def _is_shown(field: EvidenceField, value: object, evidence: Mapping[str, Any]) -> bool:
+    if field.format is EvidenceFormat.HIDDEN or value is None or value == "" or field.unless in evidence:
+        return False
+    if isinstance(value, list | tuple | Mapping):
+        return len(value) >= max(field.minimum, 1)
+    return not (isinstance(value, int) and field.minimum and value < field.minimum)
 
 
-def told(evidence: Mapping[str, Any], *, kind: Kind | None = None, metric: str = "") -> list[tuple[str, str]]:
-    """The numbers that a finding rests on, by name and with units; what says nothing is left out."""
-    said = []
-    for name, value in evidence.items():
-        text = f"{100 * value:.3g}%" if name == "noise" and kind in _RELATIVE else _shown(name, value)
-        if not text or name == "unit" or (name, text) == ("series", "1"):
-            continue
-        unit = unit_of(name, evidence, kind=kind, metric=metric) if isinstance(value, int | float) else ""
-        if value == 1 and unit in {"steps", "times", "evaluations"}:
-            unit = unit[:-1]
-        said.append((_NAMES.get(name, name.replace("_", " ")), f"{text} {unit}".rstrip()))
-    return said
+class _Reader:
+    """Reads the evidence values of one finding as text."""
+
+    def __init__(self, type_: FindingType, metric: str, evidence: Mapping[str, Any]) -> None:
+        self._type = type_
+        self._metric = metric
+        self._unit = str(evidence.get("unit") or "")
+
+    def text(self, field: EvidenceField, value: object) -> str:
+        """The value as its field's format shows it, with unit and suffix."""
+        form = field.format
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, int | float):
+            return f"{self._quantity(field, value)}{field.suffix}"
+        if form is EvidenceFormat.REFERENCES:
+            references = value if isinstance(value, list | tuple) else [value]
+            return "; ".join(map(reference_text, references))
+        if form is EvidenceFormat.RELATED_CHANGES and isinstance(value, list | tuple):
+            return "; ".join(map(_change_text, value))
+        if form is EvidenceFormat.CHANGE and isinstance(value, Sequence) and len(value) == 2:
+            return f"{_plain(value[0])} to {_plain(value[1])}"
+        if form is EvidenceFormat.SHARES and isinstance(value, Mapping):
+            return _shares(value)
+        return _plain(value)
+
+    def _quantity(self, field: EvidenceField, value: float) -> str:
+        form = field.format
+        if form is EvidenceFormat.NOISE:
+            return _percent(value) if self._type.relative_noise else _number(value)
+        if form is EvidenceFormat.COUNT and isinstance(value, float) and not value.is_integer():
+            return f"{_number(value)} {field.noun}s"
+        if form is EvidenceFormat.COUNT:
+            return counted(int(value), field.noun)
+        if form in _FORMATTERS:
+            return _FORMATTERS[form](value)
+        return f"{_number(value)} {self._unit_of(form)}".rstrip()
+
+    def _unit_of(self, form: EvidenceFormat) -> str:
+        if form is EvidenceFormat.TIME:
+            return unit_of_metric(Role.STEP_TIME, self._metric)
+        if form is EvidenceFormat.LEVEL and not self._unit and self._type.unit_role is not None:
+            return unit_of_metric(self._type.unit_role, self._metric)
+        return self._unit if form in (EvidenceFormat.LEVEL, EvidenceFormat.GROWTH) else ""
 
 
-def title(kind: str) -> str:
-    """A kind in the words of the pages."""
-    return TITLES.get(Kind(kind), kind.replace("_", " "))
-
-
-def _shown(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return _number(name, value)
-    if isinstance(value, Mapping):
-        return _told(name, value)
-    if isinstance(value, list | tuple):
-        inner = [_also(str(one)) if name == "also" else _shown(name, one) for one in value]
-        return ("; " if name in {"also", "precursors"} else ", ").join(inner)
-    return "" if value is None else str(value)
-
-
-def _number(name: str, value: float) -> str:
-    if name in _SHARES:
-        return f"{100 * value:.3g}%"
-    if name.endswith("_seconds"):
-        return duration(value)
+def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else figure(value)
 
 
-def _told(name: str, values: Mapping[str, object]) -> str:
-    """What another series did, as a sentence; anything else by name."""
-    what, at = str(values.get("what", "")).replace("_", " "), _shown("", values.get("step"))
-    if {"what", "before", "value", "step"} <= values.keys():
-        change = f"{_shown('', values['before'])} to {_shown('', values['value'])}"
-        return f"{what} from {change} at step {at}"
-    if what and at:
-        return f"{what} at step {at}"
-    return ", ".join(f"{part.replace('_', ' ')} {_shown(name, value)}" for part, value in values.items())
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g}%"
 
 
-def _also(found: str) -> str:
-    """`sudden_drop of loss at step 1992` in words."""
-    parts = _PATTERN.fullmatch(found)
-    if parts is None or parts[1] not in set(Kind):
-        return found
-    return f"{title(parts[1])} at step {int(parts[3]):,} ({parts[2]})"
+def _multiple(value: float) -> str:
+    return f"{figure(value)} times"
+
+
+_FORMATTERS = {
+    EvidenceFormat.SHARE: _percent,
+    EvidenceFormat.MULTIPLE: _multiple,
+    EvidenceFormat.SECONDS: duration,
+    EvidenceFormat.MILLISECONDS: lambda value: duration(value / 1e3),
+    EvidenceFormat.CLOCK: in_words,
+}
+
+
+def _plain(value: object) -> str:
+    """A value of any form, by what it is."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return _number(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{str(name).replace('_', ' ')} {_plain(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return "unknown" if value is None else str(value)
+
+
+def _shares(shares: Mapping[str, Any]) -> str:
+    known = {name: share for name, share in shares.items() if isinstance(share, int | float)}
+    by_size = sorted(known.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {_percent(share)}" for name, share in by_size)
+
+
+def _change_text(change: object) -> str:
+    """A change of another metric, or of the run: `grad norm from 1.3 to 2.6 at step 919`."""
+    if not isinstance(change, Mapping) or "what" not in change:
+        return _plain(change)
+    moved = ""
+    if "value" in change:
+        moved = f" from {_plain(change.get('before'))} to {_plain(change['value'])}"
+    return f"{str(change['what']).replace('_', ' ')}{moved} at step {_plain(change.get('step'))}"

@@ -1,4 +1,7 @@
-"""Clipped sums (CUSUM) of how far peers are behind: impatient ones for much, patient ones for little."""
+"""Clipped cumulative sums (CUSUM) of each peer's distance from the others.
+
+Several sums with different parameters detect large distances quickly and small ones after many rows.
+"""
 
 from __future__ import annotations
 
@@ -7,75 +10,82 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
-_CLIP = 5.0
-"""In units of noise: one row far out counts for so much and no more."""
+
+@dataclass(frozen=True, kw_only=True)
+class CusumThresholds(Thresholds):
+    """Parameters of one clipped CUSUM over the rows of all ranks."""
+
+    allowance: float
+    """Noise units. Subtracted from the distance at every row: a smaller distance lets the sum fall."""
+    alarm: float
+    """Noise units. A peer whose sum exceeds this is behind."""
+    tolerated_correlation: float
+    """Lag-1 correlation of neighbouring rows up to which the alarm holds; beyond, it is raised."""
+    clip: float = 5.0
+    """Noise units. The most that one row adds, so that a single outlier raises no alarm (DETECTION, spikes)."""
+    max_correlation: float = 0.9
+    """Lag-1 correlation. Higher estimates are treated as this one, which bounds the alarm at 19 times."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClippedCusum:
-    """One sum for each peer [p], as it stands after the rows so far.
+    """One sum for each peer [p], after the rows so far.
 
-    A row adds its distance less `allowance`, in units of noise; a sum never falls below zero. Above `alarm`
-    the peer is behind. `least` is the correlation of noise that the alarm has room for; above it the alarm
-    is raised by how much longer chance runs last then. `now` are the sums, `highest` their maxima in the
-    last rows, `begun` the row after which each was last at zero.
+    A row adds its distance less the allowance, in units of noise; a sum never falls below zero. Where
+    neighbouring rows are more correlated than tolerated, the alarm is raised by the factor by which random
+    excursions then last longer. `sums` are the present sums, `highest` their maxima in the last rows, and
+    `start` is the row after which each was last at zero.
     """
 
-    allowance: float
-    alarm: float
-    least: float
-    now: FloatArray
+    thresholds: CusumThresholds
+    sums: FloatArray
     highest: FloatArray
-    begun: IntArray
+    start: IntArray
 
     @classmethod
-    def of(cls, peers: int, *, allowance: float, alarm: float, least: float) -> ClippedCusum:
-        """For so many peers that nothing is known of."""
+    def initial(cls, peers: int, thresholds: CusumThresholds) -> ClippedCusum:
+        """Sums of zero for this number of peers."""
         zero = np.zeros(peers)
-        return cls(
-            allowance=allowance,
-            alarm=alarm,
-            least=least,
-            now=zero,
-            highest=zero,
-            begun=np.zeros(peers, dtype=np.int64),
-        )
+        return cls(thresholds=thresholds, sums=zero, highest=zero, start=np.zeros(peers, dtype=np.int64))
 
-    def over(self, distance: FloatArray) -> FloatArray:
+    def values_over(self, distance: FloatArray) -> FloatArray:
         """The sums after each of the rows that follow [n, p], by their distances [n, p]; NaN adds nothing."""
-        z = np.clip(distance, -_CLIP, _CLIP) - self.allowance
+        clip = self.thresholds.clip
+        z = np.clip(distance, -clip, clip) - self.thresholds.allowance
         z[np.isnan(distance)] = 0.0
-        # the recursion max(0, sum + z) over the rows, unrolled: how far above its lowest point so far
+        # the recursion max(0, sum + z) over the rows, unrolled: the height above the lowest point so far
         walk = np.cumsum(z, axis=0)
-        return np.asarray(walk + np.maximum(self.now, -np.minimum.accumulate(walk, axis=0)))
+        return np.asarray(walk + np.maximum(self.sums, -np.minimum.accumulate(walk, axis=0)))
 
-    def after(self, sums: FloatArray, stop: int, without: list[int]) -> ClippedCusum:
-        """As they stand after rows up to `stop`, those of some peers at zero."""
-        at_zero = sums <= 0
+    def after(self, values: FloatArray, stop: int, reset: list[int]) -> ClippedCusum:
+        """The state after rows up to `stop` with these values [n, p]; the sums of peers `reset` are zero."""
+        at_zero = values <= 0
         last_zero = stop - 1 - np.argmax(at_zero[::-1], axis=0)
         return replace(
             self,
-            now=np.where(np.isin(np.arange(len(self.now)), without), 0.0, sums[-1]),
-            highest=sums.max(axis=0),
-            begun=np.where(at_zero.any(axis=0), last_zero + 1, self.begun),
+            sums=np.where(np.isin(np.arange(len(self.sums)), reset), 0.0, values[-1]),
+            highest=values.max(axis=0),
+            start=np.where(at_zero.any(axis=0), last_zero + 1, self.start),
         )
 
-    def begin_of(self, rank: int, row: int, sums: FloatArray) -> int:
-        """The row from which on a peer's sum has been above zero, with its sums [n] up to `row`."""
-        zeros = np.flatnonzero(sums <= 0)
-        return row - len(sums) + 2 + int(zeros[-1]) if len(zeros) else int(self.begun[rank])
+    def start_row(self, rank: int, row: int, values: FloatArray) -> int:
+        """The row from which on a peer's sum has been above zero, with its values [n] up to `row`."""
+        zeros = np.flatnonzero(values <= 0)
+        return row - len(values) + 2 + int(zeros[-1]) if len(zeros) else int(self.start[rank])
 
-    def level(self, correlation: float) -> float:
-        """The alarm with neighbouring rows so correlated: chance lasts (1 + r) / (1 - r) times as long."""
-        r = min(correlation, 0.9)
-        return self.alarm * ((1 + r) / (1 - r) if r > self.least else 1.0)
+    def alarm_at(self, correlation: float) -> float:
+        """The alarm for this correlation r of rows: random excursions last (1 + r) / (1 - r) times as long."""
+        r = min(correlation, self.thresholds.max_correlation)
+        raised = r > self.thresholds.tolerated_correlation
+        return self.thresholds.alarm * ((1 + r) / (1 - r) if raised else 1.0)
 
-    def restless(self, alarm: float) -> NDArray[np.bool_]:
-        """Which peers were above an alarm in the last rows [p]."""
+    def exceeded(self, alarm: float) -> NDArray[np.bool_]:
+        """The peers [p] that were above an alarm in the last rows."""
         return np.asarray(self.highest > alarm)
 
-    def calmed(self, which: NDArray[np.bool_]) -> ClippedCusum:
-        """With the sums of some peers [p] at zero."""
-        return replace(self, now=np.where(which, 0.0, self.now))
+    def reset(self, peers: NDArray[np.bool_]) -> ClippedCusum:
+        """The state with the sums of these peers [p] at zero."""
+        return replace(self, sums=np.where(peers, 0.0, self.sums))

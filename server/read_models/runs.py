@@ -33,14 +33,13 @@ from holter.server.store import CorruptDataError, SeriesOverview, SeriesSummary,
 from holter.server.store.cache import LruCache
 from holter.server.store.keys import labels_text, parse_series_key
 from holter.tuning import Tuning
-from holter.types import Labels, SeriesKey
+from holter.types import Labels, SeriesKey, Severity
 
 S = TypeVar("S", SeriesSummary, SeriesOverview)
 REMEMBERED_RUNS = 4096
 COST_BYTES = 500
 SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
-_WEIGHT = {"info": 1, "warning": 2, "critical": 3}
 _DAMAGED = (CorruptDataError, DatabaseError)
 
 
@@ -183,7 +182,7 @@ class RunReader:
 
     def _summary(self, row: RunQueryRow, facts: RunFacts, incidents: Sequence[IncidentRow]) -> dict[str, Any]:
         open_ones = [incident for incident in incidents if incident.state == "open"]
-        worst = max(open_ones, key=lambda one: (_WEIGHT[one.severity], one.opened_at), default=None)
+        worst = max(open_ones, key=lambda one: (Severity(one.severity).rank, one.opened_at), default=None)
         return {
             "id": row.public_id,
             "project": row.project,
@@ -207,7 +206,7 @@ class RunReader:
         }
 
     def _state(self, row: RunQueryRow, facts: RunFacts, open_ones: Iterable[IncidentRow]) -> str:
-        standing = RunStatus(
+        status = RunStatus(
             created_at=row.created_at,
             updated_at=row.updated_at,
             last_time=facts.last_time,
@@ -219,7 +218,7 @@ class RunReader:
             return "stalled"
         # without a point it has only said how it is set up: it may hang before its first step
         begins = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE_AFTER
-        return "running" if begins or standing.live(self._clock()) else "finished"
+        return "running" if begins or status.is_live(self._clock()) else "finished"
 
     def _facts_of(self, rows: Sequence[RunQueryRow]) -> dict[int, RunFacts]:
         """What the points of runs say, worked out anew where they have changed."""
@@ -307,7 +306,7 @@ def _worst(incident: IncidentRow) -> dict[str, Any]:
 
 def _marks(incidents: Sequence[IncidentRow]) -> list[dict[str, Any]]:
     """The incidents a strip shows: all, or the gravest and newest where there are very many."""
-    gravest = sorted(incidents, key=lambda one: (-_WEIGHT[one.severity], -one.start_step))[:STRIP_INCIDENTS]
+    gravest = sorted(incidents, key=lambda one: (-Severity(one.severity).rank, -one.start_step))[:STRIP_INCIDENTS]
     names = ("id", "kind", "severity", "state", "attempt", "start_step", "end_step")
     marks = [{name: getattr(one, name) for name in names} for one in gravest]
     return sorted(marks, key=lambda mark: (mark["start_step"], mark["id"]))

@@ -179,7 +179,7 @@ def test_html_is_one_page_that_needs_nothing_else(runs: Path) -> None:
     assert page.outside == []
     assert page.pictures >= 4
     assert "straggler" in done.stdout
-    assert "fast spike" in done.stdout
+    assert "fast loss spike" in done.stdout
 
 
 class Page(HTMLParser):

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from holter.cli.report import Report, html, text
 from holter.detectors import find
-from holter.detectors.findings.evidence import told
+from holter.detectors.findings.evidence import evidence_rows
 from holter.types import Finding, Kind, RunData, Severity
 from tests.detectors.curves import loss_curve, run, series
 
@@ -65,7 +65,7 @@ def test_the_list_of_runs_names_the_gravest_first() -> None:
     data = spiky(1)
     page = html.page([report(data, findings=[*minor, grave]), report(data, findings=[])])
     listed = page[page.index('<table class="all">') : page.index("</table>")]
-    assert listed.index("NaN or infinity") < listed.index("fast spike")
+    assert listed.index("NaN or infinity") < listed.index("fast loss spike")
     assert "and 4 more" in listed
 
 
@@ -90,19 +90,37 @@ def test_what_other_series_did_is_a_sentence_and_what_says_nothing_is_left_out()
     assert "<dd>1, 2</dd>" in page
 
 
-def test_evidence_is_told_in_words_with_units() -> None:
+def test_evidence_has_labels_and_units() -> None:
     leak = {"baseline": 30.0, "unit": "GB", "growth_per_1000_steps": 0.4717, "series": 1}
     late = {"slower_by": 0.25, "silent_seconds": 480.0, "shares": {"web": 0.2, "books": 0.8}}
-    also = ["sudden_drop of train/loss at step 1992", "something else"]
-    assert told(leak) == [("baseline", "30 GB"), ("growth per 1,000 steps", "0.472 GB")]
-    assert told(late) == [
-        ("slower than its peers by", "25%"),
-        ("silent for", "8 min"),
-        ("shares after", "web 20%, books 80%"),
+    assert evidence_rows(leak, kind="memory_leak", metric="memory(GiB)") == [
+        ("Baseline", "30 GB"),
+        ("Growth per 1,000 steps", "0.472 GB"),
     ]
-    assert told({"also": also, "also_so": None}) == [
-        ("seen as well", "sudden drop at step 1,992 (train/loss); something else")
+    assert evidence_rows(late, kind="straggler", metric="step_time") == [
+        ("Slower than its peers by", "25%"),
+        ("Silent for", "8 min"),
+        ("Shares after", "books 80%, web 20%"),
     ]
+
+
+def test_references_between_findings_are_shown_as_text_also_those_that_older_versions_stored() -> None:
+    drop = {"kind": "sudden_drop", "metric": "train/loss", "labels": {}, "attempt": 0, "start_step": 1992}
+    also = [drop, "stall of loss at step 7", "something else"]
+    assert evidence_rows({"also": also, "also_so": None}, kind="mixture_shift", metric="loss") == [
+        (
+            "Also detected",
+            "Sudden loss drop at step 1,992 (train/loss); stall of loss at step 7; something else",
+        )
+    ]
+    slow = {"kind": "straggler", "metric": "step_time", "labels": {"rank": 3}, "attempt": 0, "start_step": 5}
+    for cause, shown in (
+        (slow, "Straggler at step 5 (step_time{rank=3})"),
+        ("rank 3", "rank 3"),
+        ("gpu_fault", "GPU fault"),
+    ):
+        rows = evidence_rows({"because_of": cause}, kind="throughput_regression", metric="tps")
+        assert rows == [("Caused by", shown)]
 
 
 def test_a_finding_is_a_band_on_its_own_curve_and_a_bar_on_others() -> None:
@@ -117,7 +135,7 @@ def test_a_finding_is_a_band_on_its_own_curve_and_a_bar_on_others() -> None:
 def test_a_terminal_shows_the_kind_its_place_and_a_picture_in_a_line(width: int) -> None:
     lines = printed(report(spiky(2)), width)
     assert max(map(len, lines)) <= width
-    (first,) = (line for line in lines if "fast spike" in line)
+    (first,) = (line for line in lines if "fast loss spike" in line)
     assert "steps 900 to 910" in first
     assert any(block in "".join(lines) for block in "▂▃▄▅▆▇█")
     if width >= 80:
@@ -128,7 +146,7 @@ def test_a_line_without_room_has_its_picture_below() -> None:
     long = finding(kind=Kind.SPIKE_UNRECOVERED, start_step=1_000_000_000, end_step=2_000_000_000, attempt=3)
     steps = np.arange(1_000_000_000, 1_000_003_000)
     lines = printed(report(run(series("loss", np.ones(3000), step=steps)), findings=[long]), 80)
-    at = next(i for i, line in enumerate(lines) if "not recovered" in line)
+    at = next(i for i, line in enumerate(lines) if "unrecovered" in line)
     assert "▁" not in lines[at]
     assert "▁" in lines[at + 1]
 
@@ -152,4 +170,4 @@ def test_nothing_found_is_one_line() -> None:
     ],
 )  # fmt: skip
 def test_what_is_measured_has_its_unit(kind: str, metric: str, evidence: dict[str, Any], said: str) -> None:
-    assert ", ".join(text for _, text in told(evidence, kind=Kind(kind), metric=metric)) == said
+    assert ", ".join(text for _, text in evidence_rows(evidence, kind=kind, metric=metric)) == said

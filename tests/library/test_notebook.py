@@ -132,7 +132,7 @@ class TestShowing:
     def test_each_finding_has_its_place_its_curve_and_its_sentence(self) -> None:
         lines = repr(holter.analyze(spiky())).splitlines()
         assert lines[0] == "1 finding in 3,000 points:"
-        assert lines[1].startswith("○ fast spike, steps 1,500 to 1,530, loss  ▁")
+        assert lines[1].startswith("○ fast loss spike, steps 1,500 to 1,530, loss  ▁")
         assert "█" in lines[1]
         assert lines[2].startswith("  Loss rose from")
 

@@ -44,9 +44,9 @@ function fromTo([before, after]) {
 /** What the numbers are called, and how they are read where their names do not tell. @type {Record<string, [string, Reading?]>} */
 const NAMES = {
   after_resume: ["Came with a resume"],
-  also: ["Seen as well", (found) => found.map(alsoText).join("; ")],
+  also: ["Seen as well", (found) => found.map(referenceText).join("; ")],
   at_minimum: ["At its minimum"],
-  because_of: ["Because of", (cause) => kindTitle(cause)],
+  because_of: ["Because of", referenceText],
   before: ["Last good value"],
   batch_size: ["Batch size", fromTo],
   baseline: ["Usual before", level],
@@ -194,10 +194,13 @@ export function evidenceText(name, value) {
   return Number.isInteger(value) ? stepText(value) : number(value);
 }
 
-/** `sudden_drop of loss at step 1992` in words. @param {string} found */
-function alsoText(found) {
-  const [, kind, place, at] = /^(\w+) of (.*) at step (\d+)$/.exec(found) ?? [];
-  return kind ? `${kindTitle(kind)} at step ${stepText(Number(at))} (${place})` : found;
+/**
+ * Another finding in words. Older versions stored a text instead of an object: it is shown as it is.
+ * @param {any} found @returns {string}
+ */
+function referenceText(found) {
+  if (typeof found !== "object" || found === null) return kindTitle(String(found));
+  return `${kindTitle(found.kind)} at step ${stepText(found.start_step)} (${found.metric})`;
 }
 
 /** What another series did, or the run. @param {{ what: string, metric?: string, before?: unknown, value?: unknown, step: number }} found */

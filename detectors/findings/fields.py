@@ -1,0 +1,55 @@
+"""Evidence fields that several kinds of findings share."""
+
+from __future__ import annotations
+
+from holter.detectors.findings.finding_type import EvidenceField, EvidenceFormat
+
+BASELINE = EvidenceField(key="baseline", label="Baseline", format=EvidenceFormat.LEVEL)
+PEAK = EvidenceField(key="peak", label="Peak", format=EvidenceFormat.LEVEL)
+LEVEL = EvidenceField(key="level", label="Level after", format=EvidenceFormat.LEVEL)
+WORST = EvidenceField(key="worst", label="Worst level", format=EvidenceFormat.LEVEL)
+NOISE = EvidenceField(key="noise", label="Noise", format=EvidenceFormat.NOISE)
+DURATION_STEPS = EvidenceField(
+    key="duration_steps", label="Duration", format=EvidenceFormat.COUNT, noun="step"
+)
+POINTS = EvidenceField(key="points", label="Points")
+LAST_VALID = EvidenceField(key="before", label="Last valid value")
+VALID_AGAIN = EvidenceField(key="good_step", label="Valid again at step", format=EvidenceFormat.STEP)
+SHARES_BEFORE = EvidenceField(key="shares_before", label="Shares before", format=EvidenceFormat.SHARES)
+SHARES_AFTER = EvidenceField(key="shares", label="Shares after", format=EvidenceFormat.SHARES)
+DUE_TO_SHARES = EvidenceField(key="by_shares", label="Due to the shares")
+LOST = EvidenceField(key="lost", label="Throughput lost", format=EvidenceFormat.SHARE)
+GRADUAL = EvidenceField(key="gradual", label="Gradual", format=EvidenceFormat.FLAG)
+AFTER_RESUME = EvidenceField(key="after_resume", label="Began with a resume", format=EvidenceFormat.FLAG)
+COUNT = EvidenceField(key="count", label="Count")
+VALUE = EvidenceField(key="value", label="Value")
+RANKS = EvidenceField(key="ranks", label="Ranks", format=EvidenceFormat.LIST, minimum=2)
+HOSTS = EvidenceField(key="hosts", label="Hosts", format=EvidenceFormat.LIST)
+METRICS = EvidenceField(key="metrics", label="Metrics", format=EvidenceFormat.LIST, minimum=2)
+
+ALSO = EvidenceField(key="also", label="Also detected", format=EvidenceFormat.REFERENCES)
+BECAUSE_OF = EvidenceField(key="because_of", label="Caused by", format=EvidenceFormat.REFERENCES)
+CAUSE = EvidenceField(key="cause", label="Cause", format=EvidenceFormat.TEXT)
+CORRELATED = (ALSO, BECAUSE_OF)
+"""Fields that correlation and inhibition may add to a finding of any kind."""
+
+RELATED_CHANGES = (
+    EvidenceField(key="restarted", label="Time since the restart", format=EvidenceFormat.COUNT, noun="step"),
+    EvidenceField(key="learning_rate", label="Learning rate", format=EvidenceFormat.CHANGE),
+    EvidenceField(key="batch_size", label="Batch size", format=EvidenceFormat.CHANGE),
+    EvidenceField(key="mixture", label="Datasets whose share changed", format=EvidenceFormat.LIST),
+    EvidenceField(key="epoch", label="End of an epoch", format=EvidenceFormat.FLAG),
+    EvidenceField(
+        key="gradient_norm", label="Gradient norm relative to its median", format=EvidenceFormat.MULTIPLE
+    ),
+    EvidenceField(
+        key="loss_scale_halvings",
+        label="Loss scale halved",
+        format=EvidenceFormat.COUNT,
+        noun="time",
+        unless="halvings",
+    ),
+)
+"""What else changed just before, as `holter.detectors.context.changes` states it."""
+
+UNIT = EvidenceField(key="unit", label="Unit", format=EvidenceFormat.HIDDEN)

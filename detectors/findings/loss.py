@@ -1,0 +1,160 @@
+"""Kinds of findings about the course of a loss."""
+
+from __future__ import annotations
+
+from holter.detectors.findings.fields import (
+    BASELINE,
+    CAUSE,
+    DUE_TO_SHARES,
+    DURATION_STEPS,
+    LEVEL,
+    NOISE,
+    PEAK,
+    RELATED_CHANGES,
+    SHARES_AFTER,
+    SHARES_BEFORE,
+)
+from holter.detectors.findings.finding_type import (
+    INFO_ONLY,
+    WARNING_ONLY,
+    EvidenceField,
+    EvidenceFormat,
+    FindingType,
+    SeverityRule,
+)
+from holter.types import Kind, Severity
+
+_EXCURSION = (
+    BASELINE,
+    PEAK,
+    NOISE,
+    EvidenceField(key="recovery_steps", label="Recovered after", format=EvidenceFormat.COUNT, noun="step"),
+    EvidenceField(key="strength", label="Score (threshold 1)"),
+    EvidenceField(key="belief", label="Threshold lowered by related metrics", format=EvidenceFormat.MULTIPLE),
+    EvidenceField(
+        key="rollback_upto", label="Roll back to a checkpoint up to step", format=EvidenceFormat.STEP
+    ),
+    EvidenceField(key="skip_from", label="Skip batches from step", format=EvidenceFormat.STEP),
+    EvidenceField(key="skip_until", label="Skip batches to step", format=EvidenceFormat.STEP),
+    EvidenceField(key="points_to_detect", label="Points until detection"),
+    EvidenceField(key="precursors", label="Related changes", format=EvidenceFormat.RELATED_CHANGES),
+    # of an evaluation loss
+    EvidenceField(
+        key="evaluations", label="Seen in the mean of", format=EvidenceFormat.COUNT, noun="evaluation"
+    ),
+    EvidenceField(
+        key="noise_known_from",
+        label="Noise estimated from",
+        format=EvidenceFormat.COUNT,
+        noun="evaluation",
+        suffix=" before",
+    ),
+    EvidenceField(key="training_loss_before", label="Training loss before"),
+    EvidenceField(key="training_loss", label="Training loss after"),
+    CAUSE,
+)
+
+SPIKE_FAST = FindingType(
+    kind=Kind.SPIKE_FAST,
+    title="Fast loss spike",
+    provisional_title="Loss spike",
+    meaning="The loss rose above its trend and was back within 100 steps.",
+    advice="Nothing to do; note the batch.",
+    severity=SeverityRule(
+        severities=(Severity.INFO, Severity.WARNING),
+        rule="Info once the loss is back, a warning until then.",
+    ),
+    evidence=_EXCURSION,
+    signal="loss",
+)
+SPIKE_SLOW = FindingType(
+    kind=Kind.SPIKE_SLOW,
+    title="Slow loss spike",
+    meaning="The loss rose above its trend and needed 100 steps or more to come back.",
+    advice="Watch the loss; training time is lost.",
+    severity=WARNING_ONLY,
+    evidence=_EXCURSION,
+    signal="loss",
+    example="Loss rose from 2.31 to 4.02 at step 1,514 and needed 376 steps to come back.",
+)
+SPIKE_UNRECOVERED = FindingType(
+    kind=Kind.SPIKE_UNRECOVERED,
+    title="Unrecovered loss spike",
+    meaning="The loss rose above its trend and settled at a higher level.",
+    advice="Roll back to a checkpoint before the onset and skip the batches.",
+    severity=SeverityRule(
+        severities=(Severity.WARNING, Severity.CRITICAL),
+        rule="Critical for the training loss, a warning for an evaluation loss.",
+    ),
+    evidence=_EXCURSION,
+    signal="loss",
+)
+DIVERGENCE = FindingType(
+    kind=Kind.DIVERGENCE,
+    title="Loss divergence",
+    meaning="The loss rises slowly and steadily, without a spike.",
+    advice="Stop; look at the learning rate, precision and data.",
+    severity=SeverityRule(
+        severities=(Severity.WARNING, Severity.CRITICAL),
+        rule="Critical; a warning for an evaluation loss that came back.",
+    ),
+    evidence=_EXCURSION,
+    signal="loss",
+)
+RESUME_ARTIFACT = FindingType(
+    kind=Kind.RESUME_ARTIFACT,
+    title="Loss jump after a restart",
+    meaning="The loss moved with a restart: some state was not restored.",
+    advice="Fix what the resume restores, and roll back.",
+    severity=WARNING_ONLY,
+    evidence=(
+        *_EXCURSION,
+        LEVEL,
+        DUE_TO_SHARES,
+        SHARES_BEFORE,
+        SHARES_AFTER,
+        EvidenceField(key="learning_rate_expected", label="Learning rate before"),
+        EvidenceField(key="learning_rate_found", label="Learning rate after"),
+        EvidenceField(key="seam", label="Sign of an unmarked restart", format=EvidenceFormat.TEXT),
+        EvidenceField(key="seam_step", label="Sign at step", format=EvidenceFormat.STEP),
+        EvidenceField(key="seam_size", label="Size of the gap"),
+    ),
+    signal="loss",
+)
+SUDDEN_DROP = FindingType(
+    kind=Kind.SUDDEN_DROP,
+    title="Sudden loss drop",
+    meaning="The loss fell at once to a level that it had never reached, and no logged change explains it.",
+    advice="Nothing to do: the model has learnt something at once. Compare samples before and after.",
+    severity=INFO_ONLY,
+    evidence=(
+        BASELINE,
+        LEVEL,
+        NOISE,
+        EvidenceField(key="expected_fall", label="Expected fall", format=EvidenceFormat.SHARE),
+        DURATION_STEPS,
+        EvidenceField(key="not_logged", label="Not logged, so not examined", format=EvidenceFormat.LIST),
+        *RELATED_CHANGES,
+    ),
+    signal="loss",
+    example="Loss fell from 3.49 to 2.28 within 40 steps of step 536, far faster than before.",
+)
+OUTLIER_BATCH = FindingType(
+    kind=Kind.OUTLIER_BATCH,
+    title="Outlier batch",
+    meaning="One point is far above the trend, as the noise of this run produces now and then.",
+    advice="Nothing to do.",
+    severity=INFO_ONLY,
+    evidence=_EXCURSION,
+    signal="loss",
+)
+
+FINDING_TYPES = (
+    SPIKE_FAST,
+    SPIKE_SLOW,
+    SPIKE_UNRECOVERED,
+    DIVERGENCE,
+    RESUME_ARTIFACT,
+    SUDDEN_DROP,
+    OUTLIER_BATCH,
+)

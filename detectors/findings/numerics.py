@@ -1,0 +1,76 @@
+"""Kinds of findings about NaN, infinities and the loss scale."""
+
+from __future__ import annotations
+
+from holter.detectors.findings.fields import (
+    BASELINE,
+    DURATION_STEPS,
+    LAST_VALID,
+    METRICS,
+    POINTS,
+    RELATED_CHANGES,
+    VALID_AGAIN,
+    VALUE,
+)
+from holter.detectors.findings.finding_type import (
+    EvidenceField,
+    EvidenceFormat,
+    FindingType,
+    SeverityRule,
+)
+from holter.types import Kind, Severity
+
+NONFINITE = FindingType(
+    kind=Kind.NONFINITE,
+    title="NaN or infinity",
+    meaning="A loss or a gradient norm is NaN or infinite.",
+    advice="Stop the run, or roll back.",
+    severity=SeverityRule(
+        severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),
+        rule="Critical while it lasts, a warning once the values are finite again and for an evaluation "
+        "loss; info where only a gradient norm was not finite, for few points.",
+    ),
+    evidence=(POINTS, LAST_VALID, VALID_AGAIN),
+    signal="loss",
+)
+LOSS_SCALE_COLLAPSE = FindingType(
+    kind=Kind.LOSS_SCALE_COLLAPSE,
+    title="Loss scale collapse",
+    meaning="The fp16 loss scale was halved three times within 100 steps, is far below its range, or is 1.",
+    advice="Roll back, lower the learning rate, or train in bf16.",
+    severity=SeverityRule(
+        severities=(Severity.WARNING, Severity.CRITICAL),
+        rule="Critical while the loss scale is 1, a warning otherwise.",
+    ),
+    evidence=(
+        BASELINE,
+        EvidenceField(key="lowest", label="Lowest"),
+        EvidenceField(key="halvings", label="Halved", format=EvidenceFormat.COUNT, noun="time"),
+        DURATION_STEPS,
+        EvidenceField(key="at_minimum", label="At its minimum", format=EvidenceFormat.FLAG),
+        *RELATED_CHANGES,
+    ),
+    signal="loss",
+    example="The loss scale fell from 65.5 k to 4,096 at step 2,000: gradients overflow in sequence.",
+)
+HIDDEN_NONFINITE = FindingType(
+    kind=Kind.HIDDEN_NONFINITE,
+    title="Masked NaN",
+    meaning="The logger masks NaN: zeros, one value repeated, absurd numbers, or counts of skipped steps.",
+    advice="Log the loss unmasked, and roll back.",
+    severity=SeverityRule(
+        severities=(Severity.WARNING, Severity.CRITICAL),
+        rule="Critical while it is the loss, a warning otherwise.",
+    ),
+    evidence=(
+        VALUE,
+        POINTS,
+        LAST_VALID,
+        EvidenceField(key="how", label="Masked as", format=EvidenceFormat.TEXT),
+        VALID_AGAIN,
+        METRICS,
+    ),
+    example="loss is exactly zero from step 2,000 on until step 2,200: a logger that hides NaN does that.",
+)
+
+FINDING_TYPES = (NONFINITE, LOSS_SCALE_COLLAPSE, HIDDEN_NONFINITE)
