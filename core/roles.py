@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 
@@ -32,6 +33,29 @@ class Role(StrEnum):
     SEQUENCE = "sequence"
     EPOCH = "epoch"
     OTHER = "other"
+
+
+ROLE_TITLES: Mapping[Role, str] = {
+    Role.LOSS: "Loss",
+    Role.THROUGHPUT: "Throughput",
+    Role.GRAD_NORM: "Gradient norm",
+    Role.LEARNING_RATE: "Learning rate",
+    Role.STEP_TIME: "Step time",
+    Role.MFU: "MFU",
+    Role.EVAL_LOSS: "Evaluation loss",
+    Role.DATASET_LOSS: "Loss by dataset",
+    Role.LOSS_SCALE: "Loss scale",
+    Role.MIXTURE: "Mixture",
+    Role.BATCH_SIZE: "Batch size",
+    Role.COMPUTE_TIME: "Compute time",
+    Role.COLLECTIVE_TIME: "Collective time",
+    Role.MEMORY: "Memory",
+    Role.SKIPPED: "Skipped steps",
+    Role.FAULTS: "Faults",
+    Role.GPU_ACTIVITY: "GPU activity",
+    Role.SEQUENCE: "Collectives",
+}
+"""The roles that have charts, in the order of charts, with their titles for people."""
 
 
 # Alternatives of one name, whole, after any folders ("train/", "Train loss/"). They are read after

@@ -1,4 +1,4 @@
-"""Numbers as people read them: few digits, suffixes for thousands, words for durations."""
+"""Formats numbers for people: few digits, suffixes for thousands, durations in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SUFFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def figure(value: float) -> str:
-    """Three digits: 0.0321, 12.4, 8,410, 1.27 M."""
+    """Three significant digits: 0.0321, 12.4, 8,410, 1.27 M."""
     if not isfinite(value):
         return f"{value}"
     for size, suffix in _SUFFIXES:
@@ -19,7 +19,7 @@ def figure(value: float) -> str:
 
 def duration(seconds: float) -> str:
     """The two largest units: 45 s, 12 min, 3 h 5 min, 2 d 4 h."""
-    if seconds < 90:
+    if seconds < 90 or not isfinite(seconds):
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     if minutes < 90:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from holter.cli.report import Report
 from holter.detectors import wall_clock
-from holter.detectors.findings import finding_type
+from holter.detectors.findings import title_of
+from holter.detectors.findings.finding_type import in_sentence
 from holter.plurals import counted, verb
 from holter.types import Diagnostic, Finding, Kind, Labels, Severity
 
@@ -23,7 +24,7 @@ def mark(finding: Finding | Diagnostic) -> str:
 
 def kind(finding: Finding) -> str:
     """The kind in the words of the pages."""
-    return finding_type(finding.kind).title_in_sentence
+    return in_sentence(title_of(finding.kind))
 
 
 def together(remarks: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:

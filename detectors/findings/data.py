@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from holter.detectors.findings.fields import (
     BASELINE,
+    DUE_TO_LOSSES,
     DUE_TO_SHARES,
     LEVEL,
     NOISE,
     POINTS,
     SHARES_AFTER,
     SHARES_BEFORE,
+    SHARES_LOGGED,
 )
 from holter.detectors.findings.finding_type import (
     WARNING_ONLY,
@@ -63,10 +65,10 @@ MIXTURE_SHIFT = FindingType(
         LEVEL,
         NOISE,
         DUE_TO_SHARES,
-        EvidenceField(key="by_losses", label="Due to the losses of the datasets"),
+        DUE_TO_LOSSES,
         SHARES_BEFORE,
         SHARES_AFTER,
-        EvidenceField(key="logged", label="Shares were logged", format=EvidenceFormat.FLAG),
+        SHARES_LOGGED,
     ),
     signal="loss",
     example="Loss moved from 2.27 to 2.3 at step 1,319 because the data did: prose makes up 87% instead of "

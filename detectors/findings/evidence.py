@@ -146,8 +146,9 @@ def _plain(value: object) -> str:
 
 
 def _shares(shares: Mapping[str, Any]) -> str:
-    known = {name: share for name, share in shares.items() if isinstance(share, int | float)}
-    by_size = sorted(known.items(), key=lambda item: -item[1])
+    if not all(isinstance(share, int | float) for share in shares.values()):
+        return _plain(shares)
+    by_size = sorted(shares.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {_percent(share)}" for name, share in by_size)
 
 

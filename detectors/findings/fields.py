@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holter.detectors.findings.finding_type import EvidenceField, EvidenceFormat
+from holter.roles import ROLE_TITLES, Role
 
 BASELINE = EvidenceField(key="baseline", label="Baseline", format=EvidenceFormat.LEVEL)
 PEAK = EvidenceField(key="peak", label="Peak", format=EvidenceFormat.LEVEL)
@@ -18,6 +19,8 @@ VALID_AGAIN = EvidenceField(key="good_step", label="Valid again at step", format
 SHARES_BEFORE = EvidenceField(key="shares_before", label="Shares before", format=EvidenceFormat.SHARES)
 SHARES_AFTER = EvidenceField(key="shares", label="Shares after", format=EvidenceFormat.SHARES)
 DUE_TO_SHARES = EvidenceField(key="by_shares", label="Due to the shares")
+DUE_TO_LOSSES = EvidenceField(key="by_losses", label="Due to the losses of the datasets")
+SHARES_LOGGED = EvidenceField(key="logged", label="Shares were logged", format=EvidenceFormat.FLAG)
 LOST = EvidenceField(key="lost", label="Throughput lost", format=EvidenceFormat.SHARE)
 GRADUAL = EvidenceField(key="gradual", label="Gradual", format=EvidenceFormat.FLAG)
 AFTER_RESUME = EvidenceField(key="after_resume", label="Began with a resume", format=EvidenceFormat.FLAG)
@@ -35,8 +38,8 @@ CORRELATED = (ALSO, BECAUSE_OF)
 
 RELATED_CHANGES = (
     EvidenceField(key="restarted", label="Time since the restart", format=EvidenceFormat.COUNT, noun="step"),
-    EvidenceField(key="learning_rate", label="Learning rate", format=EvidenceFormat.CHANGE),
-    EvidenceField(key="batch_size", label="Batch size", format=EvidenceFormat.CHANGE),
+    EvidenceField(key="learning_rate", label=ROLE_TITLES[Role.LEARNING_RATE], format=EvidenceFormat.CHANGE),
+    EvidenceField(key="batch_size", label=ROLE_TITLES[Role.BATCH_SIZE], format=EvidenceFormat.CHANGE),
     EvidenceField(key="mixture", label="Datasets whose share changed", format=EvidenceFormat.LIST),
     EvidenceField(key="epoch", label="End of an epoch", format=EvidenceFormat.FLAG),
     EvidenceField(

@@ -111,13 +111,13 @@ class FindingType:
     example: str = ""
 
     @property
-    def title_in_sentence(self) -> str:
-        """The title within a sentence: in lower case, unless it begins with an abbreviation."""
-        first = self.title.partition(" ")[0]
-        return self.title if first[1:] != first[1:].lower() else f"{self.title[0].lower()}{self.title[1:]}"
-
-    @property
     def only_severity(self) -> Severity:
         """The severity of every finding of this kind. Raises ValueError where there are several."""
         (severity,) = self.severity.severities
         return severity
+
+
+def in_sentence(title: str) -> str:
+    """A title as it is written within a sentence: in lower case, unless it begins with an abbreviation."""
+    first = title.partition(" ")[0]
+    return title if first[1:] != first[1:].lower() else f"{title[:1].lower()}{title[1:]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holter.detectors.findings.fields import (
     BASELINE,
     CAUSE,
+    DUE_TO_LOSSES,
     DUE_TO_SHARES,
     DURATION_STEPS,
     LEVEL,
@@ -13,6 +14,7 @@ from holter.detectors.findings.fields import (
     RELATED_CHANGES,
     SHARES_AFTER,
     SHARES_BEFORE,
+    SHARES_LOGGED,
 )
 from holter.detectors.findings.finding_type import (
     INFO_ONLY,
@@ -111,8 +113,10 @@ RESUME_ARTIFACT = FindingType(
         *_EXCURSION,
         LEVEL,
         DUE_TO_SHARES,
+        DUE_TO_LOSSES,
         SHARES_BEFORE,
         SHARES_AFTER,
+        SHARES_LOGGED,
         EvidenceField(key="learning_rate_expected", label="Learning rate before"),
         EvidenceField(key="learning_rate_found", label="Learning rate after"),
         EvidenceField(key="seam", label="Sign of an unmarked restart", format=EvidenceFormat.TEXT),

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.findings.hardware import MEMORY_LEAK
 from holter.detectors.formatting import figure
 from holter.detectors.health.memory_growth import FIRST, MemoryGrowth, MemoryGrowthScan
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
@@ -207,10 +208,7 @@ def _finding(use: _Use, growth: MemoryGrowth, series: int) -> Finding:
         severity=_severity(use, now, left, hours, steps) if not ended else Severity.WARNING,
         confidence=0.9 if grown > 0.1 * abs(begun) else 0.75,
         summary=_summary(use, int(step[start]), (begun, now), evidence, ended=ended),
-        advice=(
-            "Look for what keeps references: losses that are summed up without .item(), growing caches, "
-            "data loader workers. Restart from a checkpoint before the limit is reached."
-        ),
+        advice=MEMORY_LEAK.advice,
         evidence=evidence,
     )
 

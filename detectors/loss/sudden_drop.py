@@ -12,12 +12,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.context import changes
 from holter.detectors.detector import DetectorContext
+from holter.detectors.findings.loss import SUDDEN_DROP
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import spans_of
 from holter.plurals import counted
 from holter.roles import Role, role_of
-from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series
 
 _BLOCK = {Role.LOSS: 8, Role.EVAL_LOSS: 1}
 """Points in a block, which counts by its median; evaluations are few and quiet."""
@@ -262,14 +263,14 @@ def _finding(run: RunData, series: Series, attempt: int, drop: Drop, told: dict[
         end_step=bottom,
         detected_step=drop.seen,
         classified_step=drop.seen,
-        severity=Severity.INFO,
+        severity=SUDDEN_DROP.only_severity,
         confidence=0.6 if "learning rate" in unknown else 0.9,
         summary=(
             f"{'Evaluation loss' if evaluation else 'Loss'} fell from {figure(drop.before)} to "
             f"{figure(drop.after)} within {counted(max(bottom - start, 1), 'step')} of step {start:,}, "
             f"far faster than before.{unless}"
         ),
-        advice="Nothing to do: the model has learnt something at once. Compare samples before and after.",
+        advice=SUDDEN_DROP.advice,
         evidence={
             "baseline": drop.before,
             "level": drop.after,

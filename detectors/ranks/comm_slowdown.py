@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.findings.ranks import COMM_SLOWDOWN
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import At, rows_upto, settled
@@ -24,7 +25,7 @@ from holter.detectors.ranks.rank_matrix import (
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
 from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan
 from holter.roles import Role
-from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
+from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey
 
 _SMALLEST = log(1.2)
 """Collectives take a part of the step: what they lose is small before that."""
@@ -67,7 +68,7 @@ class CommSlowdownDetector:
         for upto in sorted({table.rows_upto(settled(series)), len(table.step)}):
             if begin + upto > scan.cut.row:
                 scan = scan.and_then(series, table, begin, upto)
-                place = table.place_before(scan.cut.row - begin)
+                place = table.position_before(scan.cut.row - begin)
                 if place is not None:
                     checkpoints.save(
                         Checkpoint(scan, tuple(rows_upto(one, place) for one in series), upto=place)
@@ -84,7 +85,7 @@ class _Scan:
 
     def and_then(self, series: list[Series], table: RankMatrix, begin: int, upto: int) -> _Scan:
         """What is known after so many rows of a table whose first row has the number `begin`."""
-        part = table.part(self.cut.row - begin, upto)
+        part = table.slice_rows(self.cut.row - begin, upto)
         shortest = _shortest(part)
         known = np.flatnonzero(np.isfinite(shortest))
         points = BlockPoints(
@@ -134,12 +135,12 @@ def _finding(key: SeriesKey, departure: LevelShift) -> Finding:
         end_step=end,
         detected_step=departure.detected.step,
         classified_step=departure.detected.step,
-        severity=Severity.WARNING,
+        severity=COMM_SLOWDOWN.only_severity,
         confidence=min(0.99, 0.6 + 0.03 * departure.rise / max(departure.noise, 1e-3)),
         summary=(
             f"Collectives take all ranks longer since {step} {departure.start.step:,}{until}: "
             f"from {figure(usual)} to {figure(slow)} even where nobody is waited for."
         ),
-        advice="It is the fabric, not a rank: look at links, switches, routing, other jobs on the network.",
+        advice=COMM_SLOWDOWN.advice,
         evidence={"baseline": usual, "worst": slow, "noise": departure.noise, "gradual": departure.gradual},
     )

@@ -16,18 +16,30 @@ from holter.types import FloatArray, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class CusumThresholds(Thresholds):
-    """Parameters of one clipped CUSUM over the rows of all ranks."""
+    """Parameters of a clipped CUSUM over the rows of all ranks; these detect large distances within rows."""
 
-    allowance: float
-    """Noise units. Subtracted from the distance at every row: a smaller distance lets the sum fall."""
-    alarm: float
-    """Noise units. A peer whose sum exceeds this is behind."""
-    tolerated_correlation: float
-    """Lag-1 correlation of neighbouring rows up to which the alarm holds; beyond, it is raised."""
+    allowance: float = 1.5
+    """Noise units. Subtracted from the distance at every row, so that smaller distances let the sum fall."""
+    alarm: float = 10.0
+    """Noise units. A peer whose sum exceeds this is behind: it takes three rows, however far out they are."""
+    tolerated_correlation: float = 0.3
+    """Lag-1 correlation of rows up to which the alarm holds; beyond it is raised (`alarm_at`)."""
     clip: float = 5.0
-    """Noise units. The most that one row adds, so that a single outlier raises no alarm (DETECTION, spikes)."""
+    """Noise units. The most that one row counts, so that a single outlier raises no alarm."""
     max_correlation: float = 0.9
-    """Lag-1 correlation. Higher estimates are treated as this one, which bounds the alarm at 19 times."""
+    """Lag-1 correlation. Higher estimates count as this one, which bounds the alarm at 19 times its value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlowCusumThresholds(CusumThresholds):
+    """Parameters of the CUSUM for distances below two noises, which the fast one forgives."""
+
+    allowance: float = 0.5
+    """Noise units. Subtracted from the distance at every row."""
+    alarm: float = 25.0
+    """Noise units. By chance exceeded at one row of a peer in 1e11."""
+    tolerated_correlation: float = 0.0
+    """Lag-1 correlation. The long sums have no room for any correlation of rows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +89,8 @@ class ClippedCusum:
         return row - len(values) + 2 + int(zeros[-1]) if len(zeros) else int(self.start[rank])
 
     def alarm_at(self, correlation: float) -> float:
-        """The alarm for this correlation r of rows: random excursions last (1 + r) / (1 - r) times as long."""
+        """The alarm for this correlation r of rows: random excursions last (1 + r) / (1 - r) times as long.
+        """
         r = min(correlation, self.thresholds.max_correlation)
         raised = r > self.thresholds.tolerated_correlation
         return self.thresholds.alarm * ((1 + r) / (1 - r) if raised else 1.0)

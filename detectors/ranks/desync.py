@@ -154,7 +154,7 @@ def _partings(series: list[Series], checkpoints: ScanCheckpoints[_State]) -> tup
     # a rank that is behind comes yet, unless it has ended for good
     for upto in sorted({*(max(behind - apart, 0) for apart in _APART), len(table.step)}):
         if upto > done:
-            standing, found = _after(table.part(done, upto), standing, found)
+            standing, found = _after(table.slice_rows(done, upto), standing, found)
             done, place = upto, (int(table.attempt[upto - 1]), int(table.step[upto - 1]))
             checkpoints.save(
                 Checkpoint((standing, found), tuple(rows_upto(one, place) for one in series), upto=place)
@@ -166,7 +166,7 @@ def _after(ranks: RankMatrix, standing: _Standing | None, found: tuple[_Parting,
     """What is known after further rows."""
     more = list(found)
     for attempt in np.unique(ranks.attempt).tolist():
-        rows = ranks.part(*np.searchsorted(ranks.attempt, (attempt, attempt + 1)).tolist())
+        rows = ranks.slice_rows(*np.searchsorted(ranks.attempt, (attempt, attempt + 1)).tolist())
         if standing is None or standing.attempt != attempt:
             standing = _Standing.at_first(attempt, len(ranks.keys))
         standing = standing.and_then(rows, more)

@@ -1,4 +1,4 @@
-"""Rows of timings side by side: every rank's own, how far it is behind its peers, and what they wait."""
+"""Rows of timings of all ranks: each rank's time, its ratio to the peers, and the waits in collectives."""
 
 from __future__ import annotations
 
@@ -13,74 +13,74 @@ from holter.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimingRows:
-    """Consecutive rows [n] of all ranks [p], `first` being the number of the first of them.
+    """Consecutive rows [n] of all ranks [p]; `first` is the number of the first row.
 
-    `own` [n, p] are the ranks' times, `usual` [n] their median, `beyond` [n, p] the logarithm of one over
-    the other; `wait` [n, p] are the times in collectives, with no column where none are logged, and
-    `waiting` [n] their median.
+    `time` [n, p] are the ranks' times, `median_time` [n] their median and `log_ratio` [n, p] the logarithm of
+    time over median. `wait` [n, p] are the times in collectives, without columns where none are logged, and
+    `median_wait` [n] their median.
     """
 
     first: int
     attempt: IntArray
     step: IntArray
-    own: FloatArray
-    usual: FloatArray
-    beyond: FloatArray
+    time: FloatArray
+    median_time: FloatArray
+    log_ratio: FloatArray
     wait: FloatArray
-    waiting: FloatArray
+    median_wait: FloatArray
 
     @property
     def has_waits(self) -> bool:
+        """Whether times in collectives are logged."""
         return bool(self.wait.shape[1])
 
-    def at(self, row: int) -> At:
-        """Where a row stands."""
+    def position(self, row: int) -> At:
+        """The position of a row."""
         return At(row, int(self.attempt[row - self.first]), int(self.step[row - self.first]))
 
-    def and_then(self, others: TimingRows) -> TimingRows:
+    def append(self, others: TimingRows) -> TimingRows:
         """These rows and those that follow them."""
-        joined = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in _COLUMNS}
+        joined = {name: np.concatenate((getattr(self, name), getattr(others, name))) for name in _ARRAYS}
         return TimingRows(first=self.first, **joined)
 
     def before(self, row: int, count: int) -> TimingRows:
-        """So many rows before one, free of the others."""
+        """A copy of the last `count` rows before a row."""
         first = max(row - count, self.first)
         part = slice(first - self.first, row - self.first)
-        return TimingRows(first=first, **{name: getattr(self, name)[part].copy() for name in _COLUMNS})
+        return TimingRows(first=first, **{name: getattr(self, name)[part].copy() for name in _ARRAYS})
 
 
-_COLUMNS = [one.name for one in fields(TimingRows) if one.name != "first"]
+_ARRAYS = [column.name for column in fields(TimingRows) if column.name != "first"]
 
 
 def build_timing_rows(ranks: RankMatrix, wait: RankMatrix | None, first: int) -> TimingRows:
-    """The rows of a table, numbered from `first` on, with the waits of the same ranks if they are known."""
+    """The rows of a matrix of times, numbered from `first` on, with the waits of the same ranks if known."""
     if wait is None:
-        waits, waiting = np.empty((len(ranks.step), 0)), np.full(len(ranks.step), np.nan)
+        waits, median_wait = np.empty((len(ranks.step), 0)), np.full(len(ranks.step), np.nan)
     else:
-        waits, waiting = _beside(ranks, wait)
-    usual = peer_median(ranks)
+        waits, median_wait = _align_waits(ranks, wait)
+    median = peer_median(ranks)
     return TimingRows(
         first=first,
         attempt=ranks.attempt,
         step=ranks.step,
-        own=ranks.value,
-        usual=usual,
-        beyond=log_ratio_to_peers(ranks, usual),
+        time=ranks.value,
+        median_time=median,
+        log_ratio=log_ratio_to_peers(ranks, median),
         wait=waits,
-        waiting=waiting,
+        median_wait=median_wait,
     )
 
 
-def _beside(ranks: RankMatrix, wait: RankMatrix) -> tuple[FloatArray, FloatArray]:
-    """The waits at the rows of another table [n, p], and their medians [n]; NaN where there are none."""
+def _align_waits(ranks: RankMatrix, wait: RankMatrix) -> tuple[FloatArray, FloatArray]:
+    """The waits at the rows of another matrix [n, p], and their medians [n]; NaN where there are none."""
     median = peer_median(wait)
     if np.array_equal(ranks.step, wait.step) and np.array_equal(ranks.attempt, wait.attempt):
         return wait.value, median
-    place = {
-        place: row for row, place in enumerate(zip(wait.attempt.tolist(), wait.step.tolist(), strict=True))
-    }
-    mine = zip(ranks.attempt.tolist(), ranks.step.tolist(), strict=True)
-    row = np.array([place.get(one, -1) for one in mine], dtype=np.int64)
+    positions = zip(wait.attempt.tolist(), wait.step.tolist(), strict=True)
+    row_at = {position: row for row, position in enumerate(positions)}
+    wanted = zip(ranks.attempt.tolist(), ranks.step.tolist(), strict=True)
+    row = np.array([row_at.get(position, -1) for position in wanted], dtype=np.int64)
     known = row >= 0
     values, medians = np.full((len(row), wait.value.shape[1]), np.nan), np.full(len(row), np.nan)
     values[known], medians[known] = wait.value[row[known]], median[row[known]]

@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
+from holter.detectors.findings.data import REPEATED_DATA
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import Span, place_of, rows_upto, settled, spans_of, values_before
 from holter.detectors.repeated_data.matching import Match, Trace, match, refined, trace_of
 from holter.plurals import counted, verb
 from holter.roles import Role, role_of
-from holter.types import Finding, IntArray, Kind, RunData, Series, Severity
+from holter.types import Finding, IntArray, Kind, RunData, Series
 
 _SMALL_PAST = 50_000
 _AROUND, _FEWEST = 64, 8
@@ -229,7 +230,7 @@ def _finding(loss: Series, span: Span, look: _Look, replay: Replay, lag: int, *,
         end_step=end,
         detected_step=int(step[points - 1]),
         classified_step=int(step[points - 1]),
-        severity=Severity.WARNING,
+        severity=REPEATED_DATA.only_severity,
         confidence=float(min(0.999, 1 - np.exp(-best.score / 1.5))),
         summary=_summary(best.attempt, source, first, end, until, lies, wasted),
         advice=(

@@ -8,32 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holter.roles import Role, role_of
+from holter.roles import ROLE_TITLES, Role, role_of
 from holter.types import FloatArray, IntArray, SeriesKey
 
 BINS = 120
 CHART_SERIES = 50
 LATEST_ROLES = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
-_TITLES = {
-    Role.LOSS: "Loss",
-    Role.THROUGHPUT: "Throughput",
-    Role.GRAD_NORM: "Gradient norm",
-    Role.LEARNING_RATE: "Learning rate",
-    Role.STEP_TIME: "Step time",
-    Role.MFU: "MFU",
-    Role.EVAL_LOSS: "Evaluation loss",
-    Role.DATASET_LOSS: "Loss by dataset",
-    Role.LOSS_SCALE: "Loss scale",
-    Role.MIXTURE: "Mixture",
-    Role.BATCH_SIZE: "Batch size",
-    Role.COMPUTE_TIME: "Compute time",
-    Role.COLLECTIVE_TIME: "Collective time",
-    Role.MEMORY: "Memory",
-    Role.SKIPPED: "Skipped steps",
-    Role.FAULTS: "Faults",
-    Role.GPU_ACTIVITY: "GPU activity",
-    Role.SEQUENCE: "Collectives",
-}
 _TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role.SKIPPED})
 _METRICS = 4
 """Charts of one role that a page begins with; the others are found by name."""
@@ -73,7 +53,7 @@ def default_charts(series: Iterable[HasPoints], spoken_of: Collection[str] = ())
     groups: dict[tuple[Role, str], list[SeriesKey]] = {}
     for role, one in _curves(series, spoken_of):
         groups.setdefault((role, "" if role in _TOGETHER else one.metric), []).append(one)
-    order = list(_TITLES)
+    order = list(ROLE_TITLES)
     ranked = sorted(
         groups.items(), key=lambda group: (order.index(group[0][0]), len(group[0][1]), group[0][1])
     )
@@ -87,7 +67,7 @@ def default_charts(series: Iterable[HasPoints], spoken_of: Collection[str] = ())
     alone = [role for (role, _), _ in ranked]
     return [
         {
-            "title": _TITLES[role] if alone.count(role) == 1 else f"{_TITLES[role]}: {metric}",
+            "title": ROLE_TITLES[role] if alone.count(role) == 1 else f"{ROLE_TITLES[role]}: {metric}",
             "role": role.value,
             "series": [
                 {"metric": str(key.metric), "labels": dict(key.labels)} for key in sorted(keys)[:CHART_SERIES]
@@ -108,7 +88,7 @@ def _curves(series: Iterable[HasPoints], spoken_of: Collection[str]) -> list[tup
     return [
         (role, one.key)
         for role, one in told
-        if role in _TITLES
+        if role in ROLE_TITLES
         and (most[role, one.key.metric] > _FEW or longest[role] < _MANY or one.key.metric in spoken_of)
     ]
 

@@ -15,6 +15,8 @@ from holter import detectors
 from holter.cli.report import json as jsonable
 from holter.detectors import Detector, find, registry
 from holter.detectors.detector import DetectorContext
+from holter.detectors.findings import CATALOGUE
+from holter.detectors.findings.fields import CORRELATED
 from holter.types import RunData
 from tests.detectors.curves import (
     healthy_run,
@@ -233,6 +235,8 @@ def test_findings_are_plain_data_within_the_run(name: str) -> None:
         assert steps.min() <= finding.start_step <= steps.max()
         assert 0.0 <= finding.confidence <= 1.0
         assert finding.summary.endswith(".")
+        fields = {field.key for field in (*CATALOGUE[finding.kind].evidence, *CORRELATED)}
+        assert finding.evidence.keys() <= fields
 
 
 def test_every_file_with_a_detector_is_listed() -> None:
