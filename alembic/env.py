@@ -1,4 +1,4 @@
-"""How Alembic reaches the tables: over the server's connection, or HOLTER_DATABASE_URL for developers."""
+"""Alembic's environment: uses the server's connection, or HOLTER_DATABASE_URL for developers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holter.server.models import Base
 
 
 def migrate(connection: Connection) -> None:
-    """Run what was asked for over this connection."""
+    """Run the requested migrations over this connection."""
     context.configure(
         connection=connection,
         target_metadata=Base.metadata,
@@ -24,11 +24,11 @@ def migrate(connection: Connection) -> None:
         context.run_migrations()
 
 
-given = context.config.attributes.get("connection")
-if given is not None:
-    migrate(given)
+server_connection = context.config.attributes.get("connection")
+if server_connection is not None:
+    migrate(server_connection)
 else:
     engine = connect(os.environ.get("HOLTER_DATABASE_URL", "sqlite:///holter.db"))
-    with writing(engine) as opened:
-        migrate(opened)
+    with writing(engine) as connection:
+        migrate(connection)
     engine.dispose()

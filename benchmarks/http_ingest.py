@@ -36,7 +36,7 @@ from holter.server.database import connect
 from holter.server.serve import bind, serve_until_stopped, tune_interpreter
 from holter.server.store import Store
 from holter.settings import Settings
-from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
+from holter.types import Batch, Delivery, DenseColumns, SeriesKey, SeriesLayout
 
 CONNECTIONS = 32
 Found = dict[str, float]
@@ -185,7 +185,7 @@ def live(url: str, seconds: float) -> Found:
     engine = connect(url)
     store = Store(engine)
     store.start()
-    shape = Shape(SeriesKey(f"metric/{number}") for number in range(2000))
+    shape = SeriesLayout(SeriesKey(f"metric/{number}") for number in range(2000))
     waits, began, own = [], time.perf_counter(), time.process_time()
     nonce = str(time.time_ns())
     for step in range(500):

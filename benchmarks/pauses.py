@@ -32,13 +32,13 @@ from sqlalchemy import select
 
 from holter.server.context import ServerContext
 from holter.server.database import connect, reading
-from holter.server.maintenance.downsampling import thin
+from holter.server.maintenance.downsampling import downsample_run
 from holter.server.migrate import upgrade
 from holter.server.models import LogEntry, RunRecord
 from holter.server.serve import bind, serve_until_stopped
 from holter.server.store import Store, compactor
 from holter.settings import Settings
-from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
+from holter.types import Batch, Delivery, DenseColumns, SeriesKey, SeriesLayout
 
 RUNS = 2000
 ROWS_OF_A_RUN = 3000
@@ -76,7 +76,7 @@ def fill(url: str, points: int) -> None:
     store.start()
     log(store, "wide", 10_000, points // 10_000, 100)
     log(store, "long", 20, LONG, 10_000)
-    shape = Shape(SeriesKey(f"metric/{number}") for number in range(10))
+    shape = SeriesLayout(SeriesKey(f"metric/{number}") for number in range(10))
     for run in range(RUNS):
         send(store, f"run-{run}", shape, 0, ROWS_OF_A_RUN).result()
     store.close()
@@ -84,12 +84,12 @@ def fill(url: str, points: int) -> None:
 
 
 def log(store: Store, run: str, series: int, rows: int, portion: int) -> None:
-    shape = Shape(SeriesKey(f"metric/{number}") for number in range(series))
+    shape = SeriesLayout(SeriesKey(f"metric/{number}") for number in range(series))
     for start in range(0, rows, portion):
         send(store, run, shape, start, portion).result()
 
 
-def send(store: Store, run: str, shape: Shape, start: int, rows: int) -> Any:
+def send(store: Store, run: str, shape: SeriesLayout, start: int, rows: int) -> Any:
     steps = np.arange(start, start + rows)
     values = np.random.default_rng(start).normal(2, 0.03, (len(shape.keys), rows)).astype("<f4")
     batch = Batch(steps=steps, times=1e9 + steps, columns=DenseColumns(shape, values.astype(float)))
@@ -162,7 +162,7 @@ def do(server_context: ServerContext, what: str) -> None:
         logged = connection.scalars(select(LogEntry.run_id).distinct()).all()
     if what.startswith("thin"):
         name = what.removeprefix("thin ") if " " in what else "long"
-        thin(server_context.engine, numbers[name], 100, time.time(), old=None, turn=server_context.store.rewrite_lock)
+        downsample_run(server_context.engine, numbers[name], 100, time.time(), older_than=None, rewrite_lock=server_context.store.rewrite_lock)
     elif what == "all":
         for run in logged:
             server_context.store.compact(run)

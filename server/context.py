@@ -1,4 +1,4 @@
-"""The parts of a server: made together, started in order, closed in reverse."""
+"""The services of a server: created together, started in order, closed in reverse order."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sqlalchemy.engine import make_url
 
 from holter.flops.peaks import Peaks
 from holter.server.agents import AgentRegistry
-from holter.server.alerting import IncidentStore, NotificationSender, routes
-from holter.server.alerting.agent_monitor import Watch
+from holter.server.alerting import IncidentStore, NotificationSender, build_routes
+from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.analysis import AnalysisWorker
 from holter.server.auth import Authenticator, missing_credentials
 from holter.server.channels import open_channels
 from holter.server.clock import Clock
 from holter.server.database import connect
-from holter.server.ingest_http.receiver import Reception
+from holter.server.ingest_http.receiver import Receiver
 from holter.server.ingest_http.upload import Uploads
 from holter.server.live import LiveStream, commit_listener, incident_listener
-from holter.server.maintenance.worker import Keeper
+from holter.server.maintenance.worker import MaintenanceWorker
 from holter.server.migrate import upgrade
 from holter.server.planned_events import PlannedEvents
 from holter.server.prometheus import ServerMetrics
@@ -36,15 +36,16 @@ from holter.settings import Settings
 if TYPE_CHECKING:
     from holter.ingest.telemetry.scrape import Scraper
 
-CACHED_PROJECTS = 10_000  # whose settings are remembered
+CACHED_PROJECTS = 10_000
+"""Projects whose settings are cached."""
 
 
 class UnprotectedServerError(RuntimeError):
-    """Others could reach the server, and nothing would stop them."""
+    """Other machines could reach the server without a password or token."""
 
 
 class ServerContext:
-    """What requests and commands work with. `start` once, `close` once or more."""
+    """All services that requests and commands use. Call `start` once, `close` at least once."""
 
     def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
         self.clock = clock = clock or Clock()
@@ -52,30 +53,29 @@ class ServerContext:
         create_data_dir(settings)
         self.engine = connect(settings.database)
         channels = open_channels(settings.all_channels())
-        self.store = Store(
-            self.engine, clock=clock, quota=lru_cache(CACHED_PROJECTS)(lambda name: settings.project(name).quota)
-        )
-        self.receiver = Reception(self.store, limit=settings.max_batch_mb * 2**20)
+        quota = lru_cache(CACHED_PROJECTS)(lambda name: settings.project(name).quota)
+        self.store = Store(self.engine, clock=clock, quota=quota)
+        self.receiver = Receiver(self.store, limit=settings.max_batch_mb * 2**20)
         self.uploads = Uploads(database_folder(self.engine), settings.max_import_mb * 2**20)
-        self.incidents = IncidentStore(self.engine, routes=routes(channels), clock=clock)
+        self.incidents = IncidentStore(self.engine, routes=build_routes(channels), clock=clock)
         self.planned_events = PlannedEvents(self.engine, settings, clock=clock)
         self.analysis = AnalysisWorker(
             self.engine, self.store, self.incidents, tuning=self.planned_events.tuning, clock=clock
         )
-        self.outbox = NotificationSender(self.engine, self.store, channels, public_url=settings.address, clock=clock)
-        self.maintenance = Keeper(
+        self.outbox = NotificationSender(
+            self.engine, self.store, channels, public_url=settings.address, clock=clock
+        )
+        self.maintenance = MaintenanceWorker(
             self.engine,
             lambda name: settings.project(name).retention,
             clock=clock,
-            turn=self.store.rewrite_lock,
+            rewrite_lock=self.store.rewrite_lock,
         )
-        self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.on_the_pages, clock=clock)
+        self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
         self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
         self.collectives = CollectivesReader(self.store)
         self.agents = AgentRegistry(self.engine, clock=clock)
-        self.agent_monitor = Watch(
-            self.engine, self.agents, routes=routes(channels), clock=clock, told=self.outbox.wake
-        )
+        self.agent_monitor = AgentMonitor(self.agents, self.incidents, clock=clock)
         self.authenticator = Authenticator(settings, self.engine, clock=clock)
         self.live = LiveStream()
         self.metrics = ServerMetrics(self.engine, self.live, self.agents)
@@ -83,19 +83,19 @@ class ServerContext:
         self.started = False
 
     def start(self) -> None:
-        """Migrate the database and start everything that works in the background.
+        """Migrate the database and start all background work.
 
-        Raises OpenDoorError where a password or token must be set first, StoreLockedError where another
-        server has the database, SQLAlchemyError where it cannot be reached.
+        Raises UnprotectedServerError if a password or token must be set first, StoreLockedError if another
+        server uses the database, SQLAlchemyError if it cannot be reached.
         """
         with ExitStack() as undo:
             undo.callback(self.engine.dispose)
             upgrade(self.engine)
-            if refusal := missing_credentials(self.settings, self.engine):
-                raise UnprotectedServerError(refusal)
-            for part in (self.store, self.analysis, self.outbox, self.maintenance, self.agent_monitor):
-                part.start()
-                undo.callback(part.close)
+            if problem := missing_credentials(self.settings, self.engine):
+                raise UnprotectedServerError(problem)
+            for service in (self.store, self.analysis, self.outbox, self.maintenance, self.agent_monitor):
+                service.start()
+                undo.callback(service.close)
             self.store.on_commit(lambda commit: self.metrics.points.inc(commit.points))
             self.store.on_commit(commit_listener(self.live))
             self.incidents.on_change(incident_listener(self.live))
@@ -106,34 +106,35 @@ class ServerContext:
         self.started = True
 
     def _scraper(self) -> Scraper:
-        from holter.server.scraping import create_scraper  # noqa: PLC0415 - 10 MB of formats for those who scrape
+        from holter.server.scraping import create_scraper  # noqa: PLC0415 - loads 10 MB of formats
 
         return create_scraper(self.settings.scrape, self.engine, self.store, clock=self.clock)
 
-    def attach(self, more: AbstractContextManager[object]) -> None:
-        """Start something more, which ends before everything that it works with."""
-        self._closing.enter_context(more)
+    def attach(self, service: AbstractContextManager[object]) -> None:
+        """Enter a further service, which ends before those that it uses."""
+        self._closing.enter_context(service)
 
     def close(self) -> None:
-        """End everything, what was started last first."""
+        """Stop all services in reverse order."""
         self._closing.close()
 
 
 def create_data_dir(settings: Settings) -> None:
+    """Create the folder of the SQLite database, unless the settings name a database."""
     address = make_url(settings.database)
     if address.get_backend_name() == "sqlite" and not settings.database_url:
         settings.data_dir.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def database_folder(engine: Engine) -> Path | None:
-    """The folder of the database's file, where there is the room that its points will need; else None."""
+    """The folder of the SQLite file, on whose disk uploads are stored temporarily; None for PostgreSQL."""
     return Path(str(engine.url.database)).absolute().parent if engine.dialect.name == "sqlite" else None
 
 
-# async, like every dependency here: a plain function would cost a change of threads for each request
-async def _of_request(request: Request) -> ServerContext:
+# async, like every dependency here: a plain function would run in another thread for each request
+async def _context_of(request: Request) -> ServerContext:
     context: ServerContext = request.app.state.context
     return context
 
 
-Context = Annotated[ServerContext, Depends(_of_request)]
+Context = Annotated[ServerContext, Depends(_context_of)]

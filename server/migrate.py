@@ -1,4 +1,4 @@
-"""Brings a database to the tables of this version."""
+"""Upgrades a database to the tables of this version."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from holter.server.database import why_away, writing
+from holter.server.database import unavailable_reason, writing
 from holter.server.store.file_lock import exclusive_access
 
-_LOCK = 0x486F6C746572  # "Holter": one server migrates at a time
+_LOCK = 0x486F6C746572  # key of the advisory lock: one server migrates at a time
 
 
-class TablesError(ValueError):
-    """The tables cannot be brought to this version; they are as they were."""
+class MigrationError(ValueError):
+    """The tables cannot be upgraded; they are unchanged."""
 
 
-def upgrade(engine: Engine, revision: str = "head", *, sole: bool = False) -> None:
-    """Apply what is missing, in one transaction: ended at any moment, it has changed nothing.
+def upgrade(engine: Engine, revision: str = "head", *, exclusive: bool = False) -> None:
+    """Apply missing migrations in one transaction; an interruption at any moment changes nothing.
 
-    `sole`: nobody else has the file, which is otherwise made sure of. Raises TablesError, StoreLockedError,
-    or SQLAlchemyError where the database is away.
+    `exclusive`: the caller holds the file lock, which is otherwise taken. Raises MigrationError,
+    StoreLockedError, or SQLAlchemyError where the database is unavailable.
     """
     try:
-        with ExitStack() as held, writing(engine) as connection:
-            _alone(connection)
+        with ExitStack() as stack, writing(engine) as connection:
+            _lock_migrations(connection)
             config = _config(connection)
             if is_at(connection, config, revision):
                 return
-            if not sole:  # not under a server that knows the old ones
-                held.enter_context(exclusive_access(engine))
+            if not exclusive:  # a running server expects the old tables
+                stack.enter_context(exclusive_access(engine))
             command.upgrade(config, revision)
     except CommandError as error:
-        raise TablesError("the tables were made by a newer Holter: update this one") from error
+        raise MigrationError("the tables were created by a newer Holter: update this one") from error
     except DBAPIError as error:
-        if why_away(error):
+        if unavailable_reason(error):
             raise
-        said = str(error.orig).strip().splitlines()[0]
-        raise TablesError(
-            f"the tables could not be brought to this version, and are as they were: {said}"
+        reason = str(error.orig).strip().splitlines()[0]
+        raise MigrationError(
+            f"the tables could not be upgraded to this version, and are unchanged: {reason}"
         ) from error
 
 
@@ -57,27 +57,27 @@ def is_at(connection: Connection, config: Config, revision: str) -> bool:
 
 
 def downgrade(engine: Engine, revision: str) -> None:
-    """Go back to a revision ("base": no tables at all), in one transaction."""
+    """Downgrade to a revision ("base": no tables at all) in one transaction."""
     with writing(engine) as connection:
-        _alone(connection)
+        _lock_migrations(connection)
         command.downgrade(_config(connection), revision)
 
 
 def check(engine: Engine) -> None:
-    """Raises alembic's CommandError where the database differs from the models."""
+    """Raise alembic's CommandError where the database differs from the models."""
     with writing(engine) as connection:
         command.check(_config(connection))
 
 
 def migrations() -> Path:
-    """The folder of the migrations: in an installed package, else in a checkout."""
-    here = Path(__file__)
-    candidates = (here.parents[1] / "migrations", here.resolve().parents[1] / "alembic")
-    # by its env.py: a folder named alembic may be the library's own
-    found = next((folder for folder in candidates if (folder / "env.py").is_file()), None)
-    if found is None:
+    """Return the folder of the migrations: of the installed package, else of the checkout."""
+    module_path = Path(__file__)
+    candidates = (module_path.parents[1] / "migrations", module_path.resolve().parents[1] / "alembic")
+    # identified by env.py: a folder named alembic may be the library's own
+    folder_path = next((folder for folder in candidates if (folder / "env.py").is_file()), None)
+    if folder_path is None:
         raise FileNotFoundError(f"no migrations in {' or '.join(map(str, candidates))}")
-    return found
+    return folder_path
 
 
 def _config(connection: Connection) -> Config:
@@ -88,6 +88,6 @@ def _config(connection: Connection) -> Config:
     return config
 
 
-def _alone(connection: Connection) -> None:
+def _lock_migrations(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

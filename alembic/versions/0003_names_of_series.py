@@ -1,4 +1,4 @@
-"""Names of a run's series beside their numbers.
+"""Series names in the summary of a run.
 
 Revision ID: 0003
 Revises: 0002

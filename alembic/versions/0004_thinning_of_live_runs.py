@@ -1,4 +1,4 @@
-"""How far a run had come when its old part was thinned.
+"""How far detection had come when the old part of a run was downsampled.
 
 Revision ID: 0004
 Revises: 0003

@@ -14,15 +14,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from holter.cli.commands.serve import refuse
 from holter.cli.report.progress import progress
-from holter.server.context import make_folder
+from holter.server.context import create_data_dir
 from holter.server.database import connect, is_missing
 from holter.server.maintenance.backup import BackupError, back_up, restore
-from holter.server.maintenance.copy_database import MoveError, move
+from holter.server.maintenance.copy_database import CopyError, copy_database
 from holter.server.maintenance.deletion import delete_run, purge
-from holter.server.maintenance.find_run import WhichRunError, named
-from holter.server.maintenance.retention import keep
+from holter.server.maintenance.find_run import RunLookupError, find_run
+from holter.server.maintenance.retention import apply_retention
 from holter.server.maintenance.vacuum import vacuum
-from holter.server.migrate import TablesError, upgrade
+from holter.server.migrate import MigrationError, upgrade
 from holter.server.store import Store, StoreLockedError
 from holter.settings import Settings, SettingsError, load
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     with on_database(arguments, migrate=migrate, make=make) as (engine, settings):
         try:
             return _ACTIONS[arguments.action](arguments, engine, settings)
-        except (BackupError, MoveError, WhichRunError) as error:
+        except (BackupError, CopyError, RunLookupError) as error:
             return refuse(str(error))
 
 
@@ -74,14 +74,14 @@ def _upgrade(_: argparse.Namespace, __: Engine, settings: Settings) -> int:
 
 def _back_up(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
     with progress("backing up", "rows") as told:
-        rows = back_up(engine, arguments.file, told=told)
+        rows = back_up(engine, arguments.file, on_progress=told)
     print(f"{arguments.file}: {rows} rows, {arguments.file.stat().st_size / 1e6:.1f} MB")
     return 0
 
 
 def _restore(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
     with progress("restoring", "rows") as told:
-        rows = restore(engine, arguments.file, told=told)
+        rows = restore(engine, arguments.file, on_progress=told)
     print(f"{rows} rows restored from {arguments.file}")
     return 0
 
@@ -95,7 +95,7 @@ def _move(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> 
         return refuse(f"{_shown(arguments.to)} is where everything is already")
     try:
         with progress("copying, then reading back", "rows") as told:
-            counts = move(engine, target, told=told)
+            counts = copy_database(engine, target, on_progress=told)
     except SQLAlchemyError as error:
         return refuse(f"{_shown(arguments.to)} cannot be used: {_said(error)}")
     finally:
@@ -121,17 +121,17 @@ def _check(_: argparse.Namespace, engine: Engine, __: Settings) -> int:
 def _thin(arguments: argparse.Namespace, engine: Engine, settings: Settings) -> int:
     nothing = True
     apply = not arguments.dry_run
-    for kept in keep(engine, lambda name: settings.project(name).retention, time.time(), apply=apply):
+    for kept in apply_retention(engine, lambda name: settings.project(name).retention, time.time(), apply=apply):
         nothing = False
         would = "" if apply or kept.problem else "would be: "
-        print(f"{kept.due.public_id}  {kept.due.project}/{kept.due.name}: {would}{kept.said}")
+        print(f"{kept.run.public_id}  {kept.run.project}/{kept.run.name}: {would}{kept.description}")
     if nothing:
         print("nothing to do: nothing is older than retention settings allow, or it was thinned within a day")
     return 0
 
 
 def _delete(arguments: argparse.Namespace, engine: Engine, _: Settings) -> int:
-    one = named(engine, arguments.run)
+    one = find_run(engine, arguments.run)
     delete_run(engine, one.id, time.time())
     purge(engine)
     print(f"{one} is deleted, with everything that belonged to it")
@@ -170,7 +170,7 @@ def on_database(
         if not make and is_missing(settings.database):
             where = _shown(settings.database)
             sys.exit(refuse(f"{where} is not there: say where with --data-dir or --database-url"))
-        make_folder(settings)
+        create_data_dir(settings)
         engine = connect(settings.database)
     except (SettingsError, ValueError) as error:
         sys.exit(refuse(str(error)))
@@ -180,7 +180,7 @@ def on_database(
         yield engine, settings
     except SQLAlchemyError as error:
         sys.exit(refuse(f"{_shown(settings.database)} cannot be used: {_said(error)}"))
-    except (TablesError, StoreLockedError) as error:
+    except (MigrationError, StoreLockedError) as error:
         sys.exit(refuse(f"{_shown(settings.database)}: {error}"))
     finally:
         engine.dispose()

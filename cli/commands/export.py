@@ -18,7 +18,7 @@ from holter.cli.commands.serve import refuse
 from holter.cli.report.progress import progress
 from holter.server.database import reading
 from holter.server.import_export import FORMATS, MissingPyarrowError, exported
-from holter.server.maintenance.find_run import WhichRunError, named
+from holter.server.maintenance.find_run import RunLookupError, find_run
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
 
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         return refuse(f"{form} is nothing to look at: say where to with --output FILE")
     with on_database(arguments) as (engine, _):
         try:
-            found = named(engine, arguments.run)
+            found = find_run(engine, arguments.run)
             keys = _keys(engine, found.id, arguments.metric)
             if not keys and arguments.metric != "*":
                 return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
                 progress(f"{found.project}/{found.name}", "bytes") as written,
             ):
                 _write(arguments.output, one.content, written)
-        except (WhichRunError, MissingPyarrowError) as error:
+        except (RunLookupError, MissingPyarrowError) as error:
             return refuse(str(error))
         except BrokenPipeError:
             raise  # the reader has seen enough

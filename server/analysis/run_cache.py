@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors import IncrementalState
-from holter.server.maintenance.horizon import Horizon
+from holter.server.maintenance.horizon import DownsamplingHorizon
 from holter.server.store.encoding.block import SeriesPoints
 from holter.server.store.read.changes_since import ReadPosition, RunChanges
 from holter.types import FloatArray, IntArray, Series, SeriesKey
@@ -128,7 +128,7 @@ class CachedRun:
         self.position: ReadPosition | None = None
         self.detector_state = IncrementalState()
         self.last_result: object = None
-        self.horizon: Horizon | None = None
+        self.horizon: DownsamplingHorizon | None = None
         self._series: dict[SeriesKey, CachedSeries] = {}
 
     @property

@@ -1,4 +1,4 @@
-"""The analysis loop: runs with news are looked at by the detectors, and their incidents follow."""
+"""The analysis worker: runs the detectors on runs that have changed, and updates their incidents."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sqlalchemy.orm import Session
 from holter.attempts.config import ConfigByAttempt
 from holter.detectors import IncrementalState, find, fingerprint
 from holter.roles import Role
-from holter.server.alerting import IncidentCandidate, IncidentStore
+from holter.server.alerting import Incident, IncidentCandidate, IncidentStore
 from holter.server.alerting.finding_time import replaced_by, wall_time_of
 from holter.server.analysis.run_cache import RunCache
 from holter.server.analysis.run_status import RunStatus, load_status, runs_to_analyze
 from holter.server.analysis.scheduler import AnalysisScheduler
 from holter.server.database import writing
-from holter.server.maintenance.horizon import horizon_of
+from holter.server.maintenance.horizon import load_horizon
 from holter.server.models.alerting import AnalysisRow
 from holter.server.models.points import RunRecord
 from holter.server.store.read.changes_since import ReadPosition, RunChanges, SeriesSelector
@@ -34,25 +34,32 @@ from holter.types import Finding, RunData, SeriesKey
 
 _logger = logging.getLogger(__name__)
 
-_NOTED = 1.0
-"""Seconds between two notes of what was looked at: a server that is killed looks at those again."""
-_MOST_TOLD = 10_000  # runs
-_ROOM = 512 * 2**20
-"""Bytes of points, and of what detectors remember of them, kept to go on from; the run that is looked at may
-have more."""
+_SAVE_INTERVAL = 1.0
+"""Seconds between two transactions that record finished passes: a killed server repeats those since."""
+_MAX_DEFERRED = 10_000
+"""Runs whose imported findings are remembered."""
+_CACHE_BYTES = 512 * 2**20
+"""Bytes of cached points and detector state; the run under analysis may exceed it."""
+_MAX_GPU_SERIES = 64
+"""GPU activity series that are read of a run: a few show whether all GPUs wait."""
 
 
 class PointSource(Protocol):
-    """The part of the store that analysis needs."""
+    """The part of the store that the analysis needs."""
 
     def changes_since(
-        self, run_id: int, since: ReadPosition | None, chosen: SeriesSelector, *, begin: tuple[int, int] | None = None
+        self,
+        run_id: int,
+        since: ReadPosition | None,
+        chosen: SeriesSelector,
+        *,
+        begin: tuple[int, int] | None = None,
     ) -> RunChanges:
-        """What has come to the chosen series of a run since a place, None: everything from `begin` on."""
+        """Changes of the selected series of a run since a position; None: all points, from `begin` on."""
         ...
 
     def config(self, run_id: int) -> ConfigByAttempt:
-        """What the run's logs say of its launches, by attempt."""
+        """The configuration of the run's launches, by attempt."""
         ...
 
     def on_commit(self, listener: Callable[[Any], None]) -> None:
@@ -60,17 +67,13 @@ class PointSource(Protocol):
         ...
 
 
-_WATCHED = 64
-"""Series of what GPUs do that are read: a few tell what all of them wait for."""
-
-
 class AnalysisWorker:
-    """Looks at each run with news, in one thread: after a moment's rest, and longer ones where many are busy.
+    """Analyzes runs that have changed, in one thread, at the times that an AnalysisScheduler sets.
 
-    A look reads and works out what is new: the points so far, and what detectors remember of them, are in
-    memory. They are never more than that: without them, as after a restart, a look takes longer and says
-    the same. What was looked at stands in the database, so that the first look covers what came since.
-    A run whose look fails is logged and recorded (`failing`), and does not stop the others.
+    A pass reads and computes only what is new, since points and detector state are cached. The cache is never
+    needed for correctness: without it, as after a restart, a pass takes longer and finds the same. Finished
+    passes are recorded in the database, so that the first pass after a restart covers what came since. A
+    run whose pass fails is logged and recorded (`failed_analyses`), and does not stop the others.
     """
 
     def __init__(
@@ -87,156 +90,157 @@ class AnalysisWorker:
         self._incidents = incidents
         self._tuning = tuning
         self._clock = clock
-        self._pace = AnalysisScheduler()
-        self._runs = RunCache(_ROOM)
-        self._looks: dict[int, dict[str, Any]] = {}  # not written down yet
-        self._told: dict[int, float] = {}  # of runs whose findings came with them: all news until then
-        self._noted = -_NOTED
+        self._scheduler = AnalysisScheduler()
+        self._cache = RunCache(_CACHE_BYTES)
+        self._unsaved: dict[int, dict[str, Any]] = {}  # rows of finished passes, by run
+        self._deferred: dict[int, float] = {}  # by run: changes up to this time need no pass
+        self._saved_at = -_SAVE_INTERVAL
         self._thread = threading.Thread(target=self._work, name="analysis", daemon=True)
-        store.on_commit(lambda commit: self._pace.points(commit.run_id))
+        store.on_commit(lambda commit: self._scheduler.points_arrived(commit.run_id))
 
     def start(self) -> None:
-        """Begin, with the runs whose news nobody has looked at and those that may have stalled."""
+        """Start the thread, first with runs that have changed since their last pass or may have stalled."""
         for run_id in runs_to_analyze(self._engine, self._clock()):
-            self.look_soon(run_id)
+            self.request_analysis(run_id)
         self._thread.start()
 
     def close(self) -> None:
-        """Finish the look in progress and stop."""
-        self._pace.stop()
+        """Finish the pass in progress and stop."""
+        self._scheduler.stop()
         if self._thread.ident is not None:
             self._thread.join()
 
-    def look_soon(self, run_id: int) -> None:
-        """This run has news."""
-        self._pace.news(run_id)
+    def request_analysis(self, run_id: int) -> None:
+        """Schedule a pass over a run soon."""
+        self._scheduler.request(run_id)
 
     @contextmanager
-    def apart(self, run_id: int) -> Iterator[None]:
-        """Look at a run only once it has arrived as a whole, and not then if its findings came along."""
-        self._told[run_id] = inf
+    def deferred(self, run_id: int) -> Iterator[None]:
+        """Analyze a run only once it has arrived completely, and not if its findings were imported, too."""
+        self._deferred[run_id] = inf
         try:
             yield
         finally:
             with Session(self._engine) as session:
                 seen = session.scalar(select(AnalysisRow.seen_at).where(AnalysisRow.run_id == run_id))
-            self._told[run_id] = -inf if seen is None else seen
-            while len(self._told) > _MOST_TOLD:
-                del self._told[next(iter(self._told))]
-            self.look_soon(run_id)
+            self._deferred[run_id] = -inf if seen is None else seen
+            while len(self._deferred) > _MAX_DEFERRED:
+                del self._deferred[next(iter(self._deferred))]
+            self.request_analysis(run_id)
 
-    def analyze(self, run_id: int) -> list[dict[str, Any]]:
-        """Look at a run now; returns the incidents that changed, as JSON. Raises what a detector raises."""
-        standing = load_status(self._engine, run_id)
-        return [] if standing is None else self._analyze(run_id, standing)
+    def analyze(self, run_id: int) -> list[Incident]:
+        """Analyze a run now; returns the incidents that changed. Raises what a detector raises."""
+        status = load_status(self._engine, run_id)
+        return [] if status is None else self._analyze(run_id, status)
 
-    def _analyze(self, run_id: int, standing: RunStatus) -> list[dict[str, Any]]:
+    def _analyze(self, run_id: int, status: RunStatus) -> list[Incident]:
         began = time.monotonic()
-        looked_at = self._clock()
-        error: str | None = "the look did not end"
+        analyzed_at = self._clock()
+        error: str | None = "the analysis did not finish"
         try:
-            changed = self._look(run_id, standing, looked_at)
+            changed = self._update_incidents(run_id, status, analyzed_at)
             error = None
         except Exception as failure:
-            self._runs.forget(run_id)
+            self._cache.forget(run_id)
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
-            self._looks[run_id] = {
+            self._unsaved[run_id] = {
                 "run_id": run_id,
-                "seen_at": standing.updated_at,
-                "looked_at": looked_at,
+                "seen_at": status.updated_at,
+                "looked_at": analyzed_at,
                 "cost": time.monotonic() - began,
                 "error": error,
             }
         return changed
 
-    def _look(self, run_id: int, standing: RunStatus, now: float) -> list[dict[str, Any]]:
-        run = self._runs.of(run_id)
+    def _update_incidents(self, run_id: int, status: RunStatus, now: float) -> list[Incident]:
+        run = self._cache.get(run_id)
         tuning = self._tuning(run_id)
-        if run.place is None:
-            run.horizon = horizon_of(self._engine, run_id)
+        if run.position is None:
+            run.horizon = load_horizon(self._engine, run_id)
         begin = None if run.horizon is None else run.horizon.begin
-        run.take(self._store.changes_since(run_id, run.place, partial(_chosen, tuning), begin=begin))
-        # asked for after the points: what is taken from them is said before it is taken
-        horizon = run.horizon = horizon_of(self._engine, run_id)
+        run.update(self._store.changes_since(run_id, run.position, partial(_select, tuning), begin=begin))
+        # read after the points: downsampling moves the horizon before it removes any
+        horizon = run.horizon = load_horizon(self._engine, run_id)
         config = self._store.config(run_id)
-        data = RunData(series=run.series, now=standing.looked_at(now), config=config)
-        found = _found(data if horizon is None else horizon.cut(data), tuning, run.memory)
-        self._runs.looked(run_id)
-        live, over = standing.live(now), standing.finished_at is not None
-        said = (found, live, over, tuning.expected, horizon)
-        if said == run.said:
-            return []  # folding it again would change nothing
-        changed = self._incidents.fold(
+        data = RunData(series=run.series, now=status.log_time(now), config=config)
+        candidates = _candidates(data if horizon is None else horizon.restrict(data), tuning, run.detector_state)
+        self._cache.measure(run_id)
+        live, over = status.is_live(now), status.finished_at is not None
+        result = (candidates, live, over, tuning.expected, horizon)
+        if result == run.last_result:
+            return []  # the incidents would not change
+        changed = self._incidents.update_run(
             run_id,
-            found,
+            candidates,
             live=live,
             over=over,
             planned=tuning.expected,
-            settled=_nothing if horizon is None else horizon.settled,
-            said=_nothing if horizon is None else horizon.said,
+            final=_never if horizon is None else horizon.is_final,
+            onset_final=_never if horizon is None else horizon.is_onset_final,
         )
-        run.said = said
+        run.last_result = result
         return changed
 
     def _work(self) -> None:
-        while not self._pace.stopped:
-            run_id = self._pace.next(self._until_note())
+        while not self._scheduler.stopped:
+            run_id = self._scheduler.next_run(self._until_save())
             if run_id is not None:
                 began = time.monotonic()
-                again = self._looked(run_id)
-                self._pace.looked(run_id, time.monotonic() - began, again=again)
-            if self._looks and not self._until_note():
-                self._note()
-        if self._looks:
-            self._note()
+                again = self._analyze_due(run_id)
+                self._scheduler.finished(run_id, time.monotonic() - began, again=again)
+            if self._unsaved and not self._until_save():
+                self._save()
+        if self._unsaved:
+            self._save()
 
-    def _looked(self, run_id: int) -> bool:
-        """Look at a run; whether to come back without news, since it may stall or the look failed."""
+    def _analyze_due(self, run_id: int) -> bool:
+        """Analyze a run; whether to repeat it without new points: the run may stall, or the pass failed."""
         try:
-            standing = load_status(self._engine, run_id)
-            if standing is None or standing.updated_at <= self._told.get(run_id, -inf):
+            status = load_status(self._engine, run_id)
+            if status is None or status.updated_at <= self._deferred.get(run_id, -inf):
                 return False
-            self._told.pop(run_id, None)
-            self._analyze(run_id, standing)
-            return standing.looked_at(self._clock()) is not None
+            self._deferred.pop(run_id, None)
+            self._analyze(run_id, status)
+            return status.log_time(self._clock()) is not None
         except Exception:
             _logger.exception("the analysis of run %s failed; it will be tried again", run_id)
             return True
 
-    def _until_note(self) -> float | None:
-        """Seconds until what was looked at is to be written down."""
-        return max(0.0, self._noted + _NOTED - time.monotonic()) if self._looks else None
+    def _until_save(self) -> float | None:
+        """Seconds until finished passes are to be recorded; None if there are none."""
+        return max(0.0, self._saved_at + _SAVE_INTERVAL - time.monotonic()) if self._unsaved else None
 
-    def _note(self) -> None:
-        """Write down what was looked at: seldom, for writers of points wait for each other's transactions."""
-        self._noted = time.monotonic()
-        looks, self._looks = self._looks, {}
+    def _save(self) -> None:
+        """Record finished passes: rarely, since writers of points wait for each other's transactions."""
+        self._saved_at = time.monotonic()
+        unsaved, self._unsaved = self._unsaved, {}
         try:
             with writing(self._engine) as connection:
-                there = set(connection.scalars(select(RunRecord.id).where(RunRecord.id.in_(looks))))
-                rows = [look for run_id, look in looks.items() if run_id in there]
+                query = select(RunRecord.id).where(RunRecord.id.in_(unsaved))
+                existing = set(connection.scalars(query))
+                rows = [row for run_id, row in unsaved.items() if run_id in existing]
                 upsert(connection, AnalysisRow.__table__, ("run_id",), rows)
         except SQLAlchemyError:
-            _logger.exception("what was looked at is not written down; it will be tried again")
-            self._looks = looks | self._looks
+            _logger.exception("finished analyses could not be recorded; it will be tried again")
+            self._unsaved = unsaved | self._unsaved
 
 
-def _nothing(_: Finding) -> bool:
+def _never(_: Finding) -> bool:
     return False
 
 
-def _chosen(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
-    # system metrics and the like tell detectors nothing, and would make up most of what is read
-    chosen = [key for key in keys if tuning.role(key) is not Role.OTHER and not key.by_clock]
-    watching = sorted(key for key in keys if key.by_clock)
-    faults = [key for key in watching if tuning.role(key) is Role.FAULTS]
-    activity = [key for key in watching if tuning.role(key) is Role.GPU_ACTIVITY]
-    return [*chosen, *faults, *activity[:_WATCHED]] or keys
+def _select(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
+    # detectors read no other roles, such as system metrics, which would be most of the data
+    selected = [key for key in keys if tuning.role(key) is not Role.OTHER and not key.by_clock]
+    by_clock = sorted(key for key in keys if key.by_clock)
+    faults = [key for key in by_clock if tuning.role(key) is Role.FAULTS]
+    activity = [key for key in by_clock if tuning.role(key) is Role.GPU_ACTIVITY]
+    return [*selected, *faults, *activity[:_MAX_GPU_SERIES]] or keys
 
 
-def _found(run: RunData, tuning: Tuning, memory: IncrementalState) -> list[IncidentCandidate]:
+def _candidates(run: RunData, tuning: Tuning, state: IncrementalState) -> list[IncidentCandidate]:
     return [
         IncidentCandidate(
             finding=finding,
@@ -244,5 +248,5 @@ def _found(run: RunData, tuning: Tuning, memory: IncrementalState) -> list[Incid
             start_time=wall_time_of(run.series, finding),
             replaced_by=replaced_by(run.series, finding),
         )
-        for finding in find(run, tuning=tuning, state=memory)
+        for finding in find(run, tuning=tuning, state=state)
     ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from holter.json_values import number
 from holter.server.api.responses import MSGPACK, ApiResponse, MsgpackResponse, field_errors_response
 from holter.server.context import Context
-from holter.server.ingest_http.json_body import STEP_LIMIT
+from holter.server.ingest_http.json_body import MAX_STEP
 from holter.server.schemas.points import ChartData, LatestPoints
 from holter.server.schemas.service import Problem
 from holter.server.store import CurveSegment, ReducedSeries
@@ -43,8 +43,8 @@ def chart_data(
     labels: Annotated[
         str | None, Query(description='A JSON object, e.g. {"rank": 3}: only these series')
     ] = None,
-    from_step: Annotated[int | None, Query(alias="from", ge=-STEP_LIMIT, le=STEP_LIMIT)] = None,
-    to_step: Annotated[int | None, Query(alias="to", ge=-STEP_LIMIT, le=STEP_LIMIT)] = None,
+    from_step: Annotated[int | None, Query(alias="from", ge=-MAX_STEP, le=MAX_STEP)] = None,
+    to_step: Annotated[int | None, Query(alias="to", ge=-MAX_STEP, le=MAX_STEP)] = None,
     points: Annotated[int, Query(ge=10, le=POINTS_LIMIT, description="About how many, each series")] = 1000,
 ) -> ApiResponse:
     """Series over a range of steps. Every minimum and maximum is among the points or in the band.

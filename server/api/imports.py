@@ -15,11 +15,11 @@ from starlette.responses import Response, StreamingResponse
 
 from holter.server.api.responses import error_response, field_errors_response
 from holter.server.context import Context, ServerContext
-from holter.server.database import why_away
+from holter.server.database import unavailable_reason
 from holter.server.import_export import Imported, ImportRefusedError, Into, import_file
 from holter.server.ingest_http.compression import CompressionError, TooLargeError
-from holter.server.ingest_http.memory_budget import NoRoomError
-from holter.server.ingest_http.receiver import GoneError, SlowError
+from holter.server.ingest_http.memory_budget import MemoryBudgetError
+from holter.server.ingest_http.receiver import BodyTimeoutError, ClientDisconnectedError
 from holter.server.ingest_http.upload import CODINGS
 from holter.server.live import run_event
 from holter.server.schemas.service import Problem
@@ -65,7 +65,12 @@ async def import_run(
         try:
             content = await held.enter_async_context(context.uploads.file(request.receive, coding))
             await held.enter_async_context(context.uploads.turn())
-            into = Into(engine=context.engine, store=context.store, clock=context.clock, apart=context.analysis.apart)
+            into = Into(
+                engine=context.engine,
+                store=context.store,
+                clock=context.clock,
+                apart=context.analysis.deferred,
+            )
             steps = import_file(into, content, file or "the file", project=project, run=run)
             held.callback(steps.close)
             first = await run_in_threadpool(next, steps)
@@ -73,9 +78,9 @@ async def import_run(
             return error_response(413, str(error))
         except CompressionError as error:
             return error_response(400, str(error))
-        except (SlowError, GoneError) as error:
+        except (BodyTimeoutError, ClientDisconnectedError) as error:
             return error_response(408, str(error), {"Connection": "close"})
-        except NoRoomError as error:
+        except MemoryBudgetError as error:
             return error_response(503, f"{error}: send it again", {"Retry-After": _RETRY_SECONDS})
         except OSError as error:
             reason = f"there is no room for the file: {error.strerror}"
@@ -96,10 +101,10 @@ async def _told(
             while step is not None:
                 yield msgspec.json.encode(asdict(step)) + b"\n"
                 if step.whole:
-                    context.live.tell(run_event(step.run_id))
+                    context.live.publish(run_event(step.run_id))
                 step = await run_in_threadpool(next, steps, None)
         except ImportRefusedError as error:
             yield msgspec.json.encode({"detail": str(error)}) + b"\n"
         except SQLAlchemyError as error:
-            why = why_away(error) or "the database failed: the server's log says more"
+            why = unavailable_reason(error) or "the database failed: the server's log says more"
             yield msgspec.json.encode({"detail": f"{why}; send the file again"}) + b"\n"

@@ -1,4 +1,4 @@
-"""How answers are written: JSON with NaN and infinities as strings, errors as sentences."""
+"""Responses of the REST interface: strict JSON or msgpack; errors as one sentence or a reason per field."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from sqlalchemy.exc import DatabaseError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
-from holter.server.database import is_damage, why_away
-from holter.server.ingest_http.json_body import Where
-from holter.server.schemas.service import Problem
+from holter.server.database import is_damage, unavailable_reason
+from holter.server.ingest_http.json_body import FieldPath
+from holter.server.schemas.service import FieldProblem, FieldProblems, Problem
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, PoolTimeoutError)
 RETRY_SECONDS = "5"
 MSGPACK = "application/msgpack"
 ResponseDocs = dict[int | str, dict[str, Any]]
-"""Responses of a route as FastAPI documents them, by status."""
+"""The documented responses of a route by status, as FastAPI takes them."""
 _logger = logging.getLogger(__name__)
 
 
 class ApiResponse(Response):
-    """A JSON answer. A bare NaN becomes null (a log without a clock); values pass through `number` before."""
+    """A JSON response. NaN becomes null, as for times without a clock; values are converted by `number`."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """Encode; numbers and strings only, no numpy."""
+        """Encode JSON types; arrays of numpy raise TypeError."""
         return msgspec.json.encode(content)
 
 
 class MsgpackResponse(ApiResponse):
-    """The same as msgpack."""
+    """A msgpack response."""
 
     media_type = MSGPACK
 
     def render(self, content: Any) -> bytes:
-        """Encode; bytes are buffers of numbers."""
+        """Encode JSON types, and buffers of numbers as bytes."""
         return msgspec.msgpack.encode(content)
 
 
 def not_found(reason: str) -> ResponseDocs:
-    """What OpenAPI says of a 404."""
+    """The documentation of a 404 response."""
     return {404: {"model": Problem, "description": reason}}
 
 
@@ -54,24 +54,24 @@ RUN_NOT_FOUND = not_found("There is no such run")
 
 
 def error_response(status: int, reason: str, headers: dict[str, str] | None = None) -> ApiResponse:
-    """An error answer of one sentence."""
-    return ApiResponse({"detail": reason}, status_code=status, headers=headers)
+    """An error response with one sentence."""
+    return ApiResponse(Problem(detail=reason), status_code=status, headers=headers)
 
 
-def field_errors_response(problems: Iterable[tuple[Where, str]]) -> ApiResponse:
-    """422 with a reason for each field."""
-    detail = [{"loc": list(place), "msg": reason} for place, reason in problems]
-    return ApiResponse({"detail": detail}, status_code=422)
+def field_errors_response(problems: Iterable[tuple[FieldPath, str]]) -> ApiResponse:
+    """A 422 response with a reason for each field."""
+    detail = [FieldProblem(loc=list(location), msg=reason) for location, reason in problems]
+    return ApiResponse(FieldProblems(detail=detail), status_code=422)
 
 
 async def on_http_error(_: Request, error: Exception) -> ApiResponse:
-    """Errors raised with a status keep their sentence."""
+    """The response to an HTTPException, with its status and detail."""
     assert isinstance(error, HTTPException)
     return error_response(error.status_code, error.detail, dict(error.headers or {}))
 
 
 async def on_invalid_request(_: Request, error: Exception) -> ApiResponse:
-    """Parameters and bodies that do not fit their description."""
+    """The response to invalid parameters and bodies."""
     assert isinstance(error, RequestValidationError)
     return field_errors_response(
         (tuple(problem["loc"]), problem["msg"].removeprefix("Value error, ")) for problem in error.errors()
@@ -79,21 +79,21 @@ async def on_invalid_request(_: Request, error: Exception) -> ApiResponse:
 
 
 async def on_not_found(_: Request, error: Exception) -> ApiResponse:
-    """Something that was asked for by id and is not there."""
+    """The response to an id that does not exist."""
     return error_response(404, str(error))
 
 
 async def on_database_unavailable(_: Request, error: Exception) -> ApiResponse:
-    """The database does not answer: nothing is lost, it is to be tried again."""
-    why = why_away(error) or "the database does not answer"
+    """The response while the database is unavailable: the client should retry, nothing is lost."""
+    why = unavailable_reason(error) or "the database does not answer"
     _logger.error("%s: %s", why, error)
     return error_response(503, f"{why}: try again later", {"Retry-After": RETRY_SECONDS})
 
 
 async def on_database_error(request: Request, error: Exception) -> ApiResponse:
-    """What the database says of itself or of its files; what is the statement's own fault is ours."""
+    """The response to an error of the database or its files. Raises those that our statement caused."""
     assert isinstance(error, DatabaseError)
-    if why_away(error):
+    if unavailable_reason(error):
         return await on_database_unavailable(request, error)
     if is_damage(error):
         return await on_corrupt_data(request, error)
@@ -101,12 +101,12 @@ async def on_database_error(request: Request, error: Exception) -> ApiResponse:
 
 
 async def on_corrupt_data(_: Request, error: Exception) -> ApiResponse:
-    """Stored bytes are not what was written: which, and what to do."""
-    said = getattr(error, "orig", error)
-    _logger.error("damaged: %s", said)
-    return error_response(500, f"damaged data: {said}; `holter db check` lists everything that is damaged")
+    """The response to damaged stored data: what is damaged, and what to do."""
+    cause = getattr(error, "orig", error)
+    _logger.error("damaged: %s", cause)
+    return error_response(500, f"damaged data: {cause}; `holter db check` lists everything that is damaged")
 
 
 async def on_unexpected_error(_: Request, error: Exception) -> ApiResponse:
-    """A fault of ours; the server's log has all of it."""
+    """The response to an unexpected exception, which the server logs in full."""
     return error_response(500, f"the server failed ({type(error).__name__}): its log says more")

@@ -1,17 +1,17 @@
-"""The database: opening it, transactions on it, its errors in words."""
+"""Database access: engines, transactions, and classification of database errors."""
 
-from holter.server.database.engine import UNANSWERED, connect, is_missing, reading, writing
-from holter.server.database.errors import is_damage, was_in_the_way, why_away
+from holter.server.database.engine import PIPELINED, connect, is_missing, reading, writing
+from holter.server.database.errors import is_conflict, is_damage, unavailable_reason
 from holter.server.database.sqlite import WAL_BYTES
 
 __all__ = [
-    "UNANSWERED",
+    "PIPELINED",
     "WAL_BYTES",
     "connect",
+    "is_conflict",
     "is_damage",
     "is_missing",
     "reading",
-    "was_in_the_way",
-    "why_away",
+    "unavailable_reason",
     "writing",
 ]

@@ -9,19 +9,21 @@ from sqlalchemy import Engine, text
 from holter.server.database.engine import reading, writing
 from holter.server.database.sqlite import WAL_BYTES
 
-_KEPT = 1000  # free pages that the log will soon use again
-_AT_ONCE = 1000  # pages: others want to write meanwhile
+_MIN_FREE_PAGES = 1000  # free pages to retain: the log of batches reuses them soon
+_PAGES_PER_STEP = 1000  # pages, as other writers wait meanwhile
 
 
 def checkpoint(engine: Engine) -> None:
-    """Move the pages of a grown write-ahead log into the file, while nobody else writes."""
+    """Checkpoint a write-ahead log larger than WAL_BYTES while no other connection writes."""
     if engine.dialect.name != "sqlite":
         return
-    file = Path(str(engine.url.database)).resolve()  # the log lies beside it, not beside a link to it
+    # the log is next to the file itself, not next to a symbolic link to it
+    file = Path(str(engine.url.database)).resolve()
     log = file.with_name(f"{file.name}-wal")
     pool = engine.raw_connection()
     try:
-        if not pool.info["files"].stand:  # nobody writes any more, and what it holds would be lost with us
+        if not pool.info["files"].are_in_place:
+            # the files were removed: what only the log has would be lost with this process
             pool.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
         elif log.is_file() and log.stat().st_size > WAL_BYTES:
             with writing(engine):
@@ -30,20 +32,20 @@ def checkpoint(engine: Engine) -> None:
         pool.close()
 
 
-def give_back(engine: Engine, *, keep: int = _KEPT) -> None:
-    """Shrink the file by its free pages, but for some."""
+def release_free_pages(engine: Engine, *, keep: int = _MIN_FREE_PAGES) -> None:
+    """Shrink the SQLite file by its free pages, retaining `keep` of them."""
     if engine.dialect.name != "sqlite":
         return
     with reading(engine) as connection:
         free = int(connection.scalar(text("PRAGMA freelist_count")) or 0)
     pool = engine.raw_connection()
     try:
-        connection_itself = pool.driver_connection
-        assert connection_itself is not None
+        driver_connection = pool.driver_connection
+        assert driver_connection is not None
         while free > keep:
-            pages = min(_AT_ONCE, free - keep)
-            # as a script: the driver's execute() would stop after the first page
-            connection_itself.executescript(f"PRAGMA incremental_vacuum({pages});")
+            pages = min(_PAGES_PER_STEP, free - keep)
+            # as a script, since execute() of the driver stops after the first page
+            driver_connection.executescript(f"PRAGMA incremental_vacuum({pages});")
             free -= pages
     finally:
         pool.close()

@@ -1,10 +1,9 @@
-"""How PostgreSQL is spoken to: what nobody waits for goes out together, and rows come in binary.
+"""A psycopg dialect that pipelines statements whose results are unused, and reads rows in binary.
 
-Waiting for an answer is a way to another machine and back, half a millisecond in many networks, and a flush
-is nine of them where every statement is waited for: whether the connection lives, BEGIN, six statements,
-COMMIT. Here it is three: BEGIN goes with the first statement, and those with the option
-`holter_unanswered`, whose results nobody reads, go with the next one that is waited for, or with COMMIT.
-Their errors come with that one.
+Each awaited statement costs a network round trip, half a millisecond in many networks, and a flush would take
+nine: a ping, BEGIN, six statements, COMMIT. Pipelining reduces them to three: BEGIN is sent with the first
+statement, and statements with the option `holter_pipelined` are sent with the next awaited statement or
+COMMIT, which also raises their errors.
 """
 
 from __future__ import annotations
@@ -18,69 +17,72 @@ from psycopg.pq import Format, TransactionStatus
 from sqlalchemy import URL
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
-_LATELY = 1.0  # seconds for which a connection that has answered is taken to live
+_PING_INTERVAL = 1.0  # seconds for which a connection that answered is assumed to be alive
 _AUTOCOMMIT = "AUTOCOMMIT"
-_NOTHING = ""  # a statement that only the way there and back costs
+_EMPTY_STATEMENT = ""  # costs a round trip only
 
 
-class _Cursor(psycopg.Cursor[Any]):
-    """Rows in binary: as text, blobs are twice as long, and take longer to make than to read."""
+class _BinaryCursor(psycopg.Cursor[Any]):
+    """A cursor with binary rows: as text, blobs are twice as long and take longer to encode than to read."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.format = Format.BINARY
 
 
-class _ServerCursor(psycopg.ServerCursor[Any]):
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+class _BinaryServerCursor(psycopg.ServerCursor[Any]):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.format = Format.BINARY
 
     def close(self) -> None:
-        """Close it, here at least: with the connection the server has lost it, too."""
+        """Close the cursor, locally at least: if the connection is lost, the server has closed it already."""
         try:
             super().close()
         except psycopg.OperationalError:
             psycopg.Cursor.close(self)
 
 
-class Line(psycopg.Connection[Any]):
-    """A connection with statements that wait for company. Its transactions begin by a statement of ours."""
+class PipelinedConnection(psycopg.Connection[Any]):
+    """A connection with a queue of pipelined statements; it begins its transactions itself."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self.cursor_factory = _Cursor
-        self.server_cursor_factory = _ServerCursor
-        self.waiting: list[tuple[str, Any, bool]] = []  # statements, parameters, if there are many
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.cursor_factory = _BinaryCursor
+        self.server_cursor_factory = _BinaryServerCursor
+        self.queued: list[tuple[str, Any, bool]] = []  # statement, parameters, whether executemany
         self.isolation = "READ COMMITTED"
-        self.only_reads = False
-        self.heard = monotonic()
+        self.read_only = False
+        self.last_answer = monotonic()
 
     def send(self, cursor: Any, statement: str, parameters: Any, *, many: bool = False) -> None:
-        """Run what waits, and this statement, in one go."""
-        unread = self.cursor() if self.waiting else None  # one for all of them: nobody looks at it
-        waiting, self.waiting = [(unread, *one) for one in self.waiting], []
-        if isinstance(cursor, psycopg.ServerCursor):  # which goes with no others
-            self._run(waiting)
+        """Run the queued statements and this one in one round trip."""
+        unused_cursor = (
+            self.cursor() if self.queued else None
+        )  # one for all queued statements, since their results are unused
+        queued, self.queued = [(unused_cursor, *statement_call) for statement_call in self.queued], []
+        if isinstance(cursor, psycopg.ServerCursor):  # server-side cursors cannot be pipelined
+            self._run(queued)
             self._run([(cursor, statement, parameters, many)])
         else:
-            self._run([*waiting, (cursor, statement, parameters, many)])
-        self.heard = monotonic()
+            self._run([*queued, (cursor, statement, parameters, many)])
+        self.last_answer = monotonic()
 
     def _run(self, statements: Sequence[tuple[Any, str, Any, bool]]) -> None:
         if len(statements) < 2:
             return _execute(statements)
-        trouble = None
+        first_error = None
         try:
             with self.pipeline():
                 try:
                     _execute(statements)
-                except psycopg.Error as error:  # out of the pipeline, psycopg would log what follows from it
-                    trouble = error
+                except psycopg.Error as error:
+                    # caught here: leaving the pipeline, psycopg would log the errors that follow from it
+                    first_error = error
         except psycopg.Error as error:
-            raise trouble or error  # noqa: B904 - the second follows from the first
-        if trouble is not None:
-            raise trouble
+            raise first_error or error  # noqa: B904 - the second follows from the first
+        if first_error is not None:
+            raise first_error
 
 
 def _execute(statements: Iterable[tuple[Any, str, Any, bool]]) -> None:
@@ -88,95 +90,95 @@ def _execute(statements: Iterable[tuple[Any, str, Any, bool]]) -> None:
         (cursor.executemany if many else cursor.execute)(statement, parameters)
 
 
-class Dialect(PGDialect_psycopg):
-    """SQLAlchemy's psycopg dialect over such connections."""
+class PipelinedDialect(PGDialect_psycopg):
+    """SQLAlchemy's psycopg dialect over pipelined connections."""
 
     driver = "holter"
     supports_statement_cache = True
 
     def create_connect_args(self, url: URL) -> Any:
-        """What the address says, for `connect`. Raises ValueError where that is no number."""
-        arguments, named = super().create_connect_args(url)  # type: ignore[no-untyped-call]
-        if (said := named.get("prepare_threshold")) is not None:
-            named["prepare_threshold"] = _threshold(said)
-        return arguments, named
+        """Parse the address for `connect`. Raises ValueError for an invalid prepare_threshold."""
+        arguments, options = super().create_connect_args(url)  # type: ignore[no-untyped-call]
+        if (threshold := options.get("prepare_threshold")) is not None:
+            options["prepare_threshold"] = _threshold(threshold)
+        return arguments, options
 
-    def connect(self, *arguments: Any, **named: Any) -> Any:
-        """A new connection."""
-        return Line.connect(*arguments, **named, autocommit=True)
+    def connect(self, *arguments: Any, **options: Any) -> Any:
+        """Open a connection."""
+        return PipelinedConnection.connect(*arguments, **options, autocommit=True)
 
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
-        """For the transactions from now on."""
+        """Set the isolation level of later transactions."""
         dbapi_connection.isolation = level
 
     def set_readonly(self, connection: Any, value: bool) -> None:
-        """For the transactions from now on."""
-        connection.only_reads = value
+        """Set whether later transactions are read-only."""
+        connection.read_only = value
 
     def get_readonly(self, connection: Any) -> bool:
-        """Whether transactions from now on only read."""
-        return bool(connection.only_reads)
+        """Return whether later transactions are read-only."""
+        return bool(connection.read_only)
 
     def do_begin(self, dbapi_connection: Any) -> None:
-        """Have the next statement begin a transaction."""
-        line: Line = dbapi_connection.driver_connection
-        if line.isolation != _AUTOCOMMIT:
-            # who has set the database to be read only means it: nobody asks for more than that allows
-            access = " READ ONLY" if line.only_reads else ""
-            line.waiting.append((f"BEGIN ISOLATION LEVEL {line.isolation}{access}", None, False))
+        """Queue BEGIN, to be sent with the next statement."""
+        connection: PipelinedConnection = dbapi_connection.driver_connection
+        if connection.isolation != _AUTOCOMMIT:
+            # never READ WRITE: a database configured read-only stays so
+            access = " READ ONLY" if connection.read_only else ""
+            connection.queued.append((f"BEGIN ISOLATION LEVEL {connection.isolation}{access}", None, False))
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        """Run a statement, or have it wait for company."""
-        _do(cursor, statement, parameters, context, many=False)
+        """Run a statement, or queue it."""
+        _execute_or_queue(cursor, statement, parameters, context, many=False)
 
     def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        """Run a statement for each of the parameters, or have them wait for company."""
-        _do(cursor, statement, parameters, context, many=True)
+        """Run a statement for each parameter set, or queue it."""
+        _execute_or_queue(cursor, statement, parameters, context, many=True)
 
     def do_execute_no_params(self, cursor: Any, statement: str, context: Any = None) -> None:
-        """Run a statement, or have it wait for company."""
-        _do(cursor, statement, None, context, many=False)
+        """Run a statement, or queue it."""
+        _execute_or_queue(cursor, statement, None, context, many=False)
 
     def do_commit(self, dbapi_connection: Any) -> None:
-        """Commit, together with what waits."""
-        line: Line = dbapi_connection.driver_connection
-        if len(line.waiting) == 1 and line.info.transaction_status == TransactionStatus.IDLE:
-            line.waiting.clear()  # begun, and nothing done
-        elif line.waiting:
-            line.send(line.cursor(), "COMMIT", None)
+        """Commit, together with the queued statements."""
+        connection: PipelinedConnection = dbapi_connection.driver_connection
+        if len(connection.queued) == 1 and connection.info.transaction_status == TransactionStatus.IDLE:
+            connection.queued.clear()  # only BEGIN is queued: nothing was done
+        elif connection.queued:
+            connection.send(connection.cursor(), "COMMIT", None)
         else:
-            line.commit()
+            connection.commit()
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Forget what waits, and roll back."""
-        line: Line = dbapi_connection.driver_connection
-        line.waiting.clear()
-        if line.only_reads and line.info.transaction_status == TransactionStatus.INTRANS:
-            line.commit()  # nothing to take back; after ROLLBACK psycopg has all statements prepared anew
+        """Drop the queued statements, and roll back."""
+        connection: PipelinedConnection = dbapi_connection.driver_connection
+        connection.queued.clear()
+        if connection.read_only and connection.info.transaction_status == TransactionStatus.INTRANS:
+            connection.commit()  # nothing to undo; after ROLLBACK psycopg would prepare all statements again
         else:
-            line.rollback()
+            connection.rollback()
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Ask the server whether it is there, unless it has answered lately."""
-        line: Line = dbapi_connection
-        if line.closed or monotonic() - line.heard > _LATELY:
-            line.execute(_NOTHING)
-            line.heard = monotonic()
+        """Ping the server, unless it answered within the last second."""
+        connection: PipelinedConnection = dbapi_connection
+        if connection.closed or monotonic() - connection.last_answer > _PING_INTERVAL:
+            connection.execute(_EMPTY_STATEMENT)
+            connection.last_answer = monotonic()
         return True
 
 
-def _threshold(said: str) -> int | None:
-    """After how many uses the server keeps a statement prepared; None: never, as some poolers need it."""
-    if said.isdecimal() or said.lower() == "none":
-        return int(said) if said.isdecimal() else None
-    raise ValueError(f"prepare_threshold={said}: use a number, or none for no prepared statements")
+def _threshold(value: str) -> int | None:
+    """Parse after how many uses a statement is prepared; None: never, as some poolers require."""
+    if value.isdecimal() or value.lower() == "none":
+        return int(value) if value.isdecimal() else None
+    raise ValueError(f"prepare_threshold={value}: use a number, or none for no prepared statements")
 
 
-def _do(cursor: Any, statement: str, parameters: Any, context: Any, *, many: bool) -> None:
-    line: Line = cursor.connection
+def _execute_or_queue(cursor: Any, statement: str, parameters: Any, context: Any, *, many: bool) -> None:
+    connection: PipelinedConnection = cursor.connection
     if "pg_catalog" in statement:
-        cursor.format = Format.TEXT  # SQLAlchemy reads vectors of numbers only so
-    if context is not None and context.execution_options.get("holter_unanswered"):
-        line.waiting.append((statement, parameters, many))
+        cursor.format = Format.TEXT  # SQLAlchemy parses int2vector in text format only
+    if context is not None and context.execution_options.get("holter_pipelined"):
+        connection.queued.append((statement, parameters, many))
     else:
-        line.send(cursor, statement, parameters, many=many)
+        connection.send(cursor, statement, parameters, many=many)

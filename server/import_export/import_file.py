@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Connection
 from sqlalchemy.exc import StatementError
 
-from holter.server.database import why_away, writing
+from holter.server.database import unavailable_reason, writing
 from holter.server.import_export.importer import Arriving, Imported, Into, arrive
 from holter.server.import_export.long_table import Rows, batches
 from holter.server.import_export.read_file import Head, read_file
@@ -60,7 +60,7 @@ def import_file(
         )
         raise ImportRefusedError(f"{name}: {reason}") from error
     except StatementError as error:
-        if why_away(error):
+        if unavailable_reason(error):
             raise
         said = str(error.orig or error).strip().splitlines()[0]
         raise ImportRefusedError(f"{name}: the database cannot keep what it says: {said}") from error
@@ -104,7 +104,7 @@ def _take(
                     _check_attempts(connection, home.id)
                 home.whole(connection, "whole")
         except (StatementError, ValueError, LookupError, TypeError, OverflowError) as error:
-            if why_away(error) is None:  # it is the file's fault: it will never be whole
+            if unavailable_reason(error) is None:  # it is the file's fault: it will never be whole
                 delete_run(into.engine, home.id, into.clock())
                 purge(into.engine)
             raise

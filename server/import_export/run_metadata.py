@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from holter.server.import_export.validation import NOT_OURS
-from holter.server.maintenance.deletion import SHOWN, belongings
+from holter.server.maintenance.deletion import DELETED_WITH_NAME, run_tables
 from holter.server.models import (
     AnalysisRow,
     Attempt,
@@ -159,6 +159,6 @@ def _add_incident(connection: Connection, run_id: int, incident: Mapping[str, An
 
 def _forget_incidents(connection: Connection, run_id: int) -> None:
     """What was found while only some of its points were there, by a server that was stopped meanwhile."""
-    for table, whose in belongings(run_id):
-        if table.name in SHOWN and table.name != AnalysisRow.__tablename__:
+    for table, whose in run_tables(run_id):
+        if table.name in DELETED_WITH_NAME and table.name != AnalysisRow.__tablename__:
             connection.execute(delete(table).where(whose))

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select, update
 from holter.server.database import writing
 from holter.server.import_export.importer import Arriving, Imported, Into, arrive
 from holter.server.import_export.long_table import Rows, batches
-from holter.server.maintenance.horizon import Horizon, horizon_of
+from holter.server.maintenance.horizon import DownsamplingHorizon, load_horizon
 from holter.server.models import RunRecord
 from holter.server.store.keys import batch_digest
 from holter.types import NO_CONFIG, Config, ConfigKey, Series, labels_of
@@ -92,7 +92,7 @@ def take_kept(
     points = known = 0
     begun: set[int] = set()
     with into.apart(home.id):
-        horizon = None if home.fresh else horizon_of(into.engine, home.id)
+        horizon = None if home.fresh else load_horizon(into.engine, home.id)
         for rows in portions:
             new = rows if home.fresh else _new(into, home.id, rows, horizon)
             known += len(rows.step) - len(new.step)
@@ -127,7 +127,7 @@ def _end(connection: Connection, run_id: int, ended: float | None) -> None:
     connection.execute(update(RunRecord).where(mine).values(finished_at=moment))
 
 
-def _new(into: Into, run_id: int, rows: Rows, horizon: Horizon | None) -> Rows:
+def _new(into: Into, run_id: int, rows: Rows, horizon: DownsamplingHorizon | None) -> Rows:
     """The points that the store does not have as they are. What was thinned away there does not come back."""
     if not len(rows.step):
         return rows
@@ -140,7 +140,7 @@ def _new(into: Into, run_id: int, rows: Rows, horizon: Horizon | None) -> Rows:
             fresh[ours] = ~_same(rows, ours, known)
     if horizon is not None:
         fresh &= (rows.attempt > horizon.attempt) | (
-            (rows.attempt == horizon.attempt) & (rows.step >= horizon.whole_from)
+            (rows.attempt == horizon.attempt) & (rows.step >= horizon.full_from)
         )
     return _part(rows, fresh)
 

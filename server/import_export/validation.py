@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import JSON, Column, String, Table
 
 from holter.attempts import Attempts
-from holter.server.alerting.lifecycle import EventType, IncidentState
+from holter.server.alerting.incident import EventType, IncidentState
 from holter.server.models import (
     Attempt,
     Base,
@@ -20,7 +20,7 @@ from holter.server.models import (
     PlannedEventRow,
 )
 from holter.server.store.keys import storable_text
-from holter.tuning import Expected
+from holter.tuning import PlannedEvent
 from holter.types import Kind, Severity
 
 NOT_OURS = frozenset({"id", "run_id", "incident_id", "project_id"})
@@ -128,7 +128,7 @@ def _setting(row: dict[str, Any]) -> dict[str, Any]:
 
 def _planned(row: dict[str, Any]) -> dict[str, Any]:
     try:
-        Expected(**row["said"])
+        PlannedEvent(**row["said"])
     except TypeError as error:
         raise ValueError(f"expected: {error}") from error
     return row

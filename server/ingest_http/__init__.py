@@ -1,1 +1,1 @@
-"""Points that arrive over HTTP: their forms, and how they become deliveries."""
+"""Points over HTTP: body formats, validation, and delivery to the store."""

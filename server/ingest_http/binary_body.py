@@ -1,4 +1,4 @@
-"""The binary form of points over HTTP: msgpack with raw little-endian buffers."""
+"""The binary body of points: msgpack with raw little-endian buffers."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.server.ingest_http.json_body import (
-    UNREADABLE,
+    DECODE_ERRORS,
     BodyError,
-    Header,
+    BodyHeader,
+    FieldPath,
     LabelValue,
-    Shapes,
-    Where,
-    no_clock,
-    problem,
+    LayoutCache,
+    field_problem,
+    missing_times,
 )
 from holter.types import Batch, Column, DenseColumns, FloatArray, IntArray, Labels, SeriesKey, labels_of
 
 
 class RawColumn(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One series: `values`, and int64 `rows` where some rows have none. Its labels add to the body's."""
+    """One series: `values`, and int64 `rows` if some rows have no value. Its labels extend the body's."""
 
     metric: str
     values: bytes
@@ -31,10 +31,10 @@ class RawColumn(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     rows: bytes | None = None
 
 
-class RawBody(Header, kw_only=True, forbid_unknown_fields=True):
+class RawBody(BodyHeader, kw_only=True, forbid_unknown_fields=True):
     """int64 `steps`, float64 `times` (NaN: no clock), and the series over these rows.
 
-    `values` has those of all `metrics`, row after row; `columns` those of single series; all of `dtype`.
+    `values` has all `metrics` row by row; `columns` are single series; all have the type `dtype`.
     """
 
     steps: bytes = b""
@@ -45,66 +45,67 @@ class RawBody(Header, kw_only=True, forbid_unknown_fields=True):
     dtype: Literal["f8", "f4"] = "f8"
 
 
-_RAW = msgspec.msgpack.Decoder(RawBody)
-_SEVERAL = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_ARRAYS = frozenset((*range(0x90, 0xA0), 0xDC, 0xDD))  # what a msgpack array begins with
+_DECODER = msgspec.msgpack.Decoder(RawBody)
+_ARRAY_DECODER = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_ARRAY_PREFIXES = frozenset((*range(0x90, 0xA0), 0xDC, 0xDD))  # first byte of a msgpack array
 
 
-def bodies_in(content: bytes) -> Sequence[bytes | msgspec.Raw]:
-    """The bodies of a request: those of an array, one after the other, or what is one itself.
-
-    Raises BodyError.
-    """
-    if content[:1] and content[0] in _ARRAYS:
+def split_bodies(content: bytes) -> Sequence[bytes | msgspec.Raw]:
+    """Return the bodies of a request, which is one body or an array of them. Raises BodyError."""
+    if content[:1] and content[0] in _ARRAY_PREFIXES:
         try:
-            return _SEVERAL.decode(content)
-        except UNREADABLE as error:
-            raise BodyError([problem(error)]) from error
+            return _ARRAY_DECODER.decode(content)
+        except DECODE_ERRORS as error:
+            raise BodyError([field_problem(error)]) from error
     return [content]
 
 
-def parse_msgpack(body: bytes | msgspec.Raw, shapes: Shapes) -> tuple[Header, Batch, Where]:
-    """Header, batch, and where in the body the batch's columns stand. Raises BodyError."""
+def parse_msgpack(body: bytes | msgspec.Raw, layouts: LayoutCache) -> tuple[BodyHeader, Batch, FieldPath]:
+    """Return header, batch, and the path of the batch's columns in the body. Raises BodyError."""
     try:
-        parsed = _RAW.decode(body)
-    except UNREADABLE as error:
-        raise BodyError([problem(error)]) from error
+        parsed = _DECODER.decode(body)
+    except DECODE_ERRORS as error:
+        raise BodyError([field_problem(error)]) from error
     steps = _integers(parsed.steps, ("steps",))
-    times = no_clock(len(steps)) if parsed.times is None else _eights(parsed.times, "<f8", ("times",))
+    times = (
+        missing_times(len(steps))
+        if parsed.times is None
+        else _eight_byte_values(parsed.times, "<f8", ("times",))
+    )
     labels = labels_of(parsed.labels) if parsed.labels else ()
-    columns = _columns(parsed, labels, len(steps), shapes)
+    columns = _columns(parsed, labels, len(steps), layouts)
     return parsed, Batch(steps=steps, times=times, columns=columns), ("columns",)
 
 
-def _columns(parsed: RawBody, labels: Labels, rows: int, shapes: Shapes) -> Sequence[Column]:
+def _columns(parsed: RawBody, labels: Labels, rows: int, layouts: LayoutCache) -> Sequence[Column]:
     if not parsed.columns:
-        return _table(parsed, labels, rows, shapes)
+        return _dense_columns(parsed, labels, rows, layouts)
     if not parsed.metrics and not any(raw.labels or raw.rows is not None for raw in parsed.columns):
         names = tuple(raw.metric for raw in parsed.columns)
         values = [
-            _numbers(raw.values, parsed.dtype, rows, ("columns", n, "values"))
-            for n, raw in enumerate(parsed.columns)
+            _numbers(raw.values, parsed.dtype, rows, ("columns", index, "values"))
+            for index, raw in enumerate(parsed.columns)
         ]
-        return DenseColumns(shapes.find(names, labels), np.concatenate(values).reshape(len(names), rows))
-    single = (_raw_column(raw, parsed, rows, n) for n, raw in enumerate(parsed.columns))
-    return (*_table(parsed, labels, rows, shapes), *single)
+        return DenseColumns(layouts.find(names, labels), np.concatenate(values).reshape(len(names), rows))
+    single = (_raw_column(raw, parsed, rows, index) for index, raw in enumerate(parsed.columns))
+    return (*_dense_columns(parsed, labels, rows, layouts), *single)
 
 
-def _table(parsed: RawBody, labels: Labels, rows: int, shapes: Shapes) -> Sequence[Column]:
-    """All metrics at all rows, from row after row to series after series."""
+def _dense_columns(parsed: RawBody, labels: Labels, rows: int, layouts: LayoutCache) -> Sequence[Column]:
+    """Return the columns of all metrics at all rows, transposed from row-major order."""
     values = _numbers(parsed.values, parsed.dtype, rows * len(parsed.metrics), ("values",))
     if not parsed.metrics:
         return ()
     by_row = values.reshape(rows, len(parsed.metrics))
-    return DenseColumns(shapes.find(parsed.metrics, labels), np.ascontiguousarray(by_row.T))
+    return DenseColumns(layouts.find(parsed.metrics, labels), np.ascontiguousarray(by_row.T))
 
 
-def _raw_column(raw: RawColumn, body: RawBody, count: int, place: int) -> Column:
-    rows = None if raw.rows is None else _integers(raw.rows, ("columns", place, "rows"))
+def _raw_column(raw: RawColumn, body: RawBody, count: int, index: int) -> Column:
+    rows = None if raw.rows is None else _integers(raw.rows, ("columns", index, "rows"))
     expected = count if rows is None else len(rows)
-    values = _numbers(raw.values, body.dtype, expected, ("columns", place, "values"))
+    values = _numbers(raw.values, body.dtype, expected, ("columns", index, "values"))
     if rows is not None and len(rows) and not _ascending(rows, count):
-        raise BodyError([(("columns", place, "rows"), f"expected ascending row numbers below {count}")])
+        raise BodyError([(("columns", index, "rows"), f"expected ascending row numbers below {count}")])
     key = SeriesKey(raw.metric, labels_of({**body.labels, **raw.labels}))
     return Column(key=key, values=values, rows=rows)
 
@@ -113,20 +114,20 @@ def _ascending(rows: IntArray, below: int) -> bool:
     return bool(rows[0] >= 0 and rows[-1] < below and (np.diff(rows) > 0).all())
 
 
-def _integers(raw: bytes, place: Where) -> IntArray:
-    return _eights(raw, "<i8", place).astype(np.int64, copy=False)
+def _integers(raw: bytes, path: FieldPath) -> IntArray:
+    return _eight_byte_values(raw, "<i8", path).astype(np.int64, copy=False)
 
 
-def _eights(raw: bytes, kind: str, place: Where) -> NDArray[Any]:
+def _eight_byte_values(raw: bytes, dtype: str, path: FieldPath) -> NDArray[Any]:
     if len(raw) % 8:
-        raise BodyError([(place, f"expected values of 8 bytes each, got {len(raw)} bytes")])
-    return np.frombuffer(raw, kind)
+        raise BodyError([(path, f"expected values of 8 bytes each, got {len(raw)} bytes")])
+    return np.frombuffer(raw, dtype)
 
 
-def _numbers(raw: bytes, dtype: str, count: int, place: Where) -> FloatArray:
-    """`count` values; those of 32 bits are exact in 64."""
+def _numbers(raw: bytes, dtype: str, count: int, path: FieldPath) -> FloatArray:
+    """Decode `count` values; float32 values are exact in float64."""
     size = int(dtype[1])
     if len(raw) != size * count:
         reason = f"expected {count} values, one for each row, of {size} bytes each, got {len(raw)} bytes"
-        raise BodyError([(place, reason)])
+        raise BodyError([(path, reason)])
     return np.frombuffer(raw, f"<{dtype}").astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""Compressed bodies, unpacked piece by piece so that no small one becomes a large one unseen."""
+"""Decompression of bodies in pieces, so that a small body cannot expand beyond the limit."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ ZSTD_WINDOW = 2**27
 
 
 class TooLargeError(ValueError):
-    """A body is larger than allowed, before or after decompression."""
+    """A body exceeds the limit, before or after decompression."""
 
     def __init__(self, limit: int, setting: str = "max_batch_mb: send smaller batches") -> None:
         super().__init__(f"the body is larger than {limit // 2**20} MiB ({setting})")
 
 
 class CompressionError(ValueError):
-    """A body is not compressed as it says."""
+    """A body is not encoded as its Content-Encoding states."""
 
 
 def decompress(body: bytes, coding: str, limit: int, grow: Callable[[int], None]) -> bytes:
-    """The body as it was before compression; `grow` hears of each piece's bytes before they are kept.
+    """Decompress a body; `grow` is called with the size of each piece before it is stored.
 
     Raises TooLargeError beyond `limit` bytes, CompressionError, and what `grow` raises.
     """
@@ -32,7 +32,7 @@ def decompress(body: bytes, coding: str, limit: int, grow: Callable[[int], None]
         return body
     pieces, size = [], 0
     try:
-        for piece in _gunzip(body) if coding == "gzip" else _unzstd(body):
+        for piece in _gzip_pieces(body) if coding == "gzip" else _zstd_pieces(body):
             size += len(piece)
             if size > limit:
                 raise TooLargeError(limit)
@@ -43,25 +43,25 @@ def decompress(body: bytes, coding: str, limit: int, grow: Callable[[int], None]
     return b"".join(pieces) if len(pieces) != 1 else pieces[0]
 
 
-def _gunzip(body: bytes) -> Iterator[bytes]:
-    unzip = zlib.decompressobj(wbits=31)
-    piece = unzip.decompress(body, _PIECE)
+def _gzip_pieces(body: bytes) -> Iterator[bytes]:
+    decompressor = zlib.decompressobj(wbits=31)
+    piece = decompressor.decompress(body, _PIECE)
     while piece:
         yield piece
-        piece = unzip.decompress(unzip.unconsumed_tail, _PIECE)
-    if not unzip.eof:
-        raise EOFError("it ends too early")
-    if unzip.unused_data:
-        raise zlib.error("something follows its end")
+        piece = decompressor.decompress(decompressor.unconsumed_tail, _PIECE)
+    if not decompressor.eof:
+        raise EOFError("the data is truncated")
+    if decompressor.unused_data:
+        raise zlib.error("trailing data")
 
 
-def _unzstd(body: bytes) -> Iterator[bytes]:
+def _zstd_pieces(body: bytes) -> Iterator[bytes]:
     decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
     with decompressor.stream_reader(body) as reader:
         while piece := reader.read(_PIECE):
             yield piece
-    # the reader bounds what comes out but does not tell a frame that was cut off
-    unzip = decompressor.decompressobj()
-    unzip.decompress(body)
-    if not unzip.eof or unzip.unused_data:
-        raise EOFError("expected one whole frame")
+    # the reader limits the output but does not detect a truncated frame
+    checker = decompressor.decompressobj()
+    checker.decompress(body)
+    if not checker.eof or checker.unused_data:
+        raise EOFError("expected one complete frame")

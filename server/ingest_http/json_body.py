@@ -1,7 +1,4 @@
-"""The forms in which points arrive over HTTP, but for the binary one: JSON columns and JSON points.
-
-Which series come side by side: the same names again are recognised, and not looked at again.
-"""
+"""The JSON bodies of points, as columns or as rows; and the cache of validated series layouts."""
 
 from __future__ import annotations
 
@@ -24,95 +21,92 @@ from holter.types import (
     IntArray,
     Labels,
     SeriesKey,
-    Shape,
+    SeriesLayout,
     labels_of,
 )
 
-_BYTES = 64 * 2**20
-_SHAPE_BYTES = 500
+_CACHE_BYTES = 64 * 2**20
+_LAYOUT_BYTES = 500
 _KEY_BYTES = 250
-_key = partial(
-    tuple.__new__, SeriesKey
-)  # what SeriesKey does, without a call of Python's for each of thousands
+# equivalent to SeriesKey(...), without a Python call for each of thousands of series
+_key = partial(tuple.__new__, SeriesKey)
+MAX_STEP = 2**53  # beyond it JSON numbers are not exact
+FieldPath = tuple[str | int, ...]
+FieldProblem = tuple[FieldPath, str]
+JsonValue = float | Literal["NaN", "Infinity", "-Infinity"] | None
+LabelValue = str | int | float | bool
+NONFINITE_HINT = 'NaN and infinities are the strings "NaN", "Infinity", "-Infinity"'
 
 
-class Shapes:
-    """The shapes of batches that were found to be in order, as many as fit into `most` bytes.
+class LayoutCache:
+    """A cache of validated series layouts, limited in bytes.
 
-    Runs of one kind have one shape, so that their names stand in memory once. Threads may share it.
+    Runs of one kind share a layout, so that their names are in memory once. Threads may share the cache.
     """
 
-    def __init__(self, most: int = _BYTES) -> None:
-        self._most = most
-        self._guard = threading.Lock()
-        self._known: OrderedDict[tuple[Labels, tuple[str, ...]], Shape] = OrderedDict()
-        self._good: set[Shape] = set()
-        self.held = 0  # bytes, about
+    def __init__(self, max_bytes: int = _CACHE_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._layouts: OrderedDict[tuple[Labels, tuple[str, ...]], SeriesLayout] = OrderedDict()
+        self._valid: set[SeriesLayout] = set()
+        self.cached_bytes = 0  # approximate
 
-    def find(self, names: tuple[str, ...], labels: Labels) -> Shape:
-        """The shape of series with these metrics and labels: the one that is known, or a new one."""
-        with self._guard:
-            shape = self._known.get((labels, names))
-            if shape is not None:
-                self._known.move_to_end((labels, names))
-                return shape
-        return Shape(map(_key, zip(map(intern, names), repeat(labels))))
+    def find(self, names: tuple[str, ...], labels: Labels) -> SeriesLayout:
+        """Return the layout of series with these metrics and labels: the cached one, or a new one."""
+        with self._lock:
+            layout = self._layouts.get((labels, names))
+            if layout is not None:
+                self._layouts.move_to_end((labels, names))
+                return layout
+        return SeriesLayout(map(_key, zip(map(intern, names), repeat(labels))))
 
-    def knows(self, shape: Shape) -> bool:
-        """Whether it was found to be in order before."""
-        return shape in self._good
+    def is_valid(self, layout: SeriesLayout) -> bool:
+        """Whether the layout was validated before."""
+        return layout in self._valid
 
-    def keep(self, shape: Shape) -> None:
-        """Recognise it from now on: it is in order."""
-        key = shape.keys[0].labels, _metrics(shape)
-        size = _size(shape)
-        with self._guard:
-            if key not in self._known and size <= self._most:
-                self._known[key] = shape
-                self._good.add(shape)
-                self.held += size
-            while self.held > self._most:
-                _, oldest = self._known.popitem(last=False)
-                self._good.discard(oldest)
-                self.held -= _size(oldest)
-
-
-def _metrics(shape: Shape) -> tuple[str, ...]:
-    return tuple([metric for metric, _ in shape.keys])
+    def add(self, layout: SeriesLayout) -> None:
+        """Add a validated layout."""
+        key = layout.keys[0].labels, _metrics(layout)
+        size = _size(layout)
+        with self._lock:
+            if key not in self._layouts and size <= self._max_bytes:
+                self._layouts[key] = layout
+                self._valid.add(layout)
+                self.cached_bytes += size
+            while self.cached_bytes > self._max_bytes:
+                _, oldest = self._layouts.popitem(last=False)
+                self._valid.discard(oldest)
+                self.cached_bytes -= _size(oldest)
 
 
-def _size(shape: Shape) -> int:
-    return _SHAPE_BYTES + _KEY_BYTES * len(shape.keys) + sum(map(len, _metrics(shape)))
+def _metrics(layout: SeriesLayout) -> tuple[str, ...]:
+    return tuple([metric for metric, _ in layout.keys])
 
 
-STEP_LIMIT = 2**53  # beyond it JSON's numbers are no longer exact
-Where = tuple[str | int, ...]
-Problem = tuple[Where, str]
-Value = float | Literal["NaN", "Infinity", "-Infinity"] | None
-LabelValue = str | int | float | bool
-NONFINITE_WORDS = 'NaN and infinities are the strings "NaN", "Infinity", "-Infinity"'
+def _size(layout: SeriesLayout) -> int:
+    return _LAYOUT_BYTES + _KEY_BYTES * len(layout.keys) + sum(map(len, _metrics(layout)))
 
 
 class BodyError(ValueError):
-    """A body that cannot be taken. `problems` are places in it, each with what was expected there."""
+    """An invalid body; `problems` are paths in it, each with what was expected there."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("; ".join(f"{'.'.join(map(str, place))}: {reason}" for place, reason in problems))
+        super().__init__("; ".join(f"{'.'.join(map(str, path))}: {reason}" for path, reason in problems))
 
 
-class Setting(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One setting of one process, known by labels."""
+class BodySetting(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One setting of one process, identified by labels."""
 
     name: str
     value: LabelValue
     labels: dict[str, LabelValue] = {}
 
 
-class Header(msgspec.Struct, kw_only=True):
-    """What every form begins with: whose points these are, and how to know them when they come again.
+class BodyHeader(msgspec.Struct, kw_only=True):
+    """The fields common to all bodies: whose points these are, and the idempotency key.
 
-    `config` is what the whole job is set up with, `settings` what may differ between its processes.
+    `config` is the configuration of the job, `settings` are those that may differ between its processes.
     """
 
     project: str
@@ -123,85 +117,87 @@ class Header(msgspec.Struct, kw_only=True):
     labels: dict[str, LabelValue] = {}
     restarts: bool = False
     config: dict[str, Any] = {}
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[BodySetting, ...] = ()
     finished: bool = False
 
     @property
-    def states(self) -> bool:
-        """Whether it says anything of how the launch is set up."""
+    def has_config(self) -> bool:
+        """Whether the body has launch configuration."""
         return bool(self.config or self.settings)
 
 
 class PointRow(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Everything that was logged at one step."""
+    """Everything logged at one step."""
 
     step: int
     time: float | None = None
-    values: dict[str, Value]
+    values: dict[str, JsonValue]
 
 
-class JsonBody(Header, kw_only=True, forbid_unknown_fields=True):
-    """`columns` holds "step", perhaps "time", and the metrics; `points` is the same by rows."""
+class JsonBody(BodyHeader, kw_only=True, forbid_unknown_fields=True):
+    """`columns` has "step", optionally "time", and the metrics; `points` are the same as rows."""
 
-    columns: dict[str, list[Value]] | None = None
+    columns: dict[str, list[JsonValue]] | None = None
     points: list[PointRow] | None = None
 
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_JSON = msgspec.json.Decoder(JsonBody)
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_DECODER = msgspec.json.Decoder(JsonBody)
 
 
-def parse_json(body: bytes, shapes: Shapes) -> tuple[Header, Batch, Where]:
-    """Header, batch, and where in the body the batch's columns stand. Raises BodyError."""
+def parse_json(body: bytes, layouts: LayoutCache) -> tuple[BodyHeader, Batch, FieldPath]:
+    """Return header, batch, and the path of the batch's columns in the body. Raises BodyError."""
     try:
-        parsed = _JSON.decode(body)
-    except UNREADABLE as error:
-        raise BodyError([problem(error, body)]) from error
+        parsed = _DECODER.decode(body)
+    except DECODE_ERRORS as error:
+        raise BodyError([field_problem(error, body)]) from error
     labels = labels_of(parsed.labels) if parsed.labels else ()
     if parsed.columns is not None and parsed.points is None:
-        return parsed, _of_columns(parsed.columns, labels, shapes), ("columns",)
+        return parsed, _batch_of_columns(parsed.columns, labels, layouts), ("columns",)
     if parsed.points is not None and parsed.columns is None:
-        return parsed, _of_points(parsed.points, labels), ("points",)
-    if (parsed.finished or parsed.states) and parsed.points is None and parsed.columns is None:
-        return parsed, _of_points([], labels), ("points",)
+        return parsed, _batch_of_points(parsed.points, labels), ("points",)
+    if (parsed.finished or parsed.has_config) and parsed.points is None and parsed.columns is None:
+        return parsed, _batch_of_points([], labels), ("points",)
     raise BodyError([((), "expected either 'columns' or 'points'")])
 
 
-def problem(error: Exception, body: bytes | None = None) -> Problem:
-    """Where a body is no body, and why."""
+def field_problem(error: Exception, body: bytes | None = None) -> FieldProblem:
+    """Return the path and the reason of a decoding error."""
     if isinstance(error, UnicodeDecodeError):
         return (), f"expected text in UTF-8: {error}"
     reason, _, path = str(error).partition(" - at `")
     if not isinstance(error, msgspec.ValidationError):
-        return (), f"{reason}; {NONFINITE_WORDS}" if reason.startswith("JSON is malformed") else reason
-    path, named, _ = path.removesuffix("`").removeprefix("$").partition("[...]")
+        return (), f"{reason}; {NONFINITE_HINT}" if reason.startswith("JSON is malformed") else reason
+    path, wildcard, _ = path.removesuffix("`").removeprefix("$").partition("[...]")
     parts = path.replace("[", ".").replace("]", "").split(".")
-    place: Where = tuple(int(part) if part.isdecimal() else part for part in parts if part)
-    if not (body and named):
-        return place, reason
+    field_path: FieldPath = tuple(int(part) if part.isdecimal() else part for part in parts if part)
+    if not (body and wildcard):
+        return field_path, reason
     try:
-        loose = msgspec.json.decode(body)
-    except UNREADABLE:  # something else is wrong further on: its column cannot be told
-        return place, reason
-    return _named(place, loose)
+        document = msgspec.json.decode(body)
+    except DECODE_ERRORS:  # another error follows: the key cannot be determined
+        return field_path, reason
+    return _keyed_problem(field_path, document)
 
 
-def _named(place: Where, loose: Any) -> Problem:
-    """The first wrong value of an object with free names: the decoder does not say which name it is."""
-    for part in place:
-        loose = loose[part]
-    kind: Any = {"columns": list[Value], "values": Value, "labels": LabelValue}[str(place[-1])]
-    for name, value in loose.items():
+def _keyed_problem(path: FieldPath, document: Any) -> FieldProblem:
+    """Find the first invalid value of an object with free keys: the decoder does not report the key."""
+    for part in path:
+        document = document[part]
+    value_type: Any = {"columns": list[JsonValue], "values": JsonValue, "labels": LabelValue}[str(path[-1])]
+    for name, value in document.items():
         try:
-            msgspec.convert(value, kind)
+            msgspec.convert(value, value_type)
         except msgspec.ValidationError as error:
-            inside, reason = problem(error)
-            words = f"; {NONFINITE_WORDS}" if kind is not LabelValue else ""
-            return (*place, name, *inside), reason + words
-    raise AssertionError(f"every value at {place} is right")
+            inner_path, reason = field_problem(error)
+            hint = f"; {NONFINITE_HINT}" if value_type is not LabelValue else ""
+            return (*path, name, *inner_path), reason + hint
+    raise AssertionError(f"every value at {path} is valid")
 
 
-def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels, shapes: Shapes) -> Batch:
+def _batch_of_columns(
+    columns: Mapping[str, Sequence[JsonValue]], labels: Labels, layouts: LayoutCache
+) -> Batch:
     if "step" not in columns:
         raise BodyError([(("columns", "step"), "expected a column 'step'")])
     steps = _steps(columns["step"])
@@ -212,18 +208,18 @@ def _of_columns(columns: Mapping[str, Sequence[Value]], labels: Labels, shapes: 
     ]
     if uneven:
         raise BodyError(uneven)
-    times = _times(columns["time"]) if "time" in columns else no_clock(len(steps))
+    times = _times(columns["time"]) if "time" in columns else missing_times(len(steps))
     metrics = {name: values for name, values in columns.items() if name not in {"step", "time"}}
     series: Sequence[Column]
     if metrics and not any(None in values for values in metrics.values()):
-        series = DenseColumns(shapes.find(tuple(metrics), labels), np.array([*metrics.values()], np.float64))
+        series = DenseColumns(layouts.find(tuple(metrics), labels), np.array([*metrics.values()], np.float64))
     else:
         series = tuple(_column(SeriesKey(name, labels), values) for name, values in metrics.items())
     return Batch(steps=steps, times=times, columns=series)
 
 
-def _of_points(points: Sequence[PointRow], labels: Labels) -> Batch:
-    metrics: dict[str, list[Value]] = {}
+def _batch_of_points(points: Sequence[PointRow], labels: Labels) -> Batch:
+    metrics: dict[str, list[JsonValue]] = {}
     for row, point in enumerate(points):
         for metric, value in point.values.items():
             metrics.setdefault(metric, [None] * len(points))[row] = value
@@ -234,32 +230,32 @@ def _of_points(points: Sequence[PointRow], labels: Labels) -> Batch:
     )
 
 
-def _floats(values: Sequence[Value]) -> FloatArray:
-    # numpy reads None as NaN, and the three words as the values they stand for
+def _floats(values: Sequence[JsonValue]) -> FloatArray:
+    # numpy converts None to NaN, and the three strings to the values they stand for
     return np.array(values, dtype=np.float64)
 
 
-def no_clock(rows: int) -> FloatArray:
-    """The times of rows without a clock."""
+def missing_times(rows: int) -> FloatArray:
+    """Return NaN times for rows without a clock."""
     return np.full(rows, np.nan)
 
 
-def _times(values: Sequence[Value]) -> FloatArray:
-    if "NaN" in values:  # without a clock there is null; a clock that says NaN is broken
+def _times(values: Sequence[JsonValue]) -> FloatArray:
+    if "NaN" in values:  # a missing time is null: a clock that reports NaN is broken
         raise BodyError([(("columns", "time"), "expected a number or null, got 'NaN'")])
     return _floats(values)
 
 
-def _steps(values: Sequence[Value]) -> IntArray:
+def _steps(values: Sequence[JsonValue]) -> IntArray:
     numbers = _floats(values)
-    wrong = np.flatnonzero(~(np.abs(numbers) <= STEP_LIMIT) | (numbers != np.floor(numbers)))
-    if len(wrong):
-        index = int(wrong[0])
+    invalid = np.flatnonzero(~(np.abs(numbers) <= MAX_STEP) | (numbers != np.floor(numbers)))
+    if len(invalid):
+        index = int(invalid[0])
         raise BodyError([(("step", index), f"expected a whole number up to 2**53, got {values[index]!r}")])
     return numbers.astype(np.int64)
 
 
-def _column(key: SeriesKey, values: Sequence[Value]) -> Column:
+def _column(key: SeriesKey, values: Sequence[JsonValue]) -> Column:
     if None not in values:
         return Column(key=key, values=_floats(values))
     logged = np.array([value is not None for value in values], dtype=bool)

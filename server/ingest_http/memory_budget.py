@@ -1,4 +1,4 @@
-"""How many bytes of bodies are held at once: what is read, unpacked, or waits to become durable."""
+"""A limit on the memory of request bodies that are read, decompressed, or waiting to become durable."""
 
 from __future__ import annotations
 
@@ -7,46 +7,48 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class NoRoomError(Exception):
-    """Too much is held already: come back in a moment."""
+class MemoryBudgetError(Exception):
+    """The memory budget is exhausted: retry in a moment."""
 
 
-class Share:
-    """What one request holds of the room."""
+class MemoryShare:
+    """The bytes that one request has reserved."""
 
-    __slots__ = ("_room", "size")
+    __slots__ = ("_budget", "size")
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
         self.size = 0
 
     def grow(self, size: int) -> None:
-        """Hold so many bytes more. Raises NoRoomError."""
-        self._room.take(size)
+        """Reserve more bytes. Raises MemoryBudgetError."""
+        self._budget.take(size)
         self.size += size
 
 
-class Room:
-    """`most` bytes for all requests together; one alone may take more, so that none is too large for ever."""
+class MemoryBudget:
+    """A number of bytes shared by all requests; a single request may exceed it, so that none is too large
+    forever.
+    """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._guard = threading.Lock()
-        self.held = 0
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self.used = 0
 
     @contextmanager
-    def share(self) -> Iterator[Share]:
-        """What a request holds until its end."""
-        share = Share(self)
+    def share(self) -> Iterator[MemoryShare]:
+        """A request's share, released at the end of the block."""
+        share = MemoryShare(self)
         try:
             yield share
         finally:
-            with self._guard:
-                self.held -= share.size
+            with self._lock:
+                self.used -= share.size
 
     def take(self, size: int) -> None:
-        """Hold so many bytes more. Raises NoRoomError."""
-        with self._guard:
-            if self.held and self.held + size > self._most:
-                raise NoRoomError(f"{self.held:,} bytes of points are on their way already")
-            self.held += size
+        """Reserve bytes. Raises MemoryBudgetError."""
+        with self._lock:
+            if self.used and self.used + size > self._max_bytes:
+                raise MemoryBudgetError(f"{self.used:,} bytes of points are being received already")
+            self.used += size

@@ -1,7 +1,4 @@
-"""Takes bodies of points from the event loop to the store, in bounded memory, and their receipts back.
-
-Receipts on their way from the store's thread to the event loop: one wake-up for all that are there.
-"""
+"""Receives bodies of points in an event loop, hands them to the store's thread, and awaits the receipts."""
 
 from __future__ import annotations
 
@@ -13,42 +10,65 @@ from typing import Any, NamedTuple
 from starlette.concurrency import run_in_threadpool
 
 from holter.server.ingest_http.compression import TooLargeError, decompress
-from holter.server.ingest_http.json_body import BodyError, Shapes
-from holter.server.ingest_http.memory_budget import Room, Share
-from holter.server.ingest_http.validate import from_json, several_from_msgpack
+from holter.server.ingest_http.json_body import BodyError, LayoutCache
+from holter.server.ingest_http.memory_budget import MemoryBudget, MemoryShare
+from holter.server.ingest_http.validate import deliveries_from_msgpack, delivery_from_json
 from holter.server.store import Receipt, Store
 from holter.types import Delivery
 
 Outcome = Receipt | BaseException
 
+BODY_SECONDS = 60.0
+DURABLE_SECONDS = 20.0  # clients wait for 30 s: the error must reach them before
+BUDGET_BYTES = 256 * 2**20
+LARGE_BODY = 256 * 1024
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-class Mail:
-    """The way into one event loop. Made in it; `put` is called from any thread."""
+BODY_PARSERS: dict[str, Callable[[bytes, LayoutCache], list[Delivery]]] = {
+    "application/json": lambda body, layouts: [delivery_from_json(body, layouts)],
+    "application/msgpack": deliveries_from_msgpack,
+    "application/x-msgpack": deliveries_from_msgpack,
+}
+
+
+class ClientDisconnectedError(Exception):
+    """The client disconnected before the end of the body."""
+
+
+class BodyTimeoutError(Exception):
+    """A body takes too long to arrive."""
+
+
+class ReceiptQueue:
+    """Passes receipts from the store's thread to an event loop, with one wake-up for all that are queued.
+
+    Created in the event loop; `put` is called from any thread.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[tuple[asyncio.Future[Receipt], Outcome]] = deque()
-        self._woken = False
+        self._queued: deque[tuple[asyncio.Future[Receipt], Outcome]] = deque()
+        self._wake_scheduled = False
 
-    def reply(self) -> Reply:
-        """Where the outcome of one delivery is to go."""
-        return Reply(self, self._loop.create_future())
+    def expect(self) -> PendingReceipt:
+        """Return a future for the receipt of one delivery."""
+        return PendingReceipt(self, self._loop.create_future())
 
     def put(self, future: asyncio.Future[Receipt], outcome: Outcome) -> None:
-        """Bring an outcome to whoever waits for it."""
-        self._waiting.append((future, outcome))
-        if not self._woken:
-            self._woken = True
+        """Queue an outcome for the request that awaits it."""
+        self._queued.append((future, outcome))
+        if not self._wake_scheduled:
+            self._wake_scheduled = True
             try:
-                self._loop.call_soon_threadsafe(self._hand_out)
-            except RuntimeError:  # the loop has ended: nobody waits any more
-                self._waiting.clear()
+                self._loop.call_soon_threadsafe(self._deliver)
+            except RuntimeError:  # the loop has ended: no request awaits it
+                self._queued.clear()
 
-    def _hand_out(self) -> None:
-        self._woken = False  # before the first look: what is put from here on wakes again
-        while self._waiting:
-            future, outcome = self._waiting.popleft()
-            if future.done():  # whoever asked has gone
+    def _deliver(self) -> None:
+        self._wake_scheduled = False  # reset first: later puts schedule another wake-up
+        while self._queued:
+            future, outcome = self._queued.popleft()
+            if future.done():  # the request was cancelled
                 continue
             if isinstance(outcome, BaseException):
                 future.set_exception(outcome)
@@ -56,125 +76,113 @@ class Mail:
                 future.set_result(outcome)
 
 
-class Reply:
-    """The store's way to answer one request, as a future would be."""
+class PendingReceipt:
+    """The future-like object that the store resolves for one request."""
 
-    __slots__ = ("_mail", "future")
+    __slots__ = ("_queue", "future")
 
-    def __init__(self, mail: Mail, future: asyncio.Future[Receipt]) -> None:
-        self._mail = mail
+    def __init__(self, queue: ReceiptQueue, future: asyncio.Future[Receipt]) -> None:
+        self._queue = queue
         self.future = future
 
     def set_running_or_notify_cancel(self) -> bool:
-        """Whoever asked may have gone, but the points are to be kept."""
+        """Always True: the points are stored even if the client has disconnected."""
         return True
 
     def set_result(self, result: Receipt, /) -> None:
-        """It is durable."""
-        self._mail.put(self.future, result)
+        """The delivery is durable."""
+        self._queue.put(self.future, result)
 
     def set_exception(self, exception: BaseException, /) -> None:
-        """It was not stored."""
-        self._mail.put(self.future, exception)
+        """The delivery was not stored."""
+        self._queue.put(self.future, exception)
 
 
-BODY_SECONDS = 60.0
-DURABLE_SECONDS = 20.0  # clients wait for 30: they are to hear why
-HELD_BYTES = 256 * 2**20
-LARGE_BODY = 256 * 1024
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-
-FORMS: dict[str, Callable[[bytes, Shapes], list[Delivery]]] = {
-    "application/json": lambda body, shapes: [from_json(body, shapes)],
-    "application/msgpack": several_from_msgpack,
-    "application/x-msgpack": several_from_msgpack,
-}
-
-
-class GoneError(Exception):
-    """Whoever sent the body has gone before its end."""
-
-
-class SlowError(Exception):
-    """A body takes too long to arrive."""
-
-
-class Taken(NamedTuple):
-    """A delivery that is durable."""
+class StoredDelivery(NamedTuple):
+    """A durable delivery with its receipt."""
 
     delivery: Delivery
     receipt: Receipt
 
 
-class Reception:
-    """One server's way in for points. Bodies are held until their points are durable, no longer."""
+class Receiver:
+    """Receives points of one server. Bodies are in memory until their points are durable."""
 
     def __init__(
-        self, store: Store, *, limit: int, held: int = HELD_BYTES, patience: float = BODY_SECONDS
+        self,
+        store: Store,
+        *,
+        limit: int,
+        budget_bytes: int = BUDGET_BYTES,
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._store = store
         self._limit = limit
-        self._patience = patience
-        self._shapes = Shapes()
-        self._mail: Mail | None = None
-        self.room = Room(max(held, 2 * limit))
+        self._body_seconds = body_seconds
+        self._layouts = LayoutCache()
+        self._queue: ReceiptQueue | None = None
+        self.budget = MemoryBudget(max(budget_bytes, 2 * limit))
 
-    async def take(self, receive: Receive, kind: str, coding: str) -> list[Taken]:
+    async def take(self, receive: Receive, kind: str, coding: str) -> list[StoredDelivery]:
         """Read a body in one of `FORMS` and make what is in it durable, in its order.
 
         Raises TooLargeError, CompressionError, BodyError, NoRoomError, SlowError, GoneError, TimeoutError,
         and what the store raises.
         """
         arrived = False
-        with self.room.share() as share:
+        with self.budget.share() as share:
             try:
-                async with asyncio.timeout(self._patience) as deadline:
+                async with asyncio.timeout(self._body_seconds) as deadline:
                     body = await self._read(receive, share)
                     arrived = True
                     deadline.reschedule(asyncio.get_running_loop().time() + DURABLE_SECONDS)
-                    mail = self._replies()
+                    queue = self._receipt_queue()
                     if coding == "identity" and len(body) < LARGE_BODY:
-                        sent = self._send(body, kind, coding, share, mail)
-                    else:  # what takes long to unpack must not hold up the others
-                        sent = await run_in_threadpool(self._send, body, kind, coding, share, mail)
+                        submitted = self._submit(body, kind, coding, share, queue)
+                    else:  # slow decompression must not block the event loop
+                        submitted = await run_in_threadpool(self._submit, body, kind, coding, share, queue)
                     del body
-                    receipts = await asyncio.gather(*(reply.future for _, reply in sent))
-                    return [Taken(one, receipt) for (one, _), receipt in zip(sent, receipts, strict=True)]
+                    receipts = await asyncio.gather(*(reply.future for _, reply in submitted))
+                    return [
+                        StoredDelivery(delivery, receipt)
+                        for (delivery, _), receipt in zip(submitted, receipts, strict=True)
+                    ]
             except TimeoutError:
                 if arrived:
                     raise
-                raise SlowError(f"the body did not arrive within {self._patience:g} s") from None
+                raise BodyTimeoutError(f"the body did not arrive within {self._body_seconds:g} s") from None
 
-    def _replies(self) -> Mail:
-        if self._mail is None:
-            self._mail = Mail()
-        return self._mail
+    def _receipt_queue(self) -> ReceiptQueue:
+        if self._queue is None:
+            self._queue = ReceiptQueue()
+        return self._queue
 
-    def _send(
-        self, body: bytes, kind: str, coding: str, share: Share, mail: Mail
-    ) -> list[tuple[Delivery, Reply]]:
-        deliveries = FORMS[kind](decompress(body, coding, self._limit, share.grow), self._shapes)
-        sent = []
+    def _submit(
+        self, body: bytes, kind: str, coding: str, share: MemoryShare, queue: ReceiptQueue
+    ) -> list[tuple[Delivery, PendingReceipt]]:
+        deliveries = BODY_PARSERS[kind](decompress(body, coding, self._limit, share.grow), self._layouts)
+        submitted = []
         try:
-            for delivery in deliveries:  # while one is written, the next one is encoded
-                reply = mail.reply()
+            for delivery in deliveries:  # the next one is encoded while one is written
+                reply = queue.expect()
                 self._store.send(delivery, reply)
-                sent.append((delivery, reply))
+                submitted.append((delivery, reply))
         except BaseException as error:
-            for _, reply in sent:  # they are kept, but nobody hears of it: they will come again
+            for _, reply in submitted:  # stored without an acknowledgement: the client will send them again
                 reply.future.cancel()
-            if isinstance(error, ValueError):  # the store keeps less than the form allows, e.g. many labels
+            # the store's limits are narrower than the body's, for labels for instance
+            if isinstance(error, ValueError):
                 raise BodyError([((), str(error))]) from error
             raise
-        return sent
+        return submitted
 
-    async def _read(self, receive: Receive, share: Share) -> bytes:
-        """The whole body; most come in one piece, and at once."""
+    async def _read(self, receive: Receive, share: MemoryShare) -> bytes:
+        """Read the body; most arrive in one piece at once."""
         pieces: list[bytes] = []
         while True:
             message = await receive()
             if message["type"] != "http.request":
-                raise GoneError
+                raise ClientDisconnectedError
             piece = message.get("body", b"")
             if share.size + len(piece) > self._limit:
                 raise TooLargeError(self._limit)

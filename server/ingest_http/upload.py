@@ -1,4 +1,4 @@
-"""Bodies too large for memory: into a file that nobody sees, and that is gone with the request."""
+"""Receives bodies too large for memory into a temporary file that is deleted with the request."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ import zstandard
 from starlette.concurrency import run_in_threadpool
 
 from holter.server.ingest_http.compression import ZSTD_WINDOW, CompressionError, TooLargeError
-from holter.server.ingest_http.memory_budget import NoRoomError
-from holter.server.ingest_http.receiver import GoneError, SlowError
+from holter.server.ingest_http.memory_budget import MemoryBudgetError
+from holter.server.ingest_http.receiver import BodyTimeoutError, ClientDisconnectedError
 
 CODINGS = frozenset({"identity", "zstd"})
-_AT_ONCE = 4
-_TURN = 30.0  # seconds that one waits for those before it: proxies are no more patient
-_PIECE = 2**20  # bytes that go to the disk at once
-_PATIENCE = 60.0  # seconds without a byte
+_MAX_UPLOADS = 4
+_TURN_SECONDS = 30.0  # seconds to wait for earlier imports: proxies have no longer timeouts
+_PIECE = 2**20  # bytes per write
+_IDLE_SECONDS = 60.0  # seconds without data
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class Uploads:
-    """One server's way in for files: a few at once, and one at a time is worked on."""
+    """Receives files: a few at a time, of which one at a time is processed."""
 
     def __init__(self, folder: Path | None, limit: int) -> None:
-        """`folder`: where they lie meanwhile, None for where temporary files go; `limit`: bytes of each."""
+        """`folder`: where the temporary files are created, None for the default; `limit`: bytes of each."""
         self._folder = folder
         self._limit = limit
-        self.held = 0
+        self.active = 0
         self._turn = asyncio.Semaphore()
 
     @asynccontextmanager
     async def file(self, receive: Receive, coding: str) -> AsyncIterator[BinaryIO]:
-        """The whole body, unpacked.
+        """Receive and decompress the body.
 
-        Raises TooLargeError, CompressionError, SlowError, GoneError, NoRoomError, OSError where the disk is
-        full.
+        Raises TooLargeError, CompressionError, BodyTimeoutError, ClientDisconnectedError, MemoryBudgetError,
+        and OSError where the disk is full.
         """
-        if self.held == _AT_ONCE:
-            raise NoRoomError(f"{_AT_ONCE} files are on their way already")
-        self.held += 1
+        if self.active == _MAX_UPLOADS:
+            raise MemoryBudgetError(f"{_MAX_UPLOADS} uploads are in progress already")
+        self.active += 1
         try:
             with tempfile.TemporaryFile(dir=self._folder, prefix="holter-upload-") as file:
-                await self._take(receive, coding, file)
+                await self._receive(receive, coding, file)
                 file.seek(0)
                 yield file
         finally:
-            self.held -= 1
+            self.active -= 1
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Nobody else works on a file meanwhile. Raises NoRoomError where that takes long."""
+        """Wait until no other file is processed. Raises MemoryBudgetError where that takes long."""
         try:
-            await asyncio.wait_for(self._turn.acquire(), _TURN)
+            await asyncio.wait_for(self._turn.acquire(), _TURN_SECONDS)
         except TimeoutError:
-            raise NoRoomError("another file is worked on") from None
+            raise MemoryBudgetError("another import is in progress") from None
         try:
             yield
         finally:
             self._turn.release()
 
-    async def _take(self, receive: Receive, coding: str, file: IO[bytes]) -> None:
-        sink = _Limited(file, self._limit)
+    async def _receive(self, receive: Receive, coding: str, file: IO[bytes]) -> None:
+        sink = _SizeLimitedFile(file, self._limit)
         write = sink.write
         if coding == "zstd":
-            unzip = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
-            write = unzip.stream_writer(sink, closefd=False).write  # type: ignore[arg-type]
+            decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW)
+            write = decompressor.stream_writer(sink, closefd=False).write  # type: ignore[arg-type]
         try:
             async for piece in _pieces(receive):
                 await run_in_threadpool(write, piece)
@@ -78,25 +78,25 @@ class Uploads:
 
 
 async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
-    held = bytearray()
-    more = True
-    while more:
+    buffer = bytearray()
+    more_body = True
+    while more_body:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_IDLE_SECONDS):
                 message = await receive()
         except TimeoutError:
-            raise SlowError(f"nothing of the body has arrived for {_PATIENCE:g} s") from None
+            raise BodyTimeoutError(f"no data of the body has arrived for {_IDLE_SECONDS:g} s") from None
         if message["type"] != "http.request":
-            raise GoneError
-        held += message.get("body", b"")
-        more = bool(message.get("more_body"))
-        if held and (len(held) >= _PIECE or not more):
-            yield bytes(held)
-            held.clear()
+            raise ClientDisconnectedError
+        buffer += message.get("body", b"")
+        more_body = bool(message.get("more_body"))
+        if buffer and (len(buffer) >= _PIECE or not more_body):
+            yield bytes(buffer)
+            buffer.clear()
 
 
-class _Limited:
-    """A file that takes so many bytes and no more."""
+class _SizeLimitedFile:
+    """A file that raises TooLargeError beyond a number of bytes."""
 
     def __init__(self, file: IO[bytes], limit: int) -> None:
         self._file, self._limit, self._size = file, limit, 0
@@ -108,4 +108,4 @@ class _Limited:
         return self._file.write(data)
 
     def flush(self) -> None:
-        """It goes where the file goes."""
+        """No-op: the file is flushed by its owner."""

@@ -1,4 +1,4 @@
-"""What arrives over HTTP becomes a delivery, whole, or is refused with a reason for each field."""
+"""Validates bodies and converts them to deliveries; errors name each invalid field."""
 
 from __future__ import annotations
 
@@ -11,63 +11,70 @@ import msgspec
 import numpy as np
 
 from holter.attempts.config_values import flatten_settings, to_config_value
-from holter.server.ingest_http.binary_body import bodies_in, parse_msgpack
-from holter.server.ingest_http.json_body import BodyError, Header, Problem, Shapes, Where, parse_json
+from holter.server.ingest_http.binary_body import parse_msgpack, split_bodies
+from holter.server.ingest_http.json_body import (
+    BodyError,
+    BodyHeader,
+    FieldPath,
+    FieldProblem,
+    LayoutCache,
+    parse_json,
+)
 from holter.types import NO_CONFIG, Batch, Config, ConfigKey, Delivery, DenseColumns, SeriesKey, labels_of
 
-NAME_LIMIT = 200
-LONG_NAME_LIMIT = 500
-WRITER_LIMIT = 1000
-TIME_LIMIT = 1e11  # the year 5138 in seconds: milliseconds of today lie beyond it
+MAX_NAME_LENGTH = 200
+MAX_LONG_NAME_LENGTH = 500
+MAX_WRITER_LENGTH = 1000
+MAX_TIME = 1e11  # the year 5138 in seconds: milliseconds are beyond it
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def from_json(body: bytes, shapes: Shapes) -> Delivery:
-    """The delivery of a JSON body, in columns or in points. Raises BodyError."""
-    return _intake(*parse_json(body, shapes), shapes)
+def delivery_from_json(body: bytes, layouts: LayoutCache) -> Delivery:
+    """Return the delivery of a JSON body, in columns or in rows. Raises BodyError."""
+    return _build_delivery(*parse_json(body, layouts), layouts)
 
 
-def from_msgpack(body: bytes | msgspec.Raw, shapes: Shapes) -> Delivery:
-    """The delivery of a msgpack body with raw little-endian buffers. Raises BodyError."""
-    return _intake(*parse_msgpack(body, shapes), shapes)
+def delivery_from_msgpack(body: bytes | msgspec.Raw, layouts: LayoutCache) -> Delivery:
+    """Return the delivery of a msgpack body with raw little-endian buffers. Raises BodyError."""
+    return _build_delivery(*parse_msgpack(body, layouts), layouts)
 
 
-def several_from_msgpack(content: bytes, shapes: Shapes) -> list[Delivery]:
-    """The deliveries of a msgpack body, or of an array of such. Raises BodyError."""
-    bodies = bodies_in(content)
+def deliveries_from_msgpack(content: bytes, layouts: LayoutCache) -> list[Delivery]:
+    """Return the deliveries of a msgpack body, or of an array of them. Raises BodyError."""
+    bodies = split_bodies(content)
     if len(bodies) == 1 and bodies[0] is content:
-        return [from_msgpack(content, shapes)]
-    found, problems = [], list[Problem]()
-    for number, body in enumerate(bodies):
+        return [delivery_from_msgpack(content, layouts)]
+    deliveries, problems = [], list[FieldProblem]()
+    for index, body in enumerate(bodies):
         try:
-            found.append(from_msgpack(body, shapes))
+            deliveries.append(delivery_from_msgpack(body, layouts))
         except BodyError as error:
-            problems += [((number, *place), reason) for place, reason in error.problems]
-    if problems or not found:
+            problems += [((index, *path), reason) for path, reason in error.problems]
+    if problems or not deliveries:
         raise BodyError(problems or [((), "expected at least one body in the array")])
-    return found
+    return deliveries
 
 
-def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Delivery:
-    shape = batch.columns.shape if isinstance(batch.columns, DenseColumns) else None
-    known = shape is not None and shapes.knows(shape)
-    keys = shape.keys if shape is not None else [column.key for column in batch.columns]
-    series = () if known else _series(keys, place)
-    if problems := [*_names(header), *series, *_rows(batch, place, header)]:
+def _build_delivery(header: BodyHeader, batch: Batch, path: FieldPath, layouts: LayoutCache) -> Delivery:
+    layout = batch.columns.shape if isinstance(batch.columns, DenseColumns) else None
+    is_valid = layout is not None and layouts.is_valid(layout)
+    keys = layout.keys if layout is not None else [column.key for column in batch.columns]
+    series = () if is_valid else _check_series(keys, path)
+    if problems := [*_check_names(header), *series, *_check_rows(batch, path, header)]:
         raise BodyError(problems)
-    if shape is not None and not known:
-        shapes.keep(shape)
+    if layout is not None and not is_valid:
+        layouts.add(layout)
     batch = replace(
         batch,
-        columns=batch.columns if shape else tuple(one for one in batch.columns if len(one.values)),
+        columns=batch.columns if layout else tuple(column for column in batch.columns if len(column.values)),
         attempt=None if header.attempt is None else str(header.attempt),
         restarts=header.restarts,
-        config=_config(header) if header.states else NO_CONFIG,
+        config=_config(header) if header.has_config else NO_CONFIG,
     )
     return Delivery(
         project=header.project,
         run=header.run,
-        # without a word of its own a writer is known by its labels: ranks side by side are several
+        # without a name a writer is identified by its labels: parallel ranks are several writers
         writer=header.writer or str(SeriesKey("http", labels_of(header.labels))),
         batch_id=header.batch_id or uuid4().hex,
         batch=batch,
@@ -75,62 +82,67 @@ def _intake(header: Header, batch: Batch, place: Where, shapes: Shapes) -> Deliv
     )
 
 
-def _config(header: Header) -> Config:
-    """What a body says of its launch: the job's settings without labels, those of processes with theirs."""
-    job = {ConfigKey(name): value for name, value in flatten_settings(header.config).items()}
-    own = {ConfigKey(one.name, labels_of(one.labels)): to_config_value(one.value) for one in header.settings}
-    return job | own
+def _config(header: BodyHeader) -> Config:
+    """Return the launch configuration of a body: the job's settings without labels, those of processes with
+    theirs.
+    """
+    job_settings = {ConfigKey(name): value for name, value in flatten_settings(header.config).items()}
+    process_settings = {
+        ConfigKey(setting.name, labels_of(setting.labels)): to_config_value(setting.value)
+        for setting in header.settings
+    }
+    return job_settings | process_settings
 
 
-def _names(header: Header) -> Iterator[Problem]:
-    yield from _name(("project",), header.project, NAME_LIMIT)
-    yield from _name(("run",), header.run, LONG_NAME_LIMIT)
+def _check_names(header: BodyHeader) -> Iterator[FieldProblem]:
+    yield from _check_name(("project",), header.project, MAX_NAME_LENGTH)
+    yield from _check_name(("run",), header.run, MAX_LONG_NAME_LENGTH)
     if header.attempt is not None:
-        yield from _name(("attempt",), str(header.attempt), NAME_LIMIT)
+        yield from _check_name(("attempt",), str(header.attempt), MAX_NAME_LENGTH)
     if header.writer is not None:
-        yield from _name(("writer",), header.writer, WRITER_LIMIT)
+        yield from _check_name(("writer",), header.writer, MAX_WRITER_LENGTH)
     if header.batch_id is not None:
-        yield from _name(("batch_id",), header.batch_id, NAME_LIMIT)
+        yield from _check_name(("batch_id",), header.batch_id, MAX_NAME_LENGTH)
 
 
-def _name(place: Where, name: str, limit: int) -> Iterator[Problem]:
+def _check_name(path: FieldPath, name: str, limit: int) -> Iterator[FieldProblem]:
     if not 0 < len(name) <= limit or _CONTROL.search(name):
-        yield place, f"expected 1 to {limit} characters, none of them control characters"
+        yield path, f"expected 1 to {limit} characters, none of them control characters"
 
 
-def _series(keys: Sequence[SeriesKey], place: Where) -> Iterator[Problem]:
-    if not any(key.labels for key in keys) and _are_names([key.metric for key in keys]):
+def _check_series(keys: Sequence[SeriesKey], path: FieldPath) -> Iterator[FieldProblem]:
+    if not any(key.labels for key in keys) and _are_valid_names([key.metric for key in keys]):
         return
     seen: set[SeriesKey] = set()
     for key in keys:
-        yield from _name((*place, key.metric), key.metric, LONG_NAME_LIMIT)
+        yield from _check_name((*path, key.metric), key.metric, MAX_LONG_NAME_LENGTH)
         for name, value in key.labels:
-            yield from _name(("labels", name), name, NAME_LIMIT)
-            yield from _name(("labels", name), value, NAME_LIMIT)
+            yield from _check_name(("labels", name), name, MAX_NAME_LENGTH)
+            yield from _check_name(("labels", name), value, MAX_NAME_LENGTH)
         if key in seen:
-            yield (*place, key.metric), f"expected the series {key} once"
+            yield (*path, key.metric), f"expected the series {key} once"
         seen.add(key)
 
 
-def _are_names(metrics: Sequence[str]) -> bool:
-    """Whether all of these are names, and each stands once: thousands are looked at as one text."""
+def _are_valid_names(metrics: Sequence[str]) -> bool:
+    """Whether all of these are valid, unique names; thousands are checked as one joined string."""
     lengths = [len(metric) for metric in metrics]
     return (
         min(lengths, default=1) > 0
-        and max(lengths, default=1) <= LONG_NAME_LIMIT
+        and max(lengths, default=1) <= MAX_LONG_NAME_LENGTH
         and not _CONTROL.search("".join(metrics))
         and len(set(metrics)) == len(metrics)
     )
 
 
-def _rows(batch: Batch, place: Where, header: Header) -> Iterator[Problem]:
-    if not batch.points and not header.finished and not header.states:
-        yield place, "expected at least one value"
+def _check_rows(batch: Batch, path: FieldPath, header: BodyHeader) -> Iterator[FieldProblem]:
+    if not batch.points and not header.finished and not header.has_config:
+        yield path, "expected at least one value"
     if len(batch.times) != len(batch.steps):
         yield (
-            (*place, "time"),
+            (*path, "time"),
             f"expected {len(batch.steps)} values, one for each step, got {len(batch.times)}",
         )
-    wrong = batch.times[~(np.isnan(batch.times) | ((batch.times >= 0) & (batch.times < TIME_LIMIT)))]
-    if len(wrong):
-        yield (*place, "time"), f"expected Unix seconds, got {wrong[0]:g} (milliseconds?)"
+    invalid = batch.times[~(np.isnan(batch.times) | ((batch.times >= 0) & (batch.times < MAX_TIME)))]
+    if len(invalid):
+        yield (*path, "time"), f"expected Unix seconds, got {invalid[0]:g} (milliseconds?)"

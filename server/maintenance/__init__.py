@@ -1,1 +1,1 @@
-"""Keeping house: backups, moves, deletion, retention, space."""
+"""Maintenance of the database: retention, downsampling, deletion, backups, copies."""

@@ -1,7 +1,7 @@
 """Backups: every table in one compressed file, which restores into a database of either kind.
 
-The file is one zstd frame with checksum, of msgpack messages, each after its length (4 bytes, big-endian):
-a head, then for each table its columns and its rows in portions, at the end the counts.
+The file is one zstd frame with checksum, of msgpack messages, each after its length (4 bytes, big-endian): a
+header, then for each table its columns and its rows in batches, at the end the counts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from holter.server.database import reading, writing
 from holter.server.maintenance.table_dump import (
     NewerTablesError,
     NotEmptyError,
-    Told,
-    continue_numbering,
+    ProgressCallback,
+    create_empty_tables,
+    database_revision,
     insert_rows,
-    make_empty,
-    revision_of,
-    rows_of,
-    tables_of,
+    read_rows,
+    reflect_tables,
+    reset_sequences,
 )
 from holter.server.migrate import upgrade
 from holter.server.store import StoreLockedError
@@ -43,11 +43,11 @@ _DAMAGE = (
 
 
 class BackupError(ValueError):
-    """A backup cannot be written, read, or restored here."""
+    """A backup cannot be written, read, or restored."""
 
 
-def back_up(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
-    """Write everything as of one moment; returns the number of rows. A server may run meanwhile.
+def back_up(engine: Engine, path: Path, *, on_progress: ProgressCallback = lambda _: None) -> int:
+    """Write a snapshot of everything; returns the number of rows. A server may run meanwhile.
 
     Raises BackupError where the file exists, or there is nothing to back up.
     """
@@ -57,11 +57,11 @@ def back_up(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
     try:
         with reading(engine) as connection, unfinished.open("wb") as raw:
             parameters = zstandard.ZstdCompressionParameters.from_level(3, write_checksum=1)
-            packing = zstandard.ZstdCompressor(compression_params=parameters)
-            with packing.stream_writer(raw, closefd=False) as out:
-                rows = _write(connection, out, told)
+            compressor = zstandard.ZstdCompressor(compression_params=parameters)
+            with compressor.stream_writer(raw, closefd=False) as out:
+                rows = _write(connection, out, on_progress)
             raw.flush()
-            os.fsync(raw.fileno())  # a file of this name is whole, also after a power failure
+            os.fsync(raw.fileno())  # a file of this name is complete, also after a power failure
         unfinished.rename(path)
     except OSError as error:
         raise BackupError(f"cannot write {path}: {error.strerror}") from error
@@ -70,39 +70,40 @@ def back_up(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
     return rows
 
 
-def _write(connection: Connection, out: Any, told: Told) -> int:
-    revision = revision_of(connection)
+def _write(connection: Connection, out: Any, on_progress: ProgressCallback) -> int:
+    revision = database_revision(connection)
     if revision is None:
         raise BackupError("this database has no tables of Holter: nothing to back up")
-    _send(out, {"holter_backup": FORMAT, "revision": revision})
+    _write_message(out, {"holter_backup": FORMAT, "revision": revision})
     counts = {}
-    for table in tables_of(connection):
+    for table in reflect_tables(connection):
         name, columns = str(table.name), [str(column.name) for column in table.columns]
-        _send(out, {"table": name, "columns": columns})
+        _write_message(out, {"table": name, "columns": columns})
         counts[name] = 0
-        for portion in rows_of(connection, table):
-            _send(out, {"rows": [list(row) for row in portion]})
-            counts[name] += len(portion)
-            told(sum(counts.values()))
-    _send(out, {"counts": counts})
+        for batch in read_rows(connection, table):
+            _write_message(out, {"rows": [list(row) for row in batch]})
+            counts[name] += len(batch)
+            on_progress(sum(counts.values()))
+    _write_message(out, {"counts": counts})
     return sum(counts.values())
 
 
-def restore(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
-    """Read a backup into a database without runs, and bring it to this version; returns the number of rows.
+def restore(engine: Engine, path: Path, *, on_progress: ProgressCallback = lambda _: None) -> int:
+    """Restore a backup into an empty database, and upgrade it; returns the number of rows.
 
-    All of it or nothing. Raises BackupError where the file is not whole, or the database is not empty.
+    Restores everything or nothing. Raises BackupError where the file is incomplete, or the database is not
+    empty.
     """
     try:
         with path.open("rb") as raw:
-            messages = _receive(raw)
-            head = _head(messages)
-            if head.get("holter_backup") != FORMAT:
-                raise BackupError(f"{path} is no backup that this version or an earlier one has written")
+            messages = _read_messages(raw)
+            header = _read_header(messages)
+            if header.get("holter_backup") != FORMAT:
+                raise BackupError(f"{path} is no backup written by this version or an earlier one")
             with exclusive_access(engine):
-                make_empty(engine, head["revision"])
+                create_empty_tables(engine, header["revision"])
                 with writing(engine) as connection:
-                    rows = _read(connection, messages, told)
+                    rows = _restore_rows(connection, messages, on_progress)
     except StoreLockedError as error:
         raise BackupError(str(error)) from error
     except NotEmptyError as error:
@@ -117,16 +118,18 @@ def restore(engine: Engine, path: Path, *, told: Told = lambda _: None) -> int:
     return rows
 
 
-def _head(messages: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """What a backup begins with; nothing where it is none."""
+def _read_header(messages: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first message of a backup, empty for other files."""
     try:
         return next(messages, {})
     except _DAMAGE:
         return {}
 
 
-def _read(connection: Connection, messages: Iterator[dict[str, Any]], told: Told) -> int:
-    tables = {str(table.name): table for table in tables_of(connection)}
+def _restore_rows(
+    connection: Connection, messages: Iterator[dict[str, Any]], on_progress: ProgressCallback
+) -> int:
+    tables = {str(table.name): table for table in reflect_tables(connection)}
     counts = dict.fromkeys(tables, 0)
     expected: dict[str, int] | None = None
     name, columns = "", list[str]()
@@ -137,27 +140,27 @@ def _read(connection: Connection, messages: Iterator[dict[str, Any]], told: Told
             rows = [dict(zip(columns, row, strict=True)) for row in message["rows"]]
             insert_rows(connection, tables[name], rows)
             counts[name] += len(rows)
-            told(sum(counts.values()))
+            on_progress(sum(counts.values()))
         else:
             expected = message["counts"]
     if counts != expected:
-        raise EOFError("its counts do not hold")
-    continue_numbering(connection, tables.values())
+        raise EOFError("row counts differ")
+    reset_sequences(connection, tables.values())
     return sum(counts.values())
 
 
-def _send(out: BinaryIO, message: dict[str, Any]) -> None:
+def _write_message(out: BinaryIO, message: dict[str, Any]) -> None:
     packed = msgspec.msgpack.encode(message)
     out.write(_LENGTH.pack(len(packed)) + packed)
 
 
-def _receive(raw: BinaryIO) -> Iterator[dict[str, Any]]:
-    unzip = zstandard.ZstdDecompressor().decompressobj()
-    waiting = bytearray()
-    while piece := raw.read(READ_BYTES):
-        waiting += unzip.decompress(piece)
-        while len(waiting) >= 4 and len(waiting) >= (end := 4 + _LENGTH.unpack_from(waiting)[0]):
-            yield msgspec.msgpack.decode(waiting[4:end], type=dict[str, Any])
-            del waiting[:end]
-    if waiting or not unzip.eof:
-        raise EOFError("it ends too early")
+def _read_messages(raw: BinaryIO) -> Iterator[dict[str, Any]]:
+    decompressor = zstandard.ZstdDecompressor().decompressobj()
+    buffer = bytearray()
+    while data := raw.read(READ_BYTES):
+        buffer += decompressor.decompress(data)
+        while len(buffer) >= 4 and len(buffer) >= (end := 4 + _LENGTH.unpack_from(buffer)[0]):
+            yield msgspec.msgpack.decode(buffer[4:end], type=dict[str, Any])
+            del buffer[:end]
+    if buffer or not decompressor.eof:
+        raise EOFError("the file is truncated")

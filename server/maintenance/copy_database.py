@@ -1,4 +1,4 @@
-"""Moves everything into another database, of either kind, and proves that it has arrived."""
+"""Copies everything into another database, of either kind, and verifies the copy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from holter.server.database import reading, writing
 from holter.server.maintenance.table_dump import (
     NewerTablesError,
     NotEmptyError,
-    Told,
-    continue_numbering,
+    ProgressCallback,
+    create_empty_tables,
+    database_revision,
     insert_rows,
-    make_empty,
-    revision_of,
-    rows_of,
-    tables_of,
+    read_rows,
+    reflect_tables,
+    reset_sequences,
 )
 from holter.server.migrate import upgrade
 from holter.server.models import RunRecord
@@ -27,94 +27,95 @@ from holter.server.store import Store, StoreLockedError
 from holter.server.store.file_lock import exclusive_access
 
 
-class MoveError(ValueError):
-    """Nothing was moved, and why."""
+class CopyError(ValueError):
+    """Nothing was copied; the message says why."""
 
 
 @dataclass(slots=True)
-class Sum:
-    """What a table holds: how many rows, and a checksum of them in any order."""
+class TableChecksum:
+    """Number of rows of a table, and an order-independent checksum."""
 
     rows: int = 0
     checksum: int = 0
 
     def add(self, row: tuple[object, ...]) -> None:
-        """Take in a row."""
+        """Include a row."""
         digest = blake2b(msgspec.msgpack.encode(row), digest_size=16).digest()
         self.checksum = (self.checksum + int.from_bytes(digest, "big")) % 2**128
         self.rows += 1
 
 
-def move(source: Engine, target: Engine, *, told: Told = lambda _: None) -> dict[str, int]:
-    """Copy every table into an empty database in one transaction; the number of rows by table.
+def copy_database(
+    source: Engine, target: Engine, *, on_progress: ProgressCallback = lambda _: None
+) -> dict[str, int]:
+    """Copy every table into an empty database in one transaction; returns the number of rows by table.
 
-    The source is read as of one moment and stays as it is. Rows, checksums of all rows, and everything
-    that `holter db check` proves are compared on both sides. Raises MoveError: then nothing was moved.
+    The source is read as one snapshot and is not changed. Row counts, checksums and everything that `holter
+    db check` verifies are compared on both sides. Raises CopyError; the target is unchanged then.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(exclusive_access(source))
-            held.enter_context(exclusive_access(target))
+            stack.enter_context(exclusive_access(source))
+            stack.enter_context(exclusive_access(target))
             with reading(source) as origin:
-                revision = revision_of(origin)
+                revision = database_revision(origin)
                 if revision is None:
-                    raise MoveError("this database has no tables of Holter: nothing to move")
-                make_empty(target, revision)
-                before = _progress(origin)
-                with writing(target) as there:
-                    sums = _copy(origin, there, told)
-                    _compare(sums, there, told)
-                    with reading(source) as now:
-                        if _progress(now) != before:
-                            raise MoveError(
-                                "somebody has written here meanwhile: stop the servers, and move again"
-                            )
+                    raise CopyError("this database has no tables of Holter: nothing to move")
+                create_empty_tables(target, revision)
+                progress_before = _write_progress(origin)
+                with writing(target) as target_connection:
+                    checksums = _copy(origin, target_connection, on_progress)
+                    _compare(checksums, target_connection, on_progress)
+                    with reading(source) as later_connection:
+                        if _write_progress(later_connection) != progress_before:
+                            raise CopyError("points were written meanwhile: stop the servers, and move again")
         except StoreLockedError as error:
-            raise MoveError(str(error)) from error
+            raise CopyError(str(error)) from error
         except NotEmptyError as error:
-            raise MoveError(f"{error}: move into a new one") from error
+            raise CopyError(f"{error}: move into a new one") from error
         except NewerTablesError as error:
-            raise MoveError(f"this database comes from a {error}") from error
-        upgrade(target, sole=True)
+            raise CopyError(f"this database comes from a {error}") from error
+        upgrade(target, exclusive=True)
         if problems := Store(target).check():
-            raise MoveError("it has arrived as it was, and it was damaged: " + "; ".join(problems[:5]))
-    return {name: held.rows for name, held in sums.items()}
+            raise CopyError("the copy is exact, but the source was damaged: " + "; ".join(problems[:5]))
+    return {table_name: stack.rows for table_name, stack in checksums.items()}
 
 
-def _copy(origin: Connection, there: Connection, told: Told) -> dict[str, Sum]:
-    targets = {str(table.name): table for table in tables_of(there)}
-    sums = {}
-    for table in tables_of(origin):
+def _copy(origin: Connection, target: Connection, on_progress: ProgressCallback) -> dict[str, TableChecksum]:
+    targets = {str(table.name): table for table in reflect_tables(target)}
+    checksums = {}
+    for table in reflect_tables(origin):
         name = str(table.name)
-        sums[name] = Sum()
-        for portion in rows_of(origin, table):
-            for row in portion:
-                sums[name].add(tuple(row))
-            insert_rows(there, targets[name], (row._asdict() for row in portion))
-            told(sum(one.rows for one in sums.values()))
-    continue_numbering(there, targets.values())
-    return sums
+        checksums[name] = TableChecksum()
+        for batch in read_rows(origin, table):
+            for row in batch:
+                checksums[name].add(tuple(row))
+            insert_rows(target, targets[name], (row._asdict() for row in batch))
+            on_progress(sum(checksum.rows for checksum in checksums.values()))
+    reset_sequences(target, targets.values())
+    return checksums
 
 
-def _compare(sums: dict[str, Sum], there: Connection, told: Told) -> None:
-    found: dict[str, Sum] = {}
-    for table in tables_of(there):
-        found[str(table.name)] = _sum(there, table)
-        told(sum(one.rows for one in (*sums.values(), *found.values())))  # each is seen twice
-    wrong = [name for name in found if found[name] != sums.get(name)]
-    if wrong:
-        raise MoveError(f"what arrived is not what was sent: {', '.join(wrong)}")
+def _compare(expected: dict[str, TableChecksum], target: Connection, on_progress: ProgressCallback) -> None:
+    actual: dict[str, TableChecksum] = {}
+    for table in reflect_tables(target):
+        actual[str(table.name)] = _table_checksum(target, table)
+        # every row is read on both sides
+        on_progress(sum(one.rows for one in (*expected.values(), *actual.values())))
+    differing = [name for name in actual if actual[name] != expected.get(name)]
+    if differing:
+        raise CopyError(f"the copy differs from the source:  {', '.join(differing)}")
 
 
-def _sum(connection: Connection, table: Table) -> Sum:
-    held = Sum()
-    for portion in rows_of(connection, table):
-        for row in portion:
-            held.add(tuple(row))
-    return held
+def _table_checksum(connection: Connection, table: Table) -> TableChecksum:
+    checksum = TableChecksum()
+    for batch in read_rows(connection, table):
+        for row in batch:
+            checksum.add(tuple(row))
+    return checksum
 
 
-def _progress(connection: Connection) -> tuple[object, ...]:
-    """What changes with every batch that comes in."""
+def _write_progress(connection: Connection) -> tuple[object, ...]:
+    """Return values that change with every accepted batch."""
     query = select(func.count(), func.sum(RunRecord.revision), func.max(RunRecord.updated_at))
     return tuple(connection.execute(query.select_from(RunRecord)).one())

@@ -1,4 +1,4 @@
-"""Deletes runs: gone for everybody at once, then everything that belongs to them, bit by bit."""
+"""Deletes runs: hidden at once, then removed row by row in the background."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sqlalchemy import ColumnElement, Connection, Engine, Table, delete, select,
 from holter.server.database import reading, writing
 from holter.server.models import Base, RunRecord
 
-PORTION = 200
-"""Rows that one transaction deletes: ingest waits for no more."""
+DELETE_BATCH = 200
+"""Rows that one transaction deletes, which blocks ingestion."""
 
 Pause = Callable[[float], object]
 
 
 def delete_run(engine: Engine, run_id: int, now: float) -> None:
-    """Nobody sees the run any more; its name is free for another one. `purge` removes what it holds."""
+    """Hide a run and free its name; `purge` removes its rows."""
     with writing(engine) as connection:
-        # as when points are written: who remembers the run finds that it has changed
+        # as a write does: caches of the run notice the changed revision
         query = select(RunRecord.revision, RunRecord.public_id).where(
             RunRecord.id == run_id, RunRecord.deleted_at.is_(None)
         )
@@ -28,73 +28,74 @@ def delete_run(engine: Engine, run_id: int, now: float) -> None:
             return
         hidden = {
             "name": f"deleted {run_id} {run.public_id}",
-            "public_id": f"-{run_id}",  # no address leads to it
+            "public_id": f"-{run_id}",  # no address matches it
             "revision": run.revision + 1,
             "deleted_at": now,
         }
         connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(hidden))
-        for table, whose in belongings(run_id):
-            if table.name in SHOWN:
-                connection.execute(delete(table).where(whose))
+        for table, condition in run_tables(run_id):
+            if table.name in DELETED_WITH_NAME:
+                connection.execute(delete(table).where(condition))
 
 
-SHOWN = frozenset({"notification", "incident_event", "incident", "analysis"})
-"""What pages and channels show without asking for the run: few rows, so they go with its name."""
+DELETED_WITH_NAME = frozenset({"notification", "incident_event", "incident", "analysis"})
+"""Tables that pages and channels read without the run: few rows, deleted when the run is hidden."""
 
 
 def purge(engine: Engine, *, pause: Pause = time.sleep, stopping: Callable[[], bool] = lambda: False) -> int:
-    """Remove what deleted runs hold, in short transactions with pauses between; how many runs are gone.
+    """Remove the rows of deleted runs in short transactions; returns how many runs were removed.
 
-    May be ended at any moment: the next one goes on.
+    An interrupted call can be repeated.
     """
     with reading(engine) as connection:
         runs = connection.scalars(select(RunRecord.id).where(RunRecord.deleted_at.is_not(None))).all()
     for run_id in runs:
-        for table, whose in belongings(run_id):
-            while not stopping() and _in_turn(engine, table, whose, pause) == PORTION:
+        for table, condition in run_tables(run_id):
+            while not stopping() and _delete_batch(engine, table, condition, pause) == DELETE_BATCH:
                 pass
         if stopping():
             return 0
         with writing(engine) as connection:
-            # nobody can add to it any more; who is adding comes first
+            # no writer finds the run any more; this waits for those in progress
             connection.execute(select(RunRecord.id).where(RunRecord.id == run_id).with_for_update())
-            for table, whose in belongings(run_id):  # what somebody wrote meanwhile who had not heard of it
-                connection.execute(delete(table).where(whose))
+            # rows written meanwhile by a process that had the run cached
+            for table, condition in run_tables(run_id):
+                connection.execute(delete(table).where(condition))
             connection.execute(delete(RunRecord).where(RunRecord.id == run_id))
     return len(runs)
 
 
-def belongings(run_id: int) -> list[tuple[Table, ColumnElement[bool]]]:
-    """Every table with rows of a run and which they are, those first to which no other refers."""
-    found = ((table, _whose(table, run_id)) for table in reversed(Base.metadata.sorted_tables))
-    return [(table, whose) for table, whose in found if whose is not None]
+def run_tables(run_id: int) -> list[tuple[Table, ColumnElement[bool]]]:
+    """Return every table with rows of a run, and the condition for them; referencing tables first."""
+    conditions = ((table, _run_condition(table, run_id)) for table in reversed(Base.metadata.sorted_tables))
+    return [(table, condition) for table, condition in conditions if condition is not None]
 
 
-def _whose(table: Table, run_id: int) -> ColumnElement[bool] | None:
-    """Which rows of a table lead to the run, however indirectly; None where none can."""
+def _run_condition(table: Table, run_id: int) -> ColumnElement[bool] | None:
+    """Return which rows of a table refer to the run, directly or indirectly; None for other tables."""
     keys = sorted(table.foreign_keys, key=lambda key: key.parent.name)
     for key in keys:
         if key.column.table.name == RunRecord.__tablename__:
             return key.parent == run_id
     for key in keys:
-        above = _whose(key.column.table, run_id)
-        if above is not None:
-            return key.parent.in_(select(key.column).where(above))
+        parent_condition = _run_condition(key.column.table, run_id)
+        if parent_condition is not None:
+            return key.parent.in_(select(key.column).where(parent_condition))
     return None
 
 
-def _in_turn(engine: Engine, table: Table, whose: ColumnElement[bool], pause: Pause) -> int:
-    began = time.monotonic()
+def _delete_batch(engine: Engine, table: Table, condition: ColumnElement[bool], pause: Pause) -> int:
+    started = time.monotonic()
     with writing(engine) as connection:
-        deleted = _delete_some(connection, table, whose)
-    # others who wait to write come first: SQLite itself knows no order
-    pause(min(1.0, time.monotonic() - began))
+        deleted = _delete_some(connection, table, condition)
+    # yields to waiting writers: SQLite's lock has no queue
+    pause(min(1.0, time.monotonic() - started))
     return deleted
 
 
-def _delete_some(connection: Connection, table: Table, whose: ColumnElement[bool]) -> int:
+def _delete_some(connection: Connection, table: Table, condition: ColumnElement[bool]) -> int:
     key = list(table.primary_key)
-    some = connection.execute(select(*key).where(whose).limit(PORTION)).all()
-    if not some:
+    rows = connection.execute(select(*key).where(condition).limit(DELETE_BATCH)).all()
+    if not rows:
         return 0
-    return connection.execute(delete(table).where(tuple_(*key).in_([tuple(row) for row in some]))).rowcount
+    return connection.execute(delete(table).where(tuple_(*key).in_([tuple(row) for row in rows]))).rowcount

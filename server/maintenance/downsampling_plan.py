@@ -1,4 +1,4 @@
-"""What of a run is thinned: all of a quiet one but its newest end, of one that goes on what is old."""
+"""Plans downsampling: all but the newest end of an idle run, the old part of a live run."""
 
 from __future__ import annotations
 
@@ -10,157 +10,181 @@ from operator import attrgetter
 import numpy as np
 from sqlalchemy import select
 
-from holter.detectors.positions import Place
-from holter.server.alerting.lifecycle import IncidentState
-from holter.server.maintenance.horizon import horizon_in
-from holter.server.maintenance.select_points import Event
+from holter.detectors.positions import Position
+from holter.server.alerting.incident import IncidentState
+from holter.server.maintenance.horizon import query_horizon
+from holter.server.maintenance.select_points import IncidentSteps
 from holter.server.models import AnalysisRow, Attempt, IncidentRow, RunRecord
 from holter.server.store.encoding.block import SeriesPoints
 from holter.server.store.read.snapshot import ChunkRow, RunSnapshot
 
-TAIL = 4096
-"""Points before what stays to be judged, and at the end of a quiet run, that stay: it is judged by them."""
-SURELY_SEEN = 3600.0
-"""Seconds before the newest point that was looked at; what was logged earlier has been looked at."""
+TAIL_POINTS = 4096
+"""Points that detection needs as a baseline: retained at the end of an idle run and before the live part."""
+SEEN_MARGIN = 3600.0
+"""Seconds before the newest analysed point; points logged earlier have certainly been analysed."""
 
-_BEGINNING = -(2**63)
+_INT64_MIN = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What holds while a run is thinned. `seen`: up to here, all was looked at while it was whole.
+class DownsamplingPlan:
+    """What is removed from a run. `seen`: up to this position, detection has seen all points.
 
-    Older attempts than `attempt`, and its own steps before `whole_from`, are thinned; what detection has
-    said up to `last_step` of it stays said. `aside` are the series with steps of their own: of the attempt,
-    they stay whole. `held_by` is the open incident but for which more would be thinned.
+    Attempts before `attempt`, and its steps before `full_from`, are downsampled; findings up to its
+    `last_step` are final. `own_step_series` are series with steps of their own, retained in this attempt.
+    `blocking_incident` is the open incident without which more would be removed.
     """
 
     run_id: int
     revision: int
     live: bool
     attempt: int
-    whole_from: int
+    full_from: int
     last_step: int
-    seen: Place
+    seen: Position
     bucket: int
-    events: list[Event]
-    aside: frozenset[int]
-    held_by: int | None = None
+    incidents: list[IncidentSteps]
+    own_step_series: frozenset[int]
+    blocking_incident: int | None = None
 
-    def takes(self, row: ChunkRow) -> bool:
-        """Whether a chunk may be thinned, which happens once."""
+    def includes(self, row: ChunkRow) -> bool:
+        """Whether a chunk may be downsampled, which happens once."""
         if row.points != row.logged or row.attempt > self.attempt:
             return False
         if row.attempt < self.attempt:
             return True
-        return row.series_id not in self.aside and (not self.live or row.step_max < self.whole_from)
+        return row.series_id not in self.own_step_series and (not self.live or row.step_max < self.full_from)
 
 
-def plan_for(snapshot: RunSnapshot, bucket: int, old: float | None) -> tuple[Plan, list[ChunkRow]]:
-    """The plan for a run, and its chunks; `old`: it goes on, what it logged before (Unix seconds) goes."""
+def plan_downsampling(
+    snapshot: RunSnapshot, bucket: int, older_than: float | None
+) -> tuple[DownsamplingPlan, list[ChunkRow]]:
+    """Return the plan for a run and its chunks; `older_than` as for `downsample_run`."""
     rows = sorted(snapshot.chunks(), key=attrgetter("series_id", "attempt", "step_min"))
-    named = snapshot.series()
-    aside = frozenset(number for number, key in named.items() if key.own_steps is not None)
-    line = _quiet(snapshot, rows, aside) if old is None else _live(snapshot, rows, aside, old)
-    plan = Plan(
+    series = snapshot.series()
+    own_step_series = frozenset(series_id for series_id, key in series.items() if key.own_steps is not None)
+    limit = (
+        _idle_limit(snapshot, rows, own_step_series)
+        if older_than is None
+        else _live_limit(snapshot, rows, own_step_series, older_than)
+    )
+    plan = DownsamplingPlan(
         run_id=snapshot.run_id,
         revision=snapshot.connection.scalar(select(RunRecord.revision).where(RunRecord.id == snapshot.run_id))
         or 0,
-        live=old is not None,
-        attempt=line.attempt,
-        whole_from=line.whole_from,
-        last_step=line.last_step,
-        seen=line.seen,
+        live=older_than is not None,
+        attempt=limit.attempt,
+        full_from=limit.full_from,
+        last_step=limit.last_step,
+        seen=limit.seen,
         bucket=bucket,
-        events=_events(snapshot),
-        aside=aside,
-        held_by=line.held_by,
+        incidents=_incident_steps(snapshot),
+        own_step_series=own_step_series,
+        blocking_incident=limit.blocking_incident,
     )
     return plan, rows
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _DownsamplingLimit:
     attempt: int
-    whole_from: int
+    full_from: int
     last_step: int
-    seen: Place
-    held_by: int | None = None
+    seen: Position
+    blocking_incident: int | None = None
 
 
-def _quiet(snapshot: RunSnapshot, rows: Sequence[ChunkRow], aside: Collection[int]) -> _Line:
+def _idle_limit(
+    snapshot: RunSnapshot, rows: Sequence[ChunkRow], own_step_series: Collection[int]
+) -> _DownsamplingLimit:
     newest = max(snapshot.spans(), key=attrgetter("number"))
-    longest = _longest(rows, newest.number, aside)
-    whole_from = _tail_before(snapshot, longest, None)
-    return _Line(newest.number, whole_from, newest.last_step, (newest.number, newest.last_step))
+    longest = _longest_series(rows, newest.number, own_step_series)
+    full_from = _tail_start(snapshot, longest, None)
+    return _DownsamplingLimit(newest.number, full_from, newest.last_step, (newest.number, newest.last_step))
 
 
-def _live(snapshot: RunSnapshot, rows: Sequence[ChunkRow], aside: Collection[int], old: float) -> _Line:
-    """Before what is old, and before all that is still open; never further back than it was."""
-    young = _first_since(snapshot, rows, aside, old)
-    opened = select(IncidentRow.attempt, IncidentRow.start_step, IncidentRow.id).where(
+def _live_limit(
+    snapshot: RunSnapshot, rows: Sequence[ChunkRow], own_step_series: Collection[int], older_than: float
+) -> _DownsamplingLimit:
+    """Before the retained time and before every open incident; never earlier than the previous limit."""
+    live_start = _first_since(snapshot, rows, own_step_series, older_than)
+    open_incidents = select(IncidentRow.attempt, IncidentRow.start_step, IncidentRow.id).where(
         IncidentRow.run_id == snapshot.run_id, IncidentRow.state == IncidentState.OPEN.value
     )
-    held = min(((a, s, number) for a, s, number in snapshot.connection.execute(opened)), default=None)
-    held_by = held[2] if held is not None and held[:2] < young else None
-    attempt, first = young if held is None else min(young, held[:2])
-    looked = select(AnalysisRow.seen_at).where(AnalysisRow.run_id == snapshot.run_id)
-    seen_at = snapshot.connection.scalar(looked)
-    seen = young if seen_at is None else _first_since(snapshot, rows, aside, seen_at - SURELY_SEEN)
-    whole_from = _tail_before(snapshot, _longest(rows, attempt, aside), first)
-    before = horizon_in(snapshot.connection, snapshot.run_id)
-    if before is not None and (before.attempt, before.whole_from) >= (attempt, whole_from):
-        return _Line(before.attempt, before.whole_from, before.last_step, before.seen, held_by)
-    return _Line(attempt, whole_from, max(_BEGINNING, first - 1), seen, held_by)
+    oldest_open = min(
+        (
+            (attempt, step, incident_id)
+            for attempt, step, incident_id in snapshot.connection.execute(open_incidents)
+        ),
+        default=None,
+    )
+    blocking_incident = oldest_open[2] if oldest_open is not None and oldest_open[:2] < live_start else None
+    attempt, first_step = live_start if oldest_open is None else min(live_start, oldest_open[:2])
+    last_seen = select(AnalysisRow.seen_at).where(AnalysisRow.run_id == snapshot.run_id)
+    seen_at = snapshot.connection.scalar(last_seen)
+    seen = (
+        live_start
+        if seen_at is None
+        else _first_since(snapshot, rows, own_step_series, seen_at - SEEN_MARGIN)
+    )
+    full_from = _tail_start(snapshot, _longest_series(rows, attempt, own_step_series), first_step)
+    previous = query_horizon(snapshot.connection, snapshot.run_id)
+    if previous is not None and (previous.attempt, previous.full_from) >= (attempt, full_from):
+        return _DownsamplingLimit(
+            previous.attempt, previous.full_from, previous.last_step, previous.seen, blocking_incident
+        )
+    return _DownsamplingLimit(attempt, full_from, max(_INT64_MIN, first_step - 1), seen, blocking_incident)
 
 
 def _first_since(
-    snapshot: RunSnapshot, rows: Sequence[ChunkRow], aside: Collection[int], moment: float
-) -> Place:
-    """Where the run was at a moment: its first point since, by the series with the most points.
+    snapshot: RunSnapshot, rows: Sequence[ChunkRow], own_step_series: Collection[int], moment: float
+) -> Position:
+    """Return the position of a run at a moment: its first point since, of the series with the most points.
 
     A point without a clock counts as logged since.
     """
     query = select(Attempt.number, Attempt.last_time).where(Attempt.run_id == snapshot.run_id)
     attempts = snapshot.connection.execute(query.order_by(Attempt.number)).all()
-    since = [one.number for one in attempts if one.last_time is None or one.last_time >= moment]
-    attempt = since[0] if since else max((one.number for one in attempts), default=0)
+    since = [row.number for row in attempts if row.last_time is None or row.last_time >= moment]
+    attempt = since[0] if since else max((row.number for row in attempts), default=0)
     first = None
-    held = _longest(rows, attempt, aside)
-    for points in _from_the_end(snapshot, held):
-        later = np.flatnonzero(~(points.time < moment))
-        if not len(later):
+    chunks = _longest_series(rows, attempt, own_step_series)
+    for points in _reversed_points(snapshot, chunks):
+        later_index = np.flatnonzero(~(points.time < moment))
+        if not len(later_index):
             break
-        first = int(points.step[later[0]])
+        first = int(points.step[later_index[0]])
     if first is None:
-        first = held[-1].step_max + 1 if held else _BEGINNING
+        first = chunks[-1].step_max + 1 if chunks else _INT64_MIN
     return attempt, first
 
 
-def _tail_before(snapshot: RunSnapshot, rows: Sequence[ChunkRow], step: int | None) -> int:
-    """The step from which on so many points stand before a step (None: at the end) of a series' chunks."""
-    missing = TAIL
-    for points in _from_the_end(snapshot, [row for row in rows if step is None or row.step_min < step]):
-        mine = points.step if step is None else points.step[: np.searchsorted(points.step, step)]
-        if len(mine) >= missing:
-            return int(mine[-missing])
-        missing -= len(mine)
-    return _BEGINNING
+def _tail_start(snapshot: RunSnapshot, rows: Sequence[ChunkRow], step: int | None) -> int:
+    """Return the step from which TAIL_POINTS points precede a step (None: the end) in a series' chunks."""
+    missing = TAIL_POINTS
+    for points in _reversed_points(snapshot, [row for row in rows if step is None or row.step_min < step]):
+        steps = points.step if step is None else points.step[: np.searchsorted(points.step, step)]
+        if len(steps) >= missing:
+            return int(steps[-missing])
+        missing -= len(steps)
+    return _INT64_MIN
 
 
-def _from_the_end(snapshot: RunSnapshot, rows: Sequence[ChunkRow]) -> Iterator[SeriesPoints]:
+def _reversed_points(snapshot: RunSnapshot, rows: Sequence[ChunkRow]) -> Iterator[SeriesPoints]:
     for row in reversed(rows):
         yield snapshot.points([row])[row.id]
 
 
-def _longest(rows: Sequence[ChunkRow], attempt: int, aside: Collection[int]) -> list[ChunkRow]:
-    """The chunks of the series that logged most in an attempt, of those that count steps as the run does."""
-    mine = [row for row in rows if row.attempt == attempt and row.series_id not in aside]
-    each = [list(held) for _, held in groupby(mine, key=attrgetter("series_id"))]
-    return max(each, key=lambda held: sum(row.logged for row in held), default=[])
+def _longest_series(
+    rows: Sequence[ChunkRow], attempt: int, own_step_series: Collection[int]
+) -> list[ChunkRow]:
+    """The chunks of the series that logged most in an attempt, among those counting steps as the run does."""
+    attempt_rows = [row for row in rows if row.attempt == attempt and row.series_id not in own_step_series]
+    groups = [list(group) for _, group in groupby(attempt_rows, key=attrgetter("series_id"))]
+    return max(groups, key=lambda group: sum(row.logged for row in group), default=[])
 
 
-def _events(snapshot: RunSnapshot) -> list[Event]:
+def _incident_steps(snapshot: RunSnapshot) -> list[IncidentSteps]:
     columns = (
         IncidentRow.start_step,
         IncidentRow.peak_step,
@@ -171,6 +195,6 @@ def _events(snapshot: RunSnapshot) -> list[Event]:
         IncidentRow.run_id == snapshot.run_id
     )
     return [
-        Event(attempt, tuple(sorted(step for step in steps if step is not None)))
+        IncidentSteps(attempt, tuple(sorted(step for step in steps if step is not None)))
         for attempt, *steps in snapshot.connection.execute(query)
     ]

@@ -1,4 +1,4 @@
-"""Which run people mean by an id, a name, or PROJECT/NAME."""
+"""Finds a run by id, name, or PROJECT/NAME."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from holter.server.database import reading
 from holter.server.models import Project, RunRecord
 
 
-class WhichRunError(ValueError):
-    """No run, or several, are called that."""
+class RunLookupError(ValueError):
+    """No run, or several runs, have this name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A run as people name it."""
+class RunReference:
+    """A run with the names by which people refer to it."""
 
     id: int
     public_id: str
@@ -27,17 +27,17 @@ class Named:
         return f"{self.public_id}  {self.project}/{self.name}"
 
 
-def named(engine: Engine, wanted: str) -> Named:
-    """The one run that is meant. Raises WhichRunError."""
+def find_run(engine: Engine, name: str) -> RunReference:
+    """Return the run with this id, name or PROJECT/NAME. Raises RunLookupError."""
     query = select(RunRecord.id, RunRecord.public_id, Project.name, RunRecord.name).join(
         Project, Project.id == RunRecord.project_id
     )
     with reading(engine) as connection:
-        runs = [Named(*row) for row in connection.execute(query.where(RunRecord.deleted_at.is_(None)))]
-    found = [one for one in runs if wanted in {one.public_id, one.name, f"{one.project}/{one.name}"}]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise WhichRunError(f"there is no run {wanted!r}")
-    which = "\n  ".join([f"{wanted!r} names {len(found)} runs, say which by its id:", *map(str, found)])
-    raise WhichRunError(which)
+        runs = [RunReference(*row) for row in connection.execute(query.where(RunRecord.deleted_at.is_(None)))]
+    matches = [run for run in runs if name in {run.public_id, run.name, f"{run.project}/{run.name}"}]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise RunLookupError(f"there is no run {name!r}")
+    message = "\n  ".join([f"{name!r} names {len(matches)} runs, say which by its id:", *map(str, matches)])
+    raise RunLookupError(message)

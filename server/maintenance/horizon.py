@@ -1,4 +1,4 @@
-"""How far back detection looks in a run that was thinned: what was said of it before stays said."""
+"""The limit of detection in a downsampled run: findings before it are final."""
 
 from __future__ import annotations
 
@@ -7,79 +7,82 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import Connection, Engine, select
 
-from holter.detectors.positions import Place, span_of
+from holter.detectors.positions import Position, rows_of_attempt
 from holter.server.database import reading
 from holter.server.models import DownsamplingRow
 from holter.types import Finding, Kind, RunData, Series
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon:
-    """Older attempts than `attempt`, and its own steps before `whole_from`, may have lost points.
+class DownsamplingHorizon:
+    """Older attempts than `attempt`, and its steps before `full_from`, may have lost points.
 
-    What began up to `last_step` of it is settled. Up to `seen`, everything was looked at while it was whole.
+    Findings that began up to its `last_step` are final. Up to `seen`, detection has seen all points.
     """
 
     attempt: int
-    whole_from: int
+    full_from: int
     last_step: int
-    seen: Place
+    seen: Position
 
     @property
-    def begin(self) -> Place:
-        """What stands before is not looked at."""
-        return self.attempt, self.whole_from
+    def begin(self) -> Position:
+        """The first position that is analysed."""
+        return self.attempt, self.full_from
 
-    def settled(self, finding: Finding) -> bool:
-        """Whether nothing new is said of it any more. A stall ends when points come, whenever."""
+    def is_final(self, finding: Finding) -> bool:
+        """Whether a finding cannot change any more. A stall ends whenever points arrive."""
         if finding.kind is Kind.STALL:
             return False
         return (finding.attempt, finding.start_step) <= (self.attempt, self.last_step)
 
-    def said(self, finding: Finding) -> bool:
-        """Whether it would have been said while everything was whole; then it is right that it was or was
-        not."""
+    def is_onset_final(self, finding: Finding) -> bool:
+        """Whether the finding's onset was detected at full resolution: downsampled data must neither open nor
+        close it.
+        """
         if finding.kind is Kind.STALL:
             return False
         return (finding.attempt, max(finding.start_step, finding.detected_step)) <= self.seen
 
-    def cut(self, run: RunData) -> RunData:
-        """The part of a run that has all of its points."""
-        series = {key: self._cut(one) for key, one in run.series.items()}
-        return replace(run, series={key: one for key, one in series.items() if len(one)})
+    def restrict(self, run: RunData) -> RunData:
+        """Return the part of a run that has all of its points."""
+        series = {key: self._restrict_series(series) for key, series in run.series.items()}
+        return replace(run, series={key: series for key, series in series.items() if len(series)})
 
-    def _cut(self, series: Series) -> Series:
-        first = self.first_whole(series)
-        if not first:
+    def _restrict_series(self, series: Series) -> Series:
+        first_row = self.first_full_row(series)
+        if not first_row:
             return series
         return Series(
             key=series.key,
-            attempt=series.attempt[first:],
-            step=series.step[first:],
-            time=series.time[first:],
-            value=series.value[first:],
+            attempt=series.attempt[first_row:],
+            step=series.step[first_row:],
+            time=series.time[first_row:],
+            value=series.value[first_row:],
         )
 
-    def first_whole(self, series: Series) -> int:
-        """The row from which on a series has all of its points; one with steps of its own has them all."""
-        span = span_of(series, self.attempt)
+    def first_full_row(self, series: Series) -> int:
+        """The row from which on a series has all of its points; a series with steps of its own has them
+        all.
+        """
+        span = rows_of_attempt(series, self.attempt)
         if series.key.own_steps is not None:
             return span.first
-        return span.first + int(np.searchsorted(series.step[span.rows], self.whole_from))
+        return span.first + int(np.searchsorted(series.step[span.rows], self.full_from))
 
 
-def horizon_of(engine: Engine, run_id: int) -> Horizon | None:
-    """The horizon of a run, None if it has all of its points."""
+def load_horizon(engine: Engine, run_id: int) -> DownsamplingHorizon | None:
+    """Return the horizon of a run, None if it has all of its points."""
     with reading(engine) as connection:
-        return horizon_in(connection, run_id)
+        return query_horizon(connection, run_id)
 
 
-def horizon_in(connection: Connection, run_id: int) -> Horizon | None:
-    """The same within a transaction."""
+def query_horizon(connection: Connection, run_id: int) -> DownsamplingHorizon | None:
+    """Return the horizon of a run within a transaction, see `load_horizon`."""
     names = ("attempt", "whole_from", "last_step", "seen_attempt", "seen_step")
     query = select(*(getattr(DownsamplingRow, name) for name in names))
     row = connection.execute(query.where(DownsamplingRow.run_id == run_id)).one_or_none()
     if row is None:
         return None
     seen = (row.attempt, row.last_step) if row.seen_step is None else (row.seen_attempt, row.seen_step)
-    return Horizon(row.attempt, row.whole_from, row.last_step, seen)
+    return DownsamplingHorizon(row.attempt, row.full_from, row.last_step, seen)

@@ -1,4 +1,4 @@
-"""Which runs are to be thinned or deleted now, by what is set for their projects."""
+"""Applies retention settings: which runs are downsampled or deleted now."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sqlalchemy import Engine, func, select
 
 from holter.server.database import reading
 from holter.server.maintenance.deletion import delete_run, purge
-from holter.server.maintenance.downsampling import NOBODY_ELSE, thin
+from holter.server.maintenance.downsampling import NO_LOCK, downsample_run
 from holter.server.models import AnalysisRow, Attempt, DownsamplingRow, Project, RunRecord
 from holter.server.store import CorruptDataError, StoreError
 from holter.settings.projects import RetentionSettings
 
 DAY = 86_400.0
-LATE = 900.0
-"""Seconds: points arrive as they are logged if the newest one was logged no longer than this before."""
+MAX_DELAY = 900.0
+"""Seconds between logging and arrival up to which the clock of a live run is trusted."""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Due:
-    """A run whose time has come. `bucket` is None where it is to be deleted; `seen`: it was analysed.
+class DueRun:
+    """A run to downsample or delete. `bucket` is None to delete it; `seen`: it was analysed completely.
 
-    `old`: it goes on, and what it logged before (Unix seconds) is thinned.
+    `older_than`: the run is live, and points logged before (Unix seconds) are downsampled.
     """
 
     run_id: int
@@ -37,33 +37,35 @@ class Due:
     name: str
     bucket: int | None
     seen: bool
-    old: float | None = None
+    older_than: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """What was done to a run, or would be. Points are those of its chunks."""
+class RetentionResult:
+    """What was done to a run, or would be; numbers of points are those of its chunks."""
 
-    due: Due
+    run: DueRun
     before: int = 0
     after: int = 0
-    held_by: int | None = None
+    blocking_incident: int | None = None
     problem: str = ""
 
     @property
-    def said(self) -> str:
-        """In words."""
-        if self.problem or self.due.bucket is None:
+    def description(self) -> str:
+        """The result as a sentence."""
+        if self.problem or self.run.bucket is None:
             return self.problem or "deleted"
-        kept = f"{self.after:,} of {self.before:,} points kept"
-        if self.held_by is None:
-            return kept
-        return f"{kept}; all since incident {self.held_by} stays until that is over or closed"
+        retained = f"{self.after:,} of {self.before:,} points retained"
+        if self.blocking_incident is None:
+            return retained
+        return f"{retained}; points since incident {self.blocking_incident} stay until it is closed"
 
 
-def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float) -> list[Due]:
-    """Runs that have had no news for longer than their project allows, and those that go on for longer,
-    each of these once a day; those to be deleted first."""
+def due_runs(engine: Engine, settings: Callable[[str], RetentionSettings], now: float) -> list[DueRun]:
+    """Return idle runs and live runs whose retention time has passed, those to delete first.
+
+    A live run is due once a day.
+    """
     last = select(func.max(Attempt.last_time)).where(Attempt.run_id == RunRecord.id).scalar_subquery()
     columns = (
         *(
@@ -77,7 +79,7 @@ def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float
         ),
         last.label("last_time"),
         *(Project.name.label("project"), AnalysisRow.seen_at, AnalysisRow.error),
-        *(DownsamplingRow.revision.label("thinned"), DownsamplingRow.done_at),
+        *(DownsamplingRow.revision.label("downsampled"), DownsamplingRow.done_at),
     )
     query = (
         select(*columns)
@@ -88,82 +90,93 @@ def due(engine: Engine, settings: Callable[[str], RetentionSettings], now: float
     )
     with reading(engine) as connection:
         rows = connection.execute(query.order_by(RunRecord.id)).all()
-    found = []
+    result = []
     for row in rows:
-        said = settings(row.project)
-        days = (now - max(row.updated_at, row.finished_at or 0.0)) / DAY
-        delete = 0 < said.delete_after_days < days
-        thinned = row.thinned == row.revision and row.done_at is not None
-        quiet = 0 < said.full_resolution_days < days and not thinned
-        old = None if delete or quiet else _old(row, said, now)
-        if delete or quiet or old is not None:
-            found.append(
-                Due(
+        limits = settings(row.project)
+        idle_days = (now - max(row.updated_at, row.finished_at or 0.0)) / DAY
+        is_expired = 0 < limits.delete_after_days < idle_days
+        is_downsampled = row.downsampled == row.revision and row.done_at is not None
+        is_idle = 0 < limits.full_resolution_days < idle_days and not is_downsampled
+        older_than = None if is_expired or is_idle else _live_limit_time(row, limits, now)
+        if is_expired or is_idle or older_than is not None:
+            result.append(
+                DueRun(
                     run_id=row.id,
                     public_id=row.public_id,
                     project=row.project,
                     name=row.name,
-                    bucket=None if delete else said.thin_to,
-                    seen=row.error is None and (row.seen_at or 0.0) >= (old or row.updated_at),
-                    old=old,
+                    bucket=None if is_expired else limits.thin_to,
+                    seen=row.error is None and (row.seen_at or 0.0) >= (older_than or row.updated_at),
+                    older_than=older_than,
                 )
             )
-    return sorted(found, key=lambda one: one.bucket is not None)
+    return sorted(result, key=lambda run: run.bucket is not None)
 
 
-def _old(row: Any, said: RetentionSettings, now: float) -> float | None:
-    """Before when a run that goes on logged what is thinned now; None where it is not.
+def _live_limit_time(row: Any, limits: RetentionSettings, now: float) -> float | None:
+    """Return before when a live run's points are downsampled now, None if they are not.
 
-    Only its own clock tells the age of points: it must be right, as that of a run is whose points arrive as
-    they are logged.
+    Only the run's own clock tells the age of its points, so it must be right: points arrive about when they
+    were logged.
     """
-    old = now - said.full_resolution_days * DAY
-    if not said.full_resolution_days or row.updated_at < old or row.created_at > old:
+    older_than = now - limits.full_resolution_days * DAY
+    if not limits.full_resolution_days or row.updated_at < older_than or row.created_at > older_than:
         return None
-    right = row.last_time is not None and abs(row.updated_at - row.last_time) <= LATE
-    lately = row.done_at is not None and row.done_at > now - DAY
-    return old if right and not lately and row.finished_at is None else None
+    clock_is_right = row.last_time is not None and abs(row.updated_at - row.last_time) <= MAX_DELAY
+    recently_done = row.done_at is not None and row.done_at > now - DAY
+    return older_than if clock_is_right and not recently_done and row.finished_at is None else None
 
 
-def keep(
+def apply_retention(
     engine: Engine,
     settings: Callable[[str], RetentionSettings],
     now: float,
     *,
     apply: bool = True,
     stopping: Callable[[], bool] = lambda: False,
-    turn: AbstractContextManager[object] = NOBODY_ELSE,
-) -> Iterator[Kept]:
-    """Do what is due, run by run; `apply`: else say what would be done. A run that fails stops no other.
+    rewrite_lock: AbstractContextManager[object] = NO_LOCK,
+) -> Iterator[RetentionResult]:
+    """Process the due runs one by one; `apply`: False to report only. A failing run does not stop the others.
 
-    `turn` is held while chunks are exchanged.
+    `rewrite_lock` is held while chunks are rewritten.
     """
-    for one in due(engine, settings, now):
+    for run in due_runs(engine, settings, now):
         if stopping():
             return
         try:
-            yield _kept(engine, one, now, apply=apply, stopping=stopping, turn=turn)
+            yield _process(engine, run, now, apply=apply, stopping=stopping, rewrite_lock=rewrite_lock)
         except (CorruptDataError, StoreError) as error:
-            _logger.warning("run %s/%s stays as it is: %s", one.project, one.name, error)
-            yield Kept(due=one, problem=str(error))
+            _logger.warning("run %s/%s was left unchanged: %s", run.project, run.name, error)
+            yield RetentionResult(run=run, problem=str(error))
 
 
-def _kept(
+def _process(
     engine: Engine,
-    one: Due,
+    run: DueRun,
     now: float,
     *,
     apply: bool,
     stopping: Callable[[], bool],
-    turn: AbstractContextManager[object],
-) -> Kept:
-    if one.bucket is None:
+    rewrite_lock: AbstractContextManager[object],
+) -> RetentionResult:
+    if run.bucket is None:
         if apply:
-            delete_run(engine, one.run_id, now)
+            delete_run(engine, run.run_id, now)
             purge(engine)
-        return Kept(due=one)
-    if not one.seen:
-        # what detection has not seen at full resolution it will never see
-        return Kept(due=one, problem="not thinned: nobody has analysed all of it yet")
-    done = thin(engine, one.run_id, one.bucket, now, old=one.old, apply=apply, stopping=stopping, turn=turn)
-    return Kept(due=one, before=done.before, after=done.after, held_by=done.held_by)
+        return RetentionResult(run=run)
+    if not run.seen:
+        # what detection has not seen at full resolution it would never see
+        return RetentionResult(run=run, problem="not downsampled: it has not been analysed completely yet")
+    result = downsample_run(
+        engine,
+        run.run_id,
+        run.bucket,
+        now,
+        older_than=run.older_than,
+        apply=apply,
+        stopping=stopping,
+        rewrite_lock=rewrite_lock,
+    )
+    return RetentionResult(
+        run=run, before=result.before, after=result.after, blocking_incident=result.blocking_incident
+    )

@@ -1,4 +1,6 @@
-"""Which points stay when a series is thinned: extremes, ends, everything odd, and what is near incidents."""
+"""Selects the points retained by downsampling: extremes, ends, non-finite values, and those near
+incidents.
+"""
 
 from __future__ import annotations
 
@@ -11,52 +13,55 @@ from numpy.typing import NDArray
 from holter.server.store.encoding.block import SeriesPoints
 from holter.types import IntArray
 
-NEAR = 500
-"""Points on either side of an incident that stay."""
-LONG = 5000
-"""Points of an incident from which on only what is near its steps stays whole, not all of it."""
+MARGIN_POINTS = 500
+"""Points retained on either side of an incident."""
+LONG_INCIDENT_POINTS = 5000
+"""Incidents with more points are retained in full only near their steps."""
 
-Mask = NDArray[np.bool_]
+PointMask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """The steps that an incident names, ascending: where it began, peaked, was detected, ended."""
+class IncidentSteps:
+    """The steps of an incident, ascending: start, peak, detection, classification, end."""
 
     attempt: int
     steps: tuple[int, ...]
 
 
-def near(step: IntArray, events: Sequence[Event]) -> Mask:
-    """Which of a series' points [n], its steps ascending, belong to the surroundings of events."""
-    found = np.zeros(len(step), dtype=bool)
-    for event in events:
-        first, last = int(np.searchsorted(step, event.steps[0])), _after(step, event.steps[-1])
-        marks = [(first, last)]
-        if last - first > LONG:
-            marks = [(int(np.searchsorted(step, one)), _after(step, one)) for one in event.steps]
-        for begin, end in marks:
-            found[max(0, begin - NEAR) : end + NEAR] = True
-    return found
+def near_incidents(step: IntArray, incidents: Sequence[IncidentSteps]) -> PointMask:
+    """Which of a series' points [n], steps ascending, are near incidents."""
+    mask = np.zeros(len(step), dtype=bool)
+    for incident in incidents:
+        first, last = int(np.searchsorted(step, incident.steps[0])), _index_after(step, incident.steps[-1])
+        ranges = [(first, last)]
+        if last - first > LONG_INCIDENT_POINTS:
+            ranges = [
+                (int(np.searchsorted(step, incident_step)), _index_after(step, incident_step))
+                for incident_step in incident.steps
+            ]
+        for begin, end in ranges:
+            mask[max(0, begin - MARGIN_POINTS) : end + MARGIN_POINTS] = True
+    return mask
 
 
-def _after(step: IntArray, wanted: int) -> int:
+def _index_after(step: IntArray, wanted: int) -> int:
     return int(np.searchsorted(step, wanted, side="right"))
 
 
-def sieve(points: SeriesPoints, bucket: int, whole: Mask) -> Mask:
+def select_points(points: SeriesPoints, bucket: int, protected: PointMask) -> PointMask:
     """Which points stay: of every `bucket` neighbours the first, the last, the lowest and the highest.
 
-    Beside them all of `whole` [n], and all values that are not finite.
+    In addition all `protected` points [n], and all non-finite values.
     """
     size = len(points.value)
     finite = np.isfinite(points.value)
-    stay = whole | ~finite
+    mask = protected | ~finite
     starts = np.arange(0, size, bucket)
-    stay[starts] = True
-    stay[np.minimum(starts + bucket, size) - 1] = True
-    for fill, place in ((np.inf, np.argmin), (-np.inf, np.argmax)):
-        held = np.pad(np.where(finite, points.value, fill), (0, -size % bucket), constant_values=fill)
-        # where nothing is finite this is some point that stays anyway
-        stay[np.minimum(starts + place(held.reshape(-1, bucket), axis=1), size - 1)] = True
-    return stay
+    mask[starts] = True
+    mask[np.minimum(starts + bucket, size) - 1] = True
+    for fill, position_of in ((np.inf, np.argmin), (-np.inf, np.argmax)):
+        padded = np.pad(np.where(finite, points.value, fill), (0, -size % bucket), constant_values=fill)
+        # in a bucket without finite values this is a point that stays anyway
+        mask[np.minimum(starts + position_of(padded.reshape(-1, bucket), axis=1), size - 1)] = True
+    return mask

@@ -1,4 +1,4 @@
-"""Keeps house in the background: deleted runs, retention, and the space that becomes free."""
+"""The maintenance thread: purges deleted runs, applies retention, releases free space."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from contextlib import AbstractContextManager
 from sqlalchemy import Engine
 
 from holter.server.clock import Clock
-from holter.server.database.free_space import give_back
+from holter.server.database.free_space import release_free_pages
 from holter.server.maintenance.deletion import delete_run, purge
-from holter.server.maintenance.downsampling import NOBODY_ELSE
-from holter.server.maintenance.retention import Kept, keep
+from holter.server.maintenance.downsampling import NO_LOCK
+from holter.server.maintenance.retention import RetentionResult, apply_retention
 from holter.settings.projects import RetentionSettings
 
 _logger = logging.getLogger(__name__)
 
-EVERY = 600.0
-"""Seconds between two rounds."""
-SURE = 3600.0
-"""Seconds for which the clock must have gone evenly before anything is thinned or deleted by it."""
+ROUND_INTERVAL = 600.0
+"""Seconds between two maintenance rounds."""
+MIN_STABLE_CLOCK = 3600.0
+"""Seconds without clock jumps before anything is downsampled or deleted by age."""
 
 
-class Keeper:
-    """One thread. What it does may be ended at any moment, and is done by whoever comes next.
+class MaintenanceWorker:
+    """One thread. Its work may be interrupted at any moment and is resumed later, by any process.
 
-    `turn` is held while it exchanges chunks, as whoever else in this process does so.
+    `rewrite_lock` is held while it rewrites chunks.
     """
 
     def __init__(
@@ -36,55 +36,61 @@ class Keeper:
         settings: Callable[[str], RetentionSettings],
         *,
         clock: Clock,
-        turn: AbstractContextManager[object] = NOBODY_ELSE,
+        rewrite_lock: AbstractContextManager[object] = NO_LOCK,
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._clock = clock
-        self._turn = turn
+        self._rewrite_lock = rewrite_lock
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="holter-keeper", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="holter-maintenance", daemon=True)
 
     def start(self) -> None:
-        """Begin, with what an earlier process has left."""
+        """Start, with the work an earlier process left."""
         self._wake.set()
         self._thread.start()
 
     def close(self) -> None:
-        """End after the transaction that is under way."""
+        """Stop after the transaction in progress."""
         self._stop.set()
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join()
 
     def delete(self, run_id: int) -> None:
-        """Delete a run: nobody sees it from now on; what it holds goes in the background."""
+        """Delete a run: hidden from now on; its rows are removed in the background."""
         delete_run(self._engine, run_id, self._clock())
         self._wake.set()
 
     def _work(self) -> None:
         while not self._stop.is_set():
-            self._wake.wait(EVERY)
+            self._wake.wait(ROUND_INTERVAL)
             self._wake.clear()
             if self._stop.is_set():
                 return
             try:
                 self._round()
             except Exception:
-                _logger.exception("keeping house failed; the next round is in %.0f s", EVERY)
+                _logger.exception("maintenance failed; the next round is in %.0f s", ROUND_INTERVAL)
 
     def _round(self) -> None:
-        freed = purge(self._engine, pause=self._stop.wait, stopping=self._stop.is_set)
-        for kept in self._keep():
-            if kept.due.bucket is None or kept.after < kept.before:
-                freed += 1
-                _logger.info("%s/%s: %s", kept.due.project, kept.due.name, kept.said)
-        if freed:
-            give_back(self._engine)
+        freed_runs = purge(self._engine, pause=self._stop.wait, stopping=self._stop.is_set)
+        for result in self._apply_retention():
+            if result.run.bucket is None or result.after < result.before:
+                freed_runs += 1
+                _logger.info("%s/%s: %s", result.run.project, result.run.name, result.description)
+        if freed_runs:
+            release_free_pages(self._engine)
 
-    def _keep(self) -> Iterable[Kept]:
-        # what a clock that was wrong for a while has deleted, no correction of it brings back
-        if self._clock.settled() < SURE:
+    def _apply_retention(self) -> Iterable[RetentionResult]:
+        # data deleted because of a wrong clock cannot be recovered
+        if self._clock.settled() < MIN_STABLE_CLOCK:
             return ()
-        return keep(self._engine, self._settings, self._clock(), stopping=self._stop.is_set, turn=self._turn)
+        return apply_retention(
+            self._engine,
+            self._settings,
+            self._clock(),
+            stopping=self._stop.is_set,
+            rewrite_lock=self._rewrite_lock,
+        )

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from holter.attempts.config_diff import attempts_with_config, list_changes, list_settings
-from holter.curves import Stretch, between
+from holter.curves import LineSegment, between
 from holter.detectors.launch_checks import run_launch_checks
 from holter.flops.peaks import Peaks
 from holter.flops.throughput import run_throughput, throughput_json
 from holter.json_values import plain
-from holter.server.maintenance.select_points import sieve
+from holter.server.maintenance.select_points import select_points
 from holter.server.store import Store
 from holter.server.store.cache import LruCache
 from holter.server.store.encoding.block import SeriesPoints
@@ -39,11 +39,11 @@ def curve_segments(series: Series, points: int) -> list[dict[str, Any]]:
     return [_thinned(one, there, bucket) for one, there in known if there.any()]
 
 
-def _thinned(one: Stretch, there: np.ndarray[Any, np.dtype[np.bool_]], bucket: int) -> dict[str, Any]:
+def _thinned(one: LineSegment, there: np.ndarray[Any, np.dtype[np.bool_]], bucket: int) -> dict[str, Any]:
     step, value = one.step[there], one.value[there]
     if bucket > _STAY:
         clock = np.full(len(step), np.nan)
-        stay = sieve(SeriesPoints(step, clock, value), bucket, np.zeros(len(step), dtype=bool))
+        stay = select_points(SeriesPoints(step, clock, value), bucket, np.zeros(len(step), dtype=bool))
         step, value = step[stay], value[stay]
     return {"attempt": one.attempt, "ghost": one.ghost, "step": step.tolist(), "value": value.tolist()}
 

@@ -11,7 +11,7 @@ from holter.server.store.read.latest import read_newest_points
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.server.store.write.batch_writer import BatchWriter
 from holter.server.store.write.encode import encode_delivery
-from holter.types import Batch, Delivery, DenseColumns, SeriesKey, Shape
+from holter.types import Batch, Delivery, DenseColumns, SeriesKey, SeriesLayout
 
 
 class _RolledBack(Exception):
@@ -36,7 +36,7 @@ def warm_up(engine: Engine, batch_writer: BatchWriter) -> None:
 
 
 def _delivery() -> Delivery:
-    columns = DenseColumns(Shape([SeriesKey("loss"), SeriesKey("lr")]), np.zeros((2, 2)))
+    columns = DenseColumns(SeriesLayout([SeriesKey("loss"), SeriesKey("lr")]), np.zeros((2, 2)))
     batch = Batch(steps=np.arange(2), times=np.zeros(2), columns=columns)
     name = "holter: warm-up"
     return Delivery(project=name, run=name, writer=name, batch_id=name, batch=batch, finished=True)

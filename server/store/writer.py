@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sqlalchemy import Engine
 
-from holter.server.database import was_in_the_way, why_away, writing
+from holter.server.database import is_conflict, unavailable_reason, writing
 from holter.server.store.errors import StoreBusyError, StoreClosedError
 from holter.server.store.types import Commit, Receipt
 from holter.server.store.warmup import warm_up
@@ -156,7 +156,7 @@ class WriterThread:
                 receipts, commits = self._batch_writer.write(connection, [delivery for delivery, _ in group])
         except Exception as error:
             self._batch_writer.clear()
-            reason = why_away(error)
+            reason = unavailable_reason(error)
             self.last_error = error if reason else None
             if reason:
                 _log.error("%d deliveries were not stored: %s: %s", len(group), reason, error)
@@ -165,7 +165,7 @@ class WriterThread:
             elif len(group) > 1:
                 for write in group:  # a delivery that cannot be written must not fail the others of its group
                     self._write([write])
-            elif was_in_the_way(error) and not again:
+            elif is_conflict(error) and not again:
                 self._write(group, again=True)
             else:
                 _log.exception("a delivery to run %r was not stored", group[0][0].delivery.run)

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holter.server.ingest_http import validate
-from holter.server.ingest_http.json_body import BodyError, Shapes
+from holter.server.ingest_http.json_body import BodyError, LayoutCache
 from holter.types import Batch, Delivery, SeriesKey
 
 VALUES = st.one_of(st.none(), st.floats(), st.sampled_from(["NaN", "Infinity", "-Infinity"]))
@@ -24,15 +24,15 @@ def body(**parts: Any) -> bytes:
     return json.dumps({"project": "llm", "run": "a", **parts}).encode()
 
 
-SHAPES = Shapes()
+SHAPES = LayoutCache()
 
 
 def from_json(content: bytes) -> Delivery:
-    return validate.from_json(content, SHAPES)
+    return validate.delivery_from_json(content, SHAPES)
 
 
 def from_msgpack(content: bytes) -> Delivery:
-    return validate.from_msgpack(content, SHAPES)
+    return validate.delivery_from_msgpack(content, SHAPES)
 
 
 def word(value: float | str | None) -> float | str | None:

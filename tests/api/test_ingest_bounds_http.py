@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 from holter.server.context import ServerContext
-from holter.server.ingest_http.receiver import Reception
+from holter.server.ingest_http.receiver import Receiver
 from holter.settings import Settings
 from holter.settings.projects import ProjectSettings
 
@@ -58,7 +58,9 @@ def test_the_answer_names_what_a_quota_keeps_out_and_the_run_shows_it(
     assert run["unreadable"][0]["reason"] == refused["reason"]
 
 
-def test_a_batch_of_which_nothing_is_left_is_refused_for_good(limited: tuple[httpx.Client, ServerContext]) -> None:
+def test_a_batch_of_which_nothing_is_left_is_refused_for_good(
+    limited: tuple[httpx.Client, ServerContext],
+) -> None:
     client, _ = limited
     client.post(INGEST, json=body(1, "a", "b", project="few"))
     answer = client.post(INGEST, json=body(2, "c", project="few"))
@@ -116,33 +118,37 @@ def head(size: int) -> bytes:
     ).encode()
 
 
-def test_a_body_that_trickles_in_is_given_up_and_let_go(context: ServerContext, server: tuple[ServerContext, str]) -> None:
-    context.receiver = Reception(context.store, limit=2**20, patience=0.3)
+def test_a_body_that_trickles_in_is_given_up_and_let_go(
+    context: ServerContext, server: tuple[ServerContext, str]
+) -> None:
+    context.receiver = Receiver(context.store, limit=2**20, body_seconds=0.3)
     with connected(server[1]) as line:
         line.sendall(head(1000) + b"{")
         said = b""
         while piece := line.recv(4096):  # until the server hangs up
             said += piece
         assert said.startswith(b"HTTP/1.1 408")
-    assert context.receiver.room.held == 0
+    assert context.receiver.budget.used == 0
 
 
-def test_bodies_on_their_way_are_bounded_together(context: ServerContext, server: tuple[ServerContext, str]) -> None:
-    context.receiver = Reception(context.store, limit=2**20, held=2**20, patience=5)
+def test_bodies_on_their_way_are_bounded_together(
+    context: ServerContext, server: tuple[ServerContext, str]
+) -> None:
+    context.receiver = Receiver(context.store, limit=2**20, budget_bytes=2**20, body_seconds=5)
     with connected(server[1]) as one, connected(server[1]) as other, connected(server[1]) as third:
         for line in (one, other):
             line.sendall(head(2**20) + b" " * 1_000_000)
         end = time.monotonic() + 10
-        while context.receiver.room.held < 2_000_000 and time.monotonic() < end:
+        while context.receiver.budget.used < 2_000_000 and time.monotonic() < end:
             time.sleep(0.01)
         third.sendall(head(200_000) + b" " * 200_000)
         answer = third.recv(4096)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after" in answer.lower()
         assert b"bytes of points are on their way already: send the same batch_id again" in answer
-    while context.receiver.room.held and time.monotonic() < end:
+    while context.receiver.budget.used and time.monotonic() < end:
         time.sleep(0.01)
-    assert context.receiver.room.held == 0
+    assert context.receiver.budget.used == 0
 
 
 def test_a_full_queue_and_a_server_that_stops_say_so_and_when_to_come_back(
@@ -176,4 +182,4 @@ def test_a_client_that_does_not_read_its_answers_holds_nothing(
         with pytest.raises(TimeoutError):  # the server stops reading before it has remembered much
             send_without_reading(line, head(len(content)) + content)
         assert client.post(INGEST, json=body(2, "a")).status_code == 200
-        assert context.receiver.room.held < 2**20
+        assert context.receiver.budget.used < 2**20

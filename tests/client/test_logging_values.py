@@ -23,8 +23,8 @@ from msgspec import msgpack
 import holter
 from holter.client import Run
 from holter.client.spool import body_at, framed
-from holter.server.ingest_http.json_body import Shapes
-from holter.server.ingest_http.validate import from_msgpack
+from holter.server.ingest_http.json_body import LayoutCache
+from holter.server.ingest_http.validate import delivery_from_msgpack
 
 NOWHERE = "http://127.0.0.1:9"  # nobody listens on the discard port
 
@@ -49,9 +49,9 @@ class Spooled:
 
     def points(self) -> list[tuple[int, str, Any]]:
         """(step, name, value) of everything written, as the server understands it."""
-        shapes, found = Shapes(), []
+        shapes, found = LayoutCache(), []
         for body in self.bodies():
-            batch = from_msgpack(msgpack.encode(body), shapes).batch
+            batch = delivery_from_msgpack(msgpack.encode(body), shapes).batch
             for column in batch.columns:
                 steps = batch.steps if column.rows is None else batch.steps[column.rows]
                 pairs = zip(steps.tolist(), column.values.tolist(), strict=True)

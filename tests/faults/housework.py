@@ -58,7 +58,7 @@ def make_old(store: Store, engine: Engine, number: int) -> int:
     run_id = store.accept(delivery(f"old {number}", 0, OLD_ROWS)).run_id
     while True:
         try:
-            downsampling.thin(engine, run_id, BUCKET, NOW)
+            downsampling.downsample_run(engine, run_id, BUCKET, NOW)
             return run_id
         except StoreError:  # it was just being compacted
             time.sleep(0.001)
@@ -92,7 +92,7 @@ def compact(store: Store) -> None:
 
 
 def child(url: str, notes: int) -> None:
-    downsampling.AT_ONCE = AT_ONCE
+    downsampling.PART_POINTS = AT_ONCE
     engine = connect(url)
     store = Store(engine)
     store.start()

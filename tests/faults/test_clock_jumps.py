@@ -13,9 +13,9 @@ from sqlalchemy import Engine, select
 
 from holter.server.alerting import IncidentStore
 from holter.server.analysis import MAX_LIVE_DELAY, AnalysisWorker, RunStatus
-from holter.server.clock import HOLD, JUMP, Clock, uptime
+from holter.server.clock import JUMP_HOLD_SECONDS, JUMP_SECONDS, Clock, uptime
 from holter.server.database import reading
-from holter.server.maintenance.worker import SURE, Keeper
+from holter.server.maintenance.worker import MIN_STABLE_CLOCK, MaintenanceWorker
 from holter.server.models import AnalysisRow, RunRecord
 from holter.server.store import Store
 from holter.server.store.rate_limit import PointRateLimiter
@@ -53,7 +53,7 @@ def test_a_jump_for_a_moment_is_not_followed_and_one_for_good_is() -> None:
         assert clock() == machine.wall()
         machine.ahead += jump
         clock()
-        machine.up += HOLD
+        machine.up += JUMP_HOLD_SECONDS
         assert clock() == machine.wall()
         assert clock.settled() == 0
         machine.up += 20
@@ -65,7 +65,7 @@ def test_a_clock_that_is_being_corrected_slowly_is_followed_at_once() -> None:
     clock = machine.clock()
     for _ in range(1000):
         machine.up += 1
-        machine.ahead += 0.9 * JUMP
+        machine.ahead += 0.9 * JUMP_SECONDS
         assert clock() == pytest.approx(machine.wall())
     assert clock.settled() == 1000
 
@@ -80,7 +80,7 @@ def test_whatever_the_clock_does_it_is_right_a_while_after_the_last_jump(
         machine.up += seconds
         machine.ahead += jump
         clock()
-    machine.up += HOLD + 1
+    machine.up += JUMP_HOLD_SECONDS + 1
     assert clock() == pytest.approx(machine.wall(), abs=1e-3)
 
 
@@ -143,8 +143,8 @@ def test_a_run_is_live_again_with_its_first_news_after_the_clock_was_a_day_ahead
     standing = RunStatus(
         created_at=row.created_at, updated_at=row.updated_at, last_time=1.8e9 + 2, finished_at=None
     )
-    assert standing.live(now[0])
-    assert standing.looked_at(now[0]) == 1.8e9 + 2
+    assert standing.is_live(now[0])
+    assert standing.log_time(now[0]) == 1.8e9 + 2
 
 
 def test_what_came_after_the_clock_was_set_back_is_looked_at_by_the_next_server(
@@ -191,8 +191,8 @@ def test_quotas_know_no_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     rates.wait("p", 400, 0)
 
 
-def keeper_on(engine: Engine, clock: Clock) -> Keeper:
-    return Keeper(engine, lambda _: RetentionSettings(delete_after_days=30), clock=clock)
+def keeper_on(engine: Engine, clock: Clock) -> MaintenanceWorker:
+    return MaintenanceWorker(engine, lambda _: RetentionSettings(delete_after_days=30), clock=clock)
 
 
 def stays(engine: Engine) -> bool:
@@ -214,14 +214,14 @@ def test_nothing_is_deleted_by_a_clock_that_jumped_ahead(
     machine = Machine(now[0])
     clock = machine.clock()
     clocked.accept(delivery(0))
-    machine.up += SURE
+    machine.up += MIN_STABLE_CLOCK
     machine.ahead = 365 * DAY
     round_of(engine, clock)
     assert stays(engine)
-    machine.up += HOLD  # and stays there: so it is believed, but not yet with what cannot be undone
+    machine.up += JUMP_HOLD_SECONDS  # and stays there: so it is believed, but not yet with what cannot be undone
     clock()
-    machine.up += SURE / 2
+    machine.up += MIN_STABLE_CLOCK / 2
     round_of(engine, clock)
     assert stays(engine)
-    machine.up += SURE
+    machine.up += MIN_STABLE_CLOCK
     round_of(engine, clock, lambda: not stays(engine))

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from holter.server.database import connect, why_away
+from holter.server.database import connect, unavailable_reason
 from holter.server.maintenance.backup import back_up
 from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.store import Store
@@ -57,7 +57,7 @@ def cut_everywhere(relay: Relay, lost: Lost, work: Callable[[], object], *, ever
         try:
             work()
         except DBAPIError as error:
-            if why_away(error) is None:
+            if unavailable_reason(error) is None:
                 raise
         if not relay.is_cut():
             return number // every

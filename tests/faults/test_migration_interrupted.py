@@ -14,7 +14,7 @@ from sqlalchemy import Engine, inspect, text
 
 from holter.cli.main import main
 from holter.server.database import connect, writing
-from holter.server.migrate import TablesError, check, upgrade
+from holter.server.migrate import MigrationError, check, upgrade
 from tests.faults import migrating
 from tests.postgres import Postgres
 from tests.waiting import wait_for
@@ -80,7 +80,7 @@ def test_tables_of_a_newer_version_are_left_alone(
     upgrade(engine)
     with writing(engine) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(TablesError, match="newer Holter"):
+    with pytest.raises(MigrationError, match="newer Holter"):
         upgrade(engine)
     assert _code([*command, "--database-url", without_tables]) == 1
     assert "newer Holter: update this one" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from sqlalchemy import text
 from holter.cli.main import main
 from holter.server.database import WAL_BYTES, connect, writing
 from holter.server.database.free_space import checkpoint
-from holter.server.database.sqlite import PlaceError, check_place
+from holter.server.database.sqlite import DatabasePathError, check_path
 from holter.server.store import Store, StoreLockedError
 from tests.faults.conftest import Nursery
 
@@ -115,10 +115,10 @@ def test_a_file_that_is_mounted_by_itself_is_refused(sqlite_url: str, tmp_path: 
     line = f"36 35 98:0 /a {str(file).replace(' ', chr(92) + '040')} rw,noatime - ext4 /dev/root rw"
     table = tmp_path / "mountinfo"
     table.write_text(f"22 1 0:21 / {tmp_path} rw - tmpfs tmpfs rw\nnonsense\n")
-    check_place(file, mounts=table)
+    check_path(file, mounts=table)
     table.write_text(f"{table.read_text()}{line}\n")
-    with pytest.raises(PlaceError, match="mount the folder"):
-        check_place(file, mounts=table)
+    with pytest.raises(DatabasePathError, match="mount the folder"):
+        check_path(file, mounts=table)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from holter.server.import_export import Into
 from holter.server.import_export.http_target import Door, Sender
 from holter.server.import_export.local_target import Here
 from holter.server.import_export.trackers import Taken, take_collection
-from holter.server.maintenance.downsampling import thin
-from holter.server.maintenance.horizon import horizon_of
+from holter.server.maintenance.downsampling import downsample_run
+from holter.server.maintenance.horizon import load_horizon
 from holter.server.migrate import upgrade
 from holter.server.models import ConfigRow, Project, RunRecord
 from holter.server.store import Store
@@ -213,9 +213,9 @@ def test_what_was_thinned_away_does_not_come_back(sqlite_engine: Engine, tmp_pat
     with reading(sqlite_engine) as connection:
         run_id = connection.execute(select(RunRecord.id)).scalar_one()
     with running(sqlite_engine) as store:
-        thin(sqlite_engine, run_id, 100, 2e9)
+        downsample_run(sqlite_engine, run_id, 100, 2e9)
         assert store.check() == []
-    assert horizon_of(sqlite_engine, run_id) is not None
+    assert load_horizon(sqlite_engine, run_id) is not None
     left = len(stored(sqlite_engine, "llm", "long")[SeriesKey("loss")])
     assert left < 20_000
     bring(sqlite_engine, tmp_path / "mlruns")

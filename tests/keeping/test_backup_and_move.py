@@ -14,7 +14,7 @@ from sqlalchemy import Engine, func, insert, select
 
 from holter.server.database import connect, reading, writing
 from holter.server.maintenance.backup import back_up, restore
-from holter.server.maintenance.copy_database import MoveError, move
+from holter.server.maintenance.copy_database import CopyError, copy_database
 from holter.server.models import AcceptedBatch, NotificationRow, RunRecord, Token
 from holter.server.store import Store
 from holter.types import Cursor
@@ -150,11 +150,11 @@ def test_a_source_that_goes_on_meanwhile_is_noticed_and_nothing_is_moved(
     with under_load(engine) as acknowledged:
         while acknowledged() < 20:
             threading.Event().wait(0.002)
-        with pytest.raises(MoveError, match="somebody has written here meanwhile"):
-            move(engine, target)
+        with pytest.raises(CopyError, match="somebody has written here meanwhile"):
+            copy_database(engine, target)
     with reading(target) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
-    move(engine, target)
+    copy_database(engine, target)
     assert everything(target) == everything(engine)
     engine.dispose()
     target.dispose()

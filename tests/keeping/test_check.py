@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from holter.server.database import connect, writing
-from holter.server.maintenance.downsampling import thin
+from holter.server.maintenance.downsampling import downsample_run
 from holter.server.store import Store
 from holter.server.store.compaction.summary import load_summary, save_summary
 from holter.server.store.read.snapshot import RunSnapshot
@@ -45,7 +45,7 @@ def damaged(engine: Engine) -> Engine:
     values = np.where(steps == 7, np.nan, np.cos(steps))
     run_id = store.accept(delivery(steps, {LOSS: values, SeriesKey("lr"): values[::-1]}, batch_id="0")).run_id
     store.compact(run_id)
-    thin(engine, run_id, 100, 1.7e9)
+    downsample_run(engine, run_id, 100, 1.7e9)
     more = np.arange(40_000, 50_000)
     store.accept(delivery(more, {LOSS: np.sin(more)}, batch_id="1", attempt="1"))
     store.compact(run_id)

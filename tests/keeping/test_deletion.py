@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select
 
 from holter.server.database import connect, reading
 from holter.server.maintenance import deletion
-from holter.server.maintenance.deletion import belongings, delete_run, purge
+from holter.server.maintenance.deletion import delete_run, purge, run_tables
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
@@ -43,12 +43,12 @@ def held(engine: Engine, run_id: int) -> dict[str, int]:
     with reading(engine) as connection:
         return {
             table.name: connection.scalar(select(func.count()).select_from(table).where(whose)) or 0
-            for table, whose in belongings(run_id)
+            for table, whose in run_tables(run_id)
         }
 
 
 def test_every_table_is_known_to_belong_to_a_run_or_to_all() -> None:
-    assert {table.name for table, _ in belongings(1)} | KEPT_BY_ALL == set(Base.metadata.tables)
+    assert {table.name for table, _ in run_tables(1)} | KEPT_BY_ALL == set(Base.metadata.tables)
 
 
 def test_a_deleted_run_is_gone_at_once_and_leaves_nothing(

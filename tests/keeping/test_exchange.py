@@ -22,8 +22,8 @@ from holter.server.import_export import FORMATS, Imported, ImportRefusedError, I
 from holter.server.import_export.local_target import Here
 from holter.server.import_export.long_table import PIECE, Piece
 from holter.server.import_export.text_writer import FIELDS
-from holter.server.maintenance.downsampling import thin
-from holter.server.maintenance.horizon import horizon_of
+from holter.server.maintenance.downsampling import downsample_run
+from holter.server.maintenance.horizon import load_horizon
 from holter.server.models import PlannedEventRow, RunRecord
 from holter.server.store import Store
 from holter.types import SeriesKey
@@ -106,12 +106,12 @@ def test_a_thinned_run_stays_known_as_thinned(engine: Engine, other: Engine, tmp
     with running(engine) as store:
         run_id = store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0")).run_id
         add_incident(engine, run_id, start=100, end=140)
-        thin(engine, run_id, 100, 1.7e9)
+        downsample_run(engine, run_id, 100, 1.7e9)
     bring(other, write(engine, run_id, "parquet", tmp_path / "a.parquet"))
     (was,), (now,) = Store(engine).series(run_id), Store(other).series(number_of(other, "a"))
     assert now == was
     assert now.logged == 20_000 > now.points
-    assert horizon_of(other, number_of(other, "a")) == horizon_of(engine, run_id)
+    assert load_horizon(other, number_of(other, "a")) == load_horizon(engine, run_id)
     assert Store(other).check() == []
 
 

@@ -162,7 +162,7 @@ def test_an_upload_that_ends_in_the_middle_leaves_nothing(live: Running, source:
     with httpx.Client(base_url=address) as client, pytest.raises(KeyboardInterrupt):
         client.post("/api/v1/import", content=cut(), params={"run": "cut"})
     folder = Path(str(context.engine.url.database)).parent
-    wait_for(lambda: context.uploads.held == 0)
+    wait_for(lambda: context.uploads.active == 0)
     assert {path.name.partition(".db")[0] for path in folder.iterdir()} == {"holter"}
     with reading(context.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0

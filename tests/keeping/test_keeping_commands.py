@@ -15,7 +15,7 @@ from sqlalchemy import Engine, select, text, update
 from holter.server.clock import Clock, uptime
 from holter.server.database import reading, writing
 from holter.server.maintenance.vacuum import vacuum
-from holter.server.maintenance.worker import SURE
+from holter.server.maintenance.worker import MIN_STABLE_CLOCK
 from holter.server.models import AnalysisRow, Chunk, RunRecord
 from holter.server.store import Store
 from holter.settings import Settings
@@ -104,7 +104,7 @@ def settled_clock() -> Clock:
     """A clock that has gone evenly for long enough to thin by it."""
     passed = 0.0
     clock = Clock(wall=lambda: time.time() + passed, uptime=lambda: uptime() + passed)
-    passed = SURE
+    passed = MIN_STABLE_CLOCK
     return clock
 
 

@@ -15,10 +15,16 @@ from holter.server.alerting import IncidentStore
 from holter.server.analysis import AnalysisWorker
 from holter.server.database import reading, writing
 from holter.server.maintenance import downsampling
-from holter.server.maintenance.downsampling import WentOnError, thin
-from holter.server.maintenance.downsampling_plan import TAIL
-from holter.server.maintenance.retention import DAY, due, keep
-from holter.server.maintenance.select_points import LONG, NEAR, Event, near, sieve
+from holter.server.maintenance.downsampling import RunChangedError, downsample_run
+from holter.server.maintenance.downsampling_plan import TAIL_POINTS
+from holter.server.maintenance.retention import DAY, apply_retention, due_runs
+from holter.server.maintenance.select_points import (
+    LONG_INCIDENT_POINTS,
+    MARGIN_POINTS,
+    IncidentSteps,
+    near_incidents,
+    select_points,
+)
 from holter.server.models import AnalysisRow, IncidentEventRow, IncidentRow, RunRecord
 from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
@@ -71,7 +77,7 @@ def buckets(points: SeriesPoints, width: int) -> dict[int, tuple[float, float]]:
 def test_what_tells_the_story_stays(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine)
     before = store.read(run_id)
-    done = thin(engine, run_id, BUCKET, NOW)
+    done = downsample_run(engine, run_id, BUCKET, NOW)
     after = store.read(run_id)
     assert done.after < 0.25 * done.before
     assert store.check() == []
@@ -82,21 +88,21 @@ def test_what_tells_the_story_stays(store: Store, engine: Engine) -> None:
             for whole, thinned in zip(was, now, strict=True):
                 assert whole[kept].tobytes() == thinned.tobytes()  # real points, bit for bit
             assert kept[~np.isfinite(was.value)].all()
-            assert kept[:NEAR].all()
-            assert kept[-NEAR:].all()
+            assert kept[:MARGIN_POINTS].all()
+            assert kept[-MARGIN_POINTS:].all()
             # chunks of four buckets each at most: no extreme of any larger stretch is lost
             assert buckets(was, 5000) == buckets(now, 5000)
     first = of_attempt(after[LOSS], 0).step
-    assert set(range(25_000 - NEAR, 25_301 + NEAR)) <= set(first.tolist())
+    assert set(range(25_000 - MARGIN_POINTS, 25_301 + MARGIN_POINTS)) <= set(first.tolist())
     newest = of_attempt(after[LOSS], 1).step
-    assert set(range(SIZE - TAIL, SIZE)) <= set(newest.tolist())
+    assert set(range(SIZE - TAIL_POINTS, SIZE)) <= set(newest.tolist())
     assert len(after[SeriesKey("eval")]) == 300
 
 
 def test_the_series_says_how_many_points_there_were(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine)
     before = {one.key: one for one in store.series(run_id)}
-    thin(engine, run_id, BUCKET, NOW)
+    downsample_run(engine, run_id, BUCKET, NOW)
     read = store.read(run_id)
     for one in store.series(run_id):
         was = before[one.key]
@@ -118,11 +124,11 @@ def test_a_second_time_changes_nothing_and_a_count_changes_nothing_at_all(
 ) -> None:
     run_id = fill(store, engine)
     whole = points(engine, run_id)
-    counted = thin(engine, run_id, BUCKET, NOW, apply=False)
+    counted = downsample_run(engine, run_id, BUCKET, NOW, apply=False)
     assert points(engine, run_id) == whole
-    assert thin(engine, run_id, BUCKET, NOW) == counted
+    assert downsample_run(engine, run_id, BUCKET, NOW) == counted
     thinned = points(engine, run_id)
-    again = thin(engine, run_id, BUCKET, NOW)
+    again = downsample_run(engine, run_id, BUCKET, NOW)
     assert again.before == again.after == counted.after
     assert points(engine, run_id) == thinned
 
@@ -137,15 +143,15 @@ def test_a_run_with_news_is_left_alone(store: Store, engine: Engine, monkeypatch
         store.accept(delivery(np.array([SIZE]), {LOSS: np.array([1.0])}, batch_id="news", attempt="1"))
 
     monkeypatch.setattr(downsampling, "_begin", then_news)
-    with pytest.raises(WentOnError):
-        thin(engine, run_id, BUCKET, NOW)
+    with pytest.raises(RunChangedError):
+        downsample_run(engine, run_id, BUCKET, NOW)
     assert len(store.read(run_id)[RANKED]) == SIZE
     assert store.check() == []
 
 
 def test_what_is_logged_later_is_whole(store: Store, engine: Engine) -> None:
     run_id = fill(store, engine)
-    thin(engine, run_id, BUCKET, NOW)
+    downsample_run(engine, run_id, BUCKET, NOW)
     kept = len(store.read(run_id)[LOSS])
     steps = np.arange(SIZE, SIZE + 9000)
     store.accept(delivery(steps, {LOSS: np.sin(steps)}, batch_id="more", attempt="1"))
@@ -201,20 +207,20 @@ def test_retention_goes_by_project_and_age(store: Store, engine: Engine) -> None
         return settings.get(project, RetentionSettings())
 
     def what() -> list[int | None]:
-        return [one.bucket for one in due(engine, of, NOW)]
+        return [one.bucket for one in due_runs(engine, of, NOW)]
 
-    assert due(engine, lambda _: RetentionSettings(), NOW) == []
+    assert due_runs(engine, lambda _: RetentionSettings(), NOW) == []
     for days, expected in ((29, []), (31, [100]), (91, [None])):
         aged(engine, run_id, days)
         assert what() == expected
     aged(engine, run_id, 31)
-    assert [one.seen for one in due(engine, of, NOW)] == [True]
-    (dry,) = keep(engine, of, NOW, apply=False)
-    (done,) = keep(engine, of, NOW)
+    assert [one.seen for one in due_runs(engine, of, NOW)] == [True]
+    (dry,) = apply_retention(engine, of, NOW, apply=False)
+    (done,) = apply_retention(engine, of, NOW)
     assert (dry.before, dry.after) == (done.before, done.after)
     assert what() == []
     aged(engine, run_id, 91)
-    (deleted,) = keep(engine, of, NOW)
+    (deleted,) = apply_retention(engine, of, NOW)
     assert deleted.said == "deleted"
     with reading(engine) as connection:
         assert connection.scalars(select(RunRecord.id)).all() == []
@@ -224,7 +230,7 @@ def test_what_nobody_has_analysed_is_not_thinned(store: Store, engine: Engine) -
     steps = np.arange(SIZE)
     run_id = store.accept(delivery(steps, {LOSS: curve()}, batch_id="0")).run_id
     aged(engine, run_id, 40)
-    (kept,) = keep(engine, lambda _: RetentionSettings(full_resolution_days=30), NOW)
+    (kept,) = apply_retention(engine, lambda _: RetentionSettings(full_resolution_days=30), NOW)
     assert "nobody has analysed" in kept.problem
     assert len(store.read(run_id)[LOSS]) == SIZE
 
@@ -249,14 +255,14 @@ def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
     loop = AnalysisWorker(engine, store, IncidentStore(engine))
     assert len(loop.analyze(run_id)) >= 2
     before = story(engine, run_id)
-    thin(engine, run_id, BUCKET, NOW)
+    downsample_run(engine, run_id, BUCKET, NOW)
     assert loop.analyze(run_id) == []
     assert story(engine, run_id) == before
     more = 2 + random.normal(0, 0.02, 3000)
     more[1500:] = np.nan
     store.accept(delivery(np.arange(SIZE, SIZE + 3000), {LOSS: more}, batch_id="1"))
     changed = loop.analyze(run_id)
-    assert [(one["kind"], one["start_step"]) for one in changed] == [("nonfinite", SIZE + 1500)]
+    assert [(one.finding.kind, one.finding.start_step) for one in changed] == [("nonfinite", SIZE + 1500)]
     assert story(engine, run_id)[: len(before)][0] == before[0]
 
 
@@ -268,7 +274,7 @@ def test_detection_says_nothing_new_of_a_thinned_run_and_sees_what_comes_after(
 def test_a_sieve_keeps_every_extreme(values: list[float], bucket: int, whole: int) -> None:
     held = np.array(values)
     step = np.arange(len(held)) * 3
-    stay = sieve(SeriesPoints(step, step * 1.0, held), bucket, step < 3 * whole)
+    stay = select_points(SeriesPoints(step, step * 1.0, held), bucket, step < 3 * whole)
     assert stay[:whole].all()
     assert stay[[0, -1]].all()
     assert stay[~np.isfinite(held)].all()
@@ -285,11 +291,11 @@ def test_a_sieve_keeps_every_extreme(values: list[float], bucket: int, whole: in
 
 def test_long_incidents_stay_whole_only_near_their_steps() -> None:
     step = np.arange(100_000)
-    short = near(step, [Event(0, (40_000, 41_000))])
-    assert np.flatnonzero(short)[[0, -1]].tolist() == [40_000 - NEAR, 41_000 + NEAR]
-    assert short.sum() == 1001 + 2 * NEAR
-    long = near(step, [Event(0, (40_000, 40_000 + 3 * LONG))])
-    assert long.sum() == 2 * (2 * NEAR + 1)
+    short = near_incidents(step, [IncidentSteps(0, (40_000, 41_000))])
+    assert np.flatnonzero(short)[[0, -1]].tolist() == [40_000 - MARGIN_POINTS, 41_000 + MARGIN_POINTS]
+    assert short.sum() == 1001 + 2 * MARGIN_POINTS
+    long = near_incidents(step, [IncidentSteps(0, (40_000, 40_000 + 3 * LONG_INCIDENT_POINTS))])
+    assert long.sum() == 2 * (2 * MARGIN_POINTS + 1)
 
 
 def test_less_than_a_day_is_no_age() -> None:

@@ -14,11 +14,11 @@ from holter.server.analysis import AnalysisWorker
 from holter.server.database import reading, writing
 from holter.server.import_export.run_metadata import describe
 from holter.server.maintenance import downsampling
-from holter.server.maintenance.downsampling import thin
-from holter.server.maintenance.downsampling_plan import TAIL
-from holter.server.maintenance.horizon import horizon_of
-from holter.server.maintenance.retention import DAY, due, keep
-from holter.server.maintenance.select_points import NEAR
+from holter.server.maintenance.downsampling import downsample_run
+from holter.server.maintenance.downsampling_plan import TAIL_POINTS
+from holter.server.maintenance.horizon import load_horizon
+from holter.server.maintenance.retention import DAY, apply_retention, due_runs
+from holter.server.maintenance.select_points import MARGIN_POINTS
 from holter.server.models import AnalysisRow, IncidentEventRow, IncidentRow, RunRecord
 from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
@@ -81,7 +81,7 @@ def lasting(engine: Engine, run_id: int, *, now: float = NOW) -> None:
 
 
 def retained(engine: Engine, now: float = NOW, **more: Any) -> list[Any]:
-    return list(keep(engine, lambda _: KEPT, now, **more))
+    return list(apply_retention(engine, lambda _: KEPT, now, **more))
 
 
 def steps_of(series: Series, attempt: int = 0) -> np.ndarray[Any, Any]:
@@ -102,11 +102,11 @@ def test_what_is_old_is_thinned_and_the_rest_is_as_it_was(store: Store, engine: 
     kept = np.isin(before.step, after.step)
     for name in ("attempt", "step", "time", "value"):
         assert getattr(before, name)[kept].tobytes() == getattr(after, name).tobytes()
-    assert kept[OLD - TAIL :].all()  # what is judged, and what it is judged by
-    assert kept[50_000 - NEAR : 50_100 + NEAR].all()
+    assert kept[OLD - TAIL_POINTS :].all()  # what is judged, and what it is judged by
+    assert kept[50_000 - MARGIN_POINTS : 50_100 + MARGIN_POINTS].all()
     assert kept[11_111]
-    assert kept[:NEAR].all()
-    assert kept[: OLD - TAIL - 4096].mean() < 0.1
+    assert kept[:MARGIN_POINTS].all()
+    assert kept[: OLD - TAIL_POINTS - 4096].mean() < 0.1
     for begin in range(0, OLD - 4096, 4096):
         part = slice(begin, begin + 4096)
         assert np.nanmax(before.value[part]) == np.nanmax(before.value[part][kept[part]])
@@ -124,31 +124,31 @@ def test_it_happens_once_a_day_and_goes_on_from_where_it_was(store: Store, engin
     lasting(engine, run_id)
     retained(engine)
     held = len(store.read(run_id)[LOSS])
-    assert due(engine, lambda _: KEPT, NOW + DAY / 2) == []
+    assert due_runs(engine, lambda _: KEPT, NOW + DAY / 2) == []
     more = int(10 * DAY / EVERY)
     send(store, SIZE, SIZE + more)
     lasting(engine, run_id, now=NOW + 10 * DAY)
-    before = horizon_of(engine, run_id)
+    before = load_horizon(engine, run_id)
     (done,) = retained(engine, NOW + 10 * DAY)
-    horizon = horizon_of(engine, run_id)
+    horizon = load_horizon(engine, run_id)
     assert before is not None
     assert horizon is not None
     assert horizon.whole_from == before.whole_from + more
     assert done.after < done.before
     steps = steps_of(store.read(run_id)[LOSS])
     assert len(steps) < held + more
-    assert np.array_equal(steps[-(SIZE - OLD + TAIL) :], np.arange(OLD + more - TAIL, SIZE + more))
+    assert np.array_equal(steps[-(SIZE - OLD + TAIL_POINTS) :], np.arange(OLD + more - TAIL_POINTS, SIZE + more))
     assert store.check() == []
 
 
 def test_whom_nobody_knows_the_age_of_stays_whole(store: Store, engine: Engine) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id, now=NOW + 3600)  # its clock is behind
-    assert due(engine, lambda _: KEPT, NOW + 3600) == []
+    assert due_runs(engine, lambda _: KEPT, NOW + 3600) == []
     lasting(engine, run_id)
-    (one,) = due(engine, lambda _: KEPT, NOW)
-    assert one.old == NOW - 30 * DAY
-    assert due(engine, lambda _: RetentionSettings(), NOW) == []
+    (one,) = due_runs(engine, lambda _: KEPT, NOW)
+    assert one.older_than == NOW - 30 * DAY
+    assert due_runs(engine, lambda _: RetentionSettings(), NOW) == []
 
 
 def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine) -> None:
@@ -160,7 +160,7 @@ def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine
     (done,) = retained(engine)
     assert f"incident {number}" in done.said
     steps = steps_of(store.read(run_id)[LOSS])
-    assert np.array_equal(steps[steps >= 30_000 - TAIL], np.arange(30_000 - TAIL, SIZE))
+    assert np.array_equal(steps[steps >= 30_000 - TAIL_POINTS], np.arange(30_000 - TAIL_POINTS, SIZE))
     assert len(steps) < SIZE - 20_000
 
 
@@ -198,7 +198,7 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
     assert done.after < done.before
     running = [number for number, state in opened if state == "open"]
     for asked in (loop, AnalysisWorker(engine, store, IncidentStore(engine), clock=lambda: moment[0])):
-        assert {one["id"] for one in asked.analyze(run_id)} <= set(running)  # its numbers may differ a little
+        assert {one.id for one in asked.analyze(run_id)} <= set(running)  # its numbers may differ a little
     after = story(engine, run_id)
     assert [row for row in after if row[0] not in running] == [row for row in before if row[0] not in running]
     assert len(after) == len(before)
@@ -206,7 +206,7 @@ def test_detection_says_nothing_new_and_what_is_open_goes_on(
     lasting(engine, run_id, now=NOW + 3000 * EVERY)
     moment[0] += 3000 * EVERY
     changed = loop.analyze(run_id)
-    assert [(one["id"], one["state"]) for one in changed] == [(running[0], "recovered")]
+    assert [(one.id, one.state) for one in changed] == [(running[0], "recovered")]
 
 
 def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine) -> None:
@@ -216,7 +216,7 @@ def test_the_past_that_is_not_looked_at_is_not_read(store: Store, engine: Engine
     loop = AnalysisWorker(engine, store, IncidentStore(engine), clock=lambda: NOW)
     loop.analyze(run_id)
     held = loop._cache.get(run_id).series[LOSS]
-    assert OLD - TAIL - 4096 <= held.step[0] <= OLD - TAIL
+    assert OLD - TAIL_POINTS - 4096 <= held.step[0] <= OLD - TAIL_POINTS
     assert held.step[-1] == SIZE - 1
 
 
@@ -259,7 +259,7 @@ def test_a_line_in_an_older_attempt_leaves_newer_ones_whole(store: Store, engine
     run_id = send(store, middle - 500, SIZE, attempt=1)
     lasting(engine, run_id)
     retained(engine)
-    horizon = horizon_of(engine, run_id)
+    horizon = load_horizon(engine, run_id)
     assert horizon is not None
     assert horizon.attempt == 0
     series = store.read(run_id)[LOSS]
@@ -272,7 +272,7 @@ def test_a_line_in_an_older_attempt_leaves_newer_ones_whole(store: Store, engine
     store.accept(delivery(steps, {LOSS: values(steps)}, times=times, batch_id="z", attempt="1"))
     lasting(engine, run_id, now=later)
     retained(engine, later)
-    horizon = horizon_of(engine, run_id)
+    horizon = load_horizon(engine, run_id)
     assert horizon is not None
     assert horizon.attempt == 1
     watched = store.read(run_id)[WATCHED]
@@ -299,7 +299,7 @@ def test_points_that_come_meanwhile_stop_nothing(
         exchange(*arguments)
 
     monkeypatch.setattr(downsampling, "_exchange", then_news)
-    done = thin(engine, run_id, 100, NOW, old=NOW - 30 * DAY)
+    done = downsample_run(engine, run_id, 100, NOW, older_than=NOW - 30 * DAY)
     assert done.after < done.before
     assert next(count) > 3
     assert store.check() == []

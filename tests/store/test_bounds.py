@@ -10,19 +10,19 @@ import pytest
 from sqlalchemy import Engine
 
 from holter.server.database import writing
-from holter.server.ingest_http.json_body import Shapes
-from holter.server.ingest_http.memory_budget import NoRoomError, Room
+from holter.server.ingest_http.json_body import LayoutCache
+from holter.server.ingest_http.memory_budget import MemoryBudget, MemoryBudgetError
 from holter.server.store import usage as usages
 from holter.server.store.usage import StorageUsage
 from holter.server.store.write.batch_writer import BatchWriter
 from holter.server.store.write.encode import encode_delivery
 from holter.settings.projects import QuotaSettings
-from holter.types import Batch, Delivery, DenseColumns, Labels, Shape
+from holter.types import Batch, Delivery, DenseColumns, Labels, SeriesLayout
 
 NONE: Labels = ()
 
 
-def delivery(run: int, shape: Shape, step: int = 0) -> Delivery:
+def delivery(run: int, shape: SeriesLayout, step: int = 0) -> Delivery:
     columns = DenseColumns(shape, np.ones((len(shape.keys), 1)))
     batch = Batch(steps=np.array([step]), times=np.array([1.0]), columns=columns)
     return Delivery(project="p", run=f"run-{run}", writer="w", batch_id=str(step), batch=batch)
@@ -37,7 +37,7 @@ def test_what_is_remembered_of_runs_is_bounded_in_bytes_and_exact_all_the_same(
 ) -> None:
     usage = StorageUsage(sqlite_engine)
     ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage, most=2**20)
-    shape = Shapes().find(names(300), NONE)
+    shape = LayoutCache().find(names(300), NONE)
     for step in range(2):
         for run in range(0, 100, 10):
             group = [encode_delivery(delivery(one, shape, step)) for one in range(run, run + 10)]
@@ -54,7 +54,7 @@ def test_what_is_remembered_of_runs_is_bounded_in_bytes_and_exact_all_the_same(
 def test_a_run_takes_no_more_memory_than_is_counted_for_it(sqlite_engine: Engine) -> None:
     usage = StorageUsage(sqlite_engine)
     ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage)
-    shape = Shapes().find(names(300), NONE)
+    shape = LayoutCache().find(names(300), NONE)
     write = partial(_write, sqlite_engine, ledger, shape)
     write(range(20))  # what is made once
     tracemalloc.start()
@@ -67,14 +67,14 @@ def test_a_run_takes_no_more_memory_than_is_counted_for_it(sqlite_engine: Engine
     assert (ledger.cached_bytes - counted) / 100 < 150_000  # 2,000 such runs are remembered at once
 
 
-def _write(engine: Engine, ledger: BatchWriter, shape: Shape, runs: range) -> None:
+def _write(engine: Engine, ledger: BatchWriter, shape: SeriesLayout, runs: range) -> None:
     for run in runs:
         with writing(engine) as connection:
             ledger.write(connection, [encode_delivery(delivery(run, shape))])
 
 
 def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
-    shapes = Shapes(most=100_000)
+    shapes = LayoutCache(most=100_000)
     first = shapes.find(names(100), NONE)
     shapes.keep(first)
     assert shapes.find(names(100), NONE) is first
@@ -88,15 +88,15 @@ def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
 
 
 def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() -> None:
-    room = Room(1000)
+    room = MemoryBudget(1000)
     with room.share() as large:
         large.grow(5000)
-        with room.share() as other, pytest.raises(NoRoomError):
+        with room.share() as other, pytest.raises(MemoryBudgetError):
             other.grow(1)
     assert room.cached_bytes == 0
     with room.share() as one, room.share() as other:
         one.grow(600)
-        with pytest.raises(NoRoomError):
+        with pytest.raises(MemoryBudgetError):
             other.grow(600)
         other.grow(400)
     assert room.cached_bytes == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from holter.attempts.config_values import to_config_value, flatten_settings
+from holter.attempts.config_values import flatten_settings, to_config_value
 from holter.server.database import reading, writing
 from holter.server.maintenance.deletion import delete_run, purge
 from holter.server.models import ConfigRow, UnreadableRow

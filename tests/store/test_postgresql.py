@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine, insert, make_url, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
-from holter.server.database import connect, reading, why_away, writing
-from holter.server.database.postgresql import Line
+from holter.server.database import connect, reading, unavailable_reason, writing
+from holter.server.database.postgresql import PipelinedConnection
 from holter.server.migrate import upgrade
 from holter.server.models import Project
 from holter.server.store import Store
@@ -21,7 +21,7 @@ from holter.types import Batch, Column, Delivery, SeriesKey
 from tests.postgres import Postgres
 from tests.relay import Relay
 
-UNHEARD = insert(Project).inline().execution_options(holter_unanswered=True)
+UNHEARD = insert(Project).inline().execution_options(holter_pipelined=True)
 KEYS = [SeriesKey(f"m{number}") for number in range(5)]
 
 
@@ -136,7 +136,7 @@ def test_rows_come_in_binary_with_their_types(engine: Engine) -> None:
     with reading(engine) as connection:
         result = connection.execute(query)
         line = connection.connection.driver_connection
-        assert isinstance(line, Line)
+        assert isinstance(line, PipelinedConnection)
         assert line.cursor().format == psycopg.pq.Format.BINARY
         assert tuple(result.one()) == (1, 1.5, True, "ä", b"\x00\xff", {"a": [1]}, None)
 
@@ -152,7 +152,7 @@ def test_rows_that_are_fetched_bit_by_bit(engine: Engine) -> None:
 def test_a_connection_that_was_cut_while_idle_is_replaced(
     engine: Engine, postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holter.server.database.postgresql._LATELY", -1.0)  # as after more than a second
+    monkeypatch.setattr("holter.server.database.postgresql._PING_INTERVAL", -1.0)  # as after more than a second
     for _ in range(2):
         with reading(engine) as connection:
             number = connection.scalar(text("SELECT pg_backend_pid()"))
@@ -188,7 +188,7 @@ def test_limits_of_an_administrator_are_no_fault_of_a_statement(postgres_url: st
 
     with pytest.raises(DBAPIError) as caught:
         linger()
-    assert why_away(caught.value) == "the database takes longer than its settings allow"
+    assert unavailable_reason(caught.value) == "the database takes longer than its settings allow"
     with reading(limited) as connection:
         assert connection.scalar(select(1)) == 1
     limited.dispose()
@@ -215,7 +215,7 @@ def test_a_pooler_that_loses_prepared_statements_is_named(engine: Engine) -> Non
         connection.connection.driver_connection.pgconn.exec_(b"DEALLOCATE ALL")
         with pytest.raises(DBAPIError) as caught:
             connection.execute(select(1))
-    assert "prepare_threshold=none" in (why_away(caught.value) or "")
+    assert "prepare_threshold=none" in (unavailable_reason(caught.value) or "")
     with reading(engine) as connection:
         assert connection.scalar(select(1)) == 1
 

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holter.server.store.encoding.block import SeriesPoints
-from holter.server.store.encoding.pyramid import BUCKET, MIN_PYRAMID_POINTS, decode_pyramids, encode_pyramid, decompress_pyramid
+from holter.server.store.encoding.pyramid import (
+    BUCKET,
+    MIN_PYRAMID_POINTS,
+    decode_pyramids,
+    decompress_pyramid,
+    encode_pyramid,
+)
 
 
 @given(

@@ -16,7 +16,7 @@ from holter.server.store.rate_limit import PointRateLimiter
 from holter.server.store.usage import StorageUsage, stored_bytes
 from holter.server.store.write.cardinality import name_pattern
 from holter.settings.projects import QuotaSettings
-from holter.types import Batch, Column, Cursor, Delivery, DenseColumns, SeriesKey, Shape
+from holter.types import Batch, Column, Cursor, Delivery, DenseColumns, SeriesKey, SeriesLayout
 
 
 @contextmanager
@@ -139,13 +139,13 @@ def legitimate() -> dict[str, Callable[[int], list[str]]]:
 def test_many_series_that_come_again_are_no_explosion(sqlite_engine: Engine, kind: str) -> None:
     logged = legitimate()[kind]
     with limited(sqlite_engine) as store:
-        shapes: dict[int, Shape] = {}
+        shapes: dict[int, SeriesLayout] = {}
         for step in range(100 if kind == "layers one by one" else 32):
             names = logged(step)
             keys = [SeriesKey(name) for name in names]
             shape = shapes.get(len(names)) if kind != "layers one by one" else None
-            shape = shapes.setdefault(len(names), Shape(keys)) if shape is None else shape
-            shape = Shape(keys) if kind == "layers one by one" else shape
+            shape = shapes.setdefault(len(names), SeriesLayout(keys)) if shape is None else shape
+            shape = SeriesLayout(keys) if kind == "layers one by one" else shape
             columns = DenseColumns(shape, np.ones((len(keys), 1)))
             batch = Batch(steps=np.array([step]), times=np.array([step * 1.0]), columns=columns)
             receipt = store.accept(

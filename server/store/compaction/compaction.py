@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
-from holter.server.database import UNANSWERED, reading, writing
+from holter.server.database import PIPELINED, reading, writing
 from holter.server.models import Chunk, LogEntry, Timeline
 from holter.server.store.compaction.summary import (
     StoredSummary,
@@ -209,7 +209,7 @@ def _apply(connection: Connection, run_id: int, change: CompactionChange) -> Non
     timelines = add_timelines(connection, run_id, change.builder.timelines)
     if change.builder.rows:
         rows = [row | {"timeline_id": timelines[row["timeline_id"]]} for row in change.builder.rows]
-        connection.execute(insert(Chunk).inline(), rows, execution_options=UNANSWERED)
+        connection.execute(insert(Chunk).inline(), rows, execution_options=PIPELINED)
     delete_chunks(connection, change.replaced)
     chunks = combine_stats([change.stored.chunks, *change.chunk_stats])
     if change.recounted_series:
@@ -228,7 +228,7 @@ def _replace_entries(connection: Connection, change: CompactionChange) -> None:
     for row in change.remaining_entries:
         values = {name: value for name, value in row.items() if name != "id"}
         statement = update(LogEntry).where(LogEntry.id == row["id"]).values(values)
-        connection.execute(statement, execution_options=UNANSWERED)
+        connection.execute(statement, execution_options=PIPELINED)
     for part in _batches(removed):
         if connection.execute(delete(LogEntry).where(LogEntry.id.in_(part))).rowcount != len(part):
             raise ConcurrentRewriteError("another server has compacted these entries of the log")

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import DatabaseError
 
 from holter.server.database import is_damage, reading
-from holter.server.database.free_space import checkpoint, give_back
+from holter.server.database.free_space import checkpoint, release_free_pages
 from holter.server.models import LogEntry
 from holter.server.store.compaction.compaction import compact
 from holter.server.store.errors import ConcurrentRewriteError
@@ -81,7 +81,7 @@ class Compactor:
         with reading(self._engine) as connection:
             runs = connection.scalars(select(LogEntry.run_id).distinct().order_by(LogEntry.run_id)).all()
         written = sum(self._compact(run) for run in runs if run_id in (None, run))
-        give_back(self._engine)
+        release_free_pages(self._engine)
         return written
 
     def _compact(self, run_id: int) -> int:
@@ -98,7 +98,7 @@ class Compactor:
                 try:
                     self._compact(run_id)
                     if idle:
-                        give_back(self._engine)
+                        release_free_pages(self._engine)
                     self._compacted(run_id)
                 except Exception:
                     # the points are durable in the log; a failing run must not block the others

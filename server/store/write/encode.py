@@ -10,14 +10,14 @@ import numpy as np
 
 from holter.server.store.encoding.block import PointBlock, batch_to_block, encode_body
 from holter.server.store.keys import LIMITS, batch_digest, check_name, labels_text, storable_text
-from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, Shape
+from holter.types import Batch, Column, Delivery, DenseColumns, SeriesKey, SeriesLayout
 
 _MAX_ROWS = 2**31
 _DELIVERY_BYTES = 2000
 _SETTING_BYTES = 500
 
-# shapes whose names were validated: the same shapes come with every flush
-_valid_shapes: WeakSet[Shape] = WeakSet()
+# layouts whose names were validated: the same layouts come with every flush
+_valid_layouts: WeakSet[SeriesLayout] = WeakSet()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,9 +80,9 @@ def _check_names(delivery: Delivery) -> None:
     columns = delivery.batch.columns
     if not isinstance(columns, DenseColumns):
         _check_keys(column.key for column in columns)
-    elif columns.shape not in _valid_shapes:
+    elif columns.shape not in _valid_layouts:
         _check_keys(columns.shape.keys)
-        _valid_shapes.add(columns.shape)
+        _valid_layouts.add(columns.shape)
     if delivery.batch.attempt is not None:
         check_name("attempt", delivery.batch.attempt)
     if delivery.cursor is not None:

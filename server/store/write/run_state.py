@@ -19,7 +19,7 @@ from holter.server.store.encoding.block import PointBlock, decode_log_entry
 from holter.server.store.errors import CorruptDataError
 from holter.server.store.keys import parse_series_key
 from holter.server.store.write.cardinality import NamePatterns
-from holter.types import Column, DenseColumns, FloatArray, IntArray, SeriesKey, Shape
+from holter.types import Column, DenseColumns, FloatArray, IntArray, SeriesKey, SeriesLayout
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _RUN_BYTES = 4000
 _SERIES_BYTES = 300
 _PROGRESS_BYTES = 24
 _WRITER_BYTES = 12_000
-_MIN_SHAPE_INDICES = 1000
+_MIN_LAYOUT_INDICES = 1000
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class RunState:
     ids: array[int] = field(default_factory=lambda: array("q"))
     progress: dict[int, AttemptProgress] = field(default_factory=dict)
     attempt_records: dict[int, AttemptRecord] = field(default_factory=dict)
-    shapes: dict[Shape, IntArray] = field(default_factory=dict)  # series indices of each shape
+    layouts: dict[SeriesLayout, IntArray] = field(default_factory=dict)  # series indices of each layout
     reported_refusals: set[str] = field(default_factory=set)  # refusals that the run's page lists already
     name_patterns: NamePatterns | None = None
     own_step_series: list[int] = field(default_factory=list)
@@ -100,16 +100,16 @@ class RunState:
         return not bool(np.isin(indices, self.own_step_series).all())
 
     def indices_of(self, columns: Sequence[Column]) -> IntArray:
-        """The indices of the series of these columns; cached for a repeated shape."""
+        """The indices of the series of these columns; cached for a repeated layout."""
         if not isinstance(columns, DenseColumns):
             return np.array([self.series_index[column.key] for column in columns], dtype=np.int64)
-        indices = self.shapes.get(columns.shape)
+        indices = self.layouts.get(columns.shape)
         if indices is None:
             indices = np.array([self.series_index[key] for key in columns.shape.keys], dtype=np.int64)
-            # each rank of a run may have its own shape: together they take no more memory than the series
-            if sum(map(len, self.shapes.values())) > 2 * len(self.series_index) + _MIN_SHAPE_INDICES:
-                self.shapes.clear()
-            self.shapes[columns.shape] = indices
+            # each rank of a run may have its own layout: together they take no more memory than the series
+            if sum(map(len, self.layouts.values())) > 2 * len(self.series_index) + _MIN_LAYOUT_INDICES:
+                self.layouts.clear()
+            self.layouts[columns.shape] = indices
         return indices
 
     def ids_of(self, indices: IntArray) -> IntArray:

@@ -102,7 +102,7 @@ class RunWrite:
             refusal = replace(self.quota_refusal, series=len(columns))
             return _without_series(encoded, {column.key for column in columns}), (refusal,)
         if isinstance(columns, DenseColumns):
-            if columns.shape in self.run.shapes:
+            if columns.shape in self.run.layouts:
                 return encoded, ()
             new = [key for key in columns.shape.keys if key not in self.run.series_index]
         else:

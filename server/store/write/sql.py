@@ -27,7 +27,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from holter.attempts import Attempts
 from holter.plurals import verb
-from holter.server.database import UNANSWERED
+from holter.server.database import PIPELINED
 from holter.server.models import (
     AcceptedBatch,
     Attempt,
@@ -96,12 +96,12 @@ _INSERT_SERIES_POSTGRESQL = text(
     "FROM json_array_elements(CAST(:rows AS json)) WITH ORDINALITY AS given (one, place) ORDER BY place "
     "RETURNING id"
 )
-_INSERT_LOG = insert(LogEntry).inline().execution_options(**UNANSWERED)
-_UPDATE_RUN = update(RunRecord).where(RunRecord.id == bindparam("run")).execution_options(**UNANSWERED)
+_INSERT_LOG = insert(LogEntry).inline().execution_options(**PIPELINED)
+_UPDATE_RUN = update(RunRecord).where(RunRecord.id == bindparam("run")).execution_options(**PIPELINED)
 _DELETE_BATCH_KEY = (
     delete(AcceptedBatch)
     .where(AcceptedBatch.run_id == bindparam("run"), AcceptedBatch.digest == bindparam("known"))
-    .execution_options(**UNANSWERED)
+    .execution_options(**PIPELINED)
 )
 _FIND_NOTE = select(UnreadableRow.id).where(
     UnreadableRow.run_id == bindparam("run"), UnreadableRow.place == bindparam("where")
@@ -345,7 +345,7 @@ def _upsert_statement(dialect: str, table: Table, key: tuple[str, ...]) -> Any:
     others = [column.name for column in table.columns if column.name not in key and not column.primary_key]
     changes = {name: statement.excluded[name] for name in others}
     statement = statement.on_conflict_do_update(index_elements=list(key), set_=changes)
-    return statement.execution_options(**UNANSWERED)
+    return statement.execution_options(**PIPELINED)
 
 
 def upsert(connection: Connection, table: Any, key: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
