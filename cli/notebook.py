@@ -17,7 +17,7 @@ from holter.cli.report.words import kind, mark, place
 from holter.curves import around, series_of
 from holter.detectors import find
 from holter.detectors.apply_tuning import with_roles
-from holter.detectors.arrays import as_run
+from holter.detectors.arrays import run_from_arrays
 from holter.detectors.findings.sparkline import sparkline
 from holter.detectors.launch_checks import run_launch_checks
 from holter.plurals import counted
@@ -118,7 +118,7 @@ def analyze(
     """
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning: a holter.tuning.Tuning expected, not {tuning!r}")
-    run = with_roles(as_run(steps, values, metric=metric, attempt=attempt, time=time), tuning)
+    run = with_roles(run_from_arrays(steps, values, metric=metric, attempt=attempt, time=time), tuning)
     stated = {ConfigKey(name): value for name, value in flatten_settings(config or {}).items()}
     run = replace(run, config={key: dict.fromkeys(_attempts(run), value) for key, value in stated.items()})
     return Findings(find(run, tuning=tuning), run, run_launch_checks(run))

@@ -15,7 +15,7 @@ _NARROWEST = 0.6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stretch:
+class LineSegment:
     """Points that a line may join: of one attempt, all of the timeline or all of the ghost branch."""
 
     attempt: int
@@ -31,7 +31,7 @@ class Excerpt:
     key: SeriesKey
     first_step: int
     last_step: int
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[LineSegment, ...]
 
     def values(self) -> FloatArray:
         """All values of the timeline, in the order of steps; NaN and infinities included."""
@@ -74,7 +74,7 @@ def between(series: Series, first: int, last: int, *, attempts_to: int | None = 
         first_step=int(step.min()) if len(step) else first,
         last_step=int(step.max()) if len(step) else last,
         stretches=tuple(
-            Stretch(attempt=int(a[0]), ghost=bool(g[0]), step=s, value=v) for a, g, s, v in parts if len(s)
+            LineSegment(attempt=int(a[0]), ghost=bool(g[0]), step=s, value=v) for a, g, s, v in parts if len(s)
         ),
     )
 

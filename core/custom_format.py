@@ -20,7 +20,7 @@ _NAME = r"[A-Za-z0-9][\w.-]{0,60}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HouseFormat:
+class CustomFormat:
     """How the lines of one house's logs are read: each group is a metric, but for those with a meaning.
 
     `pattern` (or several `patterns`, of which the first that fits reads a line) has a group `step`; one

@@ -157,13 +157,13 @@ def _plain(metric: str) -> str:
     return re.sub(r"[\s_-]+", "_", metric.strip().lower())
 
 
-class WithRole(str):
+class MetricWithRole(str):
     """A metric's name with the role that a user gave it: equal to the name, whatever that sounds like."""
 
     __slots__ = ("role",)
     role: Role
 
-    def __new__(cls, metric: str, role: Role) -> WithRole:
+    def __new__(cls, metric: str, role: Role) -> MetricWithRole:
         named = super().__new__(cls, metric)
         named.role = role
         return named
@@ -183,7 +183,7 @@ def role_of(key: SeriesKey) -> Role:
 
     A training loss labelled with a dataset is that dataset's loss, not the run's.
     """
-    if isinstance(key.metric, WithRole):
+    if isinstance(key.metric, MetricWithRole):
         return key.metric.role
     role = _by_name(key.metric)
     if role is Role.LOSS and any(name == "dataset" for name, _ in key.labels):

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase as fits
 from glob import escape
 from typing import ClassVar, TypeVar
 
-from holter.roles import Role, WithRole, role_of
+from holter.roles import MetricWithRole, Role, role_of
 from holter.types import Finding, Kind, SeriesKey
 
 _OF_THE_LOSS = frozenset(
@@ -31,7 +31,7 @@ T = TypeVar("T")
 Words = TypeVar("Words", bound=StrEnum)
 
 
-class What(StrEnum):
+class PlannedChange(StrEnum):
     """What people plan, in their words."""
 
     LEARNING_RATE = "learning rate"
@@ -41,18 +41,18 @@ class What(StrEnum):
     MAINTENANCE = "maintenance"
 
 
-RAISED_BY: Mapping[What, frozenset[Kind]] = {
-    What.LEARNING_RATE: _OF_THE_LOSS,
-    What.DATA_SWITCH: _OF_THE_LOSS | {Kind.MIXTURE_SHIFT},
-    What.BATCH_SIZE: _OF_THE_LOSS | _OF_THE_SPEED | {Kind.MEMORY_LEAK},
-    What.EVALUATION: _OF_THE_SPEED,
-    What.MAINTENANCE: _OF_THE_SPEED,
+RAISED_BY: Mapping[PlannedChange, frozenset[Kind]] = {
+    PlannedChange.LEARNING_RATE: _OF_THE_LOSS,
+    PlannedChange.DATA_SWITCH: _OF_THE_LOSS | {Kind.MIXTURE_SHIFT},
+    PlannedChange.BATCH_SIZE: _OF_THE_LOSS | _OF_THE_SPEED | {Kind.MEMORY_LEAK},
+    PlannedChange.EVALUATION: _OF_THE_SPEED,
+    PlannedChange.MAINTENANCE: _OF_THE_SPEED,
 }
 """The kinds that each plan would raise."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected:
+class PlannedEvent:
     """An event that is planned: findings of these kinds that begin within these steps are not spoken.
 
     `kind` (one or several) or `what` (a plan, which stands for the kinds it would raise) is needed.
@@ -64,7 +64,7 @@ class Expected:
     __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
 
     kind: str | tuple[str, ...] = ()
-    what: What | None = None
+    what: PlannedChange | None = None
     metric: str = "*"
     from_step: int = 0
     to_step: int | None = None
@@ -75,9 +75,9 @@ class Expected:
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", tuple(_known("kind", Kind, self.kind)))
         if self.what is not None:
-            object.__setattr__(self, "what", *_known("what", What, self.what))
+            object.__setattr__(self, "what", *_known("what", PlannedChange, self.what))
         if not self.kinds:
-            raise ValueError(f"kind or what: expected, what being one of {', '.join(What)}")
+            raise ValueError(f"kind or what: expected, what being one of {', '.join(PlannedChange)}")
         if (self.every is None) != (self.lasting is None):
             raise ValueError("every and lasting: both expected, or neither")
         if self.every is not None and not 0 < (self.lasting or 0) <= self.every:
@@ -107,10 +107,10 @@ class Expected:
         return self.every is None or (since + slack) % self.every <= (self.lasting or 0) + slack
 
 
-def planned(finding: Finding, *, note: str = "") -> Expected:
+def planned_event_for(finding: Finding, *, note: str = "") -> PlannedEvent:
     """What one would have announced so that this finding had not been spoken, in whichever attempt."""
     alike = _OF_THE_LOSS if finding.kind in _OF_THE_LOSS else {finding.kind}
-    return Expected(
+    return PlannedEvent(
         kind=tuple(sorted(alike)),
         metric=escape(str(SeriesKey(finding.metric, finding.labels))),
         from_step=finding.start_step,
@@ -152,7 +152,7 @@ class Tuning:
     ignore: frozenset[Kind] = frozenset()
     metrics: Mapping[str, Role] = field(default_factory=dict, hash=False)
     metric: Mapping[str, MetricTuning] = field(default_factory=dict, hash=False)
-    expected: Sequence[Expected] = ()
+    expected: Sequence[PlannedEvent] = ()
 
     def __post_init__(self) -> None:
         _check(self.fast_recovery_steps, self.sensitivity)
@@ -186,7 +186,7 @@ class Tuning:
         own = _longest(self.metric, key.metric)
         if own is not None and own.ignore:
             role = Role.OTHER
-        return key if role is None else SeriesKey(WithRole(key.metric, role), key.labels)
+        return key if role is None else SeriesKey(MetricWithRole(key.metric, role), key.labels)
 
     def roles_only(self) -> Tuning:
         """The part that holds where series are shown: their roles. What is ignored is shown as ever."""

@@ -23,7 +23,7 @@ def labels_of(mapping: Mapping[str, object]) -> Labels:
     return tuple(sorted((str(name), str(value)) for name, value in mapping.items()))
 
 
-BY_CLOCK = "milliseconds"
+CLOCK_STEPS = "milliseconds"
 """The value of a label `steps` where these are wall times: milliseconds since 1970."""
 
 
@@ -34,7 +34,7 @@ class SeriesKey(NamedTuple):
     labels: Labels = ()
 
     @property
-    def own_steps(self) -> str | None:
+    def step_unit(self) -> str | None:
         """What its steps count where they are none of training ("message bytes"): its label `steps`.
 
         Such a series stands beside a run's curves: it tells neither how far the run is nor of restarts.
@@ -42,9 +42,9 @@ class SeriesKey(NamedTuple):
         return next((value for name, value in self.labels if name == "steps"), None)
 
     @property
-    def by_clock(self) -> bool:
+    def has_clock_steps(self) -> bool:
         """Whether its steps are wall times, as those of what watches machines are."""
-        return self.own_steps == BY_CLOCK
+        return self.step_unit == CLOCK_STEPS
 
     def __str__(self) -> str:
         inside = ",".join(f"{name}={value}" for name, value in self.labels)
@@ -84,7 +84,7 @@ class Column:
     rows: IntArray | None = None
 
 
-class Shape:
+class SeriesLayout:
     """Which series stand side by side in batches: made once, shared by all batches that have the same.
 
     Equal to itself alone, so that what is found out about a shape can be kept for it.
@@ -100,16 +100,16 @@ class Shape:
 class DenseColumns(Sequence[Column]):
     """The columns of a shape, each with a value at every row: `values` [c, n], a series after the other."""
 
-    __slots__ = ("shape", "values")
+    __slots__ = ("layout", "values")
 
-    def __init__(self, shape: Shape, values: FloatArray) -> None:
-        if values.ndim != 2 or len(values) != len(shape.keys):
-            raise ValueError(f"values {values.shape}, expected one row for each of {len(shape.keys)} series")
-        self.shape = shape
+    def __init__(self, layout: SeriesLayout, values: FloatArray) -> None:
+        if values.ndim != 2 or len(values) != len(layout.keys):
+            raise ValueError(f"values {values.shape}, expected one row for each of {len(layout.keys)} series")
+        self.layout = layout
         self.values = values
 
     def __len__(self) -> int:
-        return len(self.shape.keys)
+        return len(self.layout.keys)
 
     @overload
     def __getitem__(self, place: int) -> Column: ...
@@ -118,7 +118,7 @@ class DenseColumns(Sequence[Column]):
     def __getitem__(self, place: int | slice) -> Column | Sequence[Column]:
         if isinstance(place, slice):
             return tuple(self)[place]
-        return Column(key=self.shape.keys[place], values=self.values[place])
+        return Column(key=self.layout.keys[place], values=self.values[place])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -163,7 +163,7 @@ class Batch:
 
 def _cut(columns: Sequence[Column], start: int, stop: int) -> Sequence[Column]:
     if isinstance(columns, DenseColumns):
-        return DenseColumns(columns.shape, columns.values[:, start:stop])
+        return DenseColumns(columns.layout, columns.values[:, start:stop])
     pieces = []
     for column in columns:
         if column.rows is None:

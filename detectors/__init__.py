@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from holter.detectors.apply_tuning import unexpected, wanted, with_roles, without_roles
+from holter.detectors.apply_tuning import drop_planned, drop_unwanted, with_roles, without_roles
 from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
 from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
-from holter.detectors.inhibition import without_consequences
+from holter.detectors.inhibition import inhibit
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
 from holter.detectors.loss.sudden_drop import SuddenDrop
@@ -83,9 +83,9 @@ def find(run: RunData, *, tuning: Tuning = Tuning(), state: IncrementalState | N
     # values close to the largest float overflow into infinities, which the detectors handle
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         findings = [finding for detector in registry().values() for finding in detector.detect(run, context)]
-    independent = without_consequences(wanted(findings, tuning), run)
+    independent = inhibit(drop_unwanted(findings, tuning), run)
     return sorted(
-        without_roles(unexpected(independent, run, tuning)),
+        without_roles(drop_planned(independent, run, tuning)),
         key=lambda finding: (finding.detected_step, finding.start_step, finding.metric),
     )
 

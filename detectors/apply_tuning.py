@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from holter.roles import WithRole
-from holter.tuning import Expected, Tuning
+from holter.roles import MetricWithRole
+from holter.tuning import PlannedEvent, Tuning
 from holter.types import Finding, RunData, SeriesKey
 
 _SLACK = 8
@@ -26,7 +26,7 @@ def with_roles(run: RunData, tuning: Tuning) -> RunData:
     return replace(run, series=series)
 
 
-def wanted(findings: Iterable[Finding], tuning: Tuning) -> list[Finding]:
+def drop_unwanted(findings: Iterable[Finding], tuning: Tuning) -> list[Finding]:
     """Those of the kinds that matter to the user."""
     return [finding for finding in findings if tuning.matters(finding.kind)]
 
@@ -34,18 +34,18 @@ def wanted(findings: Iterable[Finding], tuning: Tuning) -> list[Finding]:
 def without_roles(findings: Iterable[Finding]) -> list[Finding]:
     """The findings with plain names of metrics, as they are logged."""
     return [
-        replace(one, metric=str(one.metric)) if isinstance(one.metric, WithRole) else one for one in findings
+        replace(one, metric=str(one.metric)) if isinstance(one.metric, MetricWithRole) else one for one in findings
     ]
 
 
-def unexpected(findings: Iterable[Finding], run: RunData, tuning: Tuning) -> list[Finding]:
+def drop_planned(findings: Iterable[Finding], run: RunData, tuning: Tuning) -> list[Finding]:
     """Those that nobody planned."""
     if not tuning.expected:
         return list(findings)
-    return [finding for finding in findings if expected(finding, run, tuning) is None]
+    return [finding for finding in findings if planned_event_of(finding, run, tuning) is None]
 
 
-def expected(finding: Finding, run: RunData, tuning: Tuning) -> Expected | None:
+def planned_event_of(finding: Finding, run: RunData, tuning: Tuning) -> PlannedEvent | None:
     """The planned event that a finding is, by what never changes of it once it is spoken but its kind."""
     slack = _SLACK * _spacing(finding, run)
     return next((event for event in tuning.expected if event.covers(finding, slack=slack)), None)

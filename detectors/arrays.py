@@ -17,7 +17,7 @@ _SPARSE = 0.2
 """Share of a data frame's cells from which on empty ones were not logged."""
 
 
-def as_run(
+def run_from_arrays(
     steps: ArrayLike | Mapping[str, Any],
     values: ArrayLike | None,
     *,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holter.detectors.positions import span_of
+from holter.detectors.positions import rows_of_attempt
 from holter.roles import Role, role_of
 from holter.types import FloatArray, RunData, Series
 
@@ -16,7 +16,7 @@ at three times its median."""
 _BEFORE = 64
 
 
-def changes(run: RunData, attempt: int, from_step: int, to_step: int) -> dict[str, Any]:
+def related_changes(run: RunData, attempt: int, from_step: int, to_step: int) -> dict[str, Any]:
     """What else changed in an attempt from one step to another, as evidence: names with numbers.
 
     `restarted`: steps since the attempt began. `learning_rate`, `batch_size`: before and after. `mixture`:
@@ -24,7 +24,7 @@ def changes(run: RunData, attempt: int, from_step: int, to_step: int) -> dict[st
     median. `loss_scale_halvings`: how often it was halved. Looks at nothing after `to_step`.
     """
     found: dict[str, Any] = {}
-    spans = [(one, span_of(one, attempt)) for one in run.series.values()]
+    spans = [(one, rows_of_attempt(one, attempt)) for one in run.series.values()]
     begins = [int(one.step[span.first]) for one, span in spans if span.first < span.after]
     if attempt > 0 and begins and from_step <= min(begins) <= to_step:
         found["restarted"] = to_step - min(begins)
@@ -46,7 +46,7 @@ def changes(run: RunData, attempt: int, from_step: int, to_step: int) -> dict[st
 
 def _around(series: Series, attempt: int, from_step: int, to_step: int) -> tuple[FloatArray, FloatArray]:
     """The last finite values up to `from_step`, and those after it up to `to_step`."""
-    span = span_of(series, attempt)
+    span = rows_of_attempt(series, attempt)
     begin, end = np.searchsorted(series.step[span.rows], (from_step, to_step), side="right").tolist()
     before = series.value[span.rows][max(begin - _BEFORE, 0) : begin]
     inside = series.value[span.rows][begin:end]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holter.detectors.positions import span_of
+from holter.detectors.positions import rows_of_attempt
 from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, SeriesKey, Severity
 
@@ -37,7 +37,7 @@ class _Joined:
     worse: bool = False
 
 
-def one_event(findings: Iterable[Finding], run: RunData) -> list[Finding]:
+def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     """The findings, one per event, in the order in which they were spoken."""
     kept: list[Finding] = []
     for finding in sorted(findings, key=lambda one: (one.attempt, one.detected_step, one.kind in _MOVES)):
@@ -132,7 +132,7 @@ def _spacing(finding: Finding, run: RunData) -> int:
     series = run.series.get(SeriesKey(finding.metric, finding.labels))
     if series is None:
         return 1
-    span = span_of(series, finding.attempt)
+    span = rows_of_attempt(series, finding.attempt)
     upto = span.first + int(np.searchsorted(series.step[span.rows], finding.start_step))
     before = series.step[max(span.first, upto - _SPACED) : upto]
     return int(np.median(np.diff(before))) if len(before) > 1 else 1

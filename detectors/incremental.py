@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from holter.detectors.positions import Place, place_of
+from holter.detectors.positions import Position, position_of
 from holter.types import Series, SeriesKey
 
 S = TypeVar("S")
@@ -30,7 +30,7 @@ class Checkpoint(Generic[S]):
 
     state: S
     rows: tuple[int, ...]
-    upto: Place | None = None
+    upto: Position | None = None
 
 
 class ScanCheckpoints(Generic[S]):
@@ -46,7 +46,7 @@ class ScanCheckpoints(Generic[S]):
         while self._checkpoints:
             newest = self._checkpoints[-1]
             if newest.upto is None or all(
-                row >= len(each) or place_of(each, row) > newest.upto
+                row >= len(each) or position_of(each, row) > newest.upto
                 for each, row in zip(series, newest.rows, strict=True)
             ):
                 return newest

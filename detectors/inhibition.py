@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from holter.detectors.correlation import one_event
-from holter.detectors.positions import rows_upto, span_of
+from holter.detectors.correlation import merge_correlated
+from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.detectors.ranks.rank_matrix import build_rank_matrix, series_by_rank
 from holter.roles import Role
 from holter.types import Finding, Kind, RunData, Series, SeriesKey, Severity
@@ -24,7 +24,7 @@ _ROWS = 10
 _NEAR = 8
 
 
-def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Finding]:
+def inhibit(findings: Iterable[Finding], run: RunData) -> list[Finding]:
     """The findings that stand for an event of their own."""
     all_of_them = list(findings)
     causes = [one for one in all_of_them if one.kind in (Kind.STRAGGLER, Kind.COMM_SLOWDOWN)]
@@ -40,7 +40,7 @@ def without_consequences(findings: Iterable[Finding], run: RunData) -> list[Find
             kept.append(_beside_fault(finding, faults))
         elif not any(_follows(finding, replay) for replay in replays):
             kept.append(finding)
-    return one_event((finding for finding in kept if finding is not None), run)
+    return merge_correlated((finding for finding in kept if finding is not None), run)
 
 
 def _beside_fault(finding: Finding, faults: list[Finding]) -> Finding:
@@ -82,8 +82,8 @@ def _beside_causes(
 
 def _spacing(timings: list[Series], finding: Finding) -> int:
     """Steps between two rows of rank timings around the finding's start; 0 where there were none before."""
-    last = [rows_upto(one, (finding.attempt, finding.start_step)) for one in timings]
-    begin = [span_of(one, finding.attempt).first for one in timings]
+    last = [rows_up_to(one, (finding.attempt, finding.start_step)) for one in timings]
+    begin = [rows_of_attempt(one, finding.attempt).first for one in timings]
     first = [max(start, row - _NEAR) for start, row in zip(begin, last, strict=True)]
     before = build_rank_matrix(timings, first, last).step[-_NEAR:]
     return int(np.median(np.diff(before))) if len(before) > 1 else 0
@@ -92,7 +92,7 @@ def _spacing(timings: list[Series], finding: Finding) -> int:
 def _step_from(run: RunData, finding: Finding, step: int) -> int | None:
     """The first logged step from `step` on in the finding's attempt, None while it has not come so far."""
     series = run.series[SeriesKey(finding.metric, finding.labels)]
-    span = span_of(series, finding.attempt)
+    span = rows_of_attempt(series, finding.attempt)
     logged = series.step[span.rows]
     after = int(np.searchsorted(logged, step))
     if after < len(logged):

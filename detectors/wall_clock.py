@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from holter.detectors.positions import Place
+from holter.detectors.positions import Position
 from holter.types import FloatArray, IntArray, RunData
 
 YEAR_9999 = 2.5e11
@@ -22,12 +22,12 @@ class RunClock:
     attempt: IntArray
     step: IntArray
 
-    def at(self, moment: float) -> Place:
+    def at(self, moment: float) -> Position:
         """The last place that was logged by a moment; the first one before that."""
         row = max(int(np.searchsorted(self.time, moment, side="right")) - 1, 0)
         return int(self.attempt[row]), int(self.step[row])
 
-    def time_of(self, place: Place) -> float | None:
+    def time_of(self, place: Position) -> float | None:
         """When a place was logged, None where it was not."""
         rows = np.flatnonzero((self.attempt == place[0]) & (self.step == place[1]))
         return float(self.time[rows[0]]) if len(rows) else None
@@ -38,9 +38,9 @@ class RunClock:
         return int(self.step[rows[-1]]) if len(rows) else None
 
 
-def clock_of(run: RunData) -> RunClock | None:
+def run_clock(run: RunData) -> RunClock | None:
     """The clock of a run, None where no series of training has wall times."""
-    telling = [key for key in run.series if key.own_steps is None]
+    telling = [key for key in run.series if key.step_unit is None]
     for key in sorted(telling, key=lambda key: (-len(run.series[key]), key)):
         one = run.series[key]
         known = np.isfinite(one.time)
@@ -54,7 +54,7 @@ def clock_of(run: RunData) -> RunClock | None:
     return None
 
 
-def in_words(moment: float) -> str:
+def format_wall_time(moment: float) -> str:
     """A wall time as people read it, in UTC; one that is none as seconds."""
     if not 0 <= moment < YEAR_9999:
         return f"{moment:g} s"

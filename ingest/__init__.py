@@ -1,10 +1,10 @@
-"""Formats, and following sources: what turns files into batches."""
+"""Ingest: formats that turn the bytes of logs into batches, and the discovery and tailing of log files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.ingest.communication.all_reduce_bench import AllReduceBench
 from holter.ingest.communication.flight_recorder import FlightRecorder
 from holter.ingest.communication.kineto import KinetoTrace
@@ -30,7 +30,7 @@ from holter.ingest.trainers.trainer_state import TrainerState
 from holter.ingest.wandb.wandb_log import WandbLog
 from holter.registry import build
 
-_COLLECTIVES = (
+_COMMUNICATION = (
     NcclInspector(),
     RasJson(),
     FlightRecorder(),
@@ -45,7 +45,7 @@ BUILTIN: tuple[Format, ...] = (
     EventFile(),
     WandbLog(),
     CsvLog(),
-    *_COLLECTIVES,
+    *_COMMUNICATION,
     *_TELEMETRY,
     *_SCHEDULERS,
     LlamaFactoryLog(),
@@ -53,21 +53,21 @@ BUILTIN: tuple[Format, ...] = (
     TrainerState(),
     SettingsFile(),
     JsonLines(),
-    *text_formats(),  # console_log in every dialect, and nccl_text
+    *text_formats(),  # console logs in every dialect, and system text
 )
 
 
-def formats(house: Sequence[HouseFormat] = ()) -> dict[str, Format]:
+def formats(custom: Sequence[CustomFormat] = ()) -> dict[str, Format]:
     """Every format by its name: the built-in ones, custom ones, and those that installed packages announce.
 
     Lines that match a custom pattern are read by it in any text; a text with such lines and no lines of a
     framework is of the custom format. Raises TypeError where an announced format lacks a part of `Format`.
     """
     builtin: Sequence[Format] = BUILTIN
-    if house:
+    if custom:
         in_text = {format_.name for format_ in text_formats()}
         others = [format_ for format_ in BUILTIN if format_.name not in in_text]
-        builtin = (*others, *text_formats(house))
+        builtin = (*others, *text_formats(custom))
     registry = build(builtin, group="holter.formats")
     for name, format_ in registry.items():
         if not isinstance(format_, Format):

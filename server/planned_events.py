@@ -1,4 +1,4 @@
-"""What is planned: events that people announced for a run or a project, beside those of holter.toml."""
+"""Planned events: those declared for a run or a project over REST, and those of holter.toml."""
 
 from __future__ import annotations
 
@@ -11,155 +11,182 @@ from typing import Any
 from sqlalchemy import ColumnElement, Engine, delete, exists, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting.lifecycle import IncidentState
+from holter.server.alerting.incident import IncidentState
 from holter.server.analysis import STALE_AFTER
 from holter.server.models.alerting import IncidentRow, PlannedEventRow
 from holter.server.models.points import Project, RunRecord
+from holter.server.schemas.incidents import PlannedEventScope, PlannedEventView
 from holter.settings import Settings
-from holter.tuning import Expected, Tuning
+from holter.tuning import PlannedEvent, Tuning
 
-_PROJECTS = 10_000  # whose tuning is remembered
-_DEFAULTS = {field.name: field.default for field in fields(Expected) if field.default is not MISSING}
+_CACHED_PROJECTS = 10_000
+_DEFAULTS = {field.name: field.default for field in fields(PlannedEvent) if field.default is not MISSING}
 
 
 class UnknownPlannedEventError(LookupError):
-    """There is no such project, or nothing of this number is expected there."""
+    """There is no such project, or it or the run has no planned event of this number."""
 
 
 class PlannedEvents:
-    """Announces and withdraws what is planned, and says how detection is tuned for a run."""
+    """Adds, removes and lists planned events, and returns the tuning of detection that results."""
 
     def __init__(self, engine: Engine, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine
         self._settings = settings
         self._clock = clock
-        self._shown = lru_cache(_PROJECTS)(
+        self._display_tunings = lru_cache(_CACHED_PROJECTS)(
             lambda project: settings.project(project).detection.tuning().roles_only()
         )
 
     def tuning(self, run_id: int) -> Tuning:
-        """How the detectors look at a run: as set for its project, with what was announced."""
+        """The tuning for the detectors of a run: that of its project, with all planned events of the run."""
         with Session(self._engine) as session:
-            name, rows = _place(session, run_id)[1], _rows(session, _of_run(session, run_id))
-        set_up = self._settings.project(name).detection.tuning()
-        return replace(set_up, expected=[*set_up.expected, *(Expected(**row.said) for row in rows)])
+            name, rows = _project_of(session, run_id)[1], _rows(session, _applies_to(session, run_id))
+        tuning = self._settings.project(name).detection.tuning()
+        return replace(tuning, expected=[*tuning.expected, *(PlannedEvent(**row.said) for row in rows)])
 
-    def on_the_pages(self, project: str) -> Tuning:
-        """The roles that were told for a project's series, which hold where they are shown, too."""
-        return self._shown(project)
+    def display_tuning(self, project: str) -> Tuning:
+        """The roles that the settings give the series of a project, which the pages show, too."""
+        return self._display_tunings(project)
 
     def project_of(self, run_id: int) -> str:
         """The name of a run's project."""
         with Session(self._engine) as session:
-            return _place(session, run_id)[1]
+            return _project_of(session, run_id)[1]
 
-    def of_run(self, run_id: int) -> list[dict[str, Any]]:
-        """Everything that is expected in a run, as JSON (docs/rest.md); its own first."""
+    def list_for_run(self, run_id: int) -> list[PlannedEventView]:
+        """All planned events of a run, those of the run itself first."""
         with Session(self._engine) as session:
-            name, rows = _place(session, run_id)[1], _rows(session, _of_run(session, run_id))
-        announced = sorted((_json(row) for row in rows), key=lambda one: one["scope"] == "project")
-        return [*announced, *self._of_settings(name)]
+            name, rows = _project_of(session, run_id)[1], _rows(session, _applies_to(session, run_id))
+        declared = sorted(map(_stored_view, rows), key=lambda event: event["scope"] == "project")
+        return [*declared, *self._list_settings(name)]
 
-    def of_project(self, name: str) -> list[dict[str, Any]]:
-        """What is expected in all runs of a project. Raises UnknownExpectedError."""
+    def list_for_project(self, name: str) -> list[PlannedEventView]:
+        """The planned events of all runs of a project. Raises UnknownPlannedEventError."""
         with Session(self._engine) as session:
-            whole = (PlannedEventRow.project_id == _project(session, name)) & PlannedEventRow.run_id.is_(None)
-            return [*(_json(row) for row in _rows(session, whole)), *self._of_settings(name)]
+            of_project = PlannedEventRow.project_id == _project_id(session, name)
+            rows = _rows(session, of_project & PlannedEventRow.run_id.is_(None))
+            return [*map(_stored_view, rows), *self._list_settings(name)]
 
-    def announce(self, run_id: int, expected: Expected, *, by: str | None = None) -> dict[str, Any]:
-        """Something is planned for a run."""
+    def add_to_run(self, run_id: int, event: PlannedEvent, *, by: str | None = None) -> PlannedEventView:
+        """Store a planned event of a run. The same event again changes nothing."""
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            return self._add(session, _place(session, run_id)[0], run_id, expected, by)
+            return self._add(session, _project_of(session, run_id)[0], run_id, event, by)
 
-    def announce_for_project(self, name: str, expected: Expected, *, by: str | None = None) -> dict[str, Any]:
-        """Something is planned for every run of a project. Raises UnknownExpectedError."""
+    def add_to_project(self, name: str, event: PlannedEvent, *, by: str | None = None) -> PlannedEventView:
+        """Store a planned event of all runs of a project. Raises UnknownPlannedEventError."""
         with Session(self._engine, expire_on_commit=False) as session, session.begin():
-            return self._add(session, _project(session, name), None, expected, by)
+            return self._add(session, _project_id(session, name), None, event, by)
 
-    def withdraw(self, run_id: int, number: int) -> None:
-        """It is not planned for the run after all. Raises UnknownExpectedError."""
+    def remove_from_run(self, run_id: int, number: int) -> None:
+        """Delete a planned event of a run. Raises UnknownPlannedEventError."""
         self._remove(PlannedEventRow.run_id == run_id, number)
 
-    def withdraw_for_project(self, name: str, number: int) -> None:
-        """It is not planned for the project after all. Raises UnknownExpectedError."""
+    def remove_from_project(self, name: str, number: int) -> None:
+        """Delete a planned event of a project. Raises UnknownPlannedEventError."""
         with Session(self._engine) as session:
-            project = _project(session, name)
-        self._remove((PlannedEventRow.project_id == project) & PlannedEventRow.run_id.is_(None), number)
+            of_project = PlannedEventRow.project_id == _project_id(session, name)
+        self._remove(of_project & PlannedEventRow.run_id.is_(None), number)
 
-    def touched(self, name: str) -> list[int]:
-        """The runs of a project that are going on or have open incidents. Raises UnknownExpectedError."""
+    def affected_runs(self, name: str) -> list[int]:
+        """The active runs of a project and those with open incidents. Raises UnknownPlannedEventError."""
         recent = RunRecord.updated_at > self._clock() - STALE_AFTER
-        waiting = exists().where(IncidentRow.run_id == RunRecord.id, IncidentRow.state == IncidentState.OPEN.value)
+        has_open = exists().where(
+            IncidentRow.run_id == RunRecord.id, IncidentRow.state == IncidentState.OPEN.value
+        )
         with Session(self._engine) as session:
-            mine = select(RunRecord.id).where(RunRecord.project_id == _project(session, name), recent | waiting)
-            return list(session.scalars(mine.order_by(RunRecord.updated_at.desc())))
+            of_project = RunRecord.project_id == _project_id(session, name)
+            query = select(RunRecord.id).where(of_project, recent | has_open)
+            return list(session.scalars(query.order_by(RunRecord.updated_at.desc())))
 
     def _add(
-        self, session: Session, project: int, run_id: int | None, expected: Expected, by: str | None
-    ) -> dict[str, Any]:
-        said = _said(expected)
-        place = (PlannedEventRow.project_id == project) & (PlannedEventRow.run_id.is_not_distinct_from(run_id))
-        for row in _rows(session, place):
-            if row.said == said:  # sent again
-                return _json(row)
-        row = PlannedEventRow(project_id=project, run_id=run_id, said=said, added_at=self._clock(), added_by=by)
+        self, session: Session, project_id: int, run_id: int | None, event: PlannedEvent, by: str | None
+    ) -> PlannedEventView:
+        stated = _without_defaults(event)
+        same_scope = (PlannedEventRow.project_id == project_id) & (
+            PlannedEventRow.run_id.is_not_distinct_from(run_id)
+        )
+        for row in _rows(session, same_scope):
+            if row.said == stated:
+                return _stored_view(row)
+        row = PlannedEventRow(
+            project_id=project_id, run_id=run_id, said=stated, added_at=self._clock(), added_by=by
+        )
         session.add(row)
         session.flush()
-        return _json(row)
+        return _stored_view(row)
 
-    def _remove(self, where: ColumnElement[bool], number: int) -> None:
+    def _remove(self, scope: ColumnElement[bool], number: int) -> None:
+        query = delete(PlannedEventRow).where(scope, PlannedEventRow.id == number)
         with Session(self._engine) as session, session.begin():
-            gone = session.execute(
-                delete(PlannedEventRow).where(where, PlannedEventRow.id == number).returning(PlannedEventRow.id)
-            )
-            if gone.first() is None:
-                raise UnknownPlannedEventError(f"Nothing of the number {number} is expected there.")
+            if session.execute(query.returning(PlannedEventRow.id)).first() is None:
+                raise UnknownPlannedEventError(f"There is no planned event {number}.")
 
-    def _of_settings(self, project: str) -> list[dict[str, Any]]:
-        told = self._settings.project(project).detection.expected
-        return [
-            {"id": None, "scope": "settings", **_shown(one), "added_at": None, "added_by": None}
-            for one in told
-        ]
+    def _list_settings(self, project: str) -> list[PlannedEventView]:
+        events = self._settings.project(project).detection.expected
+        return [_view(event, number=None, scope="settings", added_at=None, added_by=None) for event in events]
 
 
-def _place(session: Session, run_id: int) -> tuple[int, str]:
-    """Number and name of a run's project."""
-    query = select(Project.id, Project.name).join(RunRecord, RunRecord.project_id == Project.id).where(RunRecord.id == run_id)
-    number, name = session.execute(query).one()
-    return number, name
+def _project_of(session: Session, run_id: int) -> tuple[int, str]:
+    """Id and name of a run's project."""
+    query = select(Project.id, Project.name).join(RunRecord, RunRecord.project_id == Project.id)
+    project_id, name = session.execute(query.where(RunRecord.id == run_id)).one()
+    return project_id, name
 
 
-def _project(session: Session, name: str) -> int:
-    found = None if "\0" in name else session.scalar(select(Project.id).where(Project.name == name))
-    if found is None:
+def _project_id(session: Session, name: str) -> int:
+    query = select(Project.id).where(Project.name == name)
+    project_id = None if "\0" in name else session.scalar(query)  # PostgreSQL's text has no NUL
+    if project_id is None:
         raise UnknownPlannedEventError(f"There is no project {name}.")
-    return found
+    return project_id
 
 
-def _of_run(session: Session, run_id: int) -> ColumnElement[bool]:
-    project = _place(session, run_id)[0]
-    own = PlannedEventRow.run_id == run_id
-    return own | ((PlannedEventRow.project_id == project) & PlannedEventRow.run_id.is_(None))
+def _applies_to(session: Session, run_id: int) -> ColumnElement[bool]:
+    of_project = PlannedEventRow.project_id == _project_of(session, run_id)[0]
+    return (PlannedEventRow.run_id == run_id) | (of_project & PlannedEventRow.run_id.is_(None))
 
 
-def _rows(session: Session, where: ColumnElement[bool]) -> Sequence[PlannedEventRow]:
-    return session.scalars(select(PlannedEventRow).where(where).order_by(PlannedEventRow.id)).all()
+def _rows(session: Session, condition: ColumnElement[bool]) -> Sequence[PlannedEventRow]:
+    return session.scalars(select(PlannedEventRow).where(condition).order_by(PlannedEventRow.id)).all()
 
 
-def _said(expected: Expected) -> dict[str, Any]:
-    """What differs from the defaults, in plain values."""
-    values = {name: getattr(expected, name) for name in _DEFAULTS}
-    said = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
-    return {name: [*map(str, value)] if name == "kind" else value for name, value in said.items()}
+def _without_defaults(event: PlannedEvent) -> dict[str, Any]:
+    """The fields that differ from their defaults, as JSON values: what the database stores."""
+    values = {name: getattr(event, name) for name in _DEFAULTS}
+    stated = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+    return {name: [*map(str, value)] if name == "kind" else value for name, value in stated.items()}
 
 
-def _shown(expected: Expected) -> dict[str, Any]:
-    said = {name: getattr(expected, name) for name in _DEFAULTS if name != "kind"}
-    return {"kinds": sorted(kind.value for kind in expected.kinds), **said}
+def _stored_view(row: PlannedEventRow) -> PlannedEventView:
+    return _view(
+        PlannedEvent(**row.said),
+        number=row.id,
+        scope="project" if row.run_id is None else "run",
+        added_at=row.added_at,
+        added_by=row.added_by,
+    )
 
 
-def _json(row: PlannedEventRow) -> dict[str, Any]:
-    scope = "project" if row.run_id is None else "run"
-    about = {"added_at": row.added_at, "added_by": row.added_by}
-    return {"id": row.id, "scope": scope, **_shown(Expected(**row.said)), **about}
+def _view(
+    event: PlannedEvent,
+    *,
+    number: int | None,
+    scope: PlannedEventScope,
+    added_at: float | None,
+    added_by: str | None,
+) -> PlannedEventView:
+    return {
+        "id": number,
+        "scope": scope,
+        "kinds": sorted(kind.value for kind in event.kinds),
+        "what": event.what,
+        "metric": event.metric,
+        "from_step": event.from_step,
+        "to_step": event.to_step,
+        "every": event.every,
+        "lasting": event.lasting,
+        "note": event.note,
+        "added_at": added_at,
+        "added_by": added_by,
+    }

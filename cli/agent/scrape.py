@@ -48,7 +48,7 @@ class SharedSink:
         """Points of training that were logged lately make a run one that is under way."""
         batch, now = delivery.batch, self._clock()
         lately = [at for at in batch.times[-1:].tolist() if not abs(now - at) > UNDER_WAY]  # or unknown
-        if lately and any(column.key.own_steps is None for column in batch.columns[:64]):
+        if lately and any(column.key.step_unit is None for column in batch.columns[:64]):
             self._news.pop((delivery.project, delivery.run), None)
             self._news[delivery.project, delivery.run] = now
             while len(self._news) > _MOST_RUNS:

@@ -22,7 +22,7 @@ from holter.client.run import bound, roots
 from holter.client.spool import Spool
 from holter.client.uploader import Access, Courier, Sender
 from holter.client.values import clean
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.ingest.console.prefixes import strip_prefixes as without_prefix
 from holter.plurals import counted, verb
 
@@ -32,7 +32,7 @@ LAST_SECONDS = 5.0  # for the sender to end, when nothing more is waited for
 def run(
     arguments: argparse.Namespace,
     access: Access,
-    house: Sequence[HouseFormat],
+    house: Sequence[CustomFormat],
     environ: Mapping[str, str],
 ) -> int:
     """Send standard input to its end. Exit code 1 where something is left on disk."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.discovery.run_layout import RunAssignment
 from holter.ingest.format import Reader
@@ -30,7 +30,7 @@ class Listener:
     the dialect that speaks first, be that after gigabytes of other text.
     """
 
-    def __init__(self, house: Sequence[HouseFormat] = ()) -> None:
+    def __init__(self, house: Sequence[CustomFormat] = ()) -> None:
         self._text: Reader = SystemText(console_dialects(house)).reader(_NOWHERE, {})
         self._json = JsonLines()
         self._objects: dict[Labels, Reader] = {}

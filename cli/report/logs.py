@@ -81,7 +81,7 @@ def _unread(files: Sequence[FileReport], root: Path) -> Iterator[str]:
 def _reach(file: FileReport) -> str:
     """From where to where a file goes: in steps, or by the clock."""
     first, last = file.first_step or 0, file.last_step or 0
-    if file.points and all(key.by_clock for key in file.points) and 0 < first <= last < _YEAR_9999:
+    if file.points and all(key.has_clock_steps for key in file.points) and 0 < first <= last < _YEAR_9999:
         begin, end = (datetime.fromtimestamp(step / 1000).astimezone() for step in (first, last))
         return f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S}"
     return f"steps {first:,} to {last:,}"

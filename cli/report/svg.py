@@ -14,7 +14,7 @@ from html import escape
 import numpy as np
 
 from holter.cli.report.words import kind, place
-from holter.curves import Excerpt, Stretch
+from holter.curves import Excerpt, LineSegment
 from holter.detectors.formatting import figure
 from holter.plurals import counted, verb
 from holter.types import Finding, FloatArray, IntArray, Severity
@@ -111,7 +111,7 @@ def _range(finite: FloatArray) -> tuple[float, float]:
     return max(low - margin, -1e308), min(high + margin, 1e308)
 
 
-def _line(stretch: Stretch, scale: Scale, dotted: bool) -> str:
+def _line(stretch: LineSegment, scale: Scale, dotted: bool) -> str:
     known = np.isfinite(stretch.value)
     step, value = stretch.step[known].astype(np.float64), stretch.value[known]
     if not len(step):

@@ -50,7 +50,7 @@ def place(finding: Finding) -> str:
     """Where it lies; the attempt only where there may be several."""
     start, end = f"{finding.start_step:,}", finding.end_step
     if _by_clock(finding):
-        moment = wall_clock.in_words(finding.start_step / 1e3)
+        moment = wall_clock.format_wall_time(finding.start_step / 1e3)
         return f"from {moment} on" if end is None else f"at {moment}"
     if finding.kind is Kind.STALL:
         where = f"after step {start}"

@@ -103,7 +103,7 @@ def clock_series(points: Mapping[SeriesKey, int]) -> SeriesKey | None:
     Series with steps of their own are left out: they are of machines, collectives or evaluations, and do not
     show the progress of training.
     """
-    counted = [key for key, count in points.items() if count and key.own_steps is None]
+    counted = [key for key, count in points.items() if count and key.step_unit is None]
     return max(counted, key=lambda key: (points[key], key), default=None)
 
 

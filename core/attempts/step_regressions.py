@@ -35,7 +35,7 @@ class BatchRows:
         self.times: FloatArray = batch.times
         self.row_indices: dict[SeriesKey, IntArray | None]
         if isinstance(batch.columns, DenseColumns):
-            self.row_indices = dict.fromkeys(key for key in wanted if key in batch.columns.shape.index)
+            self.row_indices = dict.fromkeys(key for key in wanted if key in batch.columns.layout.index)
         else:
             self.row_indices = {column.key: column.rows for column in batch.columns if column.key in wanted}
         self.rising = bool(np.all(batch.steps[1:] >= batch.steps[:-1]))
@@ -97,11 +97,11 @@ class BatchRows:
     def _is_training_row(self) -> NDArray[np.bool_]:
         """Which rows [n] have a value of a series that counts training steps, not steps of its own."""
         if isinstance(self._columns, DenseColumns):
-            keys = self._columns.shape.keys
-            return np.full(len(self.steps), any(key.own_steps is None for key in keys))
+            keys = self._columns.layout.keys
+            return np.full(len(self.steps), any(key.step_unit is None for key in keys))
         is_training = np.zeros(len(self.steps), dtype=np.bool_)
         for column in self._columns:
-            if column.key.own_steps is None:
+            if column.key.step_unit is None:
                 is_training[slice(None) if column.rows is None else column.rows] = True
         return is_training
 

@@ -120,7 +120,7 @@ class WriterState:
             return
         counts = _count_values(columns)
         idle = [key for key in idle if key not in counts]
-        fresh = [key for key in counts if key not in self.series and not (key.labels and key.own_steps)]
+        fresh = [key for key in counts if key not in self.series and not (key.labels and key.step_unit)]
         for key in idle[: max(0, len(fresh) - free)]:
             del self.series[key]
         added = _most_logged(fresh, counts, _MAX_TRACKED_SERIES - len(self.series))
@@ -148,5 +148,5 @@ def _most_logged(
 def _count_values(columns: Sequence[Column]) -> Mapping[SeriesKey, int]:
     """The number of values of each series."""
     if isinstance(columns, DenseColumns):
-        return dict.fromkeys(columns.shape.keys, int(columns.values.shape[1]))
+        return dict.fromkeys(columns.layout.keys, int(columns.values.shape[1]))
     return {column.key: len(column.values) for column in columns}

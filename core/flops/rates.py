@@ -83,7 +83,7 @@ def speed_series(series: Mapping[SeriesKey, Series]) -> SeriesKey | None:
     """
     by_metric: dict[str, tuple[int, int, SeriesKey]] = {}
     for key in series:
-        rank = _rank_of_measure(key) if key.own_steps is None else None
+        rank = _rank_of_measure(key) if key.step_unit is None else None
         if rank is not None:
             ranked = (rank, len(key.labels), key)
             by_metric[key.metric] = min(by_metric.get(key.metric, ranked), ranked)

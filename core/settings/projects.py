@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from holter.roles import Role
-from holter.tuning import Expected, MetricTuning, Tuning
+from holter.tuning import MetricTuning, PlannedEvent, Tuning
 from holter.types import Kind
 
 
@@ -32,7 +32,7 @@ class DetectionSettings(BaseModel):
     ignore: frozenset[Kind] = frozenset()
     metrics: Mapping[str, Role] = {}
     metric: Mapping[str, MetricTuning] = {}
-    expected: tuple[Expected, ...] = ()
+    expected: tuple[PlannedEvent, ...] = ()
 
     @model_validator(mode="after")
     def _is_usable(self) -> DetectionSettings:

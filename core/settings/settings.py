@@ -20,7 +20,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.settings.network import reachable, url
 from holter.settings.projects import ProjectSettings, settings_of
 
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     email_from: str = ""
     projects: dict[str, ProjectSettings] = Field(default_factory=dict)
     peaks: dict[Annotated[str, Field(min_length=2)], dict[Precision, Tflops]] = Field(default_factory=dict)
-    formats: tuple[HouseFormat, ...] = ()
+    formats: tuple[CustomFormat, ...] = ()
     scrape: ScrapeSettings = ScrapeSettings()
 
     @classmethod
@@ -122,7 +122,7 @@ class Settings(BaseSettings):
 
     @field_validator("formats")
     @classmethod
-    def _have_different_names(cls, value: tuple[HouseFormat, ...]) -> tuple[HouseFormat, ...]:
+    def _have_different_names(cls, value: tuple[CustomFormat, ...]) -> tuple[CustomFormat, ...]:
         names = [one.name for one in value]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"two formats are called {twice[0]!r}: give one of them several `patterns`")

@@ -233,7 +233,7 @@ def _sizes(run: RunData) -> dict[str, int]:
 
 def _series_of_metric(run: RunData, metric: str, steps: str) -> Iterator[tuple[SeriesKey, Series]]:
     for key in sorted(run.series):
-        if key.metric == metric and key.own_steps == steps and len(run.series[key]):
+        if key.metric == metric and key.step_unit == steps and len(run.series[key]):
             yield key, run.series[key]
 
 

@@ -35,10 +35,10 @@ def find_ranks_behind(run: RunData) -> list[RankBehind]:
     for key in run.series:
         labels = dict(key.labels)
         group = labels.get("comm") or labels.get("process_group")
-        series = run.series[key] if key.metric in CALL_METRICS and key.own_steps in _CALL_STEPS else None
+        series = run.series[key] if key.metric in CALL_METRICS and key.step_unit in _CALL_STEPS else None
         if series is None or group is None or not len(series) or not rank_or_process(key):
             continue
-        of_ranks = last.setdefault((group, int(series.attempt[-1]), key.own_steps or ""), {})
+        of_ranks = last.setdefault((group, int(series.attempt[-1]), key.step_unit or ""), {})
         of_ranks[rank_or_process(key)] = max(of_ranks.get(rank_or_process(key), -1), int(series.step[-1]))
     hosts = hosts_by_rank(run) if last else {}
     return [rank for identity in sorted(last) for rank in _behind(hosts, identity[0], last[identity])]

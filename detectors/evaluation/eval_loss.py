@@ -15,7 +15,7 @@ from holter.detectors.evaluation.train_loss import training_beside
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.excursions.segment import Stretch, stretches_of
 from holter.detectors.loss.precursors import Precursors, precursors_of
-from holter.detectors.positions import place_of, rows_upto
+from holter.detectors.positions import position_of, rows_up_to
 from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, reference_to
 
@@ -129,11 +129,11 @@ def _rises(
         for standing in scan(now, stretch.step, stretch.value, _asked(stretch, believed, sensitivity)):
             now = standing
             if now.is_whole:
-                place = place_of(series, stretch.row(now.at - 1))
-                checkpoints.save(Checkpoint(now, tuple(rows_upto(one, place) for one in both), upto=place))
+                place = position_of(series, stretch.row(now.at - 1))
+                checkpoints.save(Checkpoint(now, tuple(rows_up_to(one, place) for one in both), upto=place))
     if len(series):
-        place = place_of(series, len(series) - 1)
-        answers.save(Checkpoint(now.found, tuple(rows_upto(one, place) for one in both), upto=place))
+        place = position_of(series, len(series) - 1)
+        answers.save(Checkpoint(now.found, tuple(rows_up_to(one, place) for one in both), upto=place))
     return now.found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.plurals import counted
 from holter.types import Finding, Kind, Series, Severity
 
@@ -22,7 +22,7 @@ def no_numbers(series: Series) -> Iterator[Finding]:
     if finite.all():
         return
     bad = np.concatenate(([0], np.cumsum(~finite)))
-    for span in spans_of(series):
+    for span in attempt_rows(series):
         inside = ~finite[span.rows]
         firsts = span.first + np.flatnonzero(inside & ~np.concatenate(([False], inside[:-1])))
         for row in firsts.tolist():

@@ -15,7 +15,7 @@ from holter.detectors.findings import (
     title_of,
 )
 from holter.detectors.formatting import duration, figure
-from holter.detectors.wall_clock import in_words
+from holter.detectors.wall_clock import format_wall_time
 from holter.metric_units import unit_of_metric
 from holter.plurals import counted
 from holter.roles import Role
@@ -128,7 +128,7 @@ _FORMATTERS = {
     EvidenceFormat.MULTIPLE: _multiple,
     EvidenceFormat.SECONDS: duration,
     EvidenceFormat.MILLISECONDS: lambda value: duration(value / 1e3),
-    EvidenceFormat.CLOCK: in_words,
+    EvidenceFormat.CLOCK: format_wall_time,
 }
 
 

@@ -53,6 +53,6 @@ RELATED_CHANGES = (
         unless="halvings",
     ),
 )
-"""What else changed just before, as `holter.detectors.context.changes` states it."""
+"""What else changed just before, as `holter.detectors.context.related_changes` states it."""
 
 UNIT = EvidenceField(key="unit", label="Unit", format=EvidenceFormat.HIDDEN)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.roles import Role, role_of
 from holter.types import Finding, RunData, Series
 
@@ -68,7 +68,7 @@ def _words(util: float, share: float, tensor: float) -> str:
 def _level(run: RunData, name: str, begin: float, end: float) -> _Level:
     before, within = [], []
     for key, series in run.series.items():
-        if key.by_clock and role_of(key) is Role.GPU_ACTIVITY and key.metric.startswith(f"gpu_{name}"):
+        if key.has_clock_steps and role_of(key) is Role.GPU_ACTIVITY and key.metric.startswith(f"gpu_{name}"):
             before.append(_median(series, begin - _BEFORE, begin))
             within.append(_median(series, begin + _SETTLED, end))
     return _Level(_middle(before), _middle(within))
@@ -78,7 +78,7 @@ def _median(series: Series, begin: float, end: float) -> float:
     """The median between two moments; the steps are wall times, in order within each attempt."""
     edges = np.clip(np.array([begin, end]) * 1000, -(2.0**62), 2.0**62).astype(np.int64)
     pieces = [np.empty(0)]
-    for span in spans_of(series):
+    for span in attempt_rows(series):
         first, after = np.searchsorted(series.step[span.rows], edges, side="right").tolist()
         pieces.append(series.value[span.rows][first:after])
     values = np.concatenate(pieces)

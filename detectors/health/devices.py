@@ -13,8 +13,8 @@ from holter.detectors.health.events import (
     read_fault_events,
 )
 from holter.detectors.incremental import IncrementalState
-from holter.detectors.positions import Place
-from holter.detectors.wall_clock import RunClock, clock_of, in_words
+from holter.detectors.positions import Position
+from holter.detectors.wall_clock import RunClock, format_wall_time, run_clock
 from holter.roles import Role, role_of
 from holter.types import Finding, Kind, Labels, RunData
 
@@ -28,7 +28,7 @@ def device_faults(run: RunData, state: IncrementalState) -> Iterable[Finding]:
     known = known_devices(run)
     by_device: dict[Labels, list[FaultEvent]] = {}
     for key in sorted(run.series):
-        if key.by_clock and role_of(key) is Role.FAULTS:
+        if key.has_clock_steps and role_of(key) is Role.FAULTS:
             series = run.series[key]
             checkpoints = state.checkpoints(("device", key), [series])
             by_device.setdefault(complete_device_labels(device_labels(series), known), []).extend(
@@ -36,7 +36,7 @@ def device_faults(run: RunData, state: IncrementalState) -> Iterable[Finding]:
             )
     if not any(by_device.values()):
         return
-    clock = clock_of(run)
+    clock = run_clock(run)
     for device, events in sorted(by_device.items()):
         of_run = sorted(event for event in events if clock is None or _concerns(event, clock))
         for episode in _episodes(of_run, clock):
@@ -47,7 +47,7 @@ def _concerns(event: FaultEvent, clock: RunClock) -> bool:
     return bool(clock.time[0] - _APART <= event.time <= clock.time[-1] + _APART)
 
 
-def _place(event: FaultEvent, clock: RunClock | None) -> Place:
+def _place(event: FaultEvent, clock: RunClock | None) -> Position:
     """Where the run was; without a clock of its own, the fault's own step."""
     return (0, round(event.time * 1000)) if clock is None else clock.at(event.time)
 
@@ -109,7 +109,7 @@ def _summary(
     beside = f" Beside it: {', '.join(others[:6])}." if others else ""
     times = counts[_name(gravest)]
     often = f", {times:,} times" if times > 1 else ""
-    return f"{what}{at} ({in_words(first.time)}): {gravest.meaning}{often}.{beside}"
+    return f"{what}{at} ({format_wall_time(first.time)}): {gravest.meaning}{often}.{beside}"
 
 
 def describe_device(device: Labels) -> str:

@@ -12,7 +12,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.health.devices import device_faults
 from holter.detectors.health.xid import RESET, describe_xid
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
@@ -32,7 +32,7 @@ class GpuFaultDetector:
         state = context.state
         yield from device_faults(run, state)
         for key in sorted(run.series):
-            if role_of(key) is Role.FAULTS and not key.by_clock:
+            if role_of(key) is Role.FAULTS and not key.has_clock_steps:
                 series = run.series[key]
                 watched = _watched(series, state.checkpoints((self.name, key), [series]))
                 for one in watched:
@@ -72,7 +72,7 @@ def _watched(series: Series, checkpoints: ScanCheckpoints[tuple[_Watched, ...]])
     """Every attempt in which something was logged, from where the last look ended."""
     checkpoint = checkpoints.latest([series]) or Checkpoint((), (0,))
     watched, is_xid = list(checkpoint.state), "xid" in series.key.metric.lower()
-    for span in spans_of(series, checkpoint.rows[0]):
+    for span in attempt_rows(series, checkpoint.rows[0]):
         known = np.isfinite(series.value[span.rows])
         value, step = series.value[span.rows][known], series.step[span.rows][known]
         if not len(value):

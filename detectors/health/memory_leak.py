@@ -14,7 +14,7 @@ from holter.detectors.findings.hardware import MEMORY_LEAK
 from holter.detectors.formatting import figure
 from holter.detectors.health.memory_growth import FIRST, MemoryGrowth, MemoryGrowthScan
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import span_of, spans_of
+from holter.detectors.positions import attempt_rows, rows_of_attempt
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -49,7 +49,7 @@ class _Use:
 
     def last(self, attempt: int) -> int:
         """The last row of an attempt that says something."""
-        row = span_of(self.series, attempt).after - 1
+        row = rows_of_attempt(self.series, attempt).after - 1
         while not np.isfinite(self.series.value[row]):
             row -= 1
         return row
@@ -114,7 +114,7 @@ def _growths(
     growths, done = (
         (checkpoint.state.copy(), checkpoint.rows[0]) if checkpoint else (MemoryGrowthScan(share), 0)
     )
-    for span in spans_of(series, done):
+    for span in attempt_rows(series, done):
         row = span.first + np.flatnonzero(np.isfinite(series.value[span.rows]))
         taken = growths.look(span.attempt, series, row, use.used(row))
         done = int(row[taken - 1]) + 1 if taken else span.first
@@ -132,7 +132,7 @@ def _overlaps(earlier: _Found, later: _Found) -> bool:
 
 def _uses(run: RunData) -> Iterator[_Use]:
     """Every series of memory that is in use, or free."""
-    keys = [key for key in sorted(run.series) if role_of(key) is Role.MEMORY and not key.by_clock]
+    keys = [key for key in sorted(run.series) if role_of(key) is Role.MEMORY and not key.has_clock_steps]
     limits = {key for key in keys if _LIMIT.search(key.metric) and not _FREE.search(key.metric)}
     for key in keys:
         if key not in limits:

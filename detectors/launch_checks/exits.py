@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.wall_clock import RunClock, clock_of, in_words
+from holter.detectors.wall_clock import RunClock, format_wall_time, run_clock
 from holter.types import Diagnostic, RunData, Series, Severity
 
 _ENDS = {
@@ -36,7 +36,7 @@ class LaunchEndingsCheck:
     def check(self, run: RunData, context: DetectorContext) -> Iterable[Diagnostic]:
         """A remark per launch and way it ended, per process that ended badly, per program out of memory."""
         said = [key for key in run.series if key.metric in _WORDS]
-        clock = clock_of(_training(run)) if said else None
+        clock = run_clock(_training(run)) if said else None
         told: set[tuple[str, int, str]] = set()
         for key in sorted(said):
             series = run.series[key]
@@ -50,7 +50,7 @@ class LaunchEndingsCheck:
 
 def _training(run: RunData) -> RunData:
     """The run with one series of training, which tells its clock: others need not be read."""
-    keys = sorted(key for key in run.series if key.own_steps is None)
+    keys = sorted(key for key in run.series if key.step_unit is None)
     for key in [key for key in keys if "loss" in key.metric.lower()] + keys:
         series = run.series[key]
         if np.isfinite(series.time).any():
@@ -75,7 +75,7 @@ def _remark(series: Series, row: int, clock: RunClock | None) -> Diagnostic:
     if clock is not None and np.isfinite(moment):
         attempt = clock.at(moment)[0]
     labels = {name: value for name, value in series.key.labels if name != "steps"}
-    at = f" at {in_words(moment)}" if np.isfinite(moment) else ""
+    at = f" at {format_wall_time(moment)}" if np.isfinite(moment) else ""
     on = f" on {labels['host']}" if "host" in labels else ""
     code, severity, summary, advice = _WORDS[series.key.metric](labels, f"{on}{at}")
     return Diagnostic(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.positions import rows_upto, values_before
+from holter.detectors.positions import rows_up_to, values_before
 from holter.types import FloatArray, IntArray, Labels, Series, labels_of
 
 _BEFORE = 64
@@ -44,7 +44,7 @@ def scope_of(datasets: list[Series], attempt: int, start_step: int, steps: IntAr
 
 def _rise(series: Series, attempt: int, start_step: int, seen_step: int) -> tuple[float, float] | None:
     """How far a dataset's loss rose on average, and the standard error of that."""
-    rows = slice(rows_upto(series, (attempt, start_step - 1)), rows_upto(series, (attempt, seen_step)))
+    rows = slice(rows_up_to(series, (attempt, start_step - 1)), rows_up_to(series, (attempt, seen_step)))
     values: FloatArray = series.value[rows]
     values = values[np.isfinite(values)]
     before = values_before(series, attempt, start_step, _BEFORE)

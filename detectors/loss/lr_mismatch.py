@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.positions import Span, rows_upto, spans_of
+from holter.detectors.positions import AttemptRows, attempt_rows, rows_up_to
 from holter.roles import Role, role_of
 from holter.types import RunData, Series
 
@@ -37,7 +37,7 @@ def other_rates(run: RunData) -> OtherRates:
 
 
 def _jumps(series: Series) -> Iterator[tuple[int, OtherRate]]:
-    spans = spans_of(series)
+    spans = attempt_rows(series)
     for number, span in enumerate(spans[1:], start=1):
         if span.after - span.first < _POINTS:
             continue
@@ -52,10 +52,10 @@ def _jumps(series: Series) -> Iterator[tuple[int, OtherRate]]:
             yield span.attempt, OtherRate(expected=expected[0], found=found[0], seen_step=steps[-1])
 
 
-def _before(series: Series, earlier: Sequence[Span], step: int) -> float | None:
+def _before(series: Series, earlier: Sequence[AttemptRows], step: int) -> float | None:
     """What the newest attempt that had reached this step had as its rate there, or last before it."""
     for span in reversed(earlier):
-        for row in range(rows_upto(series, (span.attempt, step)) - 1, span.first - 1, -1):
+        for row in range(rows_up_to(series, (span.attempt, step)) - 1, span.first - 1, -1):
             if np.isfinite(series.value[row]):
                 return float(series.value[row])
     return None

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.positions import place_of, rows_upto, settled, span_of, spans_of
+from holter.detectors.positions import (
+    attempt_rows,
+    last_common_position,
+    position_of,
+    rows_of_attempt,
+    rows_up_to,
+)
 from holter.roles import Role, role_of
 from holter.types import IntArray, RunData, Series
 
@@ -111,7 +117,7 @@ class Absences:
         """The steps of an attempt's rows [n], and each stretch in them."""
         for one in self.found.get(attempt, ()):
             if one.enough is not None and self.beside is not None:
-                yield self.beside.step[span_of(self.beside, attempt).rows], one.group, one.enough
+                yield self.beside.step[rows_of_attempt(self.beside, attempt).rows], one.group, one.enough
 
 
 def absences(run: RunData, state: IncrementalState) -> Absences:
@@ -125,15 +131,15 @@ def absences(run: RunData, state: IncrementalState) -> Absences:
     checkpoints: ScanCheckpoints[_Rows] = state.checkpoints("absent", every)
     checkpoint = checkpoints.latest(every)
     rows, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_Rows(), 0)
-    for place in sorted({settled(every), place_of(beside, len(beside) - 1)}):
-        upto = rows_upto(beside, place)
-        for span in spans_of(beside, done):
+    for place in sorted({last_common_position(every), position_of(beside, len(beside) - 1)}):
+        upto = rows_up_to(beside, place)
+        for span in attempt_rows(beside, done):
             steps = beside.step[span.first : min(span.after, upto)]
             if len(steps):
                 rows = rows.and_then(span.attempt, ~np.isin(steps, _logged(losses, span.attempt, steps)))
         if upto > done:
             done = upto
-            checkpoints.save(Checkpoint(rows, tuple(rows_upto(one, place) for one in every), upto=place))
+            checkpoints.save(Checkpoint(rows, tuple(rows_up_to(one, place) for one in every), upto=place))
     return Absences(beside, rows.found)
 
 
@@ -149,4 +155,4 @@ def _beside(run: RunData) -> Series | None:
 def _logged(losses: list[Series], attempt: int, steps: IntArray) -> IntArray:
     """The steps among those given, and between them, at which any loss was logged."""
     first, last = (attempt, int(steps[0]) - 1), (attempt, int(steps[-1]))
-    return np.concatenate([one.step[rows_upto(one, first) : rows_upto(one, last)] for one in losses])
+    return np.concatenate([one.step[rows_up_to(one, first) : rows_up_to(one, last)] for one in losses])

@@ -15,7 +15,7 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.missing import LASTING, Absences, Group, absences
-from holter.detectors.positions import span_of, spans_of
+from holter.detectors.positions import attempt_rows, rows_of_attempt
 from holter.roles import Role, role_of
 from holter.types import Finding, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -61,7 +61,7 @@ class NonfiniteDetector:
         groups = {
             key: _groups(run.series[key], state) for key in sorted(run.series) if role_of(key) in _LOOKED_AT
         }
-        for attempt in sorted({span.attempt for one in losses for span in spans_of(one)}):
+        for attempt in sorted({span.attempt for one in losses for span in attempt_rows(one)}):
             for event in _events(_traces(run, groups, missing, attempt)):
                 finding = _told(event, attempt)
                 if finding is not None:
@@ -98,8 +98,8 @@ def _groups(series: Series, state: IncrementalState) -> _Groups:
     checkpoint = checkpoints.latest([series]) or Checkpoint({}, (0,))
     found = {**checkpoint.state}
     bad = checkpoint.rows[0] + np.flatnonzero(~np.isfinite(series.value[checkpoint.rows[0] :]))
-    for span in spans_of(series, checkpoint.rows[0]) if len(bad) else ():
-        begun = span_of(series, span.attempt).first
+    for span in attempt_rows(series, checkpoint.rows[0]) if len(bad) else ():
+        begun = rows_of_attempt(series, span.attempt).first
         mine = bad[(bad >= span.first) & (bad < span.after)] - begun
         of_attempt = list(found.get(span.attempt, ()))
         for numbers in np.split(mine, np.flatnonzero(np.diff(mine) > _APART) + 1):
@@ -114,7 +114,7 @@ def _groups(series: Series, state: IncrementalState) -> _Groups:
 
 def _about(series: Series, attempt: int, group: Group) -> tuple[IntArray, str]:
     """The steps [n] of an attempt's points, and what the first of a group is."""
-    rows = span_of(series, attempt).rows
+    rows = rows_of_attempt(series, attempt).rows
     return series.step[rows], "NaN" if np.isnan(series.value[rows][group.first]) else "infinite"
 
 

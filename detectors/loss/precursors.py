@@ -15,7 +15,7 @@ from scipy.ndimage import maximum_filter1d, median_filter
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.loss.excursions.segment import Stretch
-from holter.detectors.positions import span_of
+from holter.detectors.positions import rows_of_attempt
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
@@ -131,7 +131,7 @@ _Weigh = Callable[[Series, int, int, int], FloatArray]
 
 def _at_steps(series: Series, attempt: int, steps: IntArray, weigh: _Weigh) -> FloatArray:
     """What a series says at steps [n] of an attempt, by its last row up to each; 1 before the first."""
-    span = span_of(series, attempt)
+    span = rows_of_attempt(series, attempt)
     row = span.first + np.searchsorted(series.step[span.rows], steps, side="right") - 1
     said = np.ones(len(steps))
     known = row >= span.first

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holter.detectors.positions import rows_upto, span_of
+from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
@@ -46,9 +46,9 @@ def circumstances(run: RunData, attempt: int, start_step: int, seen_step: int) -
 
 def _around(series: Series, attempt: int, start: int, seen: int) -> tuple[IntArray, FloatArray, int]:
     """An attempt's steps and values up to the step at which the event was seen, and the row of its onset."""
-    begun = span_of(series, attempt).first
-    first = max(rows_upto(series, (attempt, start - 1)) - _FURTHEST, begun)
-    rows = slice(first, rows_upto(series, (attempt, seen)))
+    begun = rows_of_attempt(series, attempt).first
+    first = max(rows_up_to(series, (attempt, start - 1)) - _FURTHEST, begun)
+    rows = slice(first, rows_up_to(series, (attempt, seen)))
     known = np.isfinite(series.value[rows])
     step, value = series.step[rows][known], series.value[rows][known]
     return step, value, int(np.searchsorted(step, start))
@@ -58,7 +58,7 @@ def _restart(run: RunData, attempt: int, start_step: int) -> Iterator[Circumstan
     firsts = [
         int(series.step[span.first])
         for series in run.series.values()
-        if (span := span_of(series, attempt)).first < span.after
+        if (span := rows_of_attempt(series, attempt)).first < span.after
     ]
     if attempt > min((int(s.attempt[0]) for s in run.series.values() if len(s)), default=attempt) and firsts:
         since = start_step - min(firsts)

@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from holter.detectors.context import changes
+from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.loss import SUDDEN_DROP
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.plurals import counted
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series
@@ -88,11 +88,11 @@ class SuddenDrop:
             if checkpoint
             else Falls(block, context.tuning.of(series.key.metric).sensitivity)
         )
-        for span in spans_of(series, checkpoint.rows[0] if checkpoint else 0):
+        for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
             falls.look(span.attempt, series.step[span.rows], series.value[span.rows])
         checkpoints.save(Checkpoint(falls.copy(), (len(series),)))
         for attempt, drop in falls.found:
-            told = changes(run, attempt, drop.from_here, drop.seen)
+            told = related_changes(run, attempt, drop.from_here, drop.seen)
             if drop.start - series.step[0] >= _EARLY_STEPS and not any(name in told for name in _EXPLAIN):
                 yield _finding(run, series, attempt, drop, told)
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.ndimage import median_filter
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.positions import Span, span_of, spans_of
+from holter.detectors.positions import AttemptRows, attempt_rows, rows_of_attempt
 from holter.roles import Role, role_of
 from holter.types import FloatArray, RunData, Series
 
@@ -72,8 +72,8 @@ def _in_rows(series: Series, state: IncrementalState) -> Mapping[int, tuple[Seam
     checkpoints: ScanCheckpoints[_Seen] = state.checkpoints(("seams", series.key), [series])
     checkpoint = checkpoints.latest([series]) or Checkpoint(_Seen(), (0,))
     seen, (row,) = checkpoint.state, checkpoint.rows
-    for span in spans_of(series, row):
-        begun = span_of(series, span.attempt).first
+    for span in attempt_rows(series, row):
+        begun = rows_of_attempt(series, span.attempt).first
         seen = seen if begun < span.first else _Seen(seen.found)
         silences, longest_silences = _told(series, begun, span, seen.silences, "silence")
         gaps, longest_gaps = _told(series, begun, span, seen.gaps, "gap")
@@ -104,7 +104,7 @@ def _outstanding(apart: FloatArray, new: int, longest: tuple[float, ...]) -> _Ou
 def _told(
     series: Series,
     begun: int,
-    span: Span,
+    span: AttemptRows,
     longest: tuple[float, ...],
     sign: str,
 ) -> tuple[list[Seam], tuple[float, ...]]:
@@ -126,8 +126,8 @@ def _warmups(rates: Series, state: IncrementalState) -> Mapping[int, tuple[Seam,
     checkpoint = checkpoints.latest([rates]) or Checkpoint(_Seen(), (0,))
     found = dict(checkpoint.state.found)
     # a fall is told two rows later
-    for span in spans_of(rates, max(checkpoint.rows[0] - 2, 0)):
-        begun = span_of(rates, span.attempt).first
+    for span in attempt_rows(rates, max(checkpoint.rows[0] - 2, 0)):
+        begun = rows_of_attempt(rates, span.attempt).first
         first = max(span.first - 1, begun)
         step, rate = rates.step[first : span.after], rates.value[first : span.after]
         fell = np.flatnonzero((rate[1:-2] < _FALLS * rate[:-3]) & (rate[1:-2] >= 0)) + 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.mixture.shares import Parts, Sources, fitted
-from holter.detectors.positions import At
+from holter.detectors.positions import RowPosition
 from holter.types import FloatArray
 
 KNOWN = 64
@@ -62,7 +62,7 @@ class Shift:
     usual: Usual
     around: Parts
     logged: FloatArray | None
-    end: At | None = None
+    end: RowPosition | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -207,7 +207,7 @@ class Scan:
         self.found[-1] = replace(earlier, end=_at(rows, 0))
         return True
 
-    def _back(self, shift: Shift) -> At | None:
+    def _back(self, shift: Shift) -> RowPosition | None:
         """Where the shares are as they were before, soon after a shift."""
         seen = self._parts.between(shift.start, shift.seen + 1)
         shares = fitted(seen.total - shift.usual.middle, seen.parts, shift.usual.shares)
@@ -219,5 +219,5 @@ class Scan:
         return _at(later, int(back[0])) if len(back) else None
 
 
-def _at(rows: Parts, place: int) -> At:
-    return At(int(rows.row[place]), int(rows.attempt[place]), int(rows.step[place]))
+def _at(rows: Parts, place: int) -> RowPosition:
+    return RowPosition(int(rows.row[place]), int(rows.attempt[place]), int(rows.step[place]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from holter.detectors.positions import Place
+from holter.detectors.positions import Position
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
@@ -81,7 +81,7 @@ class Parts:
             **{name: np.concatenate([getattr(one, name) for one in (self, others)]) for name in _COLUMNS}
         )
 
-    def rows_upto(self, place: Place) -> int:
+    def rows_upto(self, place: Position) -> int:
         """The number of the first row after a place, if there is one here before it; else 0."""
         attempt, step = place
         first, after = np.searchsorted(self.attempt, (attempt, attempt + 1)).tolist()

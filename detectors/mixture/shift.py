@@ -18,7 +18,7 @@ from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.mixture.scan import Scan, Shift, Standing
 from holter.detectors.mixture.shares import Parts, Sources, fitted, parts_of, sources_of
-from holter.detectors.positions import rows_upto, settled
+from holter.detectors.positions import last_common_position, rows_up_to
 from holter.types import Finding, FloatArray, Kind, RunData, Series, Severity
 
 _RESUME_ROWS, _WAIT_ROWS = 50, 150
@@ -57,7 +57,7 @@ def _shifts(sources: Sources, checkpoints: ScanCheckpoints[Standing], sensitivit
     rows = parts_of(sources, first, since.behind)
     scan, last, after = Scan(since, sources, rows, sensitivity), None, since.at + len(rows)
     # what a series that is behind will say still counts
-    behind = rows.rows_upto(settled([one for one in series if len(one)])) if len(rows) else 0
+    behind = rows.rows_upto(last_common_position([one for one in series if len(one)])) if len(rows) else 0
     worth = {behind, *(after - apart for apart in _APART)}
     for standing in scan.run():
         if last is not None and any(last.at <= row < standing.at for row in worth):
@@ -72,7 +72,7 @@ def _keep(standing: Standing, series: list[Series], checkpoints: ScanCheckpoints
     kept = standing.kept()
     assert kept.behind is not None
     place = int(kept.behind.attempt[-1]), int(kept.behind.step[-1])
-    checkpoints.save(Checkpoint(kept, tuple(rows_upto(one, place) for one in series), upto=place))
+    checkpoints.save(Checkpoint(kept, tuple(rows_up_to(one, place) for one in series), upto=place))
 
 
 def _spoken(shift: Shift) -> int | None:

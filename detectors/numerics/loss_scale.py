@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from holter.detectors.context import changes
+from holter.detectors.context import related_changes
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
@@ -72,7 +72,7 @@ def _collapses(series: Series, checkpoints: ScanCheckpoints[_Scan]) -> tuple[_Co
     """Every collapse, in order, looked for from where the last look ended."""
     checkpoint = checkpoints.latest([series])
     scan = checkpoint.state.copy() if checkpoint else _Scan()
-    for span in spans_of(series, checkpoint.rows[0] if checkpoint else 0):
+    for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
         value = series.value[span.rows]
         good = np.isfinite(value) & (value > 0)
         scan.look(span.attempt, series.step[span.rows][good], np.log2(value[good]))
@@ -239,6 +239,6 @@ def _finding(run: RunData, series: Series, collapse: _Collapse) -> Finding:
             "halvings": halvings,
             "duration_steps": (collapse.last if end is None else end) - start,
             "at_minimum": at_floor,
-            **changes(run, attempt, start - _AT_ONCE, start),
+            **related_changes(run, attempt, start - _AT_ONCE, start),
         },
     )

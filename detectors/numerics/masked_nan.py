@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
@@ -228,7 +228,7 @@ def _counted(series: Series) -> Iterator[_Trace]:
     """Traces in counts of skipped steps, or of those whose loss was NaN: where they rise out of the usual."""
     is_nan = "nan" in series.key.metric.lower()
     is_total = "total" in series.key.metric.lower()
-    for span in spans_of(series):
+    for span in attempt_rows(series):
         step, count = series.step[span.rows], np.nan_to_num(series.value[span.rows])
         if is_total:
             count = np.diff(count, prepend=count[:1])

@@ -16,7 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.ndimage import median_filter
 from scipy.special import ndtri
 
-from holter.detectors.positions import rows_upto, span_of
+from holter.detectors.positions import rows_of_attempt, rows_up_to
 from holter.types import FloatArray, IntArray, Series
 
 _TREND, _CLIP = 33, 4.0
@@ -67,7 +67,7 @@ class Match:
 def trace_of(channels: list[Series], attempt: int, *, points: int | None = None) -> Trace | None:
     """The trace of an attempt's first `points` points; None where they lie on no regular grid."""
     main = channels[0]
-    step = main.step[span_of(main, attempt).rows][:points]
+    step = main.step[rows_of_attempt(main, attempt).rows][:points]
     if len(step) < _FEWEST:
         return None
     interval = int(np.median(np.diff(step)))
@@ -87,7 +87,7 @@ def _trace(attempt: int, first: int, interval: int, residual: FloatArray) -> Tra
 
 
 def _on_grid(series: Series, attempt: int, first: int, last: int, interval: int) -> FloatArray:
-    rows = slice(rows_upto(series, (attempt, first - 1)), rows_upto(series, (attempt, last)))
+    rows = slice(rows_up_to(series, (attempt, first - 1)), rows_up_to(series, (attempt, last)))
     place, beside = np.divmod(series.step[rows] - first, interval)
     grid = np.full((last - first) // interval + 1, np.nan)
     grid[place[beside == 0]] = series.value[rows][beside == 0]

@@ -12,7 +12,14 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.data import REPEATED_DATA
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import Span, place_of, rows_upto, settled, spans_of, values_before
+from holter.detectors.positions import (
+    AttemptRows,
+    attempt_rows,
+    last_common_position,
+    position_of,
+    rows_up_to,
+    values_before,
+)
 from holter.detectors.repeated_data.matching import Match, Trace, match, refined, trace_of
 from holter.plurals import counted, verb
 from holter.roles import Role, role_of
@@ -42,7 +49,7 @@ class RepeatedData:
             return
         known = self._known(channels, context)
         loss, stream = channels[0], _Stream()
-        spans = spans_of(loss)
+        spans = attempt_rows(loss)
         for number, span in enumerate(spans):
             step = loss.step[span.rows]
             look = known.looks.get(span.attempt, _Look())
@@ -59,19 +66,19 @@ class RepeatedData:
         checkpoint = checkpoints.latest(channels)
         known, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_Known(), 0)
         # what the channel that is behind will say still counts; and it may have ended for good
-        for place in sorted({settled(channels), place_of(loss, len(loss) - 1)}):
-            upto = rows_upto(loss, place)
+        for place in sorted({last_common_position(channels), position_of(loss, len(loss) - 1)}):
+            upto = rows_up_to(loss, place)
             if upto > done:
                 known, done = _and_then(known, channels, upto, sensitivity), upto
                 checkpoints.save(
-                    Checkpoint(known, tuple(rows_upto(one, place) for one in channels), upto=place)
+                    Checkpoint(known, tuple(rows_up_to(one, place) for one in channels), upto=place)
                 )
         return known
 
 
 def _and_then(known: _Known, channels: list[Series], upto: int, sensitivity: float) -> _Known:
     """What is known after so many rows of the loss."""
-    spans = [span for span in spans_of(channels[0]) if span.first < upto]
+    spans = [span for span in attempt_rows(channels[0]) if span.first < upto]
     looks = dict(known.looks)
     known = replace(known, kept=dict(known.kept))  # what is older keeps what it had
     for number, span in enumerate(spans[1:], start=1):
@@ -128,7 +135,7 @@ class _Known:
     kept: dict[int, Trace | None] = field(default_factory=dict)
     lags: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def traces(self, channels: list[Series], spans: Sequence[Span]) -> list[Trace]:
+    def traces(self, channels: list[Series], spans: Sequence[AttemptRows]) -> list[Trace]:
         """The traces of attempts that are over, those that have one."""
         for span in spans:
             if span.attempt not in self.kept:
@@ -136,7 +143,7 @@ class _Known:
         traces = [self.kept[span.attempt] for span in spans]
         return [trace for trace in traces if trace is not None]
 
-    def lag(self, channels: list[Series], span: Span, look: _Look, until: int, *, is_over: bool) -> int:
+    def lag(self, channels: list[Series], span: AttemptRows, look: _Look, until: int, *, is_over: bool) -> int:
         """The lag of a replay in steps, from more points than it was found with: with twice as many each
         time, with all once unseen data begins."""
         assert look.match is not None
@@ -212,7 +219,7 @@ class _Stream:
         return Replay(lag=found.lag, first_unseen=seen + 1 + behind)
 
 
-def _finding(loss: Series, span: Span, look: _Look, replay: Replay, lag: int, *, is_over: bool) -> Finding:
+def _finding(loss: Series, span: AttemptRows, look: _Look, replay: Replay, lag: int, *, is_over: bool) -> Finding:
     best, points, step = look.match, look.points, loss.step[span.rows]
     assert best is not None
     first, until = int(step[0]), replay.first_unseen
@@ -252,7 +259,7 @@ def _finding(loss: Series, span: Span, look: _Look, replay: Replay, lag: int, *,
     )
 
 
-def _under_report(loss: Series, span: Span, until: int) -> float:
+def _under_report(loss: Series, span: AttemptRows, until: int) -> float:
     """By how much the loss reads too low: the jump when unseen data begins, or the drop since before."""
     step, value = loss.step[span.rows], loss.value[span.rows]
     unseen = int(np.searchsorted(step, until))

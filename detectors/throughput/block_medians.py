@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from holter.detectors.positions import At
+from holter.detectors.positions import RowPosition
 from holter.types import FloatArray, IntArray
 
 BLOCK = 8
@@ -35,12 +35,12 @@ class MedianBlock(NamedTuple):
     long: float
 
     @property
-    def begin(self) -> At:
-        return At(self.first, self.attempt, self.first_step)
+    def begin(self) -> RowPosition:
+        return RowPosition(self.first, self.attempt, self.first_step)
 
     @property
-    def end(self) -> At:
-        return At(self.last, self.attempt, self.last_step)
+    def end(self) -> RowPosition:
+        return RowPosition(self.last, self.attempt, self.last_step)
 
 
 class BlockCursor(NamedTuple):

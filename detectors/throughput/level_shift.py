@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from holter.detectors.positions import At
+from holter.detectors.positions import RowPosition
 from holter.detectors.throughput.block_medians import BLOCK, LONG, SHORT, MedianBlock
 from holter.detectors.throughput.onset import ShiftOnset, find_onset
 from holter.types import FloatArray
@@ -26,7 +26,7 @@ _ESTABLISHED_BLOCKS, _ESTABLISHED_STEPS = 8, 300
 _COSTLIER = 4.0
 """Spells that return are one event, until one of them costs so many times what the longest did."""
 
-PointsOf = Callable[[MedianBlock], tuple[list[At], FloatArray]]
+PointsOf = Callable[[MedianBlock], tuple[list[RowPosition], FloatArray]]
 """The points of a block, and their values."""
 
 
@@ -35,14 +35,14 @@ class LevelShift:
     """A rise above the established level. `end` is None while it lasts; `rise` is the largest level reached
     above `reference` so far."""
 
-    start: At
-    detected: At
+    start: RowPosition
+    detected: RowPosition
     reference: float
     noise: float
     gradual: bool
     rise: float
-    worst: At
-    end: At | None = None
+    worst: RowPosition
+    end: RowPosition | None = None
 
 
 class _Spread:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holter.detectors.positions import At
+from holter.detectors.positions import RowPosition
 from holter.detectors.throughput.block_medians import MedianBlock
 from holter.types import FloatArray
 
@@ -15,7 +15,7 @@ from holter.types import FloatArray
 class ShiftOnset(NamedTuple):
     """`at` is the first point that belongs to the rise; `gradual` when it grew over many blocks."""
 
-    at: At
+    at: RowPosition
     gradual: bool
 
 
@@ -25,7 +25,7 @@ _FEWEST_RAMP_BLOCKS = 4
 def find_onset(
     blocks: Sequence[MedianBlock],
     reference: float,
-    points: Callable[[MedianBlock], tuple[list[At], FloatArray]],
+    points: Callable[[MedianBlock], tuple[list[RowPosition], FloatArray]],
 ) -> ShiftOnset:
     """The onset of the rise that the last of these blocks show, by least squares.
 

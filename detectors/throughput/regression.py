@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import At, place_of, rows_upto, settled, span_of
+from holter.detectors.positions import (
+    RowPosition,
+    last_common_position,
+    position_of,
+    rows_of_attempt,
+    rows_up_to,
+)
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
 from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan
 from holter.detectors.throughput.work_per_step import WorkRegimes, find_work_regimes, work_series
@@ -57,11 +63,11 @@ class ThroughputRegressionDetector:
         )
         done = checkpoint.rows[0] if checkpoint else 0
         # what the one that is behind will say still counts; and it may have ended for good
-        for place in sorted({settled(both), place_of(series, len(series) - 1)} if len(series) else ()):
-            upto = rows_upto(series, place)
+        for place in sorted({last_common_position(both), position_of(series, len(series) - 1)} if len(series) else ()):
+            upto = rows_up_to(series, place)
             if upto > done:
                 scan, done = scan.and_then(series, regimes, upto), upto
-                checkpoints.save(Checkpoint(scan, tuple(rows_upto(one, place) for one in both), upto=place))
+                checkpoints.save(Checkpoint(scan, tuple(rows_up_to(one, place) for one in both), upto=place))
         for departure in scan.watch.departures:
             yield _finding(series, departure)
 
@@ -104,10 +110,10 @@ def _costs(series: Series, rows: IntArray) -> FloatArray:
     return np.asarray(np.log(series.value[rows]) * sign)
 
 
-def _points(series: Series, block: MedianBlock) -> tuple[list[At], FloatArray]:
+def _points(series: Series, block: MedianBlock) -> tuple[list[RowPosition], FloatArray]:
     rows = block.first + np.flatnonzero(_good(series.value[block.first : block.last + 1]))
     steps = series.step[rows].tolist()
-    places = [At(row, block.attempt, step) for row, step in zip(rows.tolist(), steps, strict=True)]
+    places = [RowPosition(row, block.attempt, step) for row, step in zip(rows.tolist(), steps, strict=True)]
     return places, _costs(series, rows)
 
 
@@ -182,16 +188,16 @@ def _exp(logarithm: float) -> float:
     return exp(min(logarithm, 700.0))  # a float has no more
 
 
-def _from_attempt_start(series: Series, start: At) -> tuple[At, bool]:
+def _from_attempt_start(series: Series, start: RowPosition) -> tuple[RowPosition, bool]:
     """The attempt's first point, where the slow-down began with the first block after its warm-up; and
     whether it is the first one after a resume."""
-    span = span_of(series, start.attempt)
+    span = rows_of_attempt(series, start.attempt)
     first = _first_good(series, span.first)
     if span.first == 0:
         return start, False
     warmed = span.first + int(np.searchsorted(series.step[span.rows], series.step[first] + _WARM_UP_STEPS))
     if start.row <= _first_good(series, max(warmed, first + 1)):
-        return At(first, start.attempt, int(series.step[first])), True
+        return RowPosition(first, start.attempt, int(series.step[first])), True
     return start, False
 
 

@@ -95,7 +95,7 @@ class StallDetector:
         """Every silence, the one that lasts at the end."""
         state = context.state
         # what watches machines goes on when training does not
-        series = [one for key, one in run.series.items() if not key.by_clock]
+        series = [one for key, one in run.series.items() if not key.has_clock_steps]
         checkpoints: ScanCheckpoints[_Times] = state.checkpoints(self.name, series)
         checkpoint = checkpoints.latest(series) or Checkpoint(
             _Times((False,) * len(series)), (0,) * len(series)
@@ -107,7 +107,7 @@ class StallDetector:
         if not timed:
             return
         # the series logged most often beats the time
-        clock = max(timed, key=lambda one: (one.key.own_steps is None, len(one), one.key))
+        clock = max(timed, key=lambda one: (one.key.step_unit is None, len(one), one.key))
         beat = self._beat(clock, context)
         times = times.between([pause.span for pause in beat.pauses], timed)
         checkpoints.save(Checkpoint(times, tuple(len(one) for one in series)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.positions import Place, place_of
+from holter.detectors.positions import Position, position_of
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
@@ -27,7 +27,7 @@ class WorkRegimes:
     """
 
     known: tuple[float, ...] = ()
-    changes: tuple[tuple[Place, int], ...] = ()
+    changes: tuple[tuple[Position, int], ...] = ()
     latest: tuple[float, ...] = ()
 
     def at(self, series: Series, rows: slice) -> IntArray:
@@ -36,7 +36,7 @@ class WorkRegimes:
         regime = np.zeros(len(step), dtype=np.int64)
         if not len(step):
             return regime
-        begun = bisect_right(self.changes, place_of(series, rows.start), key=lambda change: change[0])
+        begun = bisect_right(self.changes, position_of(series, rows.start), key=lambda change: change[0])
         for (since, from_step), number in self.changes[max(begun - 1, 0) :]:
             regime[(attempt > since) | ((attempt == since) & (step >= from_step))] = number
         return regime
@@ -72,7 +72,7 @@ class WorkRegimes:
             number = next((n for n, one in enumerate(known) if abs(one - level) < _DIFFERENT), len(known))
             if number == len(known):
                 known.append(level)
-            changes.append((place_of(series, int(rows[at])), number))
+            changes.append((position_of(series, int(rows[at])), number))
             at += 1
         return WorkRegimes(known=tuple(known), changes=tuple(changes), latest=latest)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.ingest import formats, step_columns
 from holter.ingest.discovery.scanner import LogTree, Source, is_skipped, walk_files
 from holter.ingest.format import Format
@@ -46,7 +46,7 @@ class FileReport:
     unreadable: tuple[Unreadable, ...] = ()
     unreadable_count: int = 0
     why_not: str = ""
-    suggestion: HouseFormat | None = None
+    suggestion: CustomFormat | None = None
 
 
 def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> list[FileReport]:
@@ -145,7 +145,7 @@ def _unknown(suffix: str, head: bytes) -> str:
     return _SILENT
 
 
-def _suggestion(path: Path) -> HouseFormat | None:
+def _suggestion(path: Path) -> CustomFormat | None:
     """A pattern for the lines of a text, from its end, where its metrics are if anywhere."""
     try:
         with open_log(path).stream as stream:

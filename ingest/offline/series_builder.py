@@ -51,7 +51,7 @@ class SeriesBuilder:
         for column in batch.columns:
             rows = np.arange(len(batch.steps)) if column.rows is None else column.rows
             step, time, value = batch.steps[rows], batch.times[rows], column.values
-            if self._until is not None and not column.key.by_clock:
+            if self._until is not None and not column.key.has_clock_steps:
                 kept = step <= self._until
                 step, time, value = step[kept], time[kept], value[kept]
             if len(step):
@@ -69,11 +69,11 @@ def count_attempts(series: dict[SeriesKey, Series]) -> int:
 
 def _up_to_training(series: dict[SeriesKey, Series]) -> dict[SeriesKey, Series]:
     """The series, those that go by the clock up to the last moment of the others."""
-    telling = [one.time for key, one in series.items() if key.own_steps is None]
+    telling = [one.time for key, one in series.items() if key.step_unit is None]
     last = max((float(np.nanmax(time)) for time in telling if not np.isnan(time).all()), default=np.inf)
     found = {}
     for key, one in series.items():
-        rows = ~(one.time > last) if key.by_clock else np.full(len(one), True)
+        rows = ~(one.time > last) if key.has_clock_steps else np.full(len(one), True)
         if rows.all():
             found[key] = one
         elif rows.any():

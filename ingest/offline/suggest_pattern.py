@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from holter.custom_format import STEP, TIME, HouseFormat
+from holter.custom_format import STEP, TIME, CustomFormat
 from holter.ingest.console.dialect import LineValues
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.stdout.custom_patterns import custom_dialect
@@ -33,7 +33,7 @@ class _Shape(NamedTuple):
     texts: list[list[str]]
 
 
-def suggest_format(head: bytes) -> HouseFormat | None:
+def suggest_format(head: bytes) -> CustomFormat | None:
     """A format of one pattern that reads the most frequent lines with numbers, None where there are none.
 
     The step is the number that a word says is one, else the first whole number that rises.
@@ -50,20 +50,20 @@ def suggest_format(head: bytes) -> HouseFormat | None:
     return None
 
 
-def format_as_toml(house: HouseFormat) -> str:
+def format_as_toml(house: CustomFormat) -> str:
     """The format as lines of holter.toml."""
     quote = "'''" if "'" in house.pattern else "'"
     return f'[[formats]]\nname = "{house.name}"\npattern = {quote}{house.pattern}{quote}'
 
 
-def _format(lines: Sequence[str]) -> HouseFormat | None:
+def _format(lines: Sequence[str]) -> CustomFormat | None:
     shape = _taken_apart(lines)
     step = _step_of(shape)
     if step is None:
         return None
     pattern = _pattern(shape, step)
     try:
-        house = HouseFormat(name="ours", pattern=pattern)
+        house = CustomFormat(name="ours", pattern=pattern)
     except ValueError:  # nothing beside the step, or text that RE2 reads otherwise
         return None
     [kind] = custom_dialect(house).kinds

@@ -109,6 +109,6 @@ def _extent(contents: Contents) -> tuple[int | None, int | None]:
     ends: Sequence[tuple[int, int]] = [
         (int(one.steps.min()), int(one.steps.max()))
         for one in contents.logged
-        if len(one.steps) and one.key.own_steps is None
+        if len(one.steps) and one.key.step_unit is None
     ]
     return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else (None, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.ingest.console.console_log import ConsoleLog
 from holter.ingest.console.dialect import ConsoleDialect
 from holter.ingest.console.dialects import FRAMEWORKS, GENERIC
@@ -13,7 +13,7 @@ from holter.ingest.stdout.custom_patterns import custom_dialect
 from holter.ingest.stdout.system_text import SYSTEM_DIALECTS, SystemText
 
 
-def console_dialects(custom: Sequence[HouseFormat] = ()) -> tuple[ConsoleDialect, ...]:
+def console_dialects(custom: Sequence[CustomFormat] = ()) -> tuple[ConsoleDialect, ...]:
     """The dialects of training in the order in which they are tried; custom ones come before generic ones.
 
     Lines that match a custom pattern are parsed by it in any text.
@@ -25,7 +25,7 @@ def console_dialects(custom: Sequence[HouseFormat] = ()) -> tuple[ConsoleDialect
     return (*frameworks, *own, *generic)
 
 
-def text_formats(custom: Sequence[HouseFormat] = ()) -> tuple[Format, ...]:
+def text_formats(custom: Sequence[CustomFormat] = ()) -> tuple[Format, ...]:
     """The formats of printed text; a text in several dialects is read by the first of them."""
     dialects = console_dialects(custom)
     logs = (

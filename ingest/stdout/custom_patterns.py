@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holter.custom_format import LABEL_GROUPS, METRIC, STEP, TIME, VALUE, HouseFormat, compiled
+from holter.custom_format import LABEL_GROUPS, METRIC, STEP, TIME, VALUE, CustomFormat, compiled
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues, TextMatch
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.console.values import parse_number, parse_time
@@ -20,14 +20,14 @@ _MAX_SECONDS = 1e11
 """Unix seconds; larger numbers are milliseconds."""
 
 
-def custom_dialect(custom: HouseFormat) -> ConsoleDialect:
+def custom_dialect(custom: CustomFormat) -> ConsoleDialect:
     """A dialect of console logs whose lines are those that match the patterns of a custom format."""
     kinds = tuple(_line_kind(pattern, custom) for pattern in custom.every_pattern)
     steps = [pattern for pattern in custom.every_pattern if STEP in compiled(pattern).groupindex]
     return ConsoleDialect(name=f"house/{custom.name}", signature=UnanchoredPattern(steps[0]), kinds=kinds)
 
 
-def _line_kind(pattern: str, custom: HouseFormat) -> LineKind:
+def _line_kind(pattern: str, custom: CustomFormat) -> LineKind:
     search = compiled(pattern.encode())  # a pattern of text would encode the line for each search
     groups = tuple((name.decode(), number) for name, number in search.groupindex.items())
     return LineKind(pattern=UnanchoredPattern(pattern), parse=_PatternParser(search, groups, custom))
@@ -63,7 +63,7 @@ class _PatternParser:
 
     pattern: Any
     groups: tuple[tuple[str, int], ...]
-    custom: HouseFormat
+    custom: CustomFormat
 
     def __call__(self, line: str, state: DialectState) -> LineValues | None:
         match = self.pattern.search(line.encode("utf-8", "replace"))
@@ -89,7 +89,7 @@ def _step(text: str | None, state: DialectState) -> int | None:
     return int(value)
 
 
-def _values(groups: Mapping[str, str], custom: HouseFormat) -> Iterator[tuple[str, float]]:
+def _values(groups: Mapping[str, str], custom: CustomFormat) -> Iterator[tuple[str, float]]:
     texts = {
         custom.names.get(name, name): text
         for name, text in groups.items()

@@ -10,7 +10,7 @@ from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind
 from holter.ingest.step_columns import LARGEST_STEP
 from holter.ingest.telemetry import gpu_metrics as q
 from holter.ingest.telemetry.timestamped import LocalClock, step_of
-from holter.types import BY_CLOCK
+from holter.types import CLOCK_STEPS
 
 BOOT = "milliseconds since boot"
 EVENTS = "events"
@@ -110,7 +110,7 @@ def said(
     moment = clock.read(at or before)
     state.update(clock.state())
     if moment == moment and moment > 0:
-        return LineValues(step_of(moment), values, moment, labels_beside(BY_CLOCK, **labels))
+        return LineValues(step_of(moment), values, moment, labels_beside(CLOCK_STEPS, **labels))
     boot = _SINCE_BOOT.search(before)
     if boot is not None:
         return LineValues(int(float(boot[1]) * 1000), values, labels=labels_beside(BOOT, **labels))

@@ -12,7 +12,7 @@ from typing import Any
 
 from holter.ingest.communication.labels import labels_beside
 from holter.ingest.rows import LogRow
-from holter.types import BY_CLOCK, Labels
+from holter.types import CLOCK_STEPS, Labels
 
 SAMPLES = "samples"
 """What the steps of a series count where its log has no clock at all."""
@@ -36,7 +36,7 @@ def row_at(moment: float, values: Mapping[str, float], **labels: Hashable) -> Lo
     """The row of a wall time (Unix seconds); None where it is none."""
     if not 0 < moment < _FURTHEST:
         return None
-    return LogRow(step_of(moment), moment, values, labels_beside(BY_CLOCK, **labels))
+    return LogRow(step_of(moment), moment, values, labels_beside(CLOCK_STEPS, **labels))
 
 
 def step_of(moment: float) -> int:

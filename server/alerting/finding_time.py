@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from holter.detectors.positions import span_of, spans_of
+from holter.detectors.positions import attempt_rows, rows_of_attempt
 from holter.types import Finding, Kind, Series, SeriesKey
 
 _OF_THE_CURVE = frozenset(
@@ -32,7 +32,7 @@ def wall_time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float 
     if isinstance(told := finding.evidence.get("wall_time"), float):
         return told
     for one in _tellers(series, finding):
-        span = span_of(one, finding.attempt)
+        span = rows_of_attempt(one, finding.attempt)
         at = span.first + int(np.searchsorted(one.step[span.rows], finding.start_step))
         if at < span.after:
             moment = float(one.time[at])
@@ -46,7 +46,7 @@ def replaced_by(series: Mapping[SeriesKey, Series], finding: Finding) -> int | N
         return None
     passed = max(finding.start_step, finding.detected_step, finding.peak_step or 0)
     for one in _tellers(series, finding):
-        for span in reversed(spans_of(one, span_of(one, finding.attempt).after)):
+        for span in reversed(attempt_rows(one, rows_of_attempt(one, finding.attempt).after)):
             if one.step[span.first] <= finding.start_step and one.step[span.after - 1] > passed:
                 return span.attempt
         return None
@@ -58,4 +58,4 @@ def _tellers(series: Mapping[SeriesKey, Series], finding: Finding) -> Iterator[S
     own = series.get(SeriesKey(finding.metric, finding.labels))
     if own is not None:
         yield own
-    yield from (one for one in series.values() if one.key.own_steps is None)
+    yield from (one for one in series.values() if one.key.step_unit is None)

@@ -1,56 +1,29 @@
-"""What changes: stored incidents and the findings of the newest look in, changes out. Pure."""
+"""Decides what changes: stored incidents and the newest candidates in, changes out. Pure functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from holter.tuning import Expected
+from holter.server.alerting.incident import EventType, HistoryLine, Incident, IncidentState
+from holter.tuning import PlannedEvent
 from holter.types import Finding, Kind, Severity
-
-RANK = {Severity.INFO: 0, Severity.WARNING: 1, Severity.CRITICAL: 2}
-
-
-class IncidentState(StrEnum):
-    """Where an incident stands. Acknowledgement stands beside it."""
-
-    OPEN = "open"
-    RECOVERED = "recovered"
-    CLOSED = "closed"
-
-
-class EventType(StrEnum):
-    """A line of an incident's history; those that people are told are reasons of notifications too."""
-
-    OPENED = "opened"
-    REOPENED = "reopened"
-    ESCALATED = "escalated"
-    EASED = "eased"
-    RECLASSIFIED = "reclassified"
-    MOVED = "moved"
-    RECOVERED = "recovered"
-    WITHDRAWN = "withdrawn"
-    CLOSED = "closed"
-    ACKNOWLEDGED = "acknowledged"
-    UNACKNOWLEDGED = "unacknowledged"
-    COMMENT = "comment"
-    NOTIFIED = "notified"
-    UNDELIVERED = "undelivered"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IncidentCandidate:
-    """A finding with what recognises its event, and the wall time (Unix seconds) of its first step.
+    """A finding that opens an incident or updates one: with the fingerprint of its event.
 
-    `replaced_by` is a newer attempt that went back behind it and has passed it: the run goes on without it.
+    `start_time` is the wall time (Unix seconds) of its first step, None where the log has no clock.
+    `replaced_by` is a newer attempt that rolled back behind it and has passed it: the run continues without
+    it. `abandoned`: nobody waits for its recovery any more, so that it is closed instead.
     """
 
     finding: Finding
     fingerprint: str
     start_time: float | None = None
     replaced_by: int | None = None
+    abandoned: bool = False
 
     @property
     def over(self) -> bool:
@@ -59,219 +32,197 @@ class IncidentCandidate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
-    """What is stored of an incident, as far as the decision asks.
-
-    `word` is closed or reopened where a person said so last, None where Holter has the last word.
-    """
-
-    id: int
-    fingerprint: str
-    finding: Finding
-    state: IncidentState
-    start_time: float | None = None
-    word: EventType | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HistoryLine:
-    """One line for the history."""
-
-    type: EventType
-    text: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class IncidentChange:
-    """What becomes of one incident: `known` None means it opens, `found` None that it is no longer found.
+    """One incident's change: without `incident` it opens, without `candidate` it is no longer detected.
 
-    `lines` may be empty: the finding's numbers developed, and nothing that people would call an event.
+    `lines` may be empty: the finding's numbers developed, without an event worth a line of history.
     """
 
-    known: Known | None
-    found: IncidentCandidate | None
+    incident: Incident | None
+    candidate: IncidentCandidate | None
     state: IncidentState
     lines: tuple[HistoryLine, ...] = ()
 
     @property
     def events(self) -> frozenset[EventType]:
-        """The kinds of lines this change adds."""
+        """The types of the lines that this change adds."""
         return frozenset(line.type for line in self.lines)
 
 
 def changes(
-    known: Sequence[Known],
-    found: Sequence[IncidentCandidate],
+    incidents: Sequence[Incident],
+    candidates: Sequence[IncidentCandidate],
     *,
     over: bool = False,
-    planned: Sequence[Expected] = (),
-    said: Callable[[Finding], bool] = lambda _: False,
+    planned: Sequence[PlannedEvent] = (),
+    onset_final: Callable[[Finding], bool] = lambda _: False,
 ) -> list[IncidentChange]:
-    """What the newest look at a run changes; nothing for incidents that stay as they are.
+    """The changes that the newest analysis pass makes; none for incidents that stay as they are.
 
-    `over` says that the run is finished, which ends a stall without the run having gone on. `planned`
-    says why something that was found is not found any more. `said`: whether something was found or was
-    not is as it was said before, with more points; how it goes on is news.
+    `over`: the run is finished, which ends a stall although the run did not continue. `planned` events
+    explain why a finding is no longer reported. `onset_final`: the finding's onset was detected at full
+    resolution and the data there has been downsampled since, so that it neither opens nor vanishes; its
+    further development still counts.
     """
-    pairs, vanished = _match(known, found)
+    pairs, vanished = _match(incidents, candidates)
     result = []
-    for item, partner in pairs:
-        if partner is None and said(item.finding):
+    for candidate, incident in pairs:
+        final = onset_final(candidate.finding)
+        if incident is None and final:
             continue
-        change = _opened(item) if partner is None else _developed(partner, item)
-        told = partner is not None and partner.state is not IncidentState.OPEN and said(item.finding)
-        if change is not None and (change.lines or not told):
+        change = _open(candidate) if incident is None else _develop(incident, candidate)
+        ended_before = incident is not None and not incident.is_open and final
+        if change is not None and (change.lines or not ended_before):
             result.append(change)
-    lost = (
-        item for item in vanished if item.state is IncidentState.OPEN and item.word is not EventType.REOPENED
-    )
+    lost = [one for one in vanished if one.is_open and one.decision is not EventType.REOPENED]
     result.extend(
-        _vanished(one, over=over, planned=planned)
-        for one in lost
-        if not said(one.finding) or _plan(one.finding, planned) is not None
+        _vanish(incident, over=over, planned=planned)
+        for incident in lost
+        if not onset_final(incident.finding) or _plan(incident.finding, planned) is not None
     )
     return result
 
 
 def _match(
-    known: Sequence[Known], found: Sequence[IncidentCandidate]
-) -> tuple[list[tuple[IncidentCandidate, Known | None]], list[Known]]:
-    """Findings with the incidents that they continue, and the incidents that nothing continues.
+    incidents: Sequence[Incident], candidates: Sequence[IncidentCandidate]
+) -> tuple[list[tuple[IncidentCandidate, Incident | None]], list[Incident]]:
+    """Candidates with the incidents that they continue, and the incidents that no candidate continues.
 
     The fingerprint decides. Points that arrive late can move an event's first step: then the incident of
-    the same attempt that began or was noticed at the same step goes on under the new fingerprint.
+    the same attempt with the same first or detected step continues under the new fingerprint.
     """
-    by_fingerprint = {item.fingerprint: item for item in known}
-    pairs: dict[str, tuple[IncidentCandidate, Known | None]] = {}
-    for item in found:
-        pairs.setdefault(item.fingerprint, (item, by_fingerprint.get(item.fingerprint)))
-    left = [item for item in known if item.fingerprint not in pairs]
-    for fingerprint, (item, partner) in pairs.items():
-        moved = (
-            None if partner else next((old for old in left if _same_event(old.finding, item.finding)), None)
-        )
+    by_fingerprint = {incident.fingerprint: incident for incident in incidents}
+    pairs: dict[str, tuple[IncidentCandidate, Incident | None]] = {}
+    for candidate in candidates:
+        fingerprint = candidate.fingerprint
+        pairs.setdefault(fingerprint, (candidate, by_fingerprint.get(fingerprint)))
+    unmatched = [incident for incident in incidents if incident.fingerprint not in pairs]
+    for fingerprint, (candidate, incident) in pairs.items():
+        if incident is not None:
+            continue
+        finding = candidate.finding
+        moved = next((other for other in unmatched if _same_event(other.finding, finding)), None)
         if moved is not None:
-            left.remove(moved)
-            pairs[fingerprint] = (item, moved)
-    return list(pairs.values()), left
+            unmatched.remove(moved)
+            pairs[fingerprint] = (candidate, moved)
+    return list(pairs.values()), unmatched
 
 
 def _same_event(old: Finding, new: Finding) -> bool:
-    same_place = old.start_step == new.start_step or old.detected_step == new.detected_step
-    same_thing = (old.metric, old.labels) == (new.metric, new.labels) or old.kind == new.kind
-    return old.attempt == new.attempt and same_place and same_thing
+    same_position = old.start_step == new.start_step or old.detected_step == new.detected_step
+    same_subject = (old.metric, old.labels) == (new.metric, new.labels) or old.kind == new.kind
+    return old.attempt == new.attempt and same_position and same_subject
 
 
-def _opened(found: IncidentCandidate) -> IncidentChange:
-    finding = found.finding
-    state = _natural_state(found)
-    lines = [HistoryLine(type=EventType.OPENED, text=finding.summary, detail={"kind": finding.kind.value})]
+def _open(candidate: IncidentCandidate) -> IncidentChange:
+    finding = candidate.finding
+    state = _natural_state(candidate)
+    detail = {"kind": finding.kind.value}
+    lines = [HistoryLine(type=EventType.OPENED, text=finding.summary, detail=detail)]
     if state is IncidentState.RECOVERED:
-        lines.append(_recovered(found))
-    return IncidentChange(known=None, found=found, state=state, lines=tuple(lines))
+        lines.append(_recovery_line(candidate))
+    return IncidentChange(incident=None, candidate=candidate, state=state, lines=tuple(lines))
 
 
-def _natural_state(found: IncidentCandidate) -> IncidentState:
-    """Where an incident stands that no person has touched. Information needs nobody."""
-    if found.finding.severity is Severity.INFO:
+def _natural_state(candidate: IncidentCandidate) -> IncidentState:
+    """The state of an incident that no person has changed. Information needs nobody's attention."""
+    if candidate.finding.severity is Severity.INFO or candidate.abandoned:
         return IncidentState.CLOSED
-    return IncidentState.RECOVERED if found.over else IncidentState.OPEN
+    return IncidentState.RECOVERED if candidate.over else IncidentState.OPEN
 
 
-def _next_state(before: IncidentState, found: IncidentCandidate) -> IncidentState:
-    """As `_natural_state`; but what people saw open has recovered, though its past is information now."""
-    if before is not IncidentState.CLOSED and found.over:
+def _next_state(before: IncidentState, candidate: IncidentCandidate) -> IncidentState:
+    """As `_natural_state`; but what people saw open recovers, even if it is only information by now."""
+    if before is not IncidentState.CLOSED and candidate.over and not candidate.abandoned:
         return IncidentState.RECOVERED
-    return _natural_state(found)
+    return _natural_state(candidate)
 
 
-def _recovered(found: IncidentCandidate) -> HistoryLine:
-    if found.finding.end_step is None and found.replaced_by is not None:
-        text = f"Attempt {found.replaced_by} went back behind it and has passed it."
-        return HistoryLine(type=EventType.RECOVERED, text=text, detail={"attempt": found.replaced_by})
-    detail = {"end_step": found.finding.end_step}
-    return HistoryLine(type=EventType.RECOVERED, text=found.finding.summary, detail=detail)
+def _recovery_line(candidate: IncidentCandidate) -> HistoryLine:
+    finding = candidate.finding
+    if finding.end_step is None and candidate.replaced_by is not None:
+        text = f"Attempt {candidate.replaced_by} rolled back behind it and has passed it."
+        detail = {"attempt": candidate.replaced_by}
+        return HistoryLine(type=EventType.RECOVERED, text=text, detail=detail)
+    return HistoryLine(type=EventType.RECOVERED, text=finding.summary, detail={"end_step": finding.end_step})
 
 
-def _developed(known: Known, found: IncidentCandidate) -> IncidentChange | None:
-    old, new = known.finding, found.finding
-    lines = [*_moved(known, found), *_judged(old, new)]
-    state = known.state if _person_has_it(known, new) else _next_state(known.state, found)
-    if state is not known.state:
-        lines.append(_turned(state, found))
-    if not lines and old == new and known.start_time == found.start_time:
+def _develop(incident: Incident, candidate: IncidentCandidate) -> IncidentChange | None:
+    old, new = incident.finding, candidate.finding
+    lines = [*_move_lines(incident, candidate), *_classification_lines(old, new)]
+    person_decides = _person_decides(incident, new)
+    state = incident.state if person_decides else _next_state(incident.state, candidate)
+    if state is not incident.state:
+        lines.append(_state_line(state, candidate))
+    if not lines and old == new and incident.start_time == candidate.start_time:
         return None
-    return IncidentChange(known=known, found=found, state=state, lines=tuple(lines))
+    return IncidentChange(incident=incident, candidate=candidate, state=state, lines=tuple(lines))
 
 
-def _person_has_it(known: Known, new: Finding) -> bool:
+def _person_decides(incident: Incident, new: Finding) -> bool:
     """What a person closed stays closed unless it gets worse; what one reopened stays open until it ends."""
-    old = known.finding
-    if known.word is EventType.CLOSED:
-        return RANK[new.severity] <= RANK[old.severity]
-    return known.word is EventType.REOPENED and (old.end_step, old.severity) == (new.end_step, new.severity)
+    old = incident.finding
+    if incident.decision is EventType.CLOSED:
+        return new.severity.rank <= old.severity.rank
+    unchanged = (old.end_step, old.severity) == (new.end_step, new.severity)
+    return incident.decision is EventType.REOPENED and unchanged
 
 
-def _moved(known: Known, found: IncidentCandidate) -> list[HistoryLine]:
-    old, new = known.finding, found.finding
-    if known.fingerprint == found.fingerprint:
+def _move_lines(incident: Incident, candidate: IncidentCandidate) -> list[HistoryLine]:
+    old, new = incident.finding, candidate.finding
+    if incident.fingerprint == candidate.fingerprint:
         return []
     detail = {"from_step": old.start_step, "to_step": new.start_step, "from": old.metric, "to": new.metric}
-    return [
-        HistoryLine(type=EventType.MOVED, text="Points that arrived later place it better.", detail=detail)
-    ]
+    text = "Points that arrived later locate it more precisely."
+    return [HistoryLine(type=EventType.MOVED, text=text, detail=detail)]
 
 
-def _judged(old: Finding, new: Finding) -> list[HistoryLine]:
+def _classification_lines(old: Finding, new: Finding) -> list[HistoryLine]:
     lines = []
     if new.kind is not old.kind:
         detail = {"from": old.kind.value, "to": new.kind.value}
         lines.append(HistoryLine(type=EventType.RECLASSIFIED, text=new.summary, detail=detail))
     if new.severity is not old.severity:
-        worse = RANK[new.severity] > RANK[old.severity]
+        worse = new.severity.rank > old.severity.rank
         detail = {"from": old.severity.value, "to": new.severity.value}
         text = "" if lines else new.summary
-        lines.append(
-            HistoryLine(type=EventType.ESCALATED if worse else EventType.EASED, text=text, detail=detail)
-        )
+        event = EventType.ESCALATED if worse else EventType.EASED
+        lines.append(HistoryLine(type=event, text=text, detail=detail))
     return lines
 
 
-def _turned(state: IncidentState, found: IncidentCandidate) -> HistoryLine:
+def _state_line(state: IncidentState, candidate: IncidentCandidate) -> HistoryLine:
+    summary = candidate.finding.summary
     if state is IncidentState.OPEN:
-        return HistoryLine(type=EventType.REOPENED, text=found.finding.summary)
+        return HistoryLine(type=EventType.REOPENED, text=summary)
     if state is IncidentState.RECOVERED:
-        return _recovered(found)
-    return HistoryLine(type=EventType.CLOSED, text="For information only: it needs nobody.")
+        return _recovery_line(candidate)
+    text = summary if candidate.abandoned else "For information only: nobody needs to act."
+    return HistoryLine(type=EventType.CLOSED, text=text)
 
 
-def _vanished(known: Known, *, over: bool, planned: Sequence[Expected]) -> IncidentChange:
-    plan = _plan(known.finding, planned)
+def _vanish(incident: Incident, *, over: bool, planned: Sequence[PlannedEvent]) -> IncidentChange:
+    finding = incident.finding
+    plan = _plan(finding, planned)
+    stall = finding.kind is Kind.STALL
+    if plan is None and stall and not over:
+        line = HistoryLine(type=EventType.RECOVERED, text="New points arrived: the run continues.")
+        return _change_without_candidate(incident, IncidentState.RECOVERED, line)
     if plan is not None:
-        line = HistoryLine(
-            type=EventType.WITHDRAWN,
-            text=f"This was planned: {plan.note}" if plan.note else "This was planned.",
-        )
-        return IncidentChange(known=known, found=None, state=IncidentState.CLOSED, lines=(line,))
-    if known.finding.kind is Kind.STALL and not over:
-        line = HistoryLine(type=EventType.RECOVERED, text="New points arrived: the run goes on.")
-        return IncidentChange(known=known, found=None, state=IncidentState.RECOVERED, lines=(line,))
-    ended = over and known.finding.kind is Kind.STALL
-    text = (
-        "The run is finished."
-        if ended
-        else "With all points seen, and as detection is tuned now, this is no longer found."
-    )
-    return IncidentChange(
-        known=known,
-        found=None,
-        state=IncidentState.CLOSED,
-        lines=(HistoryLine(type=EventType.WITHDRAWN, text=text),),
-    )
+        text = f"This was planned: {plan.note}" if plan.note else "This was planned."
+    elif stall:
+        text = "The run is finished."
+    else:
+        text = "With all points seen and with the current detection settings, this is no longer detected."
+    line = HistoryLine(type=EventType.WITHDRAWN, text=text)
+    return _change_without_candidate(incident, IncidentState.CLOSED, line)
 
 
-def _plan(finding: Finding, planned: Sequence[Expected]) -> Expected | None:
-    """What was planned that explains it."""
+def _change_without_candidate(incident: Incident, state: IncidentState, line: HistoryLine) -> IncidentChange:
+    return IncidentChange(incident=incident, candidate=None, state=state, lines=(line,))
+
+
+def _plan(finding: Finding, planned: Sequence[PlannedEvent]) -> PlannedEvent | None:
+    """The planned event that explains the finding."""
     slack = max(finding.detected_step - finding.start_step, 0)
     return next((event for event in planned if event.covers(finding, slack=slack)), None)

@@ -233,8 +233,8 @@ def _never(_: Finding) -> bool:
 
 def _select(tuning: Tuning, keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
     # detectors read no other roles, such as system metrics, which would be most of the data
-    selected = [key for key in keys if tuning.role(key) is not Role.OTHER and not key.by_clock]
-    by_clock = sorted(key for key in keys if key.by_clock)
+    selected = [key for key in keys if tuning.role(key) is not Role.OTHER and not key.has_clock_steps]
+    by_clock = sorted(key for key in keys if key.has_clock_steps)
     faults = [key for key in by_clock if tuning.role(key) is Role.FAULTS]
     activity = [key for key in by_clock if tuning.role(key) is Role.GPU_ACTIVITY]
     return [*selected, *faults, *activity[:_MAX_GPU_SERIES]] or keys

@@ -6,17 +6,17 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
 
-from holter.server.alerting.incident_row import finding_of
-from holter.server.alerting.queries import incident_row, read_incident, read_incidents
+from holter.server.alerting import read_incident, read_incidents
 from holter.server.api.responses import ApiResponse
 from holter.server.context import Context, ServerContext
 from holter.server.models import IncidentRow
 from holter.server.schemas.incidents import IncidentList, IncidentState, IncidentView
 from holter.server.schemas.service import Problem
-from holter.tuning import planned
+from holter.tuning import planned_event_for
 from holter.types import Severity
 
 Id = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -59,7 +59,7 @@ def incidents_of_run(run_id: str, context: Context) -> ApiResponse:
         .order_by(IncidentRow.start_step, IncidentRow.id)
     )
     with Session(context.engine) as session:
-        return ApiResponse({"incidents": read_incidents(session, session.scalars(query).all())})
+        return _list(session, query)
 
 
 @router.get("/incidents", responses={200: {"model": IncidentList}, **NO_RUN})
@@ -82,33 +82,35 @@ def list_incidents(
     if run is not None:
         query = query.where(IncidentRow.run_id == context.runs.run_id(run))
     with Session(context.engine) as session:
-        return ApiResponse({"incidents": read_incidents(session, session.scalars(query).all())})
+        return _list(session, query)
 
 
 @router.get("/incidents/{incident_id}", responses=ONE)
 def one_incident(incident_id: Id, context: Context) -> ApiResponse:
     """One incident with its evidence, advice and history."""
     with Session(context.engine) as session:
-        return ApiResponse(read_incident(session, incident_id))
+        return ApiResponse(read_incident(session, incident_id).as_json())
 
 
 @router.post("/incidents/{incident_id}/acknowledge", responses=ONE)
 def acknowledge(incident_id: Id, context: Context, request: Request, body: By | None = None) -> ApiResponse:
     """Take it on: no more reminders about it."""
-    return ApiResponse(context.incidents.acknowledge(incident_id, by=_by(context, request, body)))
+    return ApiResponse(context.incidents.acknowledge(incident_id, by=_by(context, request, body)).as_json())
 
 
 @router.post("/incidents/{incident_id}/unacknowledge", responses=ONE)
 def unacknowledge(incident_id: Id, context: Context, request: Request, body: By | None = None) -> ApiResponse:
     """Take an acknowledgement back."""
-    return ApiResponse(context.incidents.unacknowledge(incident_id, by=_by(context, request, body)))
+    return ApiResponse(context.incidents.unacknowledge(incident_id, by=_by(context, request, body)).as_json())
 
 
 @router.post("/incidents/{incident_id}/close", responses=ONE)
 def close(incident_id: Id, context: Context, request: Request, body: ByWithText | None = None) -> ApiResponse:
     """Done with it: it stays closed unless it gets worse."""
     text = body.text if body else ""
-    return ApiResponse(context.incidents.close(incident_id, by=_by(context, request, body), text=text))
+    return ApiResponse(
+        context.incidents.close(incident_id, by=_by(context, request, body), text=text).as_json()
+    )
 
 
 @router.post("/incidents/{incident_id}/planned", responses=ONE)
@@ -118,25 +120,39 @@ def planned_after_all(
     """It was planned: closed, and expected in these steps of the run, so that it does not come back."""
     by, note = _by(context, request, body), body.text.strip() if body else ""
     with Session(context.engine) as session:
-        row = incident_row(session, incident_id)
-    context.planned_events.announce(row.run_id, planned(finding_of(row), note=note), by=by)
+        incident = read_incident(session, incident_id)
+    if incident.run is None:
+        raise HTTPException(409, "Silent agents cannot be planned for: close the incident instead.")
+    number, planned_event = incident.run.number, planned_event_for(incident.finding, note=note)
+    context.planned_events.add_to_run(number, planned_event, by=by)
     closed = context.incidents.close(incident_id, by=by, text=note or "This was planned.")
-    context.analysis.look_soon(row.run_id)
-    return ApiResponse(closed)
+    context.analysis.request_analysis(number)
+    return ApiResponse(closed.as_json())
 
 
 @router.post("/incidents/{incident_id}/reopen", responses=ONE)
-def reopen(incident_id: Id, context: Context, request: Request, body: ByWithText | None = None) -> ApiResponse:
+def reopen(
+    incident_id: Id, context: Context, request: Request, body: ByWithText | None = None
+) -> ApiResponse:
     """It was closed too early."""
     text = body.text if body else ""
-    return ApiResponse(context.incidents.reopen(incident_id, by=_by(context, request, body), text=text))
+    return ApiResponse(
+        context.incidents.reopen(incident_id, by=_by(context, request, body), text=text).as_json()
+    )
 
 
 @router.post("/incidents/{incident_id}/comment", responses=ONE)
 def comment(incident_id: Id, context: Context, request: Request, body: Comment) -> ApiResponse:
     """Add words to its history."""
-    return ApiResponse(context.incidents.comment(incident_id, body.text, by=_by(context, request, body)))
+    return ApiResponse(
+        context.incidents.comment(incident_id, body.text, by=_by(context, request, body)).as_json()
+    )
 
 
 def _by(context: ServerContext, request: Request, body: By | None) -> str | None:
     return (body.by if body else None) or context.authenticator.user(request.headers)
+
+
+def _list(session: Session, query: Select[IncidentRow]) -> ApiResponse:
+    incidents = read_incidents(session, session.scalars(query).all())
+    return ApiResponse({"incidents": [incident.as_json() for incident in incidents]})

@@ -1,77 +1,75 @@
-"""What is planned for runs and projects: so that a change on purpose raises nothing."""
+"""Routes about planned events of runs and projects, which open no incidents."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 
-from holter.server.api.responses import ApiResponse
+from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, not_found
 from holter.server.context import Context
 from holter.server.schemas.incidents import PlannedEventList, PlannedEventView
-from holter.server.schemas.service import Problem
-from holter.tuning import Expected
+from holter.tuning import PlannedEvent
 
-Id = Annotated[int, Path(ge=1, le=2**31 - 1)]
-NO_RUN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
-NO_PROJECT: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "There is no such project"}
-}
-NOT_THERE: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "It is not expected there"}
-}
+EventNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
+PROJECT_NOT_FOUND = not_found("There is no such project")
+EVENT_NOT_FOUND = not_found("There is no such planned event")
 
 router = APIRouter(tags=["expected events"])
 
 
-@router.get("/runs/{run_id}/expected", responses={200: {"model": PlannedEventList}, **NO_RUN})
-def expected_in_run(run_id: str, context: Context) -> ApiResponse:
-    """Everything that is expected in a run: announced for it, for its project, or set in holter.toml."""
-    return ApiResponse({"expected": context.planned_events.of_run(context.runs.run_id(run_id))})
+@router.get("/runs/{run_id}/expected", responses={200: {"model": PlannedEventList}, **RUN_NOT_FOUND})
+def list_for_run(run_id: str, context: Context) -> ApiResponse:
+    """All planned events of a run: declared for it, for its project, or in holter.toml."""
+    return ApiResponse(
+        PlannedEventList(expected=context.planned_events.list_for_run(context.runs.run_id(run_id)))
+    )
 
 
-@router.post("/runs/{run_id}/expected", responses={200: {"model": PlannedEventView}, **NO_RUN})
-def expect_in_run(run_id: str, context: Context, request: Request, body: Expected) -> ApiResponse:
-    """Announce what is planned for a run: what begins there, and is of these kinds, is not spoken."""
+@router.post("/runs/{run_id}/expected", responses={200: {"model": PlannedEventView}, **RUN_NOT_FOUND})
+def add_to_run(run_id: str, context: Context, request: Request, body: PlannedEvent) -> ApiResponse:
+    """Declare a planned event of a run: findings of these kinds that begin there open no incident."""
     internal = context.runs.run_id(run_id)
-    announced = context.planned_events.announce(internal, body, by=context.authenticator.user(request.headers))
-    context.analysis.look_soon(internal)
-    return ApiResponse(announced)
-
-
-@router.delete("/runs/{run_id}/expected/{number}", responses={200: {"model": PlannedEventList}, **NOT_THERE})
-def withdraw_from_run(run_id: str, number: Id, context: Context) -> ApiResponse:
-    """It is not planned after all. Answers with what is left."""
-    internal = context.runs.run_id(run_id)
-    context.planned_events.withdraw(internal, number)
-    context.analysis.look_soon(internal)
-    return ApiResponse({"expected": context.planned_events.of_run(internal)})
-
-
-@router.get("/projects/{name}/expected", responses={200: {"model": PlannedEventList}, **NO_PROJECT})
-def expected_in_project(name: str, context: Context) -> ApiResponse:
-    """What is expected in all runs of a project: announced for it, or set in holter.toml."""
-    return ApiResponse({"expected": context.planned_events.of_project(name)})
-
-
-@router.post("/projects/{name}/expected", responses={200: {"model": PlannedEventView}, **NO_PROJECT})
-def expect_in_project(name: str, context: Context, request: Request, body: Expected) -> ApiResponse:
-    """Announce what is planned for every run of a project."""
-    announced = context.planned_events.announce_for_project(name, body, by=context.authenticator.user(request.headers))
-    _look(context, name)
-    return ApiResponse(announced)
+    event = context.planned_events.add_to_run(internal, body, by=context.authenticator.user(request.headers))
+    context.analysis.request_analysis(internal)
+    return ApiResponse(event)
 
 
 @router.delete(
-    "/projects/{name}/expected/{number}", responses={200: {"model": PlannedEventList}, **NOT_THERE}
+    "/runs/{run_id}/expected/{number}", responses={200: {"model": PlannedEventList}, **EVENT_NOT_FOUND}
 )
-def withdraw_from_project(name: str, number: Id, context: Context) -> ApiResponse:
-    """It is not planned after all. Answers with what is left."""
-    context.planned_events.withdraw_for_project(name, number)
-    _look(context, name)
-    return ApiResponse({"expected": context.planned_events.of_project(name)})
+def remove_from_run(run_id: str, number: EventNumber, context: Context) -> ApiResponse:
+    """Delete a planned event. Returns the remaining ones."""
+    internal = context.runs.run_id(run_id)
+    context.planned_events.remove_from_run(internal, number)
+    context.analysis.request_analysis(internal)
+    return ApiResponse(PlannedEventList(expected=context.planned_events.list_for_run(internal)))
 
 
-def _look(context: Context, project: str) -> None:
-    for run_id in context.planned_events.touched(project):
-        context.analysis.look_soon(run_id)
+@router.get("/projects/{name}/expected", responses={200: {"model": PlannedEventList}, **PROJECT_NOT_FOUND})
+def list_for_project(name: str, context: Context) -> ApiResponse:
+    """The planned events of all runs of a project: declared for it, or in holter.toml."""
+    return ApiResponse(PlannedEventList(expected=context.planned_events.list_for_project(name)))
+
+
+@router.post("/projects/{name}/expected", responses={200: {"model": PlannedEventView}, **PROJECT_NOT_FOUND})
+def add_to_project(name: str, context: Context, request: Request, body: PlannedEvent) -> ApiResponse:
+    """Declare a planned event of all runs of a project."""
+    event = context.planned_events.add_to_project(name, body, by=context.authenticator.user(request.headers))
+    _request_analyses(context, name)
+    return ApiResponse(event)
+
+
+@router.delete(
+    "/projects/{name}/expected/{number}", responses={200: {"model": PlannedEventList}, **EVENT_NOT_FOUND}
+)
+def remove_from_project(name: str, number: EventNumber, context: Context) -> ApiResponse:
+    """Delete a planned event. Returns the remaining ones."""
+    context.planned_events.remove_from_project(name, number)
+    _request_analyses(context, name)
+    return ApiResponse(PlannedEventList(expected=context.planned_events.list_for_project(name)))
+
+
+def _request_analyses(context: Context, project: str) -> None:
+    for run_id in context.planned_events.affected_runs(project):
+        context.analysis.request_analysis(run_id)

@@ -56,7 +56,7 @@ def deliveries_from_msgpack(content: bytes, layouts: LayoutCache) -> list[Delive
 
 
 def _build_delivery(header: BodyHeader, batch: Batch, path: FieldPath, layouts: LayoutCache) -> Delivery:
-    layout = batch.columns.shape if isinstance(batch.columns, DenseColumns) else None
+    layout = batch.columns.layout if isinstance(batch.columns, DenseColumns) else None
     is_valid = layout is not None and layouts.is_valid(layout)
     keys = layout.keys if layout is not None else [column.key for column in batch.columns]
     series = () if is_valid else _check_series(keys, path)

@@ -62,7 +62,7 @@ def plan_downsampling(
     """Return the plan for a run and its chunks; `older_than` as for `downsample_run`."""
     rows = sorted(snapshot.chunks(), key=attrgetter("series_id", "attempt", "step_min"))
     series = snapshot.series()
-    own_step_series = frozenset(series_id for series_id, key in series.items() if key.own_steps is not None)
+    own_step_series = frozenset(series_id for series_id, key in series.items() if key.step_unit is not None)
     limit = (
         _idle_limit(snapshot, rows, own_step_series)
         if older_than is None

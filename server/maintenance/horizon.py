@@ -66,7 +66,7 @@ class DownsamplingHorizon:
         all.
         """
         span = rows_of_attempt(series, self.attempt)
-        if series.key.own_steps is not None:
+        if series.key.step_unit is not None:
             return span.first
         return span.first + int(np.searchsorted(series.step[span.rows], self.full_from))
 

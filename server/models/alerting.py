@@ -14,9 +14,9 @@ from holter.server.models.points import BigId
 class IncidentRow(Base):
     """The newest finding about one event, with its state; read and written by `alerting.incident_rows`.
 
-    `run_id` is NULL for an incident about agents, whose steps are wall times in milliseconds. `state` is open,
-    recovered or closed; acknowledgement is independent of it. `fingerprint` recognises the event when it is
-    detected again.
+    `run_id` is NULL for an incident about agents, whose steps are wall times in milliseconds. `state` is
+    open, recovered or closed; acknowledgement is independent of it. `fingerprint` recognises the event when
+    it is detected again.
     """
 
     __tablename__ = "incident"
@@ -112,7 +112,7 @@ class AgentRow(Base):
 class PlannedEventRow(Base):
     """An event that is planned for one run, or without a run for an entire project.
 
-    `said` holds the fields of `holter.tuning.Expected` that differ from their defaults.
+    `said` holds the fields of `holter.tuning.PlannedEvent` that differ from their defaults.
     """
 
     __tablename__ = "expected_event"

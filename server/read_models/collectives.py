@@ -40,7 +40,7 @@ class CollectivesReader:
         told = [
             one
             for one in self._store.series(run_id)
-            if one.key.own_steps is not None and one.key.metric in COLLECTIVE_METRICS
+            if one.key.step_unit is not None and one.key.metric in COLLECTIVE_METRICS
         ]
         chosen, points = [], 0
         for one in sorted(told, key=lambda one: one.key):

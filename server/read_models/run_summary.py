@@ -69,7 +69,7 @@ def run_facts(store: Store, run_id: int, glance: RunOverview, before: RunFacts |
 
 
 def _in_steps(series: Sequence[SeriesOverview]) -> bool:
-    return any(one.key.own_steps is None for one in series)
+    return any(one.key.step_unit is None for one in series)
 
 
 def damaged_facts(version: tuple[int, int], reason: str) -> RunFacts:

@@ -15,11 +15,11 @@ from holter.server.context import ServerContext
 from holter.server.models import Attempt, Project, RunRecord
 from holter.server.scraping import target_runs
 from holter.settings import ScrapeSettings, SettingsError, load
-from holter.types import BY_CLOCK, Batch, Column, Delivery, SeriesKey, labels_of
+from holter.types import CLOCK_STEPS, Batch, Column, Delivery, SeriesKey, labels_of
 from tests.ingest.test_scraping import NODE, exporter, page
 from tests.waiting import wait_for
 
-UTIL = SeriesKey("gpu_util (%)", labels_of({"gpu": 0, "steps": BY_CLOCK}))
+UTIL = SeriesKey("gpu_util (%)", labels_of({"gpu": 0, "steps": CLOCK_STEPS}))
 
 
 def delivery(run: str, key: SeriesKey, steps: list[int], times: list[float], batch_id: str) -> Delivery:
@@ -43,7 +43,7 @@ def test_pages_go_to_the_run_under_way(tmp_path: Path) -> None:
             )
         finally:
             context.close()
-    assert all(key.by_clock for key in found)
+    assert all(key.has_clock_steps for key in found)
 
 
 def test_what_watches_machines_neither_prolongs_a_run_nor_keeps_it_alive(tmp_path: Path) -> None:

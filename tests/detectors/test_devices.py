@@ -13,7 +13,7 @@ from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.xid import CATALOGUE
 from holter.detectors.launch_checks import run_launch_checks
 from holter.ingest.offline.read_run import read_run
-from holter.types import BY_CLOCK, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
+from holter.types import CLOCK_STEPS, ConfigKey, Finding, Kind, RunData, Series, SeriesKey, labels_of
 from tests.detectors.curves import run, series
 
 BEGIN = 1_700_000_000.0
@@ -29,7 +29,7 @@ def training(n: int = N, *, seconds: float = 2.0, begin: float = BEGIN, first: i
 def clocked(metric: str, points: list[tuple[float, float]], **labels: object) -> Series:
     time = np.array([at for at, _ in points], dtype=np.float64)
     return Series(
-        key=SeriesKey(metric, labels_of({**labels, "steps": BY_CLOCK})),
+        key=SeriesKey(metric, labels_of({**labels, "steps": CLOCK_STEPS})),
         attempt=np.zeros(len(points), dtype=np.int64),
         step=np.round(time * 1000).astype(np.int64),
         time=time,
@@ -235,7 +235,7 @@ def test_any_numbers_are_no_trouble() -> None:
     for metric in metrics:
         time = np.array(wild)
         one = Series(
-            key=SeriesKey(metric, labels_of({"steps": BY_CLOCK})),
+            key=SeriesKey(metric, labels_of({"steps": CLOCK_STEPS})),
             attempt=np.zeros(9, dtype=np.int64),
             step=np.arange(9),
             time=time,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from holter.detectors import IncrementalState, find
-from holter.roles import Role, WithRole, role_of
-from holter.tuning import Expected, MetricTuning, Tuning, What
+from holter.roles import MetricWithRole, Role, role_of
+from holter.tuning import MetricTuning, PlannedChange, PlannedEvent, Tuning
 from holter.types import Kind, RunData, SeriesKey
 from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve, until
 
@@ -88,7 +88,7 @@ class TestMetrics:
         assert kinds_of(spiky("lm loss"), Tuning(metric={"loss": patient})) == [Kind.SPIKE_FAST]
 
     def test_a_told_name_is_the_name_and_keeps_its_role_through_copies(self) -> None:
-        told = WithRole("my_tps", Role.THROUGHPUT)
+        told = MetricWithRole("my_tps", Role.THROUGHPUT)
         assert (told, hash(told)) == ("my_tps", hash("my_tps"))
         assert role_of(SeriesKey(told)) is Role.THROUGHPUT
         assert role_of(SeriesKey("my_tps")) is Role.OTHER
@@ -96,25 +96,25 @@ class TestMetrics:
 
 class TestExpected:
     def test_a_planned_event_is_not_spoken(self) -> None:
-        planned = Expected(kind="throughput_regression", from_step=1505, to_step=1600)
+        planned = PlannedEvent(kind="throughput_regression", from_step=1505, to_step=1600)
         assert kinds_of(slow(), Tuning(expected=[planned])) == []
 
     def test_an_onset_that_is_placed_some_points_early_is_still_the_planned_event(self) -> None:
-        planned = Expected(what=What.BATCH_SIZE, from_step=1514, to_step=1600)
+        planned = PlannedEvent(what=PlannedChange.BATCH_SIZE, from_step=1514, to_step=1600)
         assert kinds_of(slow(), Tuning(expected=[planned])) == []
 
     @pytest.mark.parametrize(
         "other",
         [
-            Expected(kind="throughput_regression", from_step=1550, to_step=1600),
-            Expected(kind="throughput_regression", from_step=100, to_step=1500),
-            Expected(kind=("spike_fast", "stall"), from_step=1500, to_step=1600),
-            Expected(kind="throughput_regression", metric="mfu", from_step=1500, to_step=1600),
-            Expected(what=What.DATA_SWITCH, from_step=1500),
-            Expected(what=What.EVALUATION, every=1000, lasting=50),
+            PlannedEvent(kind="throughput_regression", from_step=1550, to_step=1600),
+            PlannedEvent(kind="throughput_regression", from_step=100, to_step=1500),
+            PlannedEvent(kind=("spike_fast", "stall"), from_step=1500, to_step=1600),
+            PlannedEvent(kind="throughput_regression", metric="mfu", from_step=1500, to_step=1600),
+            PlannedEvent(what=PlannedChange.DATA_SWITCH, from_step=1500),
+            PlannedEvent(what=PlannedChange.EVALUATION, every=1000, lasting=50),
         ],
     )
-    def test_what_happens_elsewhere_is_not_the_planned_event(self, other: Expected) -> None:
+    def test_what_happens_elsewhere_is_not_the_planned_event(self, other: PlannedEvent) -> None:
         assert kinds_of(slow(), Tuning(expected=[other])) == [Kind.THROUGHPUT_REGRESSION]
 
     def test_a_real_event_after_the_planned_one_is_spoken(self) -> None:
@@ -122,22 +122,22 @@ class TestExpected:
         speed[1500:] *= 0.7
         speed[4000:] *= 0.8
         data = run(series("tokens_per_s", speed, time=1.7e9 + np.cumsum(2e5 / speed)))
-        planned = Expected(what=What.BATCH_SIZE, from_step=1500, to_step=1500, note="context 4k -> 8k")
+        planned = PlannedEvent(what=PlannedChange.BATCH_SIZE, from_step=1500, to_step=1500, note="context 4k -> 8k")
         (finding,) = find(data, tuning=Tuning(expected=[planned]))
         assert abs(finding.start_step - 4000) < 16
 
     def test_a_cadence_comes_again_and_again(self) -> None:
-        every = Expected(kind="spike_fast", every=500, lasting=20)
+        every = PlannedEvent(kind="spike_fast", every=500, lasting=20)
         assert kinds_of(spiky(at=1500), Tuning(expected=[every])) == []
         assert kinds_of(spiky(at=1520), Tuning(expected=[every])) == []
         assert kinds_of(spiky(at=1600), Tuning(expected=[every])) == [Kind.SPIKE_FAST]
 
     def test_a_cadence_may_begin_later(self) -> None:
-        every = Expected(kind="spike_fast", every=500, lasting=20, from_step=2000)
+        every = PlannedEvent(kind="spike_fast", every=500, lasting=20, from_step=2000)
         assert kinds_of(spiky(at=1500), Tuning(expected=[every])) == [Kind.SPIKE_FAST]
 
     def test_what_is_expected_stays_expected_on_every_prefix(self) -> None:
-        planned = Tuning(expected=[Expected(what=What.LEARNING_RATE, from_step=1500, to_step=1510)])
+        planned = Tuning(expected=[PlannedEvent(what=PlannedChange.LEARNING_RATE, from_step=1500, to_step=1510)])
         for last in range(1490, 1900, 10):
             assert find(until(spiky(), 0, last), tuning=planned) == []
 
@@ -157,7 +157,7 @@ class TestExpected:
 )
 def test_an_expected_event_that_says_too_little_is_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        Expected(**wrong)
+        PlannedEvent(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_memory_of_another_tuning_changes_nothing() -> None:
         Tuning(metrics={"my_loss": Role.LOSS}, ignore=frozenset({Kind.SPIKE_FAST})),
         Tuning(metrics={"my_loss": Role.LOSS}, metric={"my_*": MetricTuning(fast_recovery_steps=10)}),
         Tuning(metric={"tokens*": MetricTuning(ignore=True)}),
-        Tuning(expected=[Expected(what=What.MAINTENANCE, from_step=1500)]),
+        Tuning(expected=[PlannedEvent(what=PlannedChange.MAINTENANCE, from_step=1500)]),
         Tuning(),
     ):
         assert find(data, tuning=tuning, state=memory) == find(data, tuning=tuning)

@@ -110,7 +110,7 @@ def test_of_two_points_at_a_step_the_newest_stands(kept: Path, name: str) -> Non
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])
 def test_mlflows_measurements_of_the_machine_count_steps_of_their_own(kept: Path, name: str) -> None:
     (machine,) = [key for key in series(baseline(kept / name)) if key.metric.startswith("system/")]
-    assert machine.own_steps == "samples"
+    assert machine.step_unit == "samples"
 
 
 @pytest.mark.parametrize("name", ["mlflow.db", "mlruns"])

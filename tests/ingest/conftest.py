@@ -75,7 +75,7 @@ class Told:
         telling: set[int] = set()
         for column in record.columns:
             rows = range(len(record.steps)) if column.rows is None else column.rows.tolist()
-            if column.key.own_steps is None:
+            if column.key.step_unit is None:
                 telling.update(rows)
             for row, value in zip(rows, column.values.tolist(), strict=True):
                 # as text, since a NaN is not equal to itself

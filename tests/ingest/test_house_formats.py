@@ -8,14 +8,14 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from holter.custom_format import HouseFormat
+from holter.custom_format import CustomFormat
 from holter.ingest import formats
 from holter.ingest.offline.read_run import read_run
 from holter.ingest.offline.suggest_pattern import format_as_toml, suggest_format
 from holter.settings import SettingsError, load
 from holter.types import Batch, SeriesKey
 
-ACME = HouseFormat(
+ACME = CustomFormat(
     name="acme",
     patterns=(
         r"^\[acme\] (?P<time>\S+) r(?P<rank>\d+) it#(?P<step>\d+) > "
@@ -35,7 +35,7 @@ TEXT = b"""starting
 """
 
 
-def read(house: HouseFormat, text: bytes) -> dict[str, list[tuple[int, float, str]]]:
+def read(house: CustomFormat, text: bytes) -> dict[str, list[tuple[int, float, str]]]:
     format_ = formats([house])[f"house/{house.name}"]
     assert format_.sniff(PurePath("out.log"), text)
     points: dict[str, list[tuple[int, float, str]]] = {}
@@ -72,14 +72,14 @@ def test_its_lines_are_read_in_the_logs_of_frameworks_too(tmp_path: Path) -> Non
 
 def test_it_goes_before_the_format_that_takes_any_line() -> None:
     text = b"step=1 loss=2.5 x\n" * 5
-    house = HouseFormat(name="mine", pattern=r"step=(?P<step>\d+) loss=(?P<train_loss>\S+)")
+    house = CustomFormat(name="mine", pattern=r"step=(?P<step>\d+) loss=(?P<train_loss>\S+)")
     assert formats()["key-value"].sniff(PurePath("a.log"), text)
     assert not formats([house])["key-value"].sniff(PurePath("a.log"), text)
     assert read(house, text).keys() == {"train_loss"}
 
 
 def test_no_pattern_can_hang_a_reader() -> None:
-    house = HouseFormat(name="evil", pattern=r"(?P<step>\d+) (x+x+)+y (?P<loss>\S+)")
+    house = CustomFormat(name="evil", pattern=r"(?P<step>\d+) (x+x+)+y (?P<loss>\S+)")
     text = b"1 xxxxy 2.5\n" + b"1 " + b"x" * 500_000 + b"\n1 xxy 3.5\n"
     began = time.process_time()
     assert [value for *_, value in read(house, text)["loss"]] == ["2.5", "3.5"]

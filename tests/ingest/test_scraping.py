@@ -98,7 +98,7 @@ def test_pages_become_points_of_every_run_under_way_at_the_time_of_the_scrape() 
     labels = (("gpu", "0"), ("host", "n17"), ("steps", "milliseconds"))
     found = next(one for one in kept.of("a") if SeriesKey("gpu_last_xid", labels) in keys(one))
     assert begin - 1 < float(found.batch.times[0]) < time.time() + 1
-    assert all(key.by_clock for one in kept.deliveries for key in keys(one))
+    assert all(key.has_clock_steps for one in kept.deliveries for key in keys(one))
     assert {str(key): value for key, value in found.batch.config.items()}[
         "gpu.name{gpu=0,host=n17}"
     ] == "NVIDIA A100-SXM4-80GB"

@@ -76,7 +76,7 @@ def test_all_that_a_sample_holds_is_read(
 ) -> None:
     told = read(reading, name)
     assert (told.count, len(told.points), len(told.unreadable)) == (values, series, unread)
-    assert all(key.own_steps is not None for key in told.points)
+    assert all(key.step_unit is not None for key in told.points)
 
 
 class TestNvidiaSmi:
@@ -212,7 +212,7 @@ class TestKernelLogs:
         )
         told = reading.whole("train.log", content)
         assert len([key for key in told.points if key.metric == "xid_errors"]) == 1
-        assert len([key for key in told.points if key.own_steps is None]) > 0
+        assert len([key for key in told.points if key.step_unit is None]) > 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 import holter
 from holter.cli.notebook import Findings
-from holter.detectors.arrays import as_run
+from holter.detectors.arrays import run_from_arrays
 from holter.types import RunData, Series, SeriesKey
 from tests.detectors.curves import loss_curve
 
@@ -25,7 +25,7 @@ def spiky() -> pd.DataFrame:
 
 
 def columns_of(table: object) -> RunData:
-    return as_run(table, None, metric="loss", attempt=None, time=None)  # type: ignore[arg-type]
+    return run_from_arrays(table, None, metric="loss", attempt=None, time=None)  # type: ignore[arg-type]
 
 
 def values(run: RunData, metric: str, **labels: str) -> Series:

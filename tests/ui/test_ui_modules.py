@@ -364,7 +364,7 @@ def test_a_spike_that_may_still_turn_out_slow_is_not_called_fast(call: Call) -> 
 def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
     back = modules.evaluate(
         "async () => { const { scale } = await import('/charts/plotly.js');"
-        "const s = scale([100, 300], 800); return [s.toPixel(100), s.toPlace(s.toPixel(234))]; }"
+        "const s = scale([100, 300], 800); return [s.toPixel(100), s.toValue(s.toPixel(234))]; }"
     )
     assert back[0] == 58
     assert back[1] == pytest.approx(234)

@@ -9,7 +9,7 @@ from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.excursions.excursion import Excursion
 from holter.detectors.loss.excursions.scan import Belief, Standing, excursions_of
 from holter.detectors.loss.excursions.segment import Stretch
-from holter.detectors.positions import place_of, rows_upto, settled
+from holter.detectors.positions import last_common_position, position_of, rows_up_to
 from holter.types import Series
 
 _APART = (0, 4096, 32_768, 262_144)
@@ -60,7 +60,7 @@ class _Keeper:
         known = [one for one in series if len(one)]
         rows = {len(series[0]) - apart for apart in _APART}
         # what a series that is behind will say still counts
-        self._before = sorted(rows | {rows_upto(series[0], settled(known))}) if known else []
+        self._before = sorted(rows | {rows_up_to(series[0], last_common_position(known))}) if known else []
 
     def hear(self, standing: Standing) -> None:
         stretch = self._stretches[standing.number]
@@ -75,7 +75,7 @@ class _Keeper:
             self._keep(*self._last)
 
     def _keep(self, row: int, standing: Standing) -> None:
-        place = place_of(self._series[0], row - 1)
+        place = position_of(self._series[0], row - 1)
         self._trail.save(
-            Checkpoint(standing, tuple(rows_upto(one, place) for one in self._series), upto=place)
+            Checkpoint(standing, tuple(rows_up_to(one, place) for one in self._series), upto=place)
         )

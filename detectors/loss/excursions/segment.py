@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.positions import spans_of
+from holter.detectors.positions import attempt_rows
 from holter.types import FloatArray, IntArray, Series
 
 _HUGE = 1e30
@@ -54,7 +54,7 @@ def stretches_of(series: Series, state: IncrementalState) -> list[Stretch]:
     unfit_in = checkpoint.state | set(series.attempt[news][unfit].tolist())
     checkpoints.save(Checkpoint(unfit_in, (len(series),)))
     found = []
-    for attempt, first, after in spans_of(series):
+    for attempt, first, after in attempt_rows(series):
         step, value, rows = series.step[first:after], series.value[first:after], None
         if attempt in unfit_in:
             finite = np.flatnonzero(np.isfinite(value))

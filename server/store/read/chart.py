@@ -210,7 +210,7 @@ class _SeriesReduction:
                 if part is not None and len(part.step)
             ]
             curves[attempt] = _sort_buckets(parts) if parts else finite_points
-        spans = self._spans if key.own_steps is None else ()
+        spans = self._spans if key.step_unit is None else ()
         shown_curves = {attempt: curve for attempt, curve in curves.items() if len(curve.step)}
         segments = self._segments(shown_curves, spans)
         return ReducedSeries(

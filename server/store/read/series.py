@@ -31,7 +31,7 @@ def read_series(
     groups: dict[tuple[int, int], list[ChunkRow]] = {}
     rows = snapshot.chunks(None if keys is None else names, steps)
     if begin is not None:
-        own_step_series = {series_id for series_id, key in names.items() if key.own_steps is not None}
+        own_step_series = {series_id for series_id, key in names.items() if key.step_unit is not None}
         rows = [
             row
             for row in rows

@@ -80,9 +80,9 @@ def _check_names(delivery: Delivery) -> None:
     columns = delivery.batch.columns
     if not isinstance(columns, DenseColumns):
         _check_keys(column.key for column in columns)
-    elif columns.shape not in _valid_layouts:
-        _check_keys(columns.shape.keys)
-        _valid_layouts.add(columns.shape)
+    elif columns.layout not in _valid_layouts:
+        _check_keys(columns.layout.keys)
+        _valid_layouts.add(columns.layout)
     if delivery.batch.attempt is not None:
         check_name("attempt", delivery.batch.attempt)
     if delivery.cursor is not None:
@@ -118,7 +118,7 @@ def _check_shape(batch: Batch) -> None:
 
 
 def _check_dense(columns: DenseColumns, rows: int) -> None:
-    if len(columns.shape.index) != len(columns.shape.keys):
+    if len(columns.layout.index) != len(columns.layout.keys):
         raise ValueError("a series is in the batch twice")
     if columns.values.shape[1] != rows:
         raise ValueError(f"the columns have {columns.values.shape[1]} values for {rows} rows")

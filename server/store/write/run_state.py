@@ -85,7 +85,7 @@ class RunState:
         """Assign indices to new series; the caller appends their ids to `ids`."""
         for key in keys:
             index = self.series_index[key] = len(self.series_index)
-            if key.labels and key.own_steps is not None:
+            if key.labels and key.step_unit is not None:
                 self.own_step_series.append(index)
             if self.name_patterns is not None:
                 self.name_patterns.add(key, index)
@@ -103,13 +103,13 @@ class RunState:
         """The indices of the series of these columns; cached for a repeated layout."""
         if not isinstance(columns, DenseColumns):
             return np.array([self.series_index[column.key] for column in columns], dtype=np.int64)
-        indices = self.layouts.get(columns.shape)
+        indices = self.layouts.get(columns.layout)
         if indices is None:
-            indices = np.array([self.series_index[key] for key in columns.shape.keys], dtype=np.int64)
+            indices = np.array([self.series_index[key] for key in columns.layout.keys], dtype=np.int64)
             # each rank of a run may have its own layout: together they take no more memory than the series
             if sum(map(len, self.layouts.values())) > 2 * len(self.series_index) + _MIN_LAYOUT_INDICES:
                 self.layouts.clear()
-            self.layouts[columns.shape] = indices
+            self.layouts[columns.layout] = indices
         return indices
 
     def ids_of(self, indices: IntArray) -> IntArray:

@@ -102,9 +102,9 @@ class RunWrite:
             refusal = replace(self.quota_refusal, series=len(columns))
             return _without_series(encoded, {column.key for column in columns}), (refusal,)
         if isinstance(columns, DenseColumns):
-            if columns.shape in self.run.layouts:
+            if columns.layout in self.run.layouts:
                 return encoded, ()
-            new = [key for key in columns.shape.keys if key not in self.run.series_index]
+            new = [key for key in columns.layout.keys if key not in self.run.series_index]
         else:
             new = [column.key for column in columns if column.key not in self.run.series_index]
         refused = refused_series(self.run, encoded.batch, new, self.most_series) if new else {}
