@@ -1,4 +1,4 @@
-"""What could not be read, kept until it has been told: once each, and never without bound."""
+"""Problems of a reader: locations it could not read, reported once each and in bounded number."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ MAX_PER_BLOCK = 20
 
 
 class ProblemBuffer:
-    """Problems of the block just read, told after its batch; they are part of a reader's state."""
+    """Problems of the block that was just read, reported after its batch; part of a reader's state."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._waiting = [
+        self._pending = [
             Unreadable(location=location, reason=reason) for location, reason in state.get("untold", ())
         ]
-        self._more = 0
-        self._last = ""
+        self._dropped = 0
+        self._last_location = ""
 
-    def add(self, place: str, reason: str) -> None:
-        """Remember a problem; beyond `TOLD_PER_BLOCK` only their number is kept."""
-        self._last = place
-        if len(self._waiting) < MAX_PER_BLOCK:
-            self._waiting.append(Unreadable(location=place, reason=reason))
+    def add(self, location: str, reason: str) -> None:
+        """Add a problem; of those beyond `MAX_PER_BLOCK` only the number is retained."""
+        self._last_location = location
+        if len(self._pending) < MAX_PER_BLOCK:
+            self._pending.append(Unreadable(location=location, reason=reason))
         else:
-            self._more += 1
+            self._dropped += 1
 
     def drain(self) -> Iterator[Unreadable]:
-        """Yield what waits; what has been yielded is forgotten."""
-        if self._more:
-            reason = f"{self._more} more places like these, up to here, could not be read"
-            self._waiting.append(Unreadable(location=self._last, reason=reason))
-            self._more = 0
-        while self._waiting:
-            yield self._waiting.pop(0)
+        """Yield the pending problems and forget each."""
+        if self._dropped:
+            reason = f"{self._dropped} more places like these, up to here, could not be read"
+            self._pending.append(Unreadable(location=self._last_location, reason=reason))
+            self._dropped = 0
+        while self._pending:
+            yield self._pending.pop(0)
 
     def state(self) -> dict[str, Any]:
-        """What is still to be told, as JSON-able values; empty when nothing is."""
-        return {"untold": [[one.location, one.reason] for one in self._waiting]} if self._waiting else {}
+        """The pending problems as JSON-able values; empty if there are none."""
+        if not self._pending:
+            return {}
+        return {"untold": [[problem.location, problem.reason] for problem in self._pending]}

@@ -1,4 +1,4 @@
-"""Objects that logs hold as JSON: read leniently, as loggers write them, and as numbers by name."""
+"""JSON objects in logs, parsed as leniently as loggers write them, and converted to rows of numbers."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _decode = msgspec.json.Decoder().decode
 
 
 def read_object(line: bytes) -> dict[str, Any]:
-    """The object in a line. Raises ValueError."""
+    """The object in a line. Raises ValueError if there is none."""
     try:
         try:
-            found = _decode(line)
+            value = _decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):  # stricter than loggers: NaN, Infinity
-            found = json.loads(line)
+            value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected a JSON object: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object, found {type(found).__name__}")
-    return found
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+    return value
 
 
-def flatten_object(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
-    """An object's fields, those of objects in it by their keys joined with slashes."""
-    for key, value in found.items():
+def flatten_object(nested: Mapping[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    """The fields of an object; those of nested objects have their keys joined with slashes."""
+    for key, value in nested.items():
         if isinstance(value, dict):
             if depth < _DEEPEST:
                 yield from flatten_object(value, f"{prefix}{key}/", depth + 1)
@@ -49,17 +49,17 @@ def flatten_object(found: Mapping[str, Any], prefix: str = "", depth: int = 1) -
 
 
 def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
-    """The row that an object's fields make; its keys name the step, the clock, the launch and labels.
+    """The row that the fields of an object make: step, wall time, attempt and labels by their keys.
 
-    Raises ValueError.
+    Raises ValueError if the step or the time is none.
     """
     step = step_columns.read_step(fields.pop(step_name))
     time = float("nan")
     clock = step_columns.find_clock(list(fields))
     if clock is not None and fields[clock] is not None:
-        moment = step_columns.read_clock(fields[clock], name=clock)
-        if moment is not None:
-            time = moment
+        wall_time = step_columns.read_clock(fields[clock], name=clock)
+        if wall_time is not None:
+            time = wall_time
             del fields[clock]
     attempt = fields.pop(step_columns.ATTEMPT_NAME, None)
     labels = {
@@ -67,9 +67,9 @@ def row_from_fields(fields: dict[str, Any], step_name: str) -> LogRow:
     }
     values = {}
     for name, value in fields.items():
-        found = json_number(value)
-        if found is not None:
-            values[name] = found
+        converted = json_number(value)
+        if converted is not None:
+            values[name] = converted
     return LogRow(step, time, values, labels_of(labels), None if attempt is None else _label(attempt))
 
 
@@ -82,7 +82,7 @@ def _label(value: object) -> str:
 
 
 def json_number(value: object) -> float | None:
-    """The number that a JSON value is, None for everything else."""
+    """A JSON value as a number, None if it is none; the strings NaN and Infinity are numbers."""
     if isinstance(value, float):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

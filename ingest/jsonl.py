@@ -1,4 +1,4 @@
-"""JSON Lines: an object per line with a step; every number in it is a metric, nested keys joined by "/"."""
+"""JSON Lines: an object per line with a step; each number is a metric, nested keys are joined by "/"."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from holter.ingest.lines import LineBlocks
 from holter.ingest.rows import LogRow, batch_from_rows
 from holter.types import Batch, Unreadable
 
-# last values and settings, not a history
+# last values and settings, no history
 _SUMMARIES = frozenset({"wandb-summary.json", "wandb-metadata.json", "trainer_state.json"})
-_OTHERS = frozenset({"current_steps", "log_type_name"})
-"""Keys of objects that formats of their own read: LLaMA-Factory's, torchtitan's."""
+_OTHER_FORMATS = frozenset({"current_steps", "log_type_name"})
+"""Keys of objects that other formats read: LLaMA-Factory's, torchtitan's."""
 
 
 class JsonLines:
     """`{"step": 7, "loss": 2.31, "train": {"lr": 3e-4}}`; the strings "NaN" and "Infinity" are numbers.
 
-    Keys `attempt`, `rank`, `host`, `node` and `dataset` name the launch and label the series.
+    The key `attempt` names the launch; `rank`, `host`, `node` and `dataset` are labels of the series.
     """
 
     name: ClassVar[str] = "jsonl"
@@ -42,19 +42,19 @@ class JsonLines:
             names = [name for name, _ in flatten_object(read_object(line))] if end else []
         except ValueError:
             names = []
-        if _OTHERS.intersection(names):
+        if _OTHER_FORMATS.intersection(names):
             return False
         if named:
             return head.lstrip()[:1] in {b"{", b""} and not step_columns.is_long_table(names)
         return step_columns.find_step(names) is not None and not step_columns.is_long_table(names)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
-        """A reader that goes on from `state`."""
-        return JsonLinesReader({} if "rewritten" in state else state, _any_row)
+        """A reader that resumes from `state`."""
+        return JsonLinesReader({} if "rewritten" in state else state, _row_with_step)
 
 
 class JsonLinesReader:
-    """Reads one file of JSON Lines as it grows; `row` makes a row of an object, None without a step."""
+    """Reads one file of JSON Lines that is being written; `row` converts an object, None without a step."""
 
     def __init__(self, state: Mapping[str, Any], row: Callable[[Mapping[str, Any]], LogRow | None]) -> None:
         self._row_of = row
@@ -63,7 +63,7 @@ class JsonLinesReader:
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """The line number, and what has been told."""
+        """The line number, and which problems have been reported."""
         return {
             **self._lines.state(),
             **({"stepless": True} if self._stepless else {}),
@@ -71,18 +71,18 @@ class JsonLinesReader:
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield the objects of every complete line; see `Reader`."""
+        """Yield the rows of every complete line; see `Reader`."""
         yield from self._problems.drain()
         while (block := self._lines.next(stream, self._problems)) is not None:
             rows: list[LogRow] = []
             before = self._lines.number
-            for at, line in enumerate(block.lines):
-                row = self._row(line, before + at + 1)
+            for index, line in enumerate(block.lines):
+                row = self._row(line, before + index + 1)
                 if row is None or not row.values:
                     continue
                 if rows and row.attempt != rows[-1].attempt:
-                    self._lines.number = before + at
-                    stream.seek(block.offsets[at])
+                    self._lines.number = before + index
+                    stream.seek(block.offsets[index])
                     yield batch_from_rows(rows)
                     rows = []
                 rows.append(row)
@@ -101,12 +101,14 @@ class JsonLinesReader:
             self._problems.add(f"line {number}", str(error))
             return None
         if row is None and not self._stepless:
-            self._problems.add(f"line {number}", "expected a key named step; more such lines are not told")
+            self._problems.add(
+                f"line {number}", "expected a key named step; more such lines are not reported"
+            )
             self._stepless = True
         return row
 
 
-def _any_row(found: Mapping[str, Any]) -> LogRow | None:
-    fields = dict(flatten_object(found))
+def _row_with_step(logged: Mapping[str, Any]) -> LogRow | None:
+    fields = dict(flatten_object(logged))
     name = step_columns.find_step(list(fields))
     return None if name is None else row_from_fields(fields, name)

@@ -1,4 +1,4 @@
-"""Opens a log for reading, unpacking it where it is compressed."""
+"""Opens logs for reading, and decompresses those that are packed with gzip."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ HEAD_BYTES = 64 * 1024
 MAX_UNPACKED_BYTES = 8 * 1024**3
 _IN_MEMORY = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024
-_GZIP = 31  # zlib's word for its largest window with gzip's header and trailer
+_GZIP = 31  # zlib: the largest window, with gzip's header and trailer
 
 
 class OpenedLog(NamedTuple):
-    """A log ready to be read and sought in, and what was wrong with its packing, if anything."""
+    """A seekable stream of a log's bytes, and the problem of decompressing it, if there was one."""
 
     stream: BinaryIO
     problem: Unreadable | None = None
 
 
 def open_log(path: Path) -> OpenedLog:
-    """Open a log; a .gz is unpacked first, as far as it is whole, so that it can be sought in quickly.
+    """Open a log; a .gz is decompressed first, as far as it is intact, so that seeking in it is quick.
 
     Raises OSError where the file cannot be opened.
     """
@@ -40,7 +40,9 @@ def open_log(path: Path) -> OpenedLog:
             if size > MAX_UNPACKED_BYTES:
                 raise EOFError(f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes")
     except (EOFError, zlib.error) as error:
-        problem = Unreadable(location=f"unpacked byte {size}", reason=f"expected a whole gzip file: {error}")
+        problem = Unreadable(
+            location=f"unpacked byte {size}", reason=f"expected a complete gzip file: {error}"
+        )
     except BaseException:
         unpacked.close()
         raise
@@ -49,27 +51,27 @@ def open_log(path: Path) -> OpenedLog:
 
 
 def _unpack(path: Path) -> Generator[bytes, None, None]:
-    """What a gzip file holds, every byte up to where it is torn, which the gzip module would keep back.
+    """The content of a gzip file, every byte up to where it is cut off, which the gzip module would withhold.
 
-    Raises zlib.error where it is damaged, EOFError where it ends too early.
+    Raises zlib.error if it is damaged, EOFError if it ends too early.
     """
-    machine = zlib.decompressobj(_GZIP)
+    decompressor = zlib.decompressobj(_GZIP)
     with path.open("rb") as packed:
         while chunk := packed.read(_CHUNK):
             while chunk:
-                if machine.eof:  # members may follow one another, and zeros the last
+                if decompressor.eof:  # a file may have several members, and zeros after the last one
                     chunk = chunk.lstrip(b"\0")
                     if not chunk:
                         break
-                    machine = zlib.decompressobj(_GZIP)
-                yield machine.decompress(chunk, _CHUNK)
-                chunk = machine.unused_data if machine.eof else machine.unconsumed_tail
-    if not machine.eof:
+                    decompressor = zlib.decompressobj(_GZIP)
+                yield decompressor.decompress(chunk, _CHUNK)
+                chunk = decompressor.unused_data if decompressor.eof else decompressor.unconsumed_tail
+    if not decompressor.eof:
         raise EOFError("it ends in the middle")
 
 
 def read_head(path: Path) -> bytes:
-    """The first 64 KiB of a log, unpacked; as far as they are whole."""
+    """The first 64 KiB of a log, decompressed, as far as they are intact."""
     if path.suffix != ".gz":
         with path.open("rb") as file:
             return file.read(HEAD_BYTES)
@@ -83,5 +85,5 @@ def read_head(path: Path) -> bytes:
 
 
 def uncompressed_name(path: PurePath) -> PurePath:
-    """The path as formats see it: without the ending of its packing."""
+    """The path that formats get: without the suffix of its compression."""
     return path.with_suffix("") if path.suffix == ".gz" else path

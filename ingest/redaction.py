@@ -1,4 +1,4 @@
-"""What a log lets slip and Holter must not keep: keys, passwords, people and machines among settings."""
+"""Removes keys, passwords and the names of people and machines from the settings that logs contain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALUE = re.compile(
     r"|^wandb_v1_\w{20,}$"
 )
 _HEXADECIMAL = re.compile(r"[0-9a-f]{40}")
-"""A key of W&B, or what git and hubs tell a version by."""
+"""A key of W&B, or the version of a git commit or a model hub."""
 _VERSION = re.compile(r"(?i)commit|revision|sha|hash|digest|version")
 _PRIVATE = re.compile(
     r"(?:^|[./_\-\s])(?:user(?:_?name|_?id)?|owner|author|e?mail|host(?:_?name)?|node_?name|ip(?:_?addr\w*)?"
@@ -36,12 +36,12 @@ _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|://[^/\s:@]+:[^/\s@]+@")
 
 
 def without_secrets(settings: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
-    """The settings but for those that hold a secret, going by their names and by what they look like."""
+    """The settings without those that are secrets, judged by their names and their form."""
     return {name: value for name, value in settings.items() if not is_secret(name, value)}
 
 
 def is_secret(name: str, value: ConfigValue) -> bool:
-    """Whether a setting looks like a key, a token or a password; numbers, truths and nothing are none."""
+    """Whether a setting looks like a key, a token or a password; numbers and empty values do not."""
     if not isinstance(value, str) or value in ("", "None", "null"):
         return False
     if _NAME.search(name) or _VALUE.search(value):
@@ -50,14 +50,14 @@ def is_secret(name: str, value: ConfigValue) -> bool:
 
 
 def without_private(config: Config) -> tuple[dict[ConfigKey, ConfigValue], list[str]]:
-    """The config without what names people, machines, commands or secrets; and the names of that."""
+    """The config without settings that name people, machines, commands or secrets; and the names of those."""
     private = {key for key, value in config.items() if _is_private(key.name, value)}
-    kept = {key: value for key, value in config.items() if key not in private}
-    return kept, [key.name for key in config if key in private]
+    public = {key: value for key, value in config.items() if key not in private}
+    return public, [key.name for key in config if key in private]
 
 
 def _is_private(name: str, value: ConfigValue) -> bool:
-    """A number is only where its name leaves no doubt: `max_token` is no token, `password` may be digits."""
+    """A number is private only if its name is clear: `max_token` is no token, `password` may be digits."""
     if isinstance(value, str):
         return is_secret(name, value) or bool(_PRIVATE.search(name) or _ADDRESS.search(value))
     return not isinstance(value, bool) and bool(_SECRET.search(name))

@@ -1,4 +1,4 @@
-"""Rows as logs tell them, one log call each, and the columns that a batch makes of them."""
+"""Rows of logs, one per log call, and their conversion to the columns of a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holter.types import NO_CONFIG, Batch, Column, Config, Labels, SeriesKey
 
 
 class LogRow(NamedTuple):
-    """What was logged at once. `time` is in Unix seconds, NaN without a clock; `labels` are every value's."""
+    """Values logged in one call. `time` is in Unix seconds, NaN without a clock; all values have `labels`."""
 
     step: int
     time: float
@@ -21,45 +21,45 @@ class LogRow(NamedTuple):
 
 
 def batch_from_rows(rows: Sequence[LogRow], *, config: Config = NO_CONFIG) -> Batch:
-    """The rows of one attempt as columns over them, in their order, and what was said of it before them."""
+    """A batch of the rows of one attempt, in their order; `config` was logged before them."""
     return Batch(
         steps=np.array([row.step for row in rows], dtype=np.int64),
         times=np.array([row.time for row in rows], dtype=np.float64),
-        columns=_alike(rows) or _unlike(rows),
+        columns=_uniform_columns(rows) or _sparse_columns(rows),
         attempt=rows[0].attempt if rows else None,
         config=config,
     )
 
 
-def _alike(rows: Sequence[LogRow]) -> Sequence[Column]:
-    """The columns of rows that all name the same metrics in the same order, nothing of others."""
+def _uniform_columns(rows: Sequence[LogRow]) -> Sequence[Column]:
+    """The columns of rows that all have the same metrics in the same order; empty for other rows."""
     names, labels = tuple(rows[0].values) if rows else (), rows[0].labels if rows else ()
     if any(tuple(row.values) != names or row.labels != labels for row in rows):
         return ()
     values = np.array([tuple(row.values.values()) for row in rows], dtype=np.float64)
     return tuple(
-        Column(key=SeriesKey(metric, labels), values=np.ascontiguousarray(values[:, place]))
-        for place, metric in enumerate(names)
+        Column(key=SeriesKey(metric, labels), values=np.ascontiguousarray(values[:, index]))
+        for index, metric in enumerate(names)
     )
 
 
-def _unlike(rows: Sequence[LogRow]) -> Sequence[Column]:
+def _sparse_columns(rows: Sequence[LogRow]) -> Sequence[Column]:
     """The columns of any rows."""
     columns: dict[Labels, dict[str, tuple[list[int], list[float]]]] = {}
-    for at, row in enumerate(rows):
-        mine = columns.setdefault(row.labels, {})
+    for index, row in enumerate(rows):
+        by_metric = columns.setdefault(row.labels, {})
         for metric, value in row.values.items():
-            if metric not in mine:
-                mine[metric] = ([], [])
-            places, values = mine[metric]
-            places.append(at)
+            if metric not in by_metric:
+                by_metric[metric] = ([], [])
+            indices, values = by_metric[metric]
+            indices.append(index)
             values.append(value)
     return tuple(
         Column(
             key=SeriesKey(metric, labels),
             values=np.array(values, dtype=np.float64),
-            rows=None if len(places) == len(rows) else np.array(places, dtype=np.int64),
+            rows=None if len(indices) == len(rows) else np.array(indices, dtype=np.int64),
         )
-        for labels, mine in columns.items()
-        for metric, (places, values) in mine.items()
+        for labels, by_metric in columns.items()
+        for metric, (indices, values) in by_metric.items()
     )

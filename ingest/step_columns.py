@@ -1,4 +1,4 @@
-"""Which columns of a table are the step and the clock, and how their values are read."""
+"""Finds the columns of a table that are the step and the wall time, and parses their values."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ AMBIGUOUS_CLOCK_NAMES = ("time", "ts", "datetime")
 LABEL_NAMES = ("rank", "host", "node", "dataset")
 ATTEMPT_NAME = "attempt"
 
-EARLIEST_CLOCK = 1e9  # 2001: what is smaller in a column `time` is a duration
+EARLIEST_CLOCK = 1e9  # 2001: smaller values in a column `time` are durations
 SMALLEST_MILLISECONDS = 1e11
 _ABSENT = frozenset({"", "NA", "N/A", "null", "None", "none", "NULL"})
 LARGEST_STEP = 2**62
 
 
 def find_step(names: Sequence[str]) -> str | None:
-    """The name that is the step's, as it is written; an `epoch` serves where there is nothing better."""
-    plain = {name.strip().lower(): name for name in reversed(names)}
-    return next((plain[name] for name in (*STEP_NAMES, "epoch") if name in plain), None)
+    """The name of the step column, as written; `epoch` is the last choice. None if there is none."""
+    by_lower = {name.strip().lower(): name for name in reversed(names)}
+    return next((by_lower[name] for name in (*STEP_NAMES, "epoch") if name in by_lower), None)
 
 
 def is_long_table(names: Collection[str]) -> bool:
-    """Whether these are the columns of a table with a point a row, as `holter export` writes it."""
+    """Whether these are the columns of a table with one point per row, as `holter export` writes it."""
     return "metric" in names and "value" in names
 
 
 def find_clock(names: Sequence[str]) -> str | None:
-    """The name that is the wall clock's, as it is written. `time` may be a duration: ask `read_clock`."""
-    plain = {name.strip().lower(): name for name in reversed(names)}
-    return next((plain[name] for name in (*CLOCK_NAMES, *AMBIGUOUS_CLOCK_NAMES) if name in plain), None)
+    """The name of the wall time column, as written. `time` may be a duration: `read_clock` finds out."""
+    by_lower = {name.strip().lower(): name for name in reversed(names)}
+    return next((by_lower[name] for name in (*CLOCK_NAMES, *AMBIGUOUS_CLOCK_NAMES) if name in by_lower), None)
 
 
 def is_ambiguous_clock(name: str) -> bool:
-    """Whether a clock's name may as well be a duration's."""
+    """Whether a column of this name may have wall times or durations."""
     return name.strip().lower() in AMBIGUOUS_CLOCK_NAMES
 
 
 def clock_or_metric(first: str, *, name: str) -> str:
-    """What the first value of a column `time` makes of it: "clock", "metric", or "?" if it tells nothing."""
+    """What a column `time` is by its first value: "clock", "metric", or "?" if it does not decide."""
     try:
         return "?" if is_empty_cell(first) else "metric" if read_clock(first, name=name) is None else "clock"
     except ValueError:
@@ -57,25 +57,25 @@ def clock_or_metric(first: str, *, name: str) -> str:
 
 
 def is_empty_cell(cell: str) -> bool:
-    """Whether a cell says that nothing was logged, which is not the same as a NaN that was."""
+    """Whether a cell means that nothing was logged, which is not the same as a logged NaN."""
     return cell.strip() in _ABSENT
 
 
 def read_step(value: object) -> int:
-    """A step as an integer. Raises ValueError for anything that is not a whole number."""
+    """A step as an integer. Raises ValueError for anything that is no integer."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"expected a whole number as the step, found {_shown(value)}")
     try:
         step = int(value)
         exact = isinstance(value, str) or step == value
     except (ValueError, OverflowError):
-        step, exact = _whole(value), True
+        step, exact = _integer(value), True
     if not exact or abs(step) > LARGEST_STEP:
         raise ValueError(f"expected a whole number as the step, found {_shown(value)}")
     return step
 
 
-def _whole(value: int | float | str) -> int:
+def _integer(value: int | float | str) -> int:
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -86,10 +86,10 @@ def _whole(value: int | float | str) -> int:
 
 
 def read_clock(value: object, *, name: str) -> float | None:
-    """A wall time in Unix seconds, None where the value is a duration rather than a moment.
+    """A wall time in Unix seconds, None if the value is a duration.
 
-    Milli-, micro- and nanoseconds since 1970 are recognised by their size; ISO 8601 text without a zone
-    is taken as local time, the way loggers write it. Raises ValueError for anything else.
+    Milli-, micro- and nanoseconds since 1970 are recognised by their magnitude; ISO 8601 text without a zone
+    is taken as local time, since loggers write it so. Raises ValueError for anything else.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"expected a time in {name}, found {_shown(value)}")

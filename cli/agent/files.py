@@ -54,7 +54,7 @@ def run(
     with contextlib.suppress(StoppedError):  # said already, and kept for the next start
         sink.settle()
         follower.catch_up()
-        say("\n".join(f"  {line}" for line in follower.found()))
+        say("\n".join(f"  {line}" for line in follower.summary()))
         with scraping(scrape, shared):
             follower.run()
     pulse.close()

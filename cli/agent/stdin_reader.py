@@ -69,7 +69,7 @@ class Listener:
             block = _OBJECT.sub(lambda line: self._put_aside(line[0], objects), block)
         yield from self._text.read(io.BytesIO(block))
         for labels, lines in objects.items():
-            put = RunAssignment(run="", writer="", labels=labels).put
+            put = RunAssignment(run="", writer="", labels=labels).apply
             for record in self._reader(labels).read(io.BytesIO(b"\n".join([*lines, b""]))):
                 yield record if isinstance(record, Unreadable) else put(record)
 

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from holter.cli.commands import serve
 from holter.ingest import formats
 from holter.ingest.tailing.follower import Follower
+from holter.server.alerting.incident import Incident
 from holter.server.context import ServerContext
 from holter.server.store import Store
-from holter.types import Cursor, Unreadable
+from holter.types import Cursor, Severity, Unreadable
 
 NOTHING_READABLE = 3
 TOLD_PLACES = 5
@@ -77,7 +77,7 @@ def following(context: ServerContext, roots: Sequence[Path], *, project: str, po
     def follow() -> None:
         try:
             follower.catch_up()
-            print("\n".join(f"  {line}" for line in follower.found()), flush=True)
+            print("\n".join(f"  {line}" for line in follower.summary()), flush=True)
             follower.run()
         except Exception:
             _logger.exception("following has stopped; the server goes on with what it has")
@@ -109,19 +109,20 @@ class Aloud:
             print(f"holter: {source}, {unreadable.location}: {unreadable.reason}{last}", file=sys.stderr)
 
 
-def teller(address: str) -> Callable[[dict[str, Any]], None]:
+def teller(address: str) -> Callable[[Incident], None]:
     """A listener for incidents: prints a line when one opens, gets worse or ends. Information is not told."""
     last_told: dict[int, float] = {}
 
-    def tell(incident: dict[str, Any]) -> None:
-        news = [event for event in incident["events"] if event["type"] in TOLD]
-        if incident["severity"] == "info" or not news or last_told.get(incident["id"]) == news[-1]["at"]:
+    def tell(incident: Incident) -> None:
+        finding = incident.finding
+        news = [entry for entry in incident.history if entry.type in TOLD]
+        if finding.severity is Severity.INFO or not news or last_told.get(incident.id) == news[-1].at:
             return
-        last_told[incident["id"]] = news[-1]["at"]
-        clock = time.strftime("%H:%M:%S", time.localtime(news[-1]["at"]))
-        where = f"{incident['run']}, step {incident['start_step']}"
-        word = "recovered" if news[-1]["type"] == "recovered" else incident["severity"]
-        print(f"{clock}  {word:9} {incident['kind']:20} {where}: {incident['summary']}")
-        print(f"{'':20}{address}/incidents/{incident['id']}", flush=True)
+        last_told[incident.id] = news[-1].at
+        clock = time.strftime("%H:%M:%S", time.localtime(news[-1].at))
+        where = f"{incident.run.name}, step {finding.start_step}: " if incident.run else ""
+        word = "recovered" if news[-1].type == "recovered" else finding.severity.value
+        print(f"{clock}  {word:9} {finding.kind.value:20} {where}{finding.summary}")
+        print(f"{'':20}{address}/incidents/{incident.id}", flush=True)
 
     return tell

@@ -92,8 +92,8 @@ def _read(file: FileReport, root: Path) -> Iterator[str]:
     steps = "" if file.first_step is None else f", {_reach(file)}"
     run = f", run {file.run}" if file.run else ""
     told = f"{len(file.points):,} series, {counted(points, 'point')}{steps}"
-    if file.again:
-        said = f"{file.again:,} of them {verb(file.again, 'repeats', 'repeat')} the step before"
+    if file.repeats:
+        said = f"{file.repeats:,} of them {verb(file.repeats, 'repeats', 'repeat')} the step before"
         told = f"{told} ({said}: the last one counts)"
     if file.settings:
         said = counted(file.settings, "setting")

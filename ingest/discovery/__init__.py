@@ -1,1 +1,1 @@
-"""Which files below a folder are logs: of which kind, of which run, and which of them need not be read."""
+"""Discovery: which files below a folder are logs, of which format and run, and which need not be read."""

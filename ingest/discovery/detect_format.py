@@ -1,4 +1,4 @@
-"""Telling what kind of log a file is, by its name and what it holds."""
+"""Detects the format of a file by its name and content."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from holter.ingest.telemetry import kernel_lines
 
 _log = logging.getLogger(__name__)
 
-_FURTHEST = 64 * 1024 * 1024
-"""Bytes of a text that are searched for a first record: programs print their source before, or warnings."""
-_OVERLAP = 4096
+_MAX_SEARCHED_BYTES = 64 * 1024 * 1024
+"""Bytes of a text that are searched for a first record: programs print their source or warnings before."""
+_OVERLAP_BYTES = 4096
 
 
 class DetectedFormat(NamedTuple):
-    """The format of a file, None where none is found; how far it was looked for; whether that is all.
+    """The format of a file, None if none is found; how many bytes were searched; whether that is final.
 
-    `failed`: it could not be read, which says nothing of what is in it.
+    `failed`: the file could not be read, which means nothing for its format.
     """
 
     format: Format | None
-    looked: int = 0
+    searched: int = 0
     settled: bool = False
     failed: bool = False
 
@@ -36,47 +36,48 @@ NOT_DETECTED = DetectedFormat(None)
 def detect_format(
     path: Path, formats: Mapping[str, Format], *, before: DetectedFormat = NOT_DETECTED
 ) -> DetectedFormat:
-    """The format that claims a file by its name and content, looking on from where `before` ended.
+    """The format that claims a file by its name and content; the search resumes where `before` ended.
 
-    None where none does, or where the file cannot be read.
+    The format is None if there is none, or if the file cannot be read.
     """
     try:
-        if before.looked:
-            return _among_text(path, formats, before.looked)
+        if before.searched:
+            return _search_text(path, formats, before.searched)
         head = read_head(path)
         name = uncompressed_name(path)
-        found = next((format_ for format_ in formats.values() if format_.sniff(name, head)), None)
-        if found is not None:
-            return DetectedFormat(found, settled=True)
-        if len(head) < HEAD_BYTES:  # what it is may still be written
+        claimed_by = next((format_ for format_ in formats.values() if format_.sniff(name, head)), None)
+        if claimed_by is not None:
+            return DetectedFormat(claimed_by, settled=True)
+        if len(head) < HEAD_BYTES:  # more may be written that decides
             return DetectedFormat(None)
-        return DetectedFormat(None, settled=True) if b"\0" in head else _among_text(path, formats, HEAD_BYTES)
+        if b"\0" in head:
+            return DetectedFormat(None, settled=True)
+        return _search_text(path, formats, HEAD_BYTES)
     except OSError as error:
-        if not before.failed:  # it is tried again and again, and told once
+        if not before.failed:  # it is retried again and again, and logged once
             _log.warning("%s: cannot be read: %s", path, error.strerror or error)
-        return DetectedFormat(None, before.looked, failed=True)
+        return DetectedFormat(None, before.searched, failed=True)
 
 
 def uses_wall_clock(format_: Format) -> bool:
-    """Whether a format's points belong to the launch that is under way at their time: they are read last."""
-    return format_.role.has_own_steps and (
-        not format_.role.in_text or format_.name == kernel_lines.DIALECT.name
-    )
+    """Whether points of a format belong to the launch that is running at their time: it is read last."""
+    role = format_.role
+    return role.has_own_steps and (not role.in_text or format_.name == kernel_lines.DIALECT.name)
 
 
-def _among_text(path: Path, formats: Mapping[str, Format], looked: int) -> DetectedFormat:
-    """Look through a text from byte `looked` on for a first record."""
+def _search_text(path: Path, formats: Mapping[str, Format], searched: int) -> DetectedFormat:
+    """Search a text from byte `searched` on for a first record."""
     name = uncompressed_name(path)
     candidates = [format_ for format_ in formats.values() if format_.role.in_text]
     with open_log(path).stream as stream:
-        stream.seek(looked - _OVERLAP)
-        while candidates and looked < _FURTHEST:
-            piece = stream.read(HEAD_BYTES)
-            if len(piece) <= _OVERLAP:
-                return DetectedFormat(None, looked)
+        stream.seek(searched - _OVERLAP_BYTES)
+        while candidates and searched < _MAX_SEARCHED_BYTES:
+            part = stream.read(HEAD_BYTES)
+            if len(part) <= _OVERLAP_BYTES:
+                return DetectedFormat(None, searched)
             for format_ in candidates:
-                if format_.sniff(name, piece):
+                if format_.sniff(name, part):
                     return DetectedFormat(format_, settled=True)
-            looked = stream.tell()
-            stream.seek(looked - _OVERLAP)
+            searched = stream.tell()
+            stream.seek(searched - _OVERLAP_BYTES)
     return DetectedFormat(None, settled=True)

@@ -1,4 +1,4 @@
-"""Which of the Trainer's states are read: each `checkpoint-N` has all that its run had logged by then."""
+"""Selects the states of Hugging Face's Trainer to read: each `checkpoint-N` repeats the run's log so far."""
 
 from __future__ import annotations
 
@@ -21,39 +21,41 @@ def is_trainer_state(path: PurePath) -> bool:
 
 
 def logical_path(path: Path, root: Path) -> Path:
-    """Where a log stands; for a state in a checkpoint that is the folder which its run writes to."""
+    """The path of a log; that of a state in a checkpoint is in the folder to which its run writes."""
     folder = path.parent
-    kept = is_trainer_state(path) and _CHECKPOINT.fullmatch(folder.name) and folder.is_relative_to(root)
-    return folder.parent / path.name if kept and folder != root else path
+    in_checkpoint = (
+        is_trainer_state(path) and _CHECKPOINT.fullmatch(folder.name) and folder.is_relative_to(root)
+    )
+    return folder.parent / path.name if in_checkpoint and folder != root else path
 
 
-def redundant_states(found: Mapping[Path, Format], root: Path, *, one_run: bool) -> set[Path]:
-    """Those of the states that need not be read: other logs of their run, or another state, say it all.
+def redundant_states(formats: Mapping[Path, Format], root: Path, *, one_run: bool) -> set[Path]:
+    """The states that need not be read, since other logs of their run, or another state, have all of it.
 
-    Of several branches of a run, states that contradict one another, all are read if it is looked at as a
-    whole; while it is followed, the one that tells most.
+    States that contradict one another are branches of a run: all of them are read with `one_run`, only the
+    longest while the run is tailed.
     """
-    others = {
+    other_folders = {
         path.parent
-        for path, format_ in found.items()
+        for path, format_ in formats.items()
         if not (is_trainer_state(path) or format_.role.has_own_steps)
     }
     states: dict[Path, list[Path]] = {}
-    dropped: set[Path] = set()
-    for path in filter(is_trainer_state, found):
+    redundant: set[Path] = set()
+    for path in filter(is_trainer_state, formats):
         folder = logical_path(path, root).parent
-        if others and (one_run or _are_related(folder, others)):
-            dropped.add(path)
+        if other_folders and (one_run or _are_related(folder, other_folders)):
+            redundant.add(path)
         else:
             states.setdefault(folder, []).append(path)
     for paths in states.values():
         if len(paths) > 1:
-            dropped |= _said_by_others(paths, branches=one_run)
-    return dropped
+            redundant |= _contained_in_others(paths, branches=one_run)
+    return redundant
 
 
 def written_at(path: Path) -> int:
-    """When a state was written, which orders branches; 0 for every other log."""
+    """When a state was written, in nanoseconds, which orders branches; 0 for every other log."""
     try:
         return path.stat().st_mtime_ns if is_trainer_state(path) else 0
     except OSError:
@@ -64,34 +66,35 @@ def _are_related(folder: Path, others: Collection[Path]) -> bool:
     return any(folder.is_relative_to(other) or other.is_relative_to(folder) for other in others)
 
 
-def _said_by_others(paths: Collection[Path], *, branches: bool) -> set[Path]:
-    """The run's own state, in no checkpoint, goes before an equal one."""
+def _contained_in_others(paths: Collection[Path], *, branches: bool) -> set[Path]:
+    """The states that others contain; of equal ones the run's own, in no checkpoint, is retained."""
     histories = {path: _history(path) for path in paths}
-    order = sorted(
-        paths, key=lambda one: (len(histories[one]), not _CHECKPOINT.fullmatch(one.parent.name), one)
+    by_length = sorted(
+        paths,
+        key=lambda path: (len(histories[path]), not _CHECKPOINT.fullmatch(path.parent.name), path),
     )
-    found: set[Path] = set()
-    kept: list[str] = []
-    for path in reversed(order):
-        marks = histories[path]
-        if kept and (not branches or any(other.startswith(marks) for other in kept)):
-            found.add(path)
+    contained: set[Path] = set()
+    retained: list[str] = []
+    for path in reversed(by_length):
+        history = histories[path]
+        if retained and (not branches or any(other.startswith(history) for other in retained)):
+            contained.add(path)
         else:
-            kept.append(marks)
-    return found
+            retained.append(history)
+    return contained
 
 
 def _history(path: Path) -> str:
     try:
         stat = path.stat()
-        return _marks(os.fspath(path), stat.st_size, stat.st_mtime_ns)
+        return _row_marks(os.fspath(path), stat.st_size, stat.st_mtime_ns)
     except OSError:
         return ""
 
 
 @lru_cache(maxsize=1024)
-def _marks(path: str, size: int, modified: int) -> str:
-    """A mark for each row of a state, as it is at this size and time; "" while it is not whole."""
+def _row_marks(path: str, size: int, modified: int) -> str:
+    """The marks of a state's rows, as it is at this size and time; "" while it is incomplete."""
     if size > MAX_STATE_BYTES:
         return ""
     reader = TrainerStateReader({})

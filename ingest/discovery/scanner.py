@@ -1,4 +1,4 @@
-"""Finding the logs in a tree of folders, and telling what kind each of them is."""
+"""Finds the logs below a folder, with the format and the run of each."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from holter.ingest.discovery.hf_checkpoints import (
     redundant_states,
     written_at,
 )
-from holter.ingest.discovery.hf_launches import TrainerLaunch, continued_launches, may_be_launch, read_launch
+from holter.ingest.discovery.hf_launches import (
+    TrainerLaunch,
+    continued_launches,
+    may_be_launch,
+    read_launch,
+)
 from holter.ingest.discovery.run_layout import RunAssignment, assign_file, assign_tree, chronological_key
 from holter.ingest.format import Format
 from holter.ingest.stdout.system_text import SystemText, without_training
 
 _log = logging.getLogger(__name__)
 
-_DEEPEST = 24
-_PASSED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "checkpoints"})
-_PASSED_SUFFIXES = frozenset(
+_MAX_DEPTH = 24
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "checkpoints"})
+_SKIPPED_SUFFIXES = frozenset(
     {".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".npz", ".npy", ".h5", ".parquet", ".arrow", ".tar"}
     | {".zip", ".whl", ".so", ".png", ".jpg", ".jpeg", ".gif", ".mp4", ".pdf", ".py", ".ipynb", ".md"}
 )
@@ -33,24 +38,24 @@ _PASSED_SUFFIXES = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """One log: its file, its format, and where it stands."""
+    """One log: its file, its format, and the run that it belongs to."""
 
     path: Path
     format: Format
-    place: RunAssignment
-    known_as: Path | None = None
-    """What it is followed as, where files take turns in holding the same log."""
+    assignment: RunAssignment
+    tailed_as: Path | None = None
+    """The path in its cursor, where several files contain the same log in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
-    """A file's size and time when it was looked at, and what was found to be in it."""
+    """A file's size and time at the last scan, and the format that was detected then."""
 
     path: Path
     inode: int
     size: int
     modified: int
-    found: DetectedFormat
+    detected: DetectedFormat
 
 
 class LogTree:
@@ -60,143 +65,146 @@ class LogTree:
         self.root = root
         self._formats = formats
         self._one_run = one_run
-        self._seen: dict[
-            str, ScannedFile
-        ] = {}  # by strings: of thousands of files, paths cost more than looks
+        # keys are strings: with thousands of files, making paths would take longer than the scan
+        self._scanned: dict[str, ScannedFile] = {}
         self._launches: dict[Path, TrainerLaunch | bool] = {}
-        self._placed: list[Source] = []
-        self._placed_from: tuple[dict[Path, Format], dict[Path, TrainerLaunch]] = {}, {}
+        self._sources: list[Source] = []
+        self._sources_of: tuple[dict[Path, Format], dict[Path, TrainerLaunch]] = {}, {}
 
     def scan(self) -> list[Source]:
-        """Every log there is now, in the order in which those of a run should be read."""
-        self._seen = {path: self._look(path, stat) for path, stat in walk_files(self.root)}
+        """Every log that exists now, in the order in which those of a run should be read."""
+        self._scanned = {path: self._scan_file(path, stat) for path, stat in walk_files(self.root)}
         found = {
-            seen.path: seen.found.format for seen in self._seen.values() if seen.found.format is not None
+            file.path: file.detected.format
+            for file in self._scanned.values()
+            if file.detected.format is not None
         }
         launches = {} if self._one_run else self._find_launches(found)
-        if (found, launches) != self._placed_from or any(map(is_trainer_state, found)):
-            self._placed_from = dict(found), launches
-            self._placed = self._place(found, launches)
-        return self._placed
+        if (found, launches) != self._sources_of or any(map(is_trainer_state, found)):
+            self._sources_of = dict(found), launches
+            self._sources = self._assign(found, launches)
+        return self._sources
 
-    def _place(self, found: dict[Path, Format], launches: Mapping[Path, TrainerLaunch]) -> list[Source]:
-        settings = {path: format_ for path, format_ in found.items() if format_.role.is_settings}
-        found = {path: format_ for path, format_ in found.items() if path not in settings}
+    def _assign(self, found: dict[Path, Format], launches: Mapping[Path, TrainerLaunch]) -> list[Source]:
+        config_files = {path: format_ for path, format_ in found.items() if format_.role.is_settings}
+        found = {path: format_ for path, format_ in found.items() if path not in config_files}
         if self.root in found and self.root.is_file():
-            places = {self.root: assign_file(self.root)}
+            assignments = {self.root: assign_file(self.root)}
         else:
             for path in redundant_states(found, self.root, one_run=self._one_run):
                 del found[path]
-            homes = {path: logical_path(path, self.root) for path in found}
+            logical = {path: logical_path(path, self.root) for path in found}
             tree = assign_tree(
-                self.root, set(homes.values()), one_run=self._one_run, continued=continued_launches(launches)
+                self.root,
+                set(logical.values()),
+                one_run=self._one_run,
+                continued=continued_launches(launches),
             )
-            places = {path: tree[homes[path]] for path in found}
-        drop_redundant_text(found, places)
+            assignments = {path: tree[logical[path]] for path in found}
+        drop_redundant_text(found, assignments)
         logs = [
             Source(
                 path=path,
                 format=found[path],
-                place=places[path],
-                known_as=logical_path(path, self.root) if is_trainer_state(path) else None,
+                assignment=assignments[path],
+                tailed_as=logical_path(path, self.root) if is_trainer_state(path) else None,
             )
             for path in sorted(
                 found,
                 key=lambda path: (
-                    places[path].run,
+                    assignments[path].run,
                     uses_wall_clock(found[path]),
                     written_at(path),
                     chronological_key(path),
                 ),
             )
         ]
-        return _with_settings(logs, settings, self.root)
+        return _with_config_files(logs, config_files, self.root)
 
     def is_new(self, path: Path) -> bool:
-        """Whether a file that is said to have changed may be a log that the last scan did not find."""
+        """Whether a file that was reported as changed may be a log that the last scan did not find."""
         parts = path.relative_to(self.root).parts
-        if any(part.startswith(".") or part in _PASSED_FOLDERS for part in parts) or is_skipped(path.name):
+        if any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts) or is_skipped(path.name):
             return False
         try:
-            looked = self._look(str(path), path.stat())
+            file = self._scan_file(str(path), path.stat())
         except OSError:
             return False
-        if looked.found.format is None:
-            self._seen[str(path)] = looked
-        return looked.found.format is not None
+        if file.detected.format is None:
+            self._scanned[str(path)] = file
+        return file.detected.format is not None
 
     def _find_launches(self, found: dict[Path, Format]) -> dict[Path, TrainerLaunch]:
-        """The Trainer's launches, by folder. Those whose first step is not written yet leave `found`."""
+        """The Trainer's launches by folder. Those without a first step yet are removed from `found`."""
         known: dict[Path, TrainerLaunch | bool] = {}
         for path in filter(may_be_launch, list(found)):
-            said = self._launches.get(path, True)
-            if said is True:
-                said = _launch(path, found[path])
-            known[path] = said
-            if said is True:  # until then nobody can tell whose points they will be
+            launch = self._launches.get(path, True)
+            if launch is True:
+                launch = _read_launch(path, found[path])
+            known[path] = launch
+            if launch is True:  # the run that its points belong to is not known until then
                 del found[path]
         self._launches = known
-        in_order = sorted(known, reverse=True)  # of several files of a folder the first one says it
-        return {path.parent: said for path in in_order if isinstance(said := known[path], TrainerLaunch)}
+        in_order = sorted(known, reverse=True)  # of several files in a folder the first one decides
+        return {path.parent: launch for path in in_order if isinstance(launch := known[path], TrainerLaunch)}
 
-    def _look(self, path: str, stat: os.stat_result) -> ScannedFile:
-        before = self._seen.get(path)
+    def _scan_file(self, path: str, stat: os.stat_result) -> ScannedFile:
+        before = self._scanned.get(path)
         file = Path(path) if before is None else before.path
         if before is not None and before.inode == stat.st_ino:
             unchanged = (before.size, before.modified) == (stat.st_size, stat.st_mtime_ns)
-            if before.found.settled or (unchanged and not before.found.failed):
+            if before.detected.settled or (unchanged and not before.detected.failed):
                 return before
-            found = detect_format(file, self._formats, before=before.found)
+            detected = detect_format(file, self._formats, before=before.detected)
         else:
-            found = detect_format(file, self._formats)
-        return ScannedFile(file, stat.st_ino, stat.st_size, stat.st_mtime_ns, found)
+            detected = detect_format(file, self._formats)
+        return ScannedFile(file, stat.st_ino, stat.st_size, stat.st_mtime_ns, detected)
 
 
-def _with_settings(logs: list[Source], settings: Mapping[Path, Format], root: Path) -> list[Source]:
-    """The logs with the settings files that are of their runs in between."""
-    if not (logs and settings):
+def _with_config_files(logs: list[Source], config_files: Mapping[Path, Format], root: Path) -> list[Source]:
+    """The logs, with the config files of their runs inserted."""
+    if not (logs and config_files):
         return logs
-    ordered = [(float(at), source) for at, source in enumerate(logs)]
-    for path, one in assign_config_files(
-        settings, [(source.path, source.place) for source in logs], root
-    ).items():
-        source = Source(path=path, format=settings[path], place=one.place, known_as=one.known_as)
-        ordered.append((one.at, source))
-    return [source for _, source in sorted(ordered, key=lambda placed: placed[0])]
+    ordered = [(float(index), source) for index, source in enumerate(logs)]
+    log_paths = [(source.path, source.assignment) for source in logs]
+    for path, (assignment, tailed_as, order) in assign_config_files(config_files, log_paths, root).items():
+        source = Source(path=path, format=config_files[path], assignment=assignment, tailed_as=tailed_as)
+        ordered.append((order, source))
+    return [source for _, source in sorted(ordered, key=lambda item: item[0])]
 
 
-def drop_redundant_text(found: dict[Path, Format], places: Mapping[Path, RunAssignment]) -> None:
-    """Read of texts only what NCCL says there where runs have other logs as well: those say the rest exactly.
+def drop_redundant_text(found: dict[Path, Format], assignments: Mapping[Path, RunAssignment]) -> None:
+    """Restrict text to NCCL's lines in runs that also have more exact logs of the training.
 
-    Read side by side, the two would pass for two writers, whose steps are then taken for restarts.
+    If both were read, they would pass for two writers, and the steps of one for a restart of the other.
     """
     same = {path: format_ for path, format_ in found.items() if not format_.role.is_additional}
-    exact = {places[path].run for path, format_ in same.items() if not format_.role.in_text}
+    exact = {assignments[path].run for path, format_ in same.items() if not format_.role.in_text}
     for path, format_ in list(found.items()):
         if (
-            places[path].run in exact
+            assignments[path].run in exact
             and format_.role.in_text
             and (path in same or isinstance(format_, SystemText))
         ):
             found[path] = without_training(format_)
 
 
-def _launch(path: Path, format_: Format) -> TrainerLaunch | bool:
+def _read_launch(path: Path, format_: Format) -> TrainerLaunch | bool:
     try:
         return read_launch(path, format_)
-    except OSError:  # whoever follows the file will say why
+    except OSError:  # whoever tails the file reports why
         return False
 
 
 def walk_files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The files in which a log may be, below a folder; or the file itself.
+    """The files below a folder that may be logs; or the file itself.
 
-    Hidden folders (but Hydra's), checkpoints, and what links elsewhere inside the tree are passed over.
+    Hidden folders (except Hydra's), checkpoints, and links to other places in the tree are skipped.
     """
     if root.is_file():
         yield str(root), root.stat()
     else:
-        yield from _walk(str(root), root.resolve(), _DEEPEST)
+        yield from _walk(str(root), root.resolve(), _MAX_DEPTH)
 
 
 def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_result]]:
@@ -209,16 +217,16 @@ def _walk(folder: str, root: Path, depth: int) -> Iterator[tuple[str, os.stat_re
     for entry in inside:
         try:
             if entry.is_dir(follow_symlinks=False):
-                if depth and _is_looked_into(entry.name):
+                if depth and _is_searched(entry.name):
                     yield from _walk(entry.path, root, depth - 1)
             elif _may_be_log(entry, root):
                 yield entry.path, entry.stat()
-        except OSError:  # gone between listing and looking
+        except OSError:  # deleted since it was listed
             continue
 
 
-def _is_looked_into(folder: str) -> bool:
-    return (not folder.startswith(".") or folder == ".hydra") and folder not in _PASSED_FOLDERS
+def _is_searched(folder: str) -> bool:
+    return (not folder.startswith(".") or folder == ".hydra") and folder not in _SKIPPED_FOLDERS
 
 
 def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:
@@ -228,5 +236,5 @@ def _may_be_log(entry: os.DirEntry[str], root: Path) -> bool:
 
 
 def is_skipped(name: str) -> bool:
-    """Whether no log can be in a file of this name."""
-    return name.startswith(".") or os.path.splitext(name)[1].lower() in _PASSED_SUFFIXES
+    """Whether a file of this name cannot be a log."""
+    return name.startswith(".") or os.path.splitext(name)[1].lower() in _SKIPPED_SUFFIXES

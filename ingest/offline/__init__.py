@@ -1,1 +1,1 @@
-"""Logs read whole and at once, in memory: a run's data for its analysis, and what was made of each file."""
+"""Offline reading: complete logs in memory, as a run's data for analysis and as a report on each file."""

@@ -1,4 +1,4 @@
-"""What was made of each file below a path: its format, what it holds, and why others are not read."""
+"""Reports on each file below a path: its format and content, or why it is not read."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ from holter.ingest.stdout.system_text import NCCL_ONLY
 from holter.ingest.trackers import collection_at
 from holter.types import ConfigKey, SeriesKey, Unreadable
 
-_SILENT = "no line names a step together with a loss"
-_SHOWN = 60
-_KEPT = 20
-"""Unreadable places of a file that are kept; further ones are counted."""
+_NO_STEPS = "no line names a step together with a loss"
+_SHOWN_HEADER = 60
+_MAX_UNREADABLE = 20
+"""Unreadable locations of a file that are listed; further ones are counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileReport:
-    """A file: what it holds if it is read, else `why_not`. `points` counts the values of each series,
-    `again` those among them at the step that the series had told right before, as when every rank prints
-    the same line: the last one counts. `settings`: what it says of launches besides.
+    """What a file holds, or why it is not read (`why_not`).
 
-    Of `unreadable_count` places the first are kept. `suggestion` would read lines that no format knows.
+    `points` counts the values of each series. `repeats` counts those at the same step as the value of the
+    series before, as when every rank prints the same line: the last one counts. `settings` counts the
+    settings of launches. `unreadable` lists the first of `unreadable_count` locations. `suggestion` is a
+    format that would read lines which no format knows.
     """
 
     path: Path
     format: str | None = None
     run: str | None = None
     points: Mapping[SeriesKey, int] = field(default_factory=dict)
-    again: int = 0
+    repeats: int = 0
     settings: int = 0
     first_step: int | None = None
     last_step: int | None = None
@@ -50,70 +51,73 @@ class FileReport:
 
 
 def explain_files(root: Path, *, known: Mapping[str, Format] | None = None) -> list[FileReport]:
-    """Every file below a folder, or the file itself, in the order of their paths.
+    """A report on every file below a folder, or on the file itself, in the order of their paths.
 
-    Files that are read are read whole. Raises OSError where `root` cannot be listed.
+    Logs are read completely. Raises OSError if `root` cannot be listed.
     """
     known = known or formats()
     sources = {source.path: source for source in LogTree(root, known).scan()}
-    seen = {Path(path) for path, _ in walk_files(root)}
-    everything = seen if root.is_file() else seen | {path for path in root.rglob("*") if path.is_file()}
-    return [_explained(path, sources.get(path), seen, known) for path in sorted(everything)]
+    scanned = {Path(path) for path, _ in walk_files(root)}
+    everything = scanned if root.is_file() else scanned | {path for path in root.rglob("*") if path.is_file()}
+    return [_explain_file(path, sources.get(path), scanned, known) for path in sorted(everything)]
 
 
-def _explained(path: Path, source: Source | None, seen: set[Path], known: Mapping[str, Format]) -> FileReport:
-    read = None if source is None else _read(source)
-    if read is None or (source is not None and source.format is NCCL_ONLY and not read.points):
-        why_not = _why_not(path, seen, known)
-        suggestion = _suggestion(path) if why_not == _SILENT else None
+def _explain_file(
+    path: Path, source: Source | None, scanned: set[Path], known: Mapping[str, Format]
+) -> FileReport:
+    report = None if source is None else _read(source)
+    if report is None or (source is not None and source.format is NCCL_ONLY and not report.points):
+        why_not = _why_not_read(path, scanned, known)
+        suggestion = _suggestion(path) if why_not == _NO_STEPS else None
         return FileReport(path=path, why_not=why_not, suggestion=suggestion)
-    return read
+    return report
 
 
 def _read(source: Source) -> FileReport:
     points: dict[SeriesKey, int] = defaultdict(int)
     newest: dict[SeriesKey, int] = {}
-    again = 0
+    repeats = 0
     unreadable: list[Unreadable] = []
     count = 0
-    steps: list[int] = []
+    extent: list[int] = []
     settings: set[ConfigKey] = set()
     for record in read_source(source):
         if isinstance(record, Unreadable):
-            unreadable += [record] if count < _KEPT else []
+            unreadable += [record] if count < _MAX_UNREADABLE else []
             count += 1
             continue
         settings.update(record.config)
-        for column in source.place.put(record).columns:
+        for column in source.assignment.apply(record).columns:
             points[column.key] += len(column.values)
-            told = record.steps if column.rows is None else record.steps[column.rows]
-            if len(told):
-                again += int(np.count_nonzero(told[1:] == told[:-1])) + (newest.get(column.key) == told[0])
-                newest[column.key] = int(told[-1])
+            steps = record.steps if column.rows is None else record.steps[column.rows]
+            if len(steps):
+                repeats += int(np.count_nonzero(steps[1:] == steps[:-1]))
+                repeats += int(newest.get(column.key) == steps[0])
+                newest[column.key] = int(steps[-1])
         if len(record.steps):
-            steps = [min([*steps, int(record.steps.min())]), max([*steps, int(record.steps.max())])]
+            extent = [min([*extent, int(record.steps.min())]), max([*extent, int(record.steps.max())])]
     return FileReport(
         path=source.path,
         format=source.format.name,
-        run=source.place.run,
+        run=source.assignment.run,
         points=dict(points),
-        again=again,
+        repeats=repeats,
         settings=len(settings),
-        first_step=steps[0] if steps else None,
-        last_step=steps[1] if steps else None,
+        first_step=extent[0] if extent else None,
+        last_step=extent[1] if extent else None,
         unreadable=tuple(unreadable),
         unreadable_count=count,
     )
 
 
-def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
+def _why_not_read(path: Path, scanned: set[Path], known: Mapping[str, Format]) -> str:
     collection = collection_at(path)
     if collection is not None:
-        return f"runs that {collection.name} keeps: `holter import` takes them, `holter analyze` reads them"
-    if path not in seen:
+        return f"runs in {collection.name}: `holter import` imports them, `holter analyze` reads them"
+    if path not in scanned:
         if is_skipped(path.name):
-            return "passed over by its name: hidden, or a model, an archive, a picture, a program"
-        return "passed over: in a folder of checkpoints or a hidden one, or a link within the tree"
+            return "skipped by its name: hidden, or a model, an archive, a picture, a program"
+        return "skipped: in a folder of checkpoints or a hidden one, or a link within the tree"
     try:
         head = read_head(path)
     except OSError as error:
@@ -121,32 +125,32 @@ def _why_not(path: Path, seen: set[Path], known: Mapping[str, Format]) -> str:
     name = uncompressed_name(path)
     claims = [format_ for format_ in known.values() if format_.sniff(name, head)]
     if any(format_.role.is_settings for format_ in claims):
-        return "settings: read beside the logs of one run, and none, several, or a newer copy stand there"
+        return "settings: read next to the logs of one run, but there are none, several, or a newer copy"
     if claims:
-        return "left alone: other logs of its run say the same, exactly; or its first step is not there yet"
-    return _unknown(name.suffix.lower(), head)
+        return "not needed: other logs of its run have the same, exactly; or its first step is not there yet"
+    return _why_unknown(name.suffix.lower(), head)
 
 
-def _unknown(suffix: str, head: bytes) -> str:
+def _why_unknown(suffix: str, head: bytes) -> str:
     """Why no format claims a file."""
     if not head:
         return "empty so far"
     if b"\0" in head:
         return "no format is known for it"
     if suffix in {".csv", ".tsv"}:
-        header = head.partition(b"\n")[0].decode("utf-8", "replace").strip()[:_SHOWN]
+        header = head.partition(b"\n")[0].decode("utf-8", "replace").strip()[:_SHOWN_HEADER]
         if step_columns.is_long_table(header.split(",")):
-            return "a table with a point a row: `holter import` takes it"
+            return "a table with one point per row: `holter import` reads it"
         return f"no column of its header is a step ({', '.join(step_columns.STEP_NAMES)}): {header}"
     if suffix in {".json", ".jsonl", ".ndjson"}:
         return (
-            "no object a line with a key that is a step (one with a point a line: `holter import` takes it)"
+            "no object per line with a key for the step (`holter import` reads files with one point per line)"
         )
-    return _SILENT
+    return _NO_STEPS
 
 
 def _suggestion(path: Path) -> CustomFormat | None:
-    """A pattern for the lines of a text, from its end, where its metrics are if anywhere."""
+    """A pattern for the lines at the end of a text, where its metrics are most likely."""
     try:
         with open_log(path).stream as stream:
             stream.seek(max(0, stream.seek(0, 2) - HEAD_BYTES))

@@ -1,4 +1,4 @@
-"""Everything that a run's logs hold, at once and in memory: what `holter analyze` looks at."""
+"""Reads all logs of a run into memory at once, for `holter analyze`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from holter.types import Batch, RunData, Unreadable
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfflineRun:
-    """A run's data, and how it was come by. `points` counts what stands in `data`; files are relative.
+    """A run's data, and where it comes from. `points` counts those in `data`.
 
-    `runs` are the folders that watching would tell apart, by their names.
+    `files` maps files, relative to the path that was read, to the names of their formats. `runs` are the
+    names of the folders that would be runs of their own if the path was tailed.
     """
 
     data: RunData
@@ -34,10 +35,10 @@ class OfflineRun:
 def read_run(
     path: Path, *, until_step: int | None = None, known: Mapping[str, Format] | None = None
 ) -> OfflineRun:
-    """Read a folder that holds one run's logs, or a single log, up to `until_step` (that one included).
+    """Read a folder with the logs of one run, or a single log, up to `until_step` (inclusive).
 
-    What cannot be read is listed with its file and place; nothing readable gives no points. `known` are
-    the formats to recognise, by default all there are.
+    What cannot be read is listed with its file and location; nothing readable gives no points. `known` are
+    the formats to recognise, by default all formats.
     """
     unreadable: list[Unreadable] = []
     sources: list[Source] = []
@@ -45,36 +46,37 @@ def read_run(
         sources = LogTree(path, known or formats(), one_run=True).scan()
     else:
         unreadable.append(Unreadable(source=str(path), location="path", reason="no such file or folder"))
-    assembly, files = SeriesBuilder(until_step=until_step), dict[str, str]()
+    builder, files = SeriesBuilder(until_step=until_step), dict[str, str]()
     for source in sources:
+        name = _relative_name(source.path, path)
         if source.format is not NCCL_ONLY:
-            files[_name(source.path, path)] = source.format.name
+            files[name] = source.format.name
         for record in read_source(source):
-            files.setdefault(_name(source.path, path), source.format.name)
+            files.setdefault(name, source.format.name)
             if isinstance(record, Unreadable):
-                unreadable.append(replace(record, source=_name(source.path, path)))
+                unreadable.append(replace(record, source=name))
             else:
-                assembly.add(source.place.writer, source.place.put(record))
-    series = assembly.series()
+                builder.add(source.assignment.writer, source.assignment.apply(record))
+    series = builder.series()
     return OfflineRun(
-        data=RunData(series=series, config=assembly.config()),
+        data=RunData(series=series, config=builder.config()),
         attempts=count_attempts(series),
-        points=sum(len(one) for one in series.values()),
+        points=sum(map(len, series.values())),
         unreadable=unreadable,
         files=files,
-        runs=_runs(path, sources),
+        runs=_runs_if_tailed(path, sources),
     )
 
 
-def _runs(path: Path, sources: list[Source]) -> tuple[str, ...]:
+def _runs_if_tailed(path: Path, sources: list[Source]) -> tuple[str, ...]:
     if not path.is_dir():
         return ()
-    logs = [one.path for one in sources if not one.format.role.is_settings]
-    return tuple(sorted({place.run for place in assign_tree(path, logs).values()}))
+    logs = [source.path for source in sources if not source.format.role.is_settings]
+    return tuple(sorted({assignment.run for assignment in assign_tree(path, logs).values()}))
 
 
 def read_source(source: Source) -> Iterator[Batch | Unreadable]:
-    """All records of a log as it is now; a rest that may still be written to is told, not guessed at."""
+    """All records of a log as it is now; a rest that may still be written to is reported as unreadable."""
     try:
         opened = open_log(source.path)
     except OSError as error:
@@ -91,5 +93,5 @@ def read_source(source: Source) -> Iterator[Batch | Unreadable]:
         yield Unreadable(location=f"byte {position}", reason=reason)
 
 
-def _name(file: Path, root: Path) -> str:
+def _relative_name(file: Path, root: Path) -> str:
     return file.name if file == root else file.relative_to(root).as_posix()

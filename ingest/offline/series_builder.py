@@ -1,4 +1,4 @@
-"""Batches of a run put together as its series, in memory."""
+"""Builds the series of a run in memory from its batches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from holter.types import Batch, ConfigKey, ConfigValue, FloatArray, IntArray, Se
 
 
 @dataclass(slots=True)
-class _Parts:
-    """The stretches of one series, in the order in which they were read."""
+class _SeriesParts:
+    """The segments of one series, in the order in which they were read."""
 
     attempt: list[IntArray] = field(default_factory=list)
     step: list[IntArray] = field(default_factory=list)
@@ -22,67 +22,67 @@ class _Parts:
 
 
 class SeriesBuilder:
-    """Takes batches in the order in which they were logged, up to `until_step` (that one included)."""
+    """Takes batches in the order in which they were logged, up to `until_step` (inclusive)."""
 
     def __init__(self, *, until_step: int | None = None) -> None:
         self._until = until_step
         self._attempts = Attempts()
-        self._parts: dict[SeriesKey, _Parts] = {}
-        self._settled: dict[ConfigKey, dict[int, ConfigValue]] = {}
+        self._parts: dict[SeriesKey, _SeriesParts] = {}
+        self._config: dict[ConfigKey, dict[int, ConfigValue]] = {}
 
     def add(self, writer: str, batch: Batch) -> None:
-        """Take a batch of one writer; to which attempts its rows belong is decided now."""
+        """Add a batch of one writer, and decide which attempts its rows belong to."""
         for number, piece in self._attempts.split(writer, batch):
             self._add(number, piece)
             if self._until is None or not len(piece.steps) or piece.steps[0] <= self._until:
                 for key, value in piece.config.items():
-                    self._settled.setdefault(key, {})[number] = value
+                    self._config.setdefault(key, {})[number] = value
 
     def config(self) -> ConfigByAttempt:
-        """What has been said of the launches besides, in the order of the keys."""
-        return config_by_attempt(self._settled, self._attempts.pending_config(), self._attempts.started)
+        """The settings of the launches, in the order of the keys."""
+        return config_by_attempt(self._config, self._attempts.pending_config(), self._attempts.started)
 
     def series(self) -> dict[SeriesKey, Series]:
-        """What has been taken, in the order of the keys."""
-        found = {key: _series(key, self._parts[key]) for key in sorted(self._parts)}
-        return found if self._until is None else _up_to_training(found)
+        """The series so far, in the order of the keys."""
+        series = {key: _build(key, self._parts[key]) for key in sorted(self._parts)}
+        return series if self._until is None else _cut_at_training_end(series)
 
     def _add(self, number: int, batch: Batch) -> None:
         for column in batch.columns:
             rows = np.arange(len(batch.steps)) if column.rows is None else column.rows
             step, time, value = batch.steps[rows], batch.times[rows], column.values
             if self._until is not None and not column.key.has_clock_steps:
-                kept = step <= self._until
-                step, time, value = step[kept], time[kept], value[kept]
+                within = step <= self._until
+                step, time, value = step[within], time[within], value[within]
             if len(step):
-                mine = self._parts.setdefault(column.key, _Parts())
-                mine.attempt.append(np.full(len(step), number, dtype=np.int64))
-                mine.step.append(step)
-                mine.time.append(time)
-                mine.value.append(value)
+                parts = self._parts.setdefault(column.key, _SeriesParts())
+                parts.attempt.append(np.full(len(step), number, dtype=np.int64))
+                parts.step.append(step)
+                parts.time.append(time)
+                parts.value.append(value)
 
 
 def count_attempts(series: dict[SeriesKey, Series]) -> int:
-    """How many attempts these series tell of."""
-    return len({number for one in series.values() for number in np.unique(one.attempt).tolist()})
+    """The number of attempts that have points in these series."""
+    return len({number for points in series.values() for number in np.unique(points.attempt).tolist()})
 
 
-def _up_to_training(series: dict[SeriesKey, Series]) -> dict[SeriesKey, Series]:
-    """The series, those that go by the clock up to the last moment of the others."""
-    telling = [one.time for key, one in series.items() if key.step_unit is None]
-    last = max((float(np.nanmax(time)) for time in telling if not np.isnan(time).all()), default=np.inf)
-    found = {}
-    for key, one in series.items():
-        rows = ~(one.time > last) if key.has_clock_steps else np.full(len(one), True)
+def _cut_at_training_end(series: dict[SeriesKey, Series]) -> dict[SeriesKey, Series]:
+    """The series; those on the wall clock end at the last time of the training's."""
+    training = [points.time for key, points in series.items() if key.step_unit is None]
+    last = max((float(np.nanmax(time)) for time in training if not np.isnan(time).all()), default=np.inf)
+    result = {}
+    for key, points in series.items():
+        rows = ~(points.time > last) if key.has_clock_steps else np.full(len(points), True)
         if rows.all():
-            found[key] = one
+            result[key] = points
         elif rows.any():
-            parts = one.attempt[rows], one.step[rows], one.time[rows], one.value[rows]
-            found[key] = Series(key=key, attempt=parts[0], step=parts[1], time=parts[2], value=parts[3])
-    return found
+            arrays = points.attempt[rows], points.step[rows], points.time[rows], points.value[rows]
+            result[key] = Series(key=key, attempt=arrays[0], step=arrays[1], time=arrays[2], value=arrays[3])
+    return result
 
 
-def _series(key: SeriesKey, parts: _Parts) -> Series:
+def _build(key: SeriesKey, parts: _SeriesParts) -> Series:
     """The points in order; of several at one step of one attempt the newest, by time, then as read."""
     attempt, step = np.concatenate(parts.attempt), np.concatenate(parts.step)
     time, value = np.concatenate(parts.time), np.concatenate(parts.value)

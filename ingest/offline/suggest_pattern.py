@@ -1,4 +1,4 @@
-"""A pattern for lines that no format knows: what a user could put into holter.toml, made from the lines."""
+"""Suggests a custom format for lines that no format knows: a pattern for holter.toml, made from the lines."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from holter.ingest.console.dialect import LineValues
 from holter.ingest.console.prefixes import strip_prefixes
 from holter.ingest.stdout.custom_patterns import custom_dialect
 
-_LONGEST_LINE = 400
-_LEAST_LINES = 3
-_MOST_GROUPS = 12
-_SHOWN_BEFORE = 24  # characters of what stands before a number, enough to find it by
+_MAX_LINE_LENGTH = 400
+_MIN_LINES = 3
+_MAX_GROUPS = 12
+_LITERAL_LENGTH = 24  # characters of the text before a number, enough to find it by
 _PIECE = re.compile(
     r"(?P<time>\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)"
     r"|(?<![A-Za-z_\d.])(?P<number>[-+]?\d[\d,]*(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)(?![\d_])"
@@ -25,96 +25,92 @@ _STEPS = frozenset({"step", "steps", "iter", "iteration", "it", "itr", "update",
 _COUNTS = frozenset({"epoch", "rank", "gpu", "of", "batch", "eta", "node", "pid", "line"})
 
 
-class _Shape(NamedTuple):
-    """Lines that differ in their numbers alone: what stands before each number, and the numbers [line]."""
+class _LineShape(NamedTuple):
+    """Lines that differ in their numbers alone: the text before each, its kind, and the numbers [line]."""
 
     before: list[str]
     kinds: list[str]
-    texts: list[list[str]]
+    numbers: list[list[str]]
 
 
 def suggest_format(head: bytes) -> CustomFormat | None:
-    """A format of one pattern that reads the most frequent lines with numbers, None where there are none.
+    """A format of one pattern that reads the most frequent lines with numbers, None if there are none.
 
-    The step is the number that a word says is one, else the first whole number that rises.
+    The step is the number after a word for steps, else the first integer that increases.
     """
     lines = [
-        strip_prefixes(line).text for line in re.split(rb"[\r\n]+", head) if 0 < len(line) <= _LONGEST_LINE
+        strip_prefixes(line).text for line in re.split(rb"[\r\n]+", head) if 0 < len(line) <= _MAX_LINE_LENGTH
     ]
-    shapes: dict[str, list[str]] = defaultdict(list)
+    by_shape: dict[str, list[str]] = defaultdict(list)
     for line in lines:
-        shapes[_PIECE.sub("\0", line)].append(line)
-    for same in sorted(shapes.values(), key=len, reverse=True)[:20]:
-        if len(same) >= _LEAST_LINES and (found := _format(same)) is not None:
-            return found
+        by_shape[_PIECE.sub("\0", line)].append(line)
+    for same in sorted(by_shape.values(), key=len, reverse=True)[:20]:
+        if len(same) >= _MIN_LINES and (suggestion := _format(same)) is not None:
+            return suggestion
     return None
 
 
-def format_as_toml(house: CustomFormat) -> str:
+def format_as_toml(custom: CustomFormat) -> str:
     """The format as lines of holter.toml."""
-    quote = "'''" if "'" in house.pattern else "'"
-    return f'[[formats]]\nname = "{house.name}"\npattern = {quote}{house.pattern}{quote}'
+    quote = "'''" if "'" in custom.pattern else "'"
+    return f'[[formats]]\nname = "{custom.name}"\npattern = {quote}{custom.pattern}{quote}'
 
 
 def _format(lines: Sequence[str]) -> CustomFormat | None:
-    shape = _taken_apart(lines)
-    step = _step_of(shape)
+    shape = _shape_of(lines)
+    step = _step_index(shape)
     if step is None:
         return None
-    pattern = _pattern(shape, step)
+    pattern = ".*".join(_pattern_parts(shape, step))
     try:
-        house = CustomFormat(name="ours", pattern=pattern)
-    except ValueError:  # nothing beside the step, or text that RE2 reads otherwise
+        custom = CustomFormat(name="ours", pattern=pattern)
+    except ValueError:  # there is nothing but the step, or text that RE2 reads otherwise
         return None
-    [kind] = custom_dialect(house).kinds
-    said = [kind.parse(line, {}) for line in lines]
-    read = sum(isinstance(one, LineValues) and bool(one.values) for one in said)
-    return house if 2 * read >= len(lines) else None
+    [kind] = custom_dialect(custom).kinds
+    results = [kind.parse(line, {}) for line in lines]
+    parsed = sum(isinstance(result, LineValues) and bool(result.values) for result in results)
+    return custom if 2 * parsed >= len(lines) else None
 
 
-def _taken_apart(lines: Sequence[str]) -> _Shape:
+def _shape_of(lines: Sequence[str]) -> _LineShape:
     pieces = [list(_PIECE.finditer(line)) for line in lines]
     ends = [0, *(piece.end() for piece in pieces[0])]
     before = [lines[0][end : piece.start()] for end, piece in zip(ends, pieces[0], strict=False)]
     kinds = [TIME if piece["time"] else "number" for piece in pieces[0]]
-    return _Shape(before, kinds, [[piece[0] for piece in line] for line in pieces])
+    return _LineShape(before, kinds, [[piece[0] for piece in line] for line in pieces])
 
 
-def _step_of(shape: _Shape) -> int | None:
-    """Which number is the step."""
-    rising = []
-    for place, kind in enumerate(shape.kinds):
-        texts = [line[place].replace(",", "") for line in shape.texts]
+def _step_index(shape: _LineShape) -> int | None:
+    """The index of the number that is the step."""
+    increasing = []
+    for index, kind in enumerate(shape.kinds):
+        texts = [line[index].replace(",", "") for line in shape.numbers]
         if kind == TIME or not all(text.isdecimal() for text in texts):
             continue
-        word = _word(shape.before[place]).lower().rpartition("/")[2]
+        word = _last_word(shape.before[index]).lower().rpartition("/")[2]
         if word in _STEPS:
-            return place
+            return index
         numbers = list(map(int, texts))
         if word not in _COUNTS and numbers == sorted(numbers) and numbers[0] < numbers[-1]:
-            rising.append(place)
-    return rising[0] if rising else None
+            increasing.append(index)
+    return increasing[0] if increasing else None
 
 
-def _word(before: str) -> str:
-    found = _WORD.search(before)
-    return found[1] if found else ""
+def _last_word(before: str) -> str:
+    match = _WORD.search(before)
+    return match[1] if match else ""
 
 
-def _pattern(shape: _Shape, step: int) -> str:
-    return ".*".join(_parts(shape, step))
-
-
-def _parts(shape: _Shape, step: int) -> Iterator[str]:
+def _pattern_parts(shape: _LineShape, step: int) -> Iterator[str]:
     taken = {STEP}
-    for place, (before, kind) in enumerate(zip(shape.before, shape.kinds, strict=True)):
-        name = re.sub(r"\W+", "_", _word(before)).strip("_")
+    for index, (before, kind) in enumerate(zip(shape.before, shape.kinds, strict=True)):
+        name = re.sub(r"\W+", "_", _last_word(before)).strip("_")
         if kind == TIME:
             name = TIME
-        elif place == step:
+        elif index == step:
             yield rf"{_literal(before)}(?P<step>\d[\d,]*)"
             continue
-        if not name or name in taken or name.lower() in _COUNTS or len(taken) > _MOST_GROUPS:
+        if not name or name in taken or name.lower() in _COUNTS or len(taken) > _MAX_GROUPS:
             continue
         taken.add(name)
         number = r"\d{4}\S+[ T]\S+" if kind == TIME else r"[-+.,\w]*\w"
@@ -122,7 +118,7 @@ def _parts(shape: _Shape, step: int) -> Iterator[str]:
 
 
 def _literal(text: str) -> str:
-    """The end of what stands before a number, as a pattern."""
-    kept = text[-_SHOWN_BEFORE:]
-    kept = kept[kept.find(" ") :] if len(text) > _SHOWN_BEFORE and " " in kept else kept
-    return re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(kept).replace("/", "/"))
+    """The end of the text before a number, as a pattern."""
+    end = text[-_LITERAL_LENGTH:]
+    end = end[end.find(" ") :] if len(text) > _LITERAL_LENGTH and " " in end else end
+    return re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(end).replace("/", "/"))

@@ -1,4 +1,4 @@
-"""The runs of a collection put together, to be analysed, and told in numbers."""
+"""Reads the runs of another tracker's collection into memory, for analysis and for reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holter.ingest.offline.series_builder import SeriesBuilder
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
 from holter.ingest.trackers.row_order import batches
-from holter.types import NO_CONFIG, Config, RunData, Series, SeriesKey, Unreadable
+from holter.types import NO_CONFIG, Config, RunData, Unreadable
 
 _WRITER = "import"
 
@@ -23,56 +23,53 @@ _WRITER = "import"
 def build_series(
     contents: Contents, *, until_step: int | None = None
 ) -> tuple[SeriesBuilder, list[Unreadable]]:
-    """A run's points in their attempts, told from their order; and what is left out of it."""
-    assembly, left_out = SeriesBuilder(until_step=until_step), list(contents.left_out)
+    """The points of a run in a builder, which finds attempts by their order; and what is left out."""
+    builder, left_out = SeriesBuilder(until_step=until_step), list(contents.left_out)
     refused: dict[str, Unreadable] = {}
     for batch in batches(contents):
-        kept, words = without_invalid_names(batch)
-        refused.update({word.location: word for word in words})
-        assembly.add(_WRITER, kept)
-    return assembly, [*left_out, *refused.values()]
+        valid, reports = without_invalid_names(batch)
+        refused.update({report.location: report for report in reports})
+        builder.add(_WRITER, valid)
+    return builder, [*left_out, *refused.values()]
 
 
 def read_tracker_runs(
     path: Path, collection: Collection, *, until_step: int | None = None
 ) -> Iterator[tuple[str, OfflineRun]]:
-    """Each run of a collection by its name; one that cannot be read has no points, and says why.
+    """Each run of a collection with its name; one that cannot be read has no points and a reason.
 
-    Raises CollectionError where the collection as a whole cannot be read.
+    Raises CollectionError if the collection itself cannot be read.
     """
     for run in collection.runs(path):
         if not run.why_not:
-            yield run.name, _gathered(path, collection, run, until_step)
+            yield run.name, _read_tracker_run(path, collection, run, until_step)
 
 
-def _gathered(path: Path, collection: Collection, run: KeptRun, until_step: int | None) -> OfflineRun:
+def _read_tracker_run(path: Path, collection: Collection, run: KeptRun, until_step: int | None) -> OfflineRun:
     name = f"{path.name}: {run.name}"
     try:
         contents = run.read()
     except (CollectionError, OSError) as error:
-        return _gathering(SeriesBuilder(), [Unreadable(source=name, location="run", reason=str(error))], {})
-    assembly, left_out = build_series(contents, until_step=until_step)
+        problem = Unreadable(source=name, location="run", reason=str(error))
+        return _offline_run(SeriesBuilder(), [problem], {})
+    builder, left_out = build_series(contents, until_step=until_step)
     config, _ = without_private(contents.config)
-    return _gathering(
-        assembly,
-        [replace(unreadable, source=name) for unreadable in left_out],
-        {name: collection.name},
-        config,
-    )
+    unreadable = [replace(problem, source=name) for problem in left_out]
+    return _offline_run(builder, unreadable, {name: collection.name}, config)
 
 
-def _gathering(
-    assembly: SeriesBuilder,
+def _offline_run(
+    builder: SeriesBuilder,
     unreadable: list[Unreadable],
     files: dict[str, str],
     config: Config = NO_CONFIG,
 ) -> OfflineRun:
-    series: dict[SeriesKey, Series] = assembly.series()
-    numbers = sorted({int(number) for one in series.values() for number in np.unique(one.attempt)})
-    said = {key: dict.fromkeys(numbers, value) for key, value in config.items()}
+    series = builder.series()
+    attempts = sorted({int(number) for points in series.values() for number in np.unique(points.attempt)})
+    by_attempt = {key: dict.fromkeys(attempts, value) for key, value in config.items()}
     return OfflineRun(
-        data=RunData(series=series, config=said),
-        attempts=len(numbers),
+        data=RunData(series=series, config=by_attempt),
+        attempts=len(attempts),
         points=sum(map(len, series.values())),
         unreadable=unreadable,
         files=files,
@@ -80,11 +77,11 @@ def _gathering(
 
 
 def explain_tracker_runs(path: Path, collection: Collection) -> list[FileReport]:
-    """What each run of a collection holds, or why it is not taken. Raises CollectionError, OSError."""
-    return [_explained(path, collection, run) for run in collection.runs(path)]
+    """A report on each run of a collection. Raises CollectionError, OSError."""
+    return [_explain_run(path, collection, run) for run in collection.runs(path)]
 
 
-def _explained(path: Path, collection: Collection, run: KeptRun) -> FileReport:
+def _explain_run(path: Path, collection: Collection, run: KeptRun) -> FileReport:
     name = f"{run.project}/{run.name}"
     if run.why_not:
         return FileReport(path=path, run=name, why_not=run.why_not)
@@ -97,7 +94,7 @@ def _explained(path: Path, collection: Collection, run: KeptRun) -> FileReport:
         path=path,
         format=collection.name,
         run=name,
-        points={one.key: len(one.steps) for one in contents.logged},
+        points={logged.key: len(logged.steps) for logged in contents.logged},
         first_step=first,
         last_step=last,
         unreadable=contents.left_out,
@@ -106,9 +103,11 @@ def _explained(path: Path, collection: Collection, run: KeptRun) -> FileReport:
 
 def _extent(contents: Contents) -> tuple[int | None, int | None]:
     """First and last step of the training's series."""
-    ends: Sequence[tuple[int, int]] = [
-        (int(one.steps.min()), int(one.steps.max()))
-        for one in contents.logged
-        if len(one.steps) and one.key.step_unit is None
+    extents: Sequence[tuple[int, int]] = [
+        (int(logged.steps.min()), int(logged.steps.max()))
+        for logged in contents.logged
+        if len(logged.steps) and logged.key.step_unit is None
     ]
-    return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else (None, None)
+    if not extents:
+        return None, None
+    return min(first for first, _ in extents), max(last for _, last in extents)

@@ -1,1 +1,1 @@
-"""Following logs live: what is new in any of them goes to a sink, exactly once."""
+"""Tailing: new records of logs that are being written go to a sink, exactly once."""

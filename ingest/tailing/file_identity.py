@@ -1,17 +1,17 @@
-"""Tells a log that has grown from one that was replaced, by its first bytes and those before the cursor."""
+"""Distinguishes a log that has grown from one that was replaced, by its first bytes and its last read ones."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import BinaryIO, NamedTuple
 
-_HEAD = 1024
-_TAIL = 64
-_START = 48
+_HEAD_BYTES = 1024
+_TAIL_BYTES = 64
+_START_BYTES = 48
 
 
 class FileIdentity(NamedTuple):
-    """What is remembered of a file that has been read up to an offset. `inode` finds it under a new name."""
+    """What identifies a file that was read up to an offset. `inode` finds it under a new name."""
 
     inode: int = 0
     length: int = 0
@@ -23,53 +23,53 @@ class FileIdentity(NamedTuple):
         return f"{self.inode}:{self.length}:{self.start}:{self.head}:{self.tail}"
 
     def holds(self, stream: BinaryIO, offset: int) -> bool:
-        """Whether the file still begins, and still reads just before the offset, as it did."""
-        return self[1:] == _look(stream, offset, self.length)
+        """Whether the first bytes of the file, and those before the offset, are still the same."""
+        return self[1:] == _fingerprint(stream, offset, self.length)
 
     def begins(self, stream: BinaryIO) -> bool:
-        """Whether the file begins as it did, as far as it goes: it may be being rewritten."""
+        """Whether the file begins the same, as far as it goes: it may be in the middle of being rewritten."""
         stream.seek(0)
-        found = stream.read(self.length)
-        if len(found) == self.length:
-            return _digest(found) == self.head
-        return bytes.fromhex(self.start).startswith(found[:_START])
+        content = stream.read(self.length)
+        if len(content) == self.length:
+            return _digest(content) == self.head
+        return bytes.fromhex(self.start).startswith(content[:_START_BYTES])
 
 
 class ContentSnapshot(NamedTuple):
-    """What a file held when reading began: its first bytes, and those before the offset."""
+    """The first bytes of a file when reading began, and those before the offset."""
 
     offset: int
     head: bytes
     tail: bytes
 
     def still_holds(self, stream: BinaryIO) -> bool:
-        """Whether the file holds them yet; it may have grown behind them. The stream is left elsewhere.
+        """Whether the file still has these bytes; it may have grown after them. Moves the stream's position.
 
-        One that was shorter than what is looked at must not have grown: just emptied, it may become anything.
+        A file shorter than the compared bytes must not have grown: it was emptied and may become anything.
         """
-        return self == _snapshot(stream, self.offset, _HEAD)
+        return self == _snapshot(stream, self.offset, _HEAD_BYTES)
 
 
 def take_snapshot(stream: BinaryIO, offset: int) -> ContentSnapshot:
-    """What a file holds now, as far as a rewrite of it would show. The stream is left elsewhere."""
-    return _snapshot(stream, offset, _HEAD)
+    """The bytes of a file that a rewrite would change. Moves the stream's position."""
+    return _snapshot(stream, offset, _HEAD_BYTES)
 
 
 def _snapshot(stream: BinaryIO, offset: int, length: int) -> ContentSnapshot:
     stream.seek(0)
     head = stream.read(length)
-    start = max(0, offset - _TAIL)
+    start = max(0, offset - _TAIL_BYTES)
     stream.seek(start)
     return ContentSnapshot(offset, head, stream.read(offset - start))
 
 
 def identify(stream: BinaryIO, offset: int, *, inode: int) -> FileIdentity:
-    """The identity of a file read up to an offset. The stream is left elsewhere."""
-    return FileIdentity(inode, *_look(stream, offset, min(offset, _HEAD)))
+    """The identity of a file that was read up to an offset. Moves the stream's position."""
+    return FileIdentity(inode, *_fingerprint(stream, offset, min(offset, _HEAD_BYTES)))
 
 
 def parse_identity(text: str) -> FileIdentity:
-    """The identity that `str` wrote; an empty one for text that is none."""
+    """The identity that `str` wrote; an empty one for any other text."""
     parts = text.split(":")
     try:
         inode, length, start, head, tail = parts
@@ -78,9 +78,9 @@ def parse_identity(text: str) -> FileIdentity:
         return FileIdentity()
 
 
-def _look(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str, str]:
+def _fingerprint(stream: BinaryIO, offset: int, length: int) -> tuple[int, str, str, str]:
     _, head, tail = _snapshot(stream, offset, length)
-    return len(head), head[:_START].hex(), _digest(head), _digest(tail)
+    return len(head), head[:_START_BYTES].hex(), _digest(head), _digest(tail)
 
 
 def _digest(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Following logs live: what is new in any file below the watched roots goes to a sink, exactly once."""
+"""Tails all logs below some folders: new records of any file go to a sink, exactly once."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _log = logging.getLogger(__name__)
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-_COPIED = 60.0
-"""Seconds for which a file that begins like another is taken for a copy that is still being made."""
-_MOST_OPEN = 200
-_LATE = 10.0
-"""Seconds after which what is not read counts as behind: what is being read does not."""
+_COPY_SECONDS = 60.0
+"""How long a file that begins like another counts as a copy that is still being made."""
+_MAX_OPEN_FILES = 200
+_LATE_SECONDS = 10.0
+"""How long bytes must be unread to count as backlog: those that are being read right now do not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TailingLag:
-    """How far a follower is behind. `failing` files are left alone for a while; `last_error` is on one."""
+    """How far reading is behind writing. `failing` files are paused for a while; `last_error` is on one."""
 
     files: int
     files_behind: int
@@ -47,13 +47,13 @@ class TailingLag:
 
 
 class Follower:
-    """Follows every log below some folders, or single files, until told to stop.
+    """Tails every log below some folders, or single files, until stopped.
 
-    `poll` makes it look every so many seconds instead of asking the kernel; None decides by file system.
-    `at_once` is how many runs it may read at a time, for a sink that several threads may call; the files
-    of a run are read one after the other in any case.
-    `host` goes before the paths that name sources, for a sink that hears from several machines. A file
-    that cannot be read, or a sink that fails, is tried again later and never stops the others.
+    `poll`: scan every so many seconds instead of waiting for notifications of the kernel; None decides by
+    file system. `at_once`: how many runs are read in parallel, for a sink that several threads may call; the
+    files of one run are read one after the other in any case. `host` is put before the paths in the names of
+    sources, for a sink that receives from several machines. A file that cannot be read, or a failing sink,
+    is retried later and never stops the other files.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class Follower:
         self._last_error = ""
         self._copying: dict[Path, float] = {}
         self._open: dict[Path, None] = {}
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Follow until the stop is set."""
+        """Tail until the stop is set."""
         self.catch_up()
         watch = FolderWatch(list(self._trees), poll=self._poll, clock=self._clock, stop=self._stop)
         for changes in watch.changes():
@@ -91,26 +91,26 @@ class Follower:
                 began = self._clock()
                 self._sweep(root)
                 watch.swept(root, self._clock() - began)
-            self._look_at(changes.paths)
-            self._look_again()
+            self._read_changed(changes.paths)
+            self._retry_failed()
             if self._stop.is_set():
                 return
 
     def catch_up(self) -> None:
-        """Read everything new there is, once."""
+        """Read everything that is new, once."""
         for root in self._trees:
             self._sweep(root)
 
-    def found(self) -> list[str]:
-        """A line for each root: what has been found there so far."""
-        return [_in_words(root, self._sources.get(root, {})) for root in self._trees]
+    def summary(self) -> list[str]:
+        """A line for each root: how many logs of how many runs are known there."""
+        return [_summary_line(root, self._sources.get(root, {})) for root in self._trees]
 
     def lag(self) -> TailingLag:
-        """How far what is read is behind what is written; asked from another thread."""
-        behind = [tail.behind() for tail in list(self._tails.values())]
-        late = [(size, seconds) for size, seconds in behind if size and seconds > _LATE]
+        """How far reading is behind writing; called from another thread."""
+        backlogs = [tail.backlog() for tail in list(self._tails.values())]
+        late = [(size, seconds) for size, seconds in backlogs if size and seconds > _LATE_SECONDS]
         return TailingLag(
-            files=len(behind),
+            files=len(backlogs),
             files_behind=len(late),
             bytes_behind=sum(size for size, _ in late),
             seconds_behind=max((seconds for _, seconds in late), default=0.0),
@@ -119,140 +119,140 @@ class Follower:
         )
 
     def _sweep(self, root: Path) -> None:
-        """Look for new logs below a root, and at every one that is known there."""
-        elsewhere = {path for other, held in self._sources.items() if other != root for path in held}
+        """Scan for new logs below a root, and read every one there that has changed."""
+        elsewhere = {path for other, sources in self._sources.items() if other != root for path in sources}
         found = {source.path: source for source in self._trees[root].scan() if source.path not in elsewhere}
         for path, source in self._sources.get(root, {}).items():
-            if path not in found or found[path].format is not source.format:  # gone, or read otherwise
+            if path not in found or found[path].format is not source.format:  # gone, or of another format now
                 self._leave(path)
                 self._pauses.pop(path, None)
         self._sources[root] = found
         runs: dict[str, list[Source]] = {}
         for source in found.values():
-            if self._has_news(source):
-                runs.setdefault(source.place.run, []).append(source)
+            if self._has_changed(source):
+                runs.setdefault(source.assignment.run, []).append(source)
         if self._at_once == 1 or len(runs) == 1:
-            for held in runs.values():
-                self._look_in_turn(held)
-        elif runs:  # a sink that is waited for takes several in the time of one
+            for sources in runs.values():
+                self._read_in_order(sources)
+        elif runs:  # a sink that takes time to answer accepts several deliveries in the time of one
             with ThreadPoolExecutor(self._at_once, thread_name_prefix="holter-follow") as pool:
-                list(pool.map(self._look_in_turn, runs.values()))
+                list(pool.map(self._read_in_order, runs.values()))
 
-    def _has_news(self, source: Source) -> bool:
+    def _has_changed(self, source: Source) -> bool:
         tail = self._tails.get(source.path)
         try:
-            return tail is None or tail.has_news()
+            return tail is None or tail.has_changed()
         except OSError:
             return True
 
-    def _look_in_turn(self, sources: Iterable[Source]) -> None:
+    def _read_in_order(self, sources: Iterable[Source]) -> None:
         for source in sources:
             if self._stop.is_set():
                 return
-            self._look(source)
+            self._read(source)
 
-    def _look_at(self, paths: Iterable[Path]) -> None:
-        """Look at files that are said to have changed; one not known yet asks for a look at its root."""
+    def _read_changed(self, paths: Iterable[Path]) -> None:
+        """Read files that were reported as changed; for an unknown one its root is swept."""
         unknown: set[Path] = set()
         for path in sorted(paths):
             source = self._source(path)
             if source is not None:
-                self._look(source)
+                self._read(source)
             else:
-                unknown.update(root for root in self._trees if self._news(root, path))
+                unknown.update(root for root in self._trees if self._may_be_log(root, path))
         for root in unknown:
             self._sweep(root)
 
-    def _look_again(self) -> None:
-        """Look at what failed before, as far as it has been left alone for long enough."""
+    def _retry_failed(self) -> None:
+        """Read what failed before, if its pause is over."""
         for path in list(self._pauses):
             source = self._source(path)
             if source is not None:
-                self._look(source)
+                self._read(source)
 
     def _source(self, path: Path) -> Source | None:
-        return next((held[path] for held in self._sources.values() if path in held), None)
+        return next((sources[path] for sources in self._sources.values() if path in sources), None)
 
-    def _news(self, root: Path, path: Path) -> bool:
+    def _may_be_log(self, root: Path, path: Path) -> bool:
         return path.is_relative_to(root) and (path.is_dir() or self._trees[root].is_new(path))
 
-    def _look(self, source: Source) -> None:
-        """Look at one log; after a failure it is left alone for a while, longer each time."""
+    def _read(self, source: Source) -> None:
+        """Read one log; after a failure it is paused for a while, longer each time."""
         path = source.path
-        moment, pause = self._pauses.get(path, (0.0, _FIRST_PAUSE))
-        if self._clock() < moment:
+        until, pause = self._pauses.get(path, (0.0, _FIRST_PAUSE))
+        if self._clock() < until:
             return
         try:
             tail = self._tail(source)
             if tail is not None:
-                tail.look()
-                self._keep_open(path)
+                tail.read_new()
+                self._mark_open(path)
             self._pauses.pop(path, None)
         except FileNotFoundError:  # the next sweep notices
             self._leave(path)
-        except Exception as error:  # whatever is wrong with one log or one call must not end the others
+        except Exception as error:  # a fault of one log or one call must not stop the others
             self._last_error = f"{path} cannot be read: {error}"
             self._pauses[path] = (self._clock() + pause, min(2 * pause, _LONGEST_PAUSE))
-            told = isinstance(error, OSError | SinkError)
-            _log.warning("%s: tried again in %g s: %s", path, pause, error, exc_info=None if told else error)
+            known = isinstance(error, OSError | SinkError)
+            _log.warning("%s: retried in %g s: %s", path, pause, error, exc_info=None if known else error)
 
     def _tail(self, source: Source) -> Tail | None:
-        """The tail of a log; None while it may be becoming a copy of another."""
+        """The tail of a log; None while the file may be becoming a copy of another."""
         tail = self._tails.get(source.path)
         if tail is not None and not (tail.is_another_file() and not tail.is_intact()):
             return tail
-        fresh = self._begin(source)  # what was read of another log may have come to stand here
+        fresh = self._new_tail(source)  # another log that was read before may have been moved here
         if not (fresh.has_begun and fresh.is_intact()):
             if self._is_copy(source):
                 return None
-            fresh = self._begin(source)
+            fresh = self._new_tail(source)
         if tail is None or (fresh.has_begun and fresh.is_intact()):
             self._drop(source.path)
             tail = self._tails[source.path] = fresh
         return tail
 
-    def _begin(self, source: Source) -> Tail:
-        # files that take turns in holding one log are followed under one name
-        names = self._name if source.known_as is None else partial(self._known_as, source.known_as)
+    def _new_tail(self, source: Source) -> Tail:
+        # files that contain the same log in turn are tailed under one name
+        names = self._name if source.tailed_as is None else partial(self._fixed_name, source.tailed_as)
         return Tail(source, self._sink, project=self._project, names=names, clock=self._clock)
 
-    def _known_as(self, path: Path, _: Path) -> str:
+    def _fixed_name(self, path: Path, _: Path) -> str:
         return self._name(path)
 
     def _name(self, path: Path) -> str:
         return storable_text(f"{self._host}:{path}" if self._host else str(path))
 
     def _is_copy(self, source: Source) -> bool:
-        """Whether a log is becoming a copy of another; one that has become it goes on from there."""
+        """Whether a log is becoming a copy of another; one that is complete continues that one."""
         names = predecessors(source.path.name)
-        for name in names if names and self._knows(source, names[-1]) else ():
-            tail = self._known(source, name)
+        for name in names if names and self._is_known(source, names[-1]) else ():
+            tail = self._neighbour(source, name)
             if tail.has_begun:
-                if tail.move(source.path):
+                if tail.continue_at(source.path):
                     return False
-                if tail.is_copied_to(source.path):
-                    if self._clock() - self._copying.setdefault(source.path, self._clock()) < _COPIED:
+                if tail.may_be_copied_to(source.path):
+                    if self._clock() - self._copying.setdefault(source.path, self._clock()) < _COPY_SECONDS:
                         return True
                     break
         self._copying.pop(source.path, None)
         return False
 
-    def _knows(self, source: Source, name: str) -> bool:
-        """Whether a file of this name stands beside a log, or has been read: of ranks' logs none does."""
-        return source.path.with_name(name).exists() or self._known(source, name).has_begun
+    def _is_known(self, source: Source, name: str) -> bool:
+        """Whether a file of this name is next to a log, or has been read: not so for the logs of ranks."""
+        return source.path.with_name(name).exists() or self._neighbour(source, name).has_begun
 
-    def _known(self, source: Source, name: str) -> Tail:
+    def _neighbour(self, source: Source, name: str) -> Tail:
         path = source.path.with_name(name)
-        return self._tails.get(path) or self._begin(replace(source, path=path))
+        return self._tails.get(path) or self._new_tail(replace(source, path=path))
 
     def _leave(self, path: Path) -> None:
-        """A log has gone from its place: what is left of it is read, wherever it can be."""
+        """Read the rest of a log that is no longer at its path, from wherever it can be read."""
         tail = self._tails.get(path)
         if tail is not None:
             try:
                 tail.finish()
             except (OSError, SinkError) as error:
-                _log.warning("%s: the rest of what has gone is not read: %s", path, error)
+                _log.warning("%s: the rest of a file that is gone is not read: %s", path, error)
         self._drop(path)
 
     def _drop(self, path: Path) -> None:
@@ -260,23 +260,23 @@ class Follower:
         self._open.pop(path, None)
         self._copying.pop(path, None)
         if tail is not None:
-            tail.let_go()
+            tail.close()
 
-    def _keep_open(self, path: Path) -> None:
-        """Keep the files open that changed last, in bounds."""
-        with self._guard:
+    def _mark_open(self, path: Path) -> None:
+        """Leave the files open that changed last, in bounded number."""
+        with self._lock:
             self._open.pop(path, None)
             self._open[path] = None
-            most = min(_MOST_OPEN, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
-            while len(self._open) > most:
+            limit = min(_MAX_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+            while len(self._open) > limit:
                 oldest = next(iter(self._open))
                 del self._open[oldest]
                 if (tail := self._tails.get(oldest)) is not None:
-                    tail.let_go()
+                    tail.close()
 
 
-def _in_words(root: Path, sources: Mapping[Path, Source]) -> str:
+def _summary_line(root: Path, sources: Mapping[Path, Source]) -> str:
     if not sources:
         return f"{root}: no logs of a known format yet; they are followed as they appear"
-    runs = len({source.place.run for source in sources.values()})
+    runs = len({source.assignment.run for source in sources.values()})
     return f"{root}: {counted(len(sources), 'log')} of {counted(runs, 'run')}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holter.cli.agent.stdin_reader import Listener
-from holter.server.analysis.run_cache import weight
+from holter.server.analysis.run_cache import memory_size
 from holter.types import Unreadable
 
 if TYPE_CHECKING:
@@ -95,4 +95,4 @@ def test_names_that_cannot_be_kept_are_told_until_it_is_enough() -> None:
             told += isinstance(one, Unreadable)
             batches += not isinstance(one, Unreadable)
     assert (told, batches) == (1000, 3000)
-    assert weight(listener) < 2**20
+    assert memory_size(listener) < 2**20

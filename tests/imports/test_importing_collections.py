@@ -13,10 +13,10 @@ from sqlalchemy import Engine, select
 from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.trackers import collection_at
 from holter.server.database import connect, reading
-from holter.server.import_export import Into
-from holter.server.import_export.http_target import Door, Sender
-from holter.server.import_export.local_target import Here
-from holter.server.import_export.trackers import Taken, take_collection
+from holter.server.import_export import ImportContext
+from holter.server.import_export.http_target import ServerAddress, HttpImportTarget
+from holter.server.import_export.local_target import LocalImportTarget
+from holter.server.import_export.trackers import TrackerImportResult, import_collection
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
 from holter.server.migrate import upgrade
@@ -33,12 +33,12 @@ SOURCES = ["mlflow.db", "mlruns", "trackio", "neptune"]
 LOSS = SeriesKey("train/loss")
 
 
-def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[Taken]:
+def bring(engine: Engine, path: Path, *, project: str | None = None) -> list[TrackerImportResult]:
     collection = collection_at(path)
     assert collection is not None
     with running(engine) as store:
-        here = Here(Into(engine=engine, store=store))
-        return list(take_collection(collection, path, here.run, project=project))
+        here = LocalImportTarget(ImportContext(engine=engine, store=store))
+        return list(import_collection(collection, path, here.run, project=project))
 
 
 def stored(engine: Engine, project: str, run: str) -> dict[SeriesKey, Series]:
@@ -64,7 +64,7 @@ def same(some: dict[SeriesKey, Series], others: dict[SeriesKey, Series]) -> bool
     )
 
 
-def counts(taken: Sequence[Taken]) -> list[tuple[str, int, int]]:
+def counts(taken: Sequence[TrackerImportResult]) -> list[tuple[str, int, int]]:
     return [(one.run, one.points, one.known) for one in taken if not one.why_not]
 
 
@@ -93,9 +93,9 @@ def test_everything_comes_through_a_server_as_it_does_without(
     collection = collection_at(kept / name)
     assert collection is not None
     expected = of_source(kept / name)
-    with serve(Settings(database_url=database_url)) as (_, address), Sender(Door(address)) as sender:
-        taken = [one for one in take_collection(collection, kept / name, sender.run) if not one.why_not]
-        again = [one for one in take_collection(collection, kept / name, sender.run) if not one.why_not]
+    with serve(Settings(database_url=database_url)) as (_, address), HttpImportTarget(ServerAddress(address)) as sender:
+        taken = [one for one in import_collection(collection, kept / name, sender.run) if not one.why_not]
+        again = [one for one in import_collection(collection, kept / name, sender.run) if not one.why_not]
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
     assert [(one.run_id, one.points, one.known) for one in again] == [
@@ -130,8 +130,8 @@ def test_new_points_are_added_through_a_server(
         row = ("loss", 9.5, 1_700_000_000_009, run, 9)
         writer.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, 0)", row)
     writer.close()
-    with serve(Settings(database_url=sqlite_url)) as (_, address), Sender(Door(address)) as sender:
-        taken = list(take_collection(collection, kept / "mlflow.db", sender.run))
+    with serve(Settings(database_url=sqlite_url)) as (_, address), HttpImportTarget(ServerAddress(address)) as sender:
+        taken = list(import_collection(collection, kept / "mlflow.db", sender.run))
     assert counts(taken)[-1] == ("running", 1, 4)
     assert {points for _, points, _ in counts(taken)[:-1]} == {0}
 
@@ -193,8 +193,8 @@ def test_an_import_that_was_cut_short_goes_on(sqlite_engine: Engine, kept: Path)
     collection = collection_at(kept / "mlruns")
     assert collection is not None
     with running(sqlite_engine) as store:
-        here = Here(Into(engine=sqlite_engine, store=store))
-        part = next(iter(take_collection(collection, kept / "mlruns", here.run)))
+        here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
+        part = next(iter(import_collection(collection, kept / "mlruns", here.run)))
     whole = bring(sqlite_engine, kept / "mlruns")
     assert sum(one.points + one.known for one in whole) == 100
     assert len({one.run_id for one in whole if one.run_id}) == 3
@@ -265,7 +265,7 @@ def test_analyze_and_doctor_look_at_each_run(holter: Printed, kept: Path) -> Non
 
 def test_a_collection_among_logs_is_explained(holter: Printed, kept: Path) -> None:
     printed = holter("doctor", kept, "--data-dir", kept / "here")[1]
-    assert "runs that mlflow keeps: `holter import` takes them" in printed
+    assert "runs in mlflow: `holter import` imports them" in printed
 
 
 def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed, tmp_path: Path) -> None:

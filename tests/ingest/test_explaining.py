@@ -34,8 +34,8 @@ def test_a_file_that_is_not_read_tells_why(tmp_path: Path) -> None:
     assert why["prices.csv"].startswith("no column of its header is a step")
     assert why["prices.csv"].endswith("name,price")
     assert why["notes.txt"] == "no line names a step together with a loss"
-    assert why["weights.pt"].startswith("passed over by its name")
-    assert why["state.json"].startswith("no object a line with a key that is a step")
+    assert why["weights.pt"].startswith("skipped by its name")
+    assert why["state.json"].startswith("no object per line with a key for the step")
     assert why["core"] == "no format is known for it"
     assert why["new.log"] == "empty so far"
 
@@ -53,7 +53,7 @@ def test_a_text_that_gives_way_to_a_log_is_told(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
     (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
     why = {found.path.name: found.why_not for found in explain_files(tmp_path)}
-    assert why["nohup.out"].startswith("left alone: other logs of its run say the same")
+    assert why["nohup.out"].startswith("not needed: other logs of its run have the same")
 
 
 def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_every_rank_says_again_is_counted_so(tmp_path: Path) -> None:
     steps = [1, 2, 2, 2, 3, 2]
     log.write_text("".join(f'{{"step": {step}, "loss": {1 / step}}}\n' for step in steps))
     (told,) = explain_files(log)
-    assert (sum(told.points.values()), told.again) == (6, 2)
+    assert (sum(told.points.values()), told.repeats) == (6, 2)
     (line, *_) = lines([told], tmp_path)
     assert line.endswith("6 points, steps 1 to 3 (2 of them repeat the step before: the last one counts)")
     assert read_run(log).points == 4, "what analyze has"

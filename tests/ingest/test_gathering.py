@@ -83,7 +83,7 @@ def test_a_torn_gzip_file_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> 
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text.encode())[:-5000])
     gathered = read_run(tmp_path)
     assert 10_000 < gathered.points < 20_000
-    assert any("expected a whole gzip file" in unreadable.reason for unreadable in gathered.unreadable)
+    assert any("expected a complete gzip file" in unreadable.reason for unreadable in gathered.unreadable)
 
 
 @pytest.mark.parametrize("name", ["nothing-here", "notes.txt", "config.json", "data.csv", "model.pt"])

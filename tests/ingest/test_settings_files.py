@@ -195,7 +195,7 @@ def test_doctor_tells_what_settings_are_read_and_which_are_not(tmp_path: Path) -
     shutil.copy(DATA / "hf" / "config.json", tmp_path / "model")
     told = list(lines(explain_files(tmp_path), tmp_path))
     assert "run/hparams.yaml: settings, run run, 8 settings" in told
-    assert any("model/config.json (1): settings: read beside the logs of one run" in line for line in told)
+    assert any("model/config.json (1): settings: read next to the logs of one run" in line for line in told)
 
 
 def test_a_file_written_anew_speaks_of_the_next_launch(tmp_path: Path, memory: Any) -> None:

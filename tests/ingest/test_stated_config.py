@@ -167,7 +167,7 @@ def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> Non
 def test_a_place_labels_what_its_files_state(reading: Any) -> None:
     name, content = "megatron.out", (DATA / "megatron-restarted.out").read_bytes()
     [first, *_] = reading.format_of(name, content).reader(PurePath(name), {}).read(io.BytesIO(content))
-    put = RunAssignment(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).put(first)
+    put = RunAssignment(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).apply(first)
     assert put.config[ConfigKey("hidden_size", (("rank", "3"),))] == 4096
 
 

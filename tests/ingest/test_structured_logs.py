@@ -116,7 +116,7 @@ def test_a_state_beside_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> 
     (tmp_path / "out" / "trainer_log.jsonl").write_bytes((DATA / "trainer_log.jsonl").read_bytes())
     assert set(read_run(tmp_path).files.values()) == {"llama-factory"}
     told = {one.path.name: one for one in explain_files(tmp_path)}
-    assert told["trainer_state.json"].why_not.startswith("left alone")
+    assert told["trainer_state.json"].why_not.startswith("not needed")
 
 
 def test_states_of_several_runs_are_several_runs(tmp_path: Path) -> None:
