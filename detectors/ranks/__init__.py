@@ -1,1 +1,1 @@
-"""Ranks held against their peers: stragglers, and collectives that slow down for all."""
+"""Detectors that compare ranks with their peers: stragglers, desync, hangs, slow communication."""

@@ -1,4 +1,4 @@
-"""Ranks that call different collectives at one place of their sequence: each waits for the others."""
+"""Call mismatch: ranks call different collectives at the same position of their sequence, and hang."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import rows_upto, settled
+from holter.detectors.positions import last_common_position, rows_up_to
 from holter.detectors.ranks.naming import (
     ANONYMOUS,
     describe_call,
@@ -22,101 +22,113 @@ from holter.detectors.ranks.rank_matrix import build_rank_matrix, common_key, ho
 from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey, Severity
 
-_CALLS = frozenset({"nccl_call", "collective_call"})
-_SHOWN = 16
+_CALL_METRICS = frozenset({"nccl_call", "collective_call"})
+_MAX_LISTED_RANKS = 16
 
 
 @dataclass(frozen=True)
 class CallMismatchDetector:
-    """Compares the call of each rank at each opCount of a communicator, or sequence number of a group.
+    """Compares the calls of the ranks at each opCount of a communicator, or sequence number of a group.
 
-    A call stands for its operation, elements, type and reduction as one number, so two that differ never
-    meet: no threshold is needed. Communicators without an id are told by their size, and compared only
-    where no more processes call than belong to one.
+    A call is logged as one number made of its operation, elements, type and reduction, so two calls that
+    differ never match and no threshold is needed. Communicators without an id are identified by their size,
+    and compared only where no more processes call than belong to one.
     """
 
     name: ClassVar[str] = "different_calls"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
-        """One finding per attempt: the first call at which ranks differ; other communicators follow suit."""
+        """One finding per attempt: the first call at which ranks differ, since other communicators follow."""
         state = context.state
-        first: dict[int, tuple[_Parting, list[Series]]] = {}
-        for series in _side_by_side(run):
-            checkpoints: ScanCheckpoints[dict[int, _Parting]] = state.checkpoints(
+        first: dict[int, tuple[_CallMismatch, list[Series]]] = {}
+        for series in _series_by_communicator(run):
+            checkpoints: ScanCheckpoints[dict[int, _CallMismatch]] = state.checkpoints(
                 (self.name, common_key(series[0].key)), series
             )
-            for attempt, parting in _partings(series, checkpoints).items():
-                if attempt not in first or parting.step < first[attempt][0].step:
-                    first[attempt] = parting, series
+            for attempt, mismatch in _find_mismatches(series, checkpoints).items():
+                if attempt not in first or mismatch.step < first[attempt][0].step:
+                    first[attempt] = mismatch, series
         for attempt in sorted(first):
-            parting, series = first[attempt]
-            yield _finding(run, series, attempt, parting)
+            mismatch, series = first[attempt]
+            yield _finding(run, series, attempt, mismatch)
 
 
 @dataclass(frozen=True)
-class _Parting:
-    """The step at which calls differ first, and each rank's call there, NaN where it has made none."""
+class _CallMismatch:
+    """The first step at which calls differ, and each rank's call there, NaN where it made none."""
 
     step: int
     calls: tuple[float, ...]
 
 
-def _side_by_side(run: RunData) -> list[list[Series]]:
+def _series_by_communicator(run: RunData) -> list[list[Series]]:
     """The calls of the ranks of each communicator."""
-    alike: dict[SeriesKey, list[Series]] = {}
+    by_communicator: dict[SeriesKey, list[Series]] = {}
     for key in sorted(run.series):
-        if key.metric in _CALLS and len(run.series[key]) and rank_or_process(key):
-            alike.setdefault(common_key(key), []).append(run.series[key])
-    return [series for series in alike.values() if len(series) > 1 and not _too_many(series)]
+        if key.metric in _CALL_METRICS and len(run.series[key]) and rank_or_process(key):
+            by_communicator.setdefault(common_key(key), []).append(run.series[key])
+    return [
+        series
+        for series in by_communicator.values()
+        if len(series) > 1 and not _has_several_communicators(series)
+    ]
 
 
-def _too_many(series: Sequence[Series]) -> bool:
-    """Whether several communicators may be meant: more processes call than one of that size has."""
+def _has_several_communicators(series: Sequence[Series]) -> bool:
+    """Whether the series may be of several communicators: more processes call than one of that size has."""
     size = ANONYMOUS.match(dict(series[0].key.labels).get("comm", ""))
     return size is not None and len(series) > int(size[1])
 
 
-def _partings(series: list[Series], checkpoints: ScanCheckpoints[dict[int, _Parting]]) -> dict[int, _Parting]:
-    """By attempt, looked for from where the last look ended."""
+def _find_mismatches(
+    series: list[Series], checkpoints: ScanCheckpoints[dict[int, _CallMismatch]]
+) -> dict[int, _CallMismatch]:
+    """The first mismatch of each attempt, scanned from the last checkpoint on."""
     checkpoint = checkpoints.latest(series)
-    found, first = (checkpoint.state, checkpoint.rows) if checkpoint else ({}, (0,) * len(series))
-    table = build_rank_matrix(series, first)
+    mismatches, first = (checkpoint.state, checkpoint.rows) if checkpoint else ({}, (0,) * len(series))
+    matrix = build_rank_matrix(series, first)
     done = 0
-    # a rank that is behind comes yet, unless it has ended for good
-    for upto in sorted({table.rows_upto(settled(series)), len(table.step)}):
+    # rows of a rank that is behind will still arrive, unless it has ended for good
+    for upto in sorted({matrix.rows_up_to(last_common_position(series)), len(matrix.step)}):
         if upto > done:
-            found = dict(found)
-            for row in _differing(table.value[done:upto]) + done:
-                place = int(table.attempt[row]), int(table.step[row])
-                found.setdefault(place[0], _Parting(place[1], tuple(table.value[row].tolist())))
-            done, place = upto, (int(table.attempt[upto - 1]), int(table.step[upto - 1]))
-            checkpoints.save(Checkpoint(found, tuple(rows_upto(one, place) for one in series), upto=place))
-    return found
+            mismatches = dict(mismatches)
+            for row in _differing(matrix.value[done:upto]) + done:
+                position = int(matrix.attempt[row]), int(matrix.step[row])
+                mismatches.setdefault(
+                    position[0], _CallMismatch(position[1], tuple(matrix.value[row].tolist()))
+                )
+            done, position = upto, (int(matrix.attempt[upto - 1]), int(matrix.step[upto - 1]))
+            checkpoints.save(
+                Checkpoint(mismatches, tuple(rows_up_to(each, position) for each in series), upto=position)
+            )
+    return mismatches
 
 
 def _differing(calls: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The rows [rows, ranks] in which two calls differ."""
+    """The rows of calls [rows, ranks] in which two calls differ."""
     known = np.isfinite(calls)
     least = np.where(known, calls, np.inf).min(axis=1)
     most = np.where(known, calls, -np.inf).max(axis=1)
     return np.flatnonzero(least < most)
 
 
-def _finding(run: RunData, series: list[Series], attempt: int, parting: _Parting) -> Finding:
-    odd, usual = _odd(parting.calls)
-    key, step = common_key(series[0].key), parting.step
-    ranks = [rank_or_process(series[one].key) for one in odd]
-    own = describe_call(run, series[odd[0]].key, attempt, step)
-    theirs = describe_call(run, series[usual[0]].key, attempt, step)
-    others = describe_ranks([rank_or_process(series[usual[0]].key)]) if len(usual) == 1 else "the others"
+def _finding(run: RunData, series: list[Series], attempt: int, mismatch: _CallMismatch) -> Finding:
+    minority, majority = _split_by_call(mismatch.calls)
+    key, step = common_key(series[0].key), mismatch.step
+    ranks = [rank_or_process(series[column].key) for column in minority]
+    call = describe_call(run, series[minority[0]].key, attempt, step)
+    others_call = describe_call(run, series[majority[0]].key, attempt, step)
+    only_one = len(majority) == 1
+    others = describe_ranks([rank_or_process(series[majority[0]].key)]) if only_one else "the others"
     hosts = hosts_of_ranks(run, ranks)
     where = f" ({', '.join(hosts[:4])})" if hosts else ""
-    behind, last = _behind(series, attempt)
+    behind, last = _furthest_behind(series, attempt)
+    subject = f"{describe_ranks(ranks)}{where} {verb(len(ranks), 'calls', 'call')}"
     return Finding(
         kind=Kind.DESYNC,
         metric=key.metric,
-        labels=series[odd[0]].key.labels if len(odd) == 1 else key.labels,
+        labels=series[minority[0]].key.labels if len(minority) == 1 else key.labels,
         attempt=attempt,
         start_step=step,
         detected_step=step,
@@ -124,51 +136,53 @@ def _finding(run: RunData, series: list[Series], attempt: int, parting: _Parting
         severity=Severity.CRITICAL,
         confidence=0.9 if ANONYMOUS.match(dict(key.labels).get("comm", "")) else 0.97,
         summary=(
-            f"At {_counted(key, step)} {describe_ranks(ranks)}{where} {verb(len(ranks), 'calls', 'call')} {own}, "
-            f"{others} {theirs}: they wait for each other and will hang."
+            f"At {_describe_position(key, step)} {subject} {call}, {others} {others_call}: they wait for "
+            "each other and will hang."
         ),
         advice=(
-            f"Look at the code path that {describe_ranks(ranks)} took: a branch, a data loader that ended early, an "
-            "exception or a parameter without gradient makes one rank call something else."
+            f"Check the code path that {describe_ranks(ranks)} took: a branch, a data loader that ended "
+            "early, an exception or a parameter without gradient makes one rank call something else."
             + (
-                f" {describe_ranks([behind]).capitalize()} has come least far: begin with its stack."
+                f" {describe_ranks([behind]).capitalize()} is furthest behind: begin with its stack."
                 if behind
                 else ""
             )
         ),
         evidence={
-            "ranks": [rank_as_evidence(rank) for rank in ranks[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in ranks[:_MAX_LISTED_RANKS]],
             "count": len(ranks),
-            "call": own,
-            "others_call": theirs,
+            "call": call,
+            "others_call": others_call,
             **({"behind": rank_as_evidence(behind), "last": last} if behind else {}),
-            **({"hosts": hosts[:_SHOWN]} if hosts else {}),
+            **({"hosts": hosts[:_MAX_LISTED_RANKS]} if hosts else {}),
         },
     )
 
 
-def _counted(key: SeriesKey, step: int) -> str:
-    """The place of a call as its log prints it: NCCL's opCount is hexadecimal there."""
-    counted = key.own_steps or "step"
-    return f"{counted} {step:x}" if counted == "opCount" else f"{counted} {step:,}"
+def _describe_position(key: SeriesKey, step: int) -> str:
+    """The position of a call as its log prints it: NCCL's opCount is hexadecimal there."""
+    counter = key.step_unit or "step"
+    return f"{counter} {step:x}" if counter == "opCount" else f"{counter} {step:,}"
 
 
-def _odd(calls: tuple[float, ...]) -> tuple[list[int], list[int]]:
-    """The ranks whose call is not the one that most make, and those whose it is; of two that are as many,
-    the one of the lowest rank counts as usual."""
+def _split_by_call(calls: tuple[float, ...]) -> tuple[list[int], list[int]]:
+    """The ranks that make another call than most, and those that make the call that most make.
+
+    Of two calls that equally many make, that of the lowest rank counts as the majority's.
+    """
     known = [call for call in calls if call == call]
-    usual = max(dict.fromkeys(known), key=known.count)
-    odd = [rank for rank, call in enumerate(calls) if call == call and call != usual]
-    return odd, [rank for rank, call in enumerate(calls) if call == usual]
+    most_common = max(dict.fromkeys(known), key=known.count)
+    minority = [rank for rank, call in enumerate(calls) if call == call and call != most_common]
+    return minority, [rank for rank, call in enumerate(calls) if call == most_common]
 
 
-def _behind(series: list[Series], attempt: int) -> tuple[str, int]:
-    """The one rank whose last call stands before those of all others, and where; "" if there is none."""
+def _furthest_behind(series: list[Series], attempt: int) -> tuple[str, int]:
+    """The single rank whose last call is before those of all others, and that call; "" for none."""
     last = []
-    for one in series:
-        row = rows_upto(one, (attempt, 2**62))
-        if row and one.attempt[row - 1] == attempt:
-            last.append((int(one.step[row - 1]), rank_or_process(one.key)))
+    for each in series:
+        row = rows_up_to(each, (attempt, 2**62))
+        if row and each.attempt[row - 1] == attempt:
+            last.append((int(each.step[row - 1]), rank_or_process(each.key)))
     last.sort()
-    alone = len(last) > 1 and last[0][0] < last[1][0]
-    return (last[0][1], last[0][0]) if alone else ("", 0)
+    is_single = len(last) > 1 and last[0][0] < last[1][0]
+    return (last[0][1], last[0][0]) if is_single else ("", 0)

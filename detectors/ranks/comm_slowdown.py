@@ -1,4 +1,4 @@
-"""Communication slow-down: collectives take longer for all ranks, the last to arrive included."""
+"""Communication slow-down: collectives take longer for all ranks, including the last one to arrive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.ranks import COMM_SLOWDOWN
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import At, rows_upto, settled
+from holter.detectors.positions import RowPosition, last_common_position, rows_up_to
 from holter.detectors.ranks.rank_matrix import (
     RankMatrix,
     build_rank_matrix,
@@ -22,96 +22,120 @@ from holter.detectors.ranks.rank_matrix import (
     peer_median,
     series_by_rank,
 )
+from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
-from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan
+from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan, LevelShiftThresholds
 from holter.roles import Role
 from holter.types import Finding, FloatArray, Kind, RunData, Series, SeriesKey
 
-_SMALLEST = log(1.2)
-"""Collectives take a part of the step: what they lose is small before that."""
+
+@dataclass(frozen=True, kw_only=True)
+class CommSlowdownThresholds(Thresholds):
+    """When a rise of the transfer time of collectives is reported."""
+
+    level: LevelShiftThresholds = LevelShiftThresholds()
+    """When a level is established and left."""
+    smallest_rise: float = log(1.2)
+    """Logarithm of the transfer time. Collectives are a part of the step: a smaller rise costs little."""
+    max_confidence: float = 0.99
+    """Confidence. The most that is stated."""
+    base_confidence: float = 0.6
+    """Confidence of a rise without any noise to compare with."""
+    confidence_per_noise: float = 0.03
+    """Confidence added per noise of the rise."""
+    noise_floor: float = 1e-3
+    """Logarithm. Noise is not taken to be lower when confidence is computed."""
 
 
 @dataclass(frozen=True)
 class CommSlowdownDetector:
-    """Watches the shortest times in collectives, row by row.
+    """Watches the shortest time in collectives, row by row.
 
-    Who arrives last waits for nobody: its time is that of the transfer. A straggler lengthens the waits
-    of all others and leaves that one alone; a slow fabric lengthens it too.
+    The rank that arrives last does not wait: its time is that of the transfer. A straggler lengthens the
+    waits of all others and leaves the shortest time unchanged; a slow fabric lengthens that one, too.
     """
 
     name: ClassVar[str] = "comm_slowdown"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.COMM_SLOWDOWN})
+    thresholds: CommSlowdownThresholds = CommSlowdownThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
-        """One finding per rise of the time that the transfers take."""
+        """One finding per rise of the transfer time."""
         for series in series_by_rank(run, Role.COLLECTIVE_TIME):
             key = common_key(series[0].key)
-            for departure in self._scanned(series, context).watch.departures:
-                yield _finding(key, departure)
+            for shift in self._scan(series, context).shift_scan.shifts:
+                yield _finding(key, shift, self.thresholds)
 
-    def _scanned(self, series: list[Series], context: DetectorContext) -> _Scan:
-        metric = series[0].key.metric
-        checkpoints: ScanCheckpoints[_Scan] = context.state.checkpoints(
+    def _scan(self, series: list[Series], context: DetectorContext) -> _TransferScan:
+        metric, limits = series[0].key.metric, self.thresholds
+        checkpoints: ScanCheckpoints[_TransferScan] = context.state.checkpoints(
             (self.name, common_key(series[0].key)), series
         )
         checkpoint = checkpoints.latest(series)
         first = checkpoint.rows if checkpoint else (0,) * len(series)
-        sensitivity = context.tuning.of(metric).sensitivity
-        scan = (
-            checkpoint.state
-            if checkpoint
-            else _Scan(LevelShiftScan(smallest=_SMALLEST, sensitivity=sensitivity))
-        )
-        table = build_rank_matrix(series, first)
-        begin = scan.cut.row
-        # a rank that is behind comes yet, unless it has ended for good
-        for upto in sorted({table.rows_upto(settled(series)), len(table.step)}):
-            if begin + upto > scan.cut.row:
-                scan = scan.and_then(series, table, begin, upto)
-                place = table.position_before(scan.cut.row - begin)
-                if place is not None:
-                    checkpoints.save(
-                        Checkpoint(scan, tuple(rows_upto(one, place) for one in series), upto=place)
-                    )
+        if checkpoint:
+            scan = checkpoint.state
+        else:
+            sensitivity = context.tuning.of(metric).sensitivity
+            scan = _TransferScan(
+                LevelShiftScan(smallest=limits.smallest_rise, sensitivity=sensitivity, limits=limits.level)
+            )
+        matrix = build_rank_matrix(series, first)
+        begin = scan.cursor.row
+        # rows of a rank that is behind will still arrive, unless it has ended for good
+        for upto in sorted({matrix.rows_up_to(last_common_position(series)), len(matrix.step)}):
+            if begin + upto > scan.cursor.row:
+                scan = scan.after(series, matrix, begin, upto, limits.level)
+                position = matrix.position_before(scan.cursor.row - begin)
+                if position is not None:
+                    rows = tuple(rows_up_to(each, position) for each in series)
+                    checkpoints.save(Checkpoint(scan, rows, upto=position))
         return scan
 
 
 @dataclass(frozen=True)
-class _Scan:
-    """What the rows up to `cut.row` have shown."""
+class _TransferScan:
+    """State of a scan over the rows up to `cursor.row`."""
 
-    watch: LevelShiftScan
-    cut: BlockCursor = field(default_factory=BlockCursor)
+    shift_scan: LevelShiftScan
+    cursor: BlockCursor = field(default_factory=BlockCursor)
 
-    def and_then(self, series: list[Series], table: RankMatrix, begin: int, upto: int) -> _Scan:
-        """What is known after so many rows of a table whose first row has the number `begin`."""
-        part = table.slice_rows(self.cut.row - begin, upto)
+    def after(
+        self,
+        series: list[Series],
+        matrix: RankMatrix,
+        begin: int,
+        upto: int,
+        limits: LevelShiftThresholds,
+    ) -> _TransferScan:
+        """The state after `upto` rows of a matrix whose first row has the number `begin`."""
+        part = matrix.slice_rows(self.cursor.row - begin, upto)
         shortest = _shortest(part)
         known = np.flatnonzero(np.isfinite(shortest))
         points = BlockPoints(
-            row=self.cut.row + known,
+            row=self.cursor.row + known,
             attempt=part.attempt[known],
             step=part.step[known],
             value=np.log(shortest[known]),
-            stretch=part.attempt[known],
+            segment=part.attempt[known],
             group=np.zeros(len(known), dtype=np.int64),
         )
-        blocks, cut = cut_into_blocks(self.cut, points, after=begin + upto)
-        watch = self.watch
+        blocks, cursor = cut_into_blocks(self.cursor, points, limits.blocks, after=begin + upto)
+        shift_scan = self.shift_scan
         if blocks:
-            watch = watch.copy()
-            watch.look_at(blocks, partial(_points, series))
-        return _Scan(watch, cut)
+            shift_scan = shift_scan.copy()
+            shift_scan.scan(blocks, partial(_points, series))
+        return _TransferScan(shift_scan, cursor)
 
 
-def _points(series: list[Series], block: MedianBlock) -> tuple[list[At], FloatArray]:
+def _points(series: list[Series], block: MedianBlock) -> tuple[list[RowPosition], FloatArray]:
     before, last = (block.attempt, block.first_step - 1), (block.attempt, block.last_step)
-    first = [rows_upto(one, before) for one in series]
-    table = build_rank_matrix(series, first, [rows_upto(one, last) for one in series])
-    shortest = _shortest(table)
+    first = [rows_up_to(each, before) for each in series]
+    matrix = build_rank_matrix(series, first, [rows_up_to(each, last) for each in series])
+    shortest = _shortest(matrix)
     known = np.flatnonzero(np.isfinite(shortest)).tolist()
-    places = [At(block.first + row, block.attempt, int(table.step[row])) for row in known]
-    return places, np.log(shortest[known])
+    positions = [RowPosition(block.first + row, block.attempt, int(matrix.step[row])) for row in known]
+    return positions, np.log(shortest[known])
 
 
 def _shortest(ranks: RankMatrix) -> FloatArray:
@@ -120,27 +144,28 @@ def _shortest(ranks: RankMatrix) -> FloatArray:
     return np.where(np.isfinite(peer_median(ranks)), good.min(axis=1), np.nan)
 
 
-def _finding(key: SeriesKey, departure: LevelShift) -> Finding:
-    usual, slow = exp(departure.reference), exp(min(departure.reference + departure.rise, 700.0))
-    end = None if departure.end is None else departure.end.step
-    step = key.own_steps or "step"
+def _finding(key: SeriesKey, shift: LevelShift, limits: CommSlowdownThresholds) -> Finding:
+    baseline, worst = exp(shift.reference), exp(min(shift.reference + shift.rise, 700.0))
+    end = None if shift.end is None else shift.end.step
+    step = key.step_unit or "step"
     until = "" if end is None else f" until {step} {end:,}"
+    noises = shift.rise / max(shift.noise, limits.noise_floor)
     return Finding(
         kind=Kind.COMM_SLOWDOWN,
         metric=key.metric,
         labels=key.labels,
-        attempt=departure.start.attempt,
-        start_step=departure.start.step,
-        peak_step=departure.worst.step,
+        attempt=shift.start.attempt,
+        start_step=shift.start.step,
+        peak_step=shift.worst.step,
         end_step=end,
-        detected_step=departure.detected.step,
-        classified_step=departure.detected.step,
+        detected_step=shift.detected.step,
+        classified_step=shift.detected.step,
         severity=COMM_SLOWDOWN.only_severity,
-        confidence=min(0.99, 0.6 + 0.03 * departure.rise / max(departure.noise, 1e-3)),
+        confidence=min(limits.max_confidence, limits.base_confidence + limits.confidence_per_noise * noises),
         summary=(
-            f"Collectives take all ranks longer since {step} {departure.start.step:,}{until}: "
-            f"from {figure(usual)} to {figure(slow)} even where nobody is waited for."
+            f"Collectives take longer on all ranks since {step} {shift.start.step:,}{until}: "
+            f"from {figure(baseline)} to {figure(worst)} even on the rank that waits least."
         ),
         advice=COMM_SLOWDOWN.advice,
-        evidence={"baseline": usual, "worst": slow, "noise": departure.noise, "gradual": departure.gradual},
+        evidence={"baseline": baseline, "worst": worst, "noise": shift.noise, "gradual": shift.gradual},
     )

@@ -89,8 +89,7 @@ class ClippedCusum:
         return row - len(values) + 2 + int(zeros[-1]) if len(zeros) else int(self.start[rank])
 
     def alarm_at(self, correlation: float) -> float:
-        """The alarm for this correlation r of rows: random excursions last (1 + r) / (1 - r) times as long.
-        """
+        """The alarm for this correlation r of rows: excursions last (1 + r) / (1 - r) times as long."""
         r = min(correlation, self.thresholds.max_correlation)
         raised = r > self.thresholds.tolerated_correlation
         return self.thresholds.alarm * ((1 + r) / (1 - r) if raised else 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc
 
-from holter.detectors.positions import At
+from holter.detectors.positions import RowPosition
 from holter.detectors.ranks.cusum import ClippedCusum, CusumThresholds, SlowCusumThresholds
 from holter.detectors.ranks.timing_rows import TimingRows
 from holter.detectors.thresholds import Thresholds
@@ -112,21 +112,21 @@ class RankLag:
     """
 
     rank: int
-    start: At
-    detected: At
+    start: RowPosition
+    detected: RowPosition
     baseline: float
     noise: float
     size: float
-    worst: At
+    worst: RowPosition
     highest: float
-    end: At | None = None
+    end: RowPosition | None = None
     together: list[int] = field(default_factory=list)
     count: int = 0
     slow_rows: list[int] = field(default_factory=list)
     excesses: list[float] = field(default_factory=list)
     cost: LagCost = field(default_factory=LagCost)
     cost_to_last_slow_row: LagCost = field(default_factory=LagCost)
-    first_row_after: At | None = None
+    first_row_after: RowPosition | None = None
     is_small: bool = False
 
     def copy(self) -> RankLag:
@@ -219,7 +219,7 @@ class LagScan:
         assert self.rows is not None
         return row - self.rows.first
 
-    def _position(self, row: int) -> At:
+    def _position(self, row: int) -> RowPosition:
         assert self.rows is not None
         return self.rows.position(row)
 
@@ -318,7 +318,7 @@ class LagScan:
         for earlier in range(begin, row + 1):
             self._follow(lag, earlier)
 
-    def _continues(self, end: At, latest: RankLag, begin: int) -> bool:
+    def _continues(self, end: RowPosition, latest: RankLag, begin: int) -> bool:
         return begin - end.row <= max(self.thresholds.same_lag_rows, end.row - latest.start.row)
 
     def _follow(self, lag: RankLag, row: int) -> None:

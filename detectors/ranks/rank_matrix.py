@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.positions import Place
+from holter.detectors.positions import Position
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series, SeriesKey
 
@@ -33,12 +33,12 @@ class RankMatrix:
             keys=self.keys, attempt=self.attempt[rows], step=self.step[rows], value=self.value[rows]
         )
 
-    def rows_upto(self, place: Place) -> int:
+    def rows_up_to(self, place: Position) -> int:
         """The number of rows at a position or before it."""
         first, after = map(int, np.searchsorted(self.attempt, (place[0], place[0] + 1)))
         return first + int(np.searchsorted(self.step[first:after], place[1], side="right"))
 
-    def position_before(self, row: int) -> Place | None:
+    def position_before(self, row: int) -> Position | None:
         """The position of the row before this one; None for the first."""
         return (int(self.attempt[row - 1]), int(self.step[row - 1])) if row > 0 else None
 

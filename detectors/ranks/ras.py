@@ -1,4 +1,4 @@
-"""What NCCL's RAS reports, report after report: ranks that stand while others wait, ranks that are gone."""
+"""Reads consecutive reports of NCCL's RAS: ranks that have stopped while others wait, and lost ranks."""
 
 from __future__ import annotations
 
@@ -9,183 +9,198 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.positions import span_of
+from holter.detectors.positions import rows_of_attempt
 from holter.detectors.ranks.naming import describe_ranks, rank_as_evidence, rank_or_process
 from holter.detectors.ranks.rank_matrix import hosts_of_ranks
 from holter.plurals import verb
 from holter.types import Finding, FloatArray, Kind, Labels, RunData, Series, Severity, labels_of
 
 REPORTS = "RAS reports"
-"""What the steps of these series count."""
-_COUNTS = frozenset({"nccl_op_count", "nccl_most_op_count"})
+"""The unit of the steps of these series."""
+_COUNT_METRICS = frozenset({"nccl_op_count", "nccl_most_op_count"})
 _DEAD = 2.0
-_SHOWN = 16
-_Key = tuple[int, str]
+"""Value of `nccl_missing` for a process that RAS considers dead."""
+_MAX_LISTED_RANKS = 16
+_GroupKey = tuple[int, str]
+"""Attempt and communicator."""
 
 
 @dataclass(frozen=True)
 class RasDetector:
-    """A mismatch is nothing while the counts grow: ranks are asked one after another. Where no count of a
-    communicator has changed from one report to the next, those behind hold it up. A rank that gives no
-    answer twice, or that RAS takes for dead, is gone.
+    """Compares the launch counts of the ranks of each communicator from one RAS report to the next.
+
+    Counts that differ mean nothing while they grow: RAS asks the ranks one after another. Where no count of a
+    communicator has changed between two reports, the ranks behind block it. A rank that does not answer in
+    two reports, or that RAS considers dead, is lost.
     """
 
     name: ClassVar[str] = "ras"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DESYNC})
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
-        """One finding per attempt for either: what is seen first; others follow from it."""
-        counts: dict[_Key, list[Series]] = {}
-        missing: dict[_Key, list[Series]] = {}
+        """The first finding of each of the two sorts in every attempt, since others follow from it."""
+        counts: dict[_GroupKey, list[Series]] = {}
+        missing: dict[_GroupKey, list[Series]] = {}
         for key in sorted(run.series):
             comm = dict(key.labels).get("comm", "")
-            if key.own_steps != REPORTS or not len(run.series[key]):
+            if key.step_unit != REPORTS or not len(run.series[key]):
                 continue
-            kept = counts if key.metric in _COUNTS else missing if key.metric == "nccl_missing" else None
-            if kept is not None:
+            groups = (
+                counts if key.metric in _COUNT_METRICS else missing if key.metric == "nccl_missing" else None
+            )
+            if groups is not None:
                 for attempt in np.unique(run.series[key].attempt).tolist():
-                    kept.setdefault((attempt, comm), []).append(run.series[key])
-        yield from _first(one for place, series in counts.items() for one in _stuck(run, place, series))
-        yield from _first(one for place, series in missing.items() for one in _gone(place, series))
+                    groups.setdefault((attempt, comm), []).append(run.series[key])
+        yield from _first_of_attempts(
+            finding for group, series in counts.items() for finding in _stopped_ranks(run, group, series)
+        )
+        yield from _first_of_attempts(
+            finding for group, series in missing.items() for finding in _lost_ranks(group, series)
+        )
 
 
-def _first(findings: Iterable[Finding]) -> list[Finding]:
-    """Of each attempt what was seen first, of a communicator rather than of the processes in it."""
-    found: dict[int, Finding] = {}
-    for one in sorted(findings, key=lambda one: (one.detected_step, len(one.labels) < 2, one.labels)):
-        found.setdefault(one.attempt, one)
-    return [found[attempt] for attempt in sorted(found)]
+def _first_of_attempts(findings: Iterable[Finding]) -> list[Finding]:
+    """The first finding of each attempt; that of a communicator before those of processes in it."""
+    first: dict[int, Finding] = {}
+    for finding in sorted(findings, key=lambda each: (each.detected_step, len(each.labels) < 2, each.labels)):
+        first.setdefault(finding.attempt, finding)
+    return [first[attempt] for attempt in sorted(first)]
 
 
-def _stuck(run: RunData, place: _Key, series: list[Series]) -> Iterator[Finding]:
-    """The first time that no count changes while they differ, and when they do again."""
-    table = _table(series, place[0])
-    names_of = [(dict(one.key.labels).get("collective", ""), rank_or_process(one.key)) for one in series]
+def _stopped_ranks(run: RunData, group: _GroupKey, series: list[Series]) -> Iterator[Finding]:
+    """The first time that no count changes although they differ, until they change again."""
+    table = _report_table(series, group[0])
+    columns = [(dict(each.key.labels).get("collective", ""), rank_or_process(each.key)) for each in series]
     start = None
     for report in range(1, len(table.value)):
-        same = _same(table.value[report - 1], table.value[report])
-        behind = _behind(names_of, table.value[report]) if same and start is None else []
+        unchanged = _is_unchanged(table.value[report - 1], table.value[report])
+        behind = _ranks_behind(columns, table.value[report]) if unchanged and start is None else []
         if start is None and behind:
             start = report - 1, report, behind
-        elif start is not None and not same:
-            yield _standing(run, place, table, start, end=int(table.report[report]))
+        elif start is not None and not unchanged:
+            yield _stopped_finding(run, group, table, start, end=int(table.report[report]))
             return
     if start is not None:
-        yield _standing(run, place, table, start, end=None)
+        yield _stopped_finding(run, group, table, start, end=None)
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """`value` [reports, series], NaN where a report says nothing of one."""
+class _ReportTable:
+    """Values [reports, series], NaN where a report lacks a series; `report` are the reports' numbers."""
 
     report: FloatArray
     value: FloatArray
 
 
-def _table(series: list[Series], attempt: int) -> _Table:
-    spans = [span_of(one, attempt).rows for one in series]
-    report = np.unique(np.concatenate([one.step[rows] for one, rows in zip(series, spans, strict=True)]))
+def _report_table(series: list[Series], attempt: int) -> _ReportTable:
+    spans = [rows_of_attempt(each, attempt).rows for each in series]
+    report = np.unique(np.concatenate([each.step[rows] for each, rows in zip(series, spans, strict=True)]))
     value = np.full((len(report), len(series)), np.nan)
-    for column, (one, rows) in enumerate(zip(series, spans, strict=True)):
-        value[np.searchsorted(report, one.step[rows]), column] = one.value[rows]
-    return _Table(report, value)
+    for column, (each, rows) in enumerate(zip(series, spans, strict=True)):
+        value[np.searchsorted(report, each.step[rows]), column] = each.value[rows]
+    return _ReportTable(report, value)
 
 
-def _same(before: FloatArray, now: FloatArray) -> bool:
-    """Whether no count changed; of a rank that gives no answer any more none is known."""
+def _is_unchanged(before: FloatArray, now: FloatArray) -> bool:
+    """Whether no count changed; a rank that does not answer any more has no known count."""
     both = np.isfinite(before) & np.isfinite(now)
     return bool(both.any() and (before[both] == now[both]).all())
 
 
-def _behind(names_of: list[tuple[str, str]], counts: FloatArray) -> list[tuple[str, str, float, float]]:
-    """The ranks behind in a collective: it, the rank, its count, that of the one furthest."""
+def _ranks_behind(columns: list[tuple[str, str]], counts: FloatArray) -> list[tuple[str, str, float, float]]:
+    """The ranks behind in a collective: the collective, the rank, its count, the highest count."""
     furthest: dict[str, float] = {}
-    for (collective, _), count in zip(names_of, counts.tolist(), strict=True):
+    for (collective, _), count in zip(columns, counts.tolist(), strict=True):
         if count == count:
             furthest[collective] = max(furthest.get(collective, -np.inf), count)
     return [
         (collective, rank, count, furthest[collective])
-        for (collective, rank), count in zip(names_of, counts.tolist(), strict=True)
+        for (collective, rank), count in zip(columns, counts.tolist(), strict=True)
         if rank and count < furthest.get(collective, -np.inf)
     ]
 
 
-def _standing(
+def _stopped_finding(
     run: RunData,
-    place: _Key,
-    table: _Table,
+    group: _GroupKey,
+    table: _ReportTable,
     start: tuple[int, int, list[tuple[str, str, float, float]]],
     end: int | None,
 ) -> Finding:
-    first, seen, behind = start
-    collective, _, own, others = min(behind, key=lambda one: one[2] - one[3])
+    first, detected, behind = start
+    collective, _, own, others = min(behind, key=lambda entry: entry[2] - entry[3])
     ranks = list(dict.fromkeys(rank for _, rank, _, _ in behind))
     hosts = hosts_of_ranks(run, ranks)
     who = describe_ranks(ranks)
     have = verb(len(ranks), "has", "have")
     return _finding(
-        place,
+        group,
         metric="nccl_op_count",
         start=int(table.report[first]),
-        seen=int(table.report[seen]),
+        detected=int(table.report[detected]),
         end=end,
         summary=(
-            f"{who[0].upper()}{who[1:]} of communicator {place[1]} {have} launched {own:,.0f} "
-            f"{collective or 'collectives'}, the others {others:,.0f}, and none moved from report to report."
+            f"{who[0].upper()}{who[1:]} of communicator {group[1]} {have} launched {own:,.0f} "
+            f"{collective or 'collectives'}, the others {others:,.0f}, and no count changed between reports."
         ),
-        advice=f"Look at {who}{_on(hosts)}: the stack of the process (py-spy dump), the kernel's log (XID).",
+        advice=(
+            f"Check {who}{_on_hosts(hosts)}: the stack of the process (py-spy dump), the kernel's log (XID)."
+        ),
         evidence={
-            "ranks": [rank_as_evidence(rank) for rank in ranks[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in ranks[:_MAX_LISTED_RANKS]],
             "count": len(ranks),
             "sequence": own,
             "others": others,
             "collective": collective,
-            **({"hosts": hosts[:_SHOWN]} if hosts else {}),
+            **({"hosts": hosts[:_MAX_LISTED_RANKS]} if hosts else {}),
         },
     )
 
 
-def _gone(place: _Key, series: list[Series]) -> Iterator[Finding]:
-    """Ranks, or processes, that gave no answer in two reports, or that are dead."""
-    table = _table(series, place[0])
+def _lost_ranks(group: _GroupKey, series: list[Series]) -> Iterator[Finding]:
+    """Ranks, or processes, that did not answer in two consecutive reports, or that are dead."""
+    table = _report_table(series, group[0])
     answered = np.isnan(table.value)
     silent = ~answered[:-1] & ~answered[1:] & (np.diff(table.report) == 1)[:, None]
     lost = (table.value == _DEAD) | np.concatenate([np.zeros((1, len(series)), dtype=bool), silent])
-    seen = np.flatnonzero(lost.any(axis=1))
-    if not len(seen):
+    detected = np.flatnonzero(lost.any(axis=1))
+    if not len(detected):
         return
-    columns = np.flatnonzero(lost[seen[0]]).tolist()
+    columns = np.flatnonzero(lost[detected[0]]).tolist()
     ranks = list(dict.fromkeys(rank_or_process(series[column].key) for column in columns))
-    dead = bool((table.value[seen[0]] == _DEAD).any())
+    dead = bool((table.value[detected[0]] == _DEAD).any())
     first = int(np.flatnonzero(~answered[:, columns].all(axis=1))[0])
     hosts = sorted({host for column in columns if (host := dict(series[column].key.labels).get("host"))})
-    who, of = describe_ranks(ranks), f" of communicator {place[1]}" if place[1] else ""
+    who, of = describe_ranks(ranks), f" of communicator {group[1]}" if group[1] else ""
     yield _finding(
-        place,
+        group,
         metric="nccl_missing",
         start=int(table.report[first]),
-        seen=int(table.report[seen[0]]),
+        detected=int(table.report[detected[0]]),
         end=None,
         summary=(
-            f"{who[0].upper()}{who[1:]}{of}{_on(hosts)} {'is dead' if dead else 'gives no answer'}, by the "
-            "reports of NCCL's RAS: the others will wait until they time out."
+            f"{who[0].upper()}{who[1:]}{of}{_on_hosts(hosts)} {'is dead' if dead else 'does not answer'} by "
+            "the reports of NCCL's RAS: the others will wait until they time out."
         ),
-        advice=f"See whether the process and its node{_on(hosts)} are there yet; drain the node and resume.",
+        advice=(
+            f"Check whether the process and its node{_on_hosts(hosts)} still exist. Drain the node and "
+            "resume."
+        ),
         evidence={
-            "ranks": [rank_as_evidence(rank) for rank in ranks[:_SHOWN]],
+            "ranks": [rank_as_evidence(rank) for rank in ranks[:_MAX_LISTED_RANKS]],
             "count": len(ranks),
             "dead": dead,
-            **({"hosts": hosts[:_SHOWN]} if hosts else {}),
+            **({"hosts": hosts[:_MAX_LISTED_RANKS]} if hosts else {}),
         },
     )
 
 
 def _finding(
-    place: _Key,
+    group: _GroupKey,
     *,
     metric: str,
     start: int,
-    seen: int,
+    detected: int,
     end: int | None,
     summary: str,
     advice: str,
@@ -194,12 +209,12 @@ def _finding(
     return Finding(
         kind=Kind.DESYNC,
         metric=metric,
-        labels=_labels(place[1]),
-        attempt=place[0],
+        labels=_labels(group[1]),
+        attempt=group[0],
         start_step=start,
         end_step=end,
-        detected_step=seen,
-        classified_step=seen,
+        detected_step=detected,
+        classified_step=detected,
         severity=Severity.CRITICAL if end is None else Severity.WARNING,
         confidence=0.8,
         summary=summary,
@@ -212,5 +227,5 @@ def _labels(comm: str) -> Labels:
     return labels_of({"steps": REPORTS, **({"comm": comm} if comm else {})})
 
 
-def _on(hosts: list[str]) -> str:
+def _on_hosts(hosts: list[str]) -> str:
     return f" on {', '.join(hosts[:4])}" if hosts else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
-from holter.detectors.positions import rows_upto
+from holter.detectors.positions import rows_up_to
 from holter.detectors.ranks.lag_detector import LagCost, LagScan, LagThresholds, RankLag
 from holter.detectors.ranks.rank_matrix import (
     RankMatrix,
@@ -109,7 +109,7 @@ class StragglerDetector:
             position = ranks.position_before(scan.row - begin)
             saves = self._is_checkpoint_row(end - scan.row)
             if scan.complete_chunks and position is not None and saves:
-                upto = tuple(rows_upto(each, position) for each in both)
+                upto = tuple(rows_up_to(each, position) for each in both)
                 checkpoints.save(Checkpoint(scan.copy(), upto, upto=position))
         return scan
 
@@ -121,7 +121,7 @@ class StragglerDetector:
 
 def _is_same_steps(wait: list[Series], series: list[Series]) -> bool:
     """Whether waits are those of the same ranks at the same steps."""
-    return _ranks(wait) == _ranks(series) and wait[0].key.own_steps == series[0].key.own_steps
+    return _ranks(wait) == _ranks(series) and wait[0].key.step_unit == series[0].key.step_unit
 
 
 def _ranks(series: list[Series]) -> list[str | None]:
@@ -204,7 +204,7 @@ def _summary(
     key: SeriesKey, slower: float, often: str, lost: float | None, span: tuple[int, int | None], ranks: int
 ) -> str:
     rank, (start, end) = dict(key.labels)["rank"], span
-    step = key.own_steps or "step"
+    step = key.step_unit or "step"
     since = f"since {step} {start:,}" + ("" if end is None else f" until {step} {end:,}")
     if role_of(key) is Role.COLLECTIVE_TIME:
         return (

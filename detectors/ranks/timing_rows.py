@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from holter.detectors.positions import At
+from holter.detectors.positions import RowPosition
 from holter.detectors.ranks.rank_matrix import RankMatrix, log_ratio_to_peers, peer_median
 from holter.types import FloatArray, IntArray
 
@@ -34,9 +34,9 @@ class TimingRows:
         """Whether times in collectives are logged."""
         return bool(self.wait.shape[1])
 
-    def position(self, row: int) -> At:
+    def position(self, row: int) -> RowPosition:
         """The position of a row."""
-        return At(row, int(self.attempt[row - self.first]), int(self.step[row - self.first]))
+        return RowPosition(row, int(self.attempt[row - self.first]), int(self.step[row - self.first]))
 
     def append(self, others: TimingRows) -> TimingRows:
         """These rows and those that follow them."""

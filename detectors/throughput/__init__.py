@@ -1,1 +1,1 @@
-"""Events of the pace: regressions of throughput, and stalls."""
+"""Detectors of throughput regressions and stalls."""

@@ -1,27 +1,36 @@
-"""Blocks: a few points that follow each other, by their median, and what the last blocks show together."""
+"""Cuts series into blocks of a few points, each with its median and the level of the latest blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from holter.detectors.positions import RowPosition
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
-BLOCK = 8
-"""Points in a block: its median stands up to three slow points."""
-SHORT, LONG = 2, 8
-"""Blocks looked at together."""
+
+@dataclass(frozen=True, kw_only=True)
+class BlockThresholds(Thresholds):
+    """Size of blocks, and of the windows of blocks that are compared with the established level."""
+
+    points: int = 8
+    """Points of a block. Its median tolerates up to three slow points: pauses and single stalls."""
+    short_window: int = 2
+    """Blocks. The shorter window of latest blocks."""
+    long_window: int = 8
+    """Blocks. The longer window of latest blocks, for smaller shifts."""
 
 
 class MedianBlock(NamedTuple):
-    """A block of a group, between which and other groups nothing is compared; its first and last row.
+    """A block of points of one group: its rows, steps and median. Groups are never compared with each other.
 
-    `short` and `long` are what the last 2 and 8 blocks of the group show: their median, of two the lower
-    one, so that one slow block is no new level. NaN where there are fewer.
+    `short` and `long` are the medians of the latest 2 and 8 blocks of the group, of two medians the lower
+    one, so that one slow block is no new level. NaN where there are fewer blocks.
     """
 
     group: int
@@ -36,74 +45,83 @@ class MedianBlock(NamedTuple):
 
     @property
     def begin(self) -> RowPosition:
+        """The position of its first row."""
         return RowPosition(self.first, self.attempt, self.first_step)
 
     @property
     def end(self) -> RowPosition:
+        """The position of its last row."""
         return RowPosition(self.last, self.attempt, self.last_step)
 
 
 class BlockCursor(NamedTuple):
-    """What cutting into blocks has come to: the row to go on from, and each group's latest medians."""
+    """State of cutting: the row to continue from, and the latest medians of each group."""
 
     row: int = 0
     latest: tuple[tuple[int, tuple[float, ...]], ...] = ()
 
 
 class BlockPoints(NamedTuple):
-    """Points [n] to be cut: rows with something to say. A block lies within a stretch, a range of equal
-    numbers, of one attempt; negative ones are left out."""
+    """Points [n] to be cut into blocks.
+
+    A block lies within one segment, a range of points with equal `segment` numbers in one attempt; points
+    with negative numbers are left out.
+    """
 
     row: IntArray
     attempt: IntArray
     step: IntArray
     value: FloatArray
-    stretch: IntArray
+    segment: IntArray
     group: IntArray
 
 
 def cut_into_blocks(
-    cut: BlockCursor, points: BlockPoints, *, after: int
+    cursor: BlockCursor, points: BlockPoints, limits: BlockThresholds, *, after: int
 ) -> tuple[list[MedianBlock], BlockCursor]:
-    """The whole blocks among all points from row `cut.row` to `after` (not included), and how to go on."""
-    row, attempt, step, value, stretch, group = points
-    edges = np.flatnonzero(np.diff(stretch)) + 1
-    starts, ends = np.append(0, edges), np.append(edges, len(stretch))
+    """The complete blocks among all points from row `cursor.row` to before `after`, and the new cursor."""
+    row, attempt, step, value, segment, group = points
+    size = limits.points
+    edges = np.flatnonzero(np.diff(segment)) + 1
+    starts, ends = np.append(0, edges), np.append(edges, len(segment))
     firsts = [
-        np.arange(start, end - BLOCK + 1, BLOCK)
+        np.arange(start, end - size + 1, size)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        if end - start >= BLOCK and stretch[start] >= 0
+        if end - start >= size and segment[start] >= 0
     ]
     left = len(row)
-    if len(row) and stretch[-1] >= 0:
-        left = int(ends[-1] - (ends[-1] - starts[-1]) % BLOCK)
-    go_on = int(row[left]) if left < len(row) else after
+    if len(row) and segment[-1] >= 0:
+        left = int(ends[-1] - (ends[-1] - starts[-1]) % size)
+    next_row = int(row[left]) if left < len(row) else after
     if not firsts:
-        return [], cut._replace(row=go_on)
+        return [], cursor._replace(row=next_row)
     first = np.concatenate(firsts)
-    last = first + BLOCK - 1
-    median = np.median(value[first[:, None] + np.arange(BLOCK)], axis=1)
-    latest = dict(cut.latest)
-    short, long = _trailing(median, group[first], latest)
+    last = first + size - 1
+    median = np.median(value[first[:, None] + np.arange(size)], axis=1)
+    latest = dict(cursor.latest)
+    short, long = _trailing_medians(median, group[first], latest, limits)
     rows = (attempt[first], row[first], row[last], step[first], step[last])
     columns = (group[first], *rows, median, short, long)
-    blocks = [MedianBlock._make(one) for one in zip(*(column.tolist() for column in columns), strict=True)]
-    return blocks, BlockCursor(go_on, tuple(sorted(latest.items())))
+    blocks = [
+        MedianBlock._make(fields) for fields in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    return blocks, BlockCursor(next_row, tuple(sorted(latest.items())))
 
 
-def _trailing(
-    median: FloatArray, group: IntArray, latest: dict[int, tuple[float, ...]]
+def _trailing_medians(
+    median: FloatArray, group: IntArray, latest: dict[int, tuple[float, ...]], limits: BlockThresholds
 ) -> Iterator[FloatArray]:
-    """What the last blocks of each block's group show [b], for both numbers of them; `latest` goes on."""
+    """The medians over both windows at each block [b]; `latest` is updated."""
     short, long = np.full((2, len(median)), np.nan)
     for number in np.unique(group).tolist():
-        mine = np.flatnonzero(group == number)
-        before = latest.get(number, ())
-        both = np.concatenate((before, median[mine]))
-        for shown, scale, place in ((short, SHORT, 0), (long, LONG, LONG // 2)):
-            if len(both) >= scale:
-                found = np.partition(sliding_window_view(both, scale), place, axis=1)[:, place]
-                fewest = min(len(found), len(mine))
-                shown[mine[-fewest:]] = found[-fewest:]
-        latest[number] = tuple(both[1 - LONG :].tolist())
+        of_group = np.flatnonzero(group == number)
+        both = np.concatenate((latest.get(number, ()), median[of_group]))
+        # of two blocks the lower one, of more the upper median
+        windows = ((short, limits.short_window, 0), (long, limits.long_window, limits.long_window // 2))
+        for trailing, window, position in windows:
+            if len(both) >= window:
+                medians = np.partition(sliding_window_view(both, window), position, axis=1)[:, position]
+                count = min(len(medians), len(of_group))
+                trailing[of_group[-count:]] = medians[-count:]
+        latest[number] = tuple(both[1 - limits.long_window :].tolist())
     yield from (short, long)

@@ -1,39 +1,64 @@
-"""Established levels: when a quantity that should stay where it is rises and stays up, and since when.
+"""Detects lasting rises of a quantity above the level that it has established in a run.
 
-The series is cut into blocks of a few points; a block's median forgives pauses and single stalls. What
-counts as established, and how much it wanders by itself, is learnt from the blocks seen so far, so the
-rise asked for grows with the noise of the series itself (rules with a fixed allowance raise false
-alarms when the noise is correlated, as that of step times is).
+The series is cut into blocks of a few points, whose medians tolerate pauses and single stalls. The
+established level and its natural variation are learned from the blocks so far, so that the required rise
+grows with the noise of the series itself. Rules with a fixed allowance raise false alarms where noise is
+correlated, as that of step times is.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from holter.detectors.positions import RowPosition
-from holter.detectors.throughput.block_medians import BLOCK, LONG, SHORT, MedianBlock
-from holter.detectors.throughput.onset import ShiftOnset, find_onset
-from holter.types import FloatArray
+from holter.detectors.thresholds import Thresholds
+from holter.detectors.throughput.block_medians import BlockThresholds, MedianBlock
+from holter.detectors.throughput.onset import OnsetThresholds, PointsOf, ShiftOnset, find_onset
 
-_REMEMBERED = 2048
-_SETTLED, _SLOWEST = 32, 64
-_RISE = {SHORT: 6.0, LONG: 5.0}
-"""Blocks looked at together, and the rise asked for in units of what they wander by themselves."""
-_ESTABLISHED_BLOCKS, _ESTABLISHED_STEPS = 8, 300
-_COSTLIER = 4.0
-"""Spells that return are one event, until one of them costs so many times what the longest did."""
 
-PointsOf = Callable[[MedianBlock], tuple[list[RowPosition], FloatArray]]
-"""The points of a block, and their values."""
+@dataclass(frozen=True, kw_only=True)
+class LevelShiftThresholds(Thresholds):
+    """When a level counts as established, and when a rise above it is reported."""
+
+    blocks: BlockThresholds = BlockThresholds()
+    """The blocks that a series is cut into."""
+    onset: OnsetThresholds = OnsetThresholds()
+    """How the onset of a rise is located."""
+    memory_blocks: int = 2048
+    """Blocks. The variation of a level is learned from the latest ones."""
+    short_rise: float = 6.0
+    """Robust deviations of the short window that a rise must exceed."""
+    long_rise: float = 5.0
+    """Robust deviations of the long window that a rise must exceed."""
+    highest_quantile: float = 0.97
+    """Quantile of the established blocks that a rise must exceed, too."""
+    established_blocks: int = 8
+    """Blocks. A level is established after this many have been learned..."""
+    established_steps: int = 300
+    """Steps. ... that span this much: shorter beginnings are warm-up."""
+    longest_wait_blocks: int = 64
+    """Blocks. A block waits at most this long before it is learned: the beginning of a slow rise must not be.
+    A rise this soon after the end of one continues it."""
+    settled_blocks: int = 32
+    """Blocks. A new level that holds for at least this long becomes established itself."""
+    settled_spreads: float = 3.0
+    """Robust deviations within which a level counts as unchanged while it settles."""
+    return_share: float = 0.5
+    """Share of the rise. A shift ends when the level is back below it."""
+    costlier_factor: float = 4.0
+    """Times. Returns of a shift are one event until one costs this many times as much as the longest before.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class LevelShift:
-    """A rise above the established level. `end` is None while it lasts; `rise` is the largest level reached
-    above `reference` so far."""
+    """A rise above the established level `reference`; `end` is None while it lasts.
+
+    `rise` is the highest level above the reference so far, `noise` the variation of the established level.
+    """
 
     start: RowPosition
     detected: RowPosition
@@ -45,18 +70,19 @@ class LevelShift:
     end: RowPosition | None = None
 
 
-class _Spread:
-    """The last so many numbers in order, for their quantiles."""
+class _RollingQuantiles:
+    """The latest numbers in order, for their quantiles."""
 
-    def __init__(self, numbers: Iterable[float] = ()) -> None:
-        self._queue = deque(numbers)
-        self._ordered = sorted(self._queue)
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
+        self._queue: deque[float] = deque()
+        self._ordered: list[float] = []
 
     def __len__(self) -> int:
         return len(self._ordered)
 
-    def copy(self) -> _Spread:
-        other = _Spread()
+    def copy(self) -> _RollingQuantiles:
+        other = _RollingQuantiles(self._memory)
         other._queue, other._ordered = self._queue.copy(), self._ordered.copy()
         return other
 
@@ -64,50 +90,53 @@ class _Spread:
         ordered, queue = self._ordered, self._queue
         insort(ordered, value)
         queue.append(value)
-        if len(queue) > _REMEMBERED:
+        if len(queue) > self._memory:
             del ordered[bisect_left(ordered, queue.popleft())]
 
     def quantile(self, share: float) -> float:
         return self._ordered[int(share * (len(self._ordered) - 1))]
 
     def noise(self) -> float:
-        # quartiles: a quarter of the blocks may be slow without widening it; wider while little is known
+        # quartiles: a quarter of the blocks may be slow without widening it; wider while few are known
         return (self.quantile(0.75) - self.quantile(0.25)) / 1.349 * (1 + 8 / len(self._ordered))
 
 
-class _Level:
-    """What is established in one group, and the number of the departure from it that is going on.
+class _EstablishedLevel:
+    """The established level of one group, and the index of the active shift from it.
 
-    `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` is since
-    when a departure that had ended goes on again, and how it stood before; `longest` are the points of
-    its longest spell so far.
+    `blocks` are the latest of `count` in all, the first of which began at step `since`. `again` holds the
+    onset of a shift that has returned and its state before; `longest` is the length of its longest spell so
+    far, in points. `variation` has the rolling quantiles of the blocks and of both windows of blocks.
     """
 
-    def __init__(self) -> None:
-        self.spreads = {scale: _Spread() for scale in (1, *_RISE)}
+    def __init__(self, limits: LevelShiftThresholds) -> None:
+        self._limits = limits
+        self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
+        memory = limits.memory_blocks
+        self.variation = {window: _RollingQuantiles(memory) for window in (1, self._short, self._long)}
         self.blocks: list[MedianBlock] = []
         self.count = 0
         self.since = 0
-        self.learnt = 0
-        self.departure: int | None = None
+        self.learned = 0
+        self.shift: int | None = None
         self.latest: int | None = None
         self.again: tuple[ShiftOnset, LevelShift] | None = None
         self.longest = 0
 
     @property
     def reference(self) -> float:
-        return self.spreads[1].quantile(0.5)
+        return self.variation[1].quantile(0.5)
 
-    def copy(self) -> _Level:
-        other = _Level()
+    def copy(self) -> _EstablishedLevel:
+        other = _EstablishedLevel(self._limits)
         other.__dict__ |= self.__dict__
-        other.spreads = {scale: spread.copy() for scale, spread in self.spreads.items()}
+        other.variation = {window: quantiles.copy() for window, quantiles in self.variation.items()}
         other.blocks = self.blocks.copy()
         return other
 
     def begin(self, blocks: Sequence[MedianBlock]) -> None:
-        """Take these blocks for all there are."""
-        self.blocks, self.count, self.learnt = list(blocks), len(blocks), 0
+        """Start again with these blocks."""
+        self.blocks, self.count, self.learned = list(blocks), len(blocks), 0
         self.since = blocks[0].first_step
 
     def append(self, block: MedianBlock) -> None:
@@ -115,193 +144,197 @@ class _Level:
             self.since = block.first_step
         self.blocks.append(block)
         self.count += 1
-        if len(self.blocks) > _REMEMBERED + _REMEMBERED // 4:
-            del self.blocks[:-_REMEMBERED]
+        memory = self._limits.memory_blocks
+        if len(self.blocks) > memory + memory // 4:
+            del self.blocks[:-memory]
 
-    def at_scale(self, count: int, scale: int) -> float:
-        """What the first `count` blocks, no older than those kept, show of late, at one scale."""
+    def level_at(self, count: int, window: int) -> float:
+        """The level after the first `count` blocks, over a window of the latest ones."""
         upto = len(self.blocks) - (self.count - count)
-        if count >= scale:
+        if count >= window:
             block = self.blocks[upto - 1]
-            return block.median if scale == 1 else block.short if scale == SHORT else block.long
-        return _middle(self.blocks[:upto])
+            return block.median if window == 1 else block.short if window == self._short else block.long
+        return _upper_median(self.blocks[:upto])
 
     def learn(self, count: int) -> None:
-        """Take what the first so many blocks show of late for usual."""
-        self.learnt = count
-        if count < LONG:
-            for scale, spread in self.spreads.items():
-                spread.add(self.at_scale(count, scale))
+        """Add the level after the first `count` blocks to the established variation."""
+        self.learned = count
+        if count < self._long:
+            for window, quantiles in self.variation.items():
+                quantiles.add(self.level_at(count, window))
             return
         block = self.blocks[count - self.count - 1]
-        self.spreads[1].add(block.median)
-        self.spreads[SHORT].add(block.short)
-        self.spreads[LONG].add(block.long)
+        self.variation[1].add(block.median)
+        self.variation[self._short].add(block.short)
+        self.variation[self._long].add(block.long)
 
 
-def _middle(blocks: Sequence[MedianBlock]) -> float:
+def _upper_median(blocks: Sequence[MedianBlock]) -> float:
     ordered = sorted([block.median for block in blocks])
     return ordered[len(ordered) // 2]
 
 
 class LevelShiftScan:
-    """Looks at one block after the other, and remembers what is established in each group.
+    """Scans blocks in order, and learns the established level of each group.
 
-    `smallest` is the least rise worth a word. A departure is spoken at the last point of a block and
-    rests on points up to there; it ends when the level is back by more than half of the rise. A rise
-    soon after the end of one is the same one going on. A level that stays becomes established itself:
-    a further rise from there is another departure. `departures` are in the order of their detection.
+    `smallest` is the smallest rise that is reported. A shift is detected at the last point of a block, from
+    points up to there; it ends when the level is back by more than half of the rise. A rise soon after the
+    end of a shift continues it. A level that holds becomes established itself: a further rise from there is
+    another shift. `shifts` are in the order of their detection.
     """
 
-    def __init__(self, *, smallest: float, sensitivity: float = 1.0) -> None:
-        self.departures: list[LevelShift] = []
+    def __init__(self, *, smallest: float, sensitivity: float, limits: LevelShiftThresholds) -> None:
+        self.shifts: list[LevelShift] = []
         self._smallest = smallest
         self._sensitivity = sensitivity
-        self._levels: dict[int, list[_Level]] = {}
+        self._limits = limits
+        self._short, self._long = limits.blocks.short_window, limits.blocks.long_window
+        self._required = ((self._short, limits.short_rise), (self._long, limits.long_rise))
+        self._levels: dict[int, list[_EstablishedLevel]] = {}
 
     def copy(self) -> LevelShiftScan:
-        """Another one that knows the same, and may learn more."""
-        other = LevelShiftScan(smallest=self._smallest, sensitivity=self._sensitivity)
-        other.departures = self.departures.copy()
-        other._levels = {group: [one.copy() for one in levels] for group, levels in self._levels.items()}
+        """An independent copy that can be continued."""
+        other = LevelShiftScan(smallest=self._smallest, sensitivity=self._sensitivity, limits=self._limits)
+        other.shifts = self.shifts.copy()
+        other._levels = {group: [level.copy() for level in levels] for group, levels in self._levels.items()}
         return other
 
-    def look_at(self, blocks: Iterable[MedianBlock], points: PointsOf) -> None:
-        """Go on with the blocks that follow."""
+    def scan(self, blocks: Iterable[MedianBlock], points: PointsOf) -> None:
+        """Scan the blocks that follow."""
         for block in blocks:
             levels = self._levels.get(block.group)
             if levels is None:
-                levels = self._levels[block.group] = [_Level()]
+                levels = self._levels[block.group] = [_EstablishedLevel(self._limits)]
             levels[-1].append(block)
-            if len(levels) > 1 or levels[0].departure is not None:
-                self._return(levels)
-            self._look(levels[-1], points)
+            if len(levels) > 1 or levels[0].shift is not None:
+                self._end_shifts(levels)
+            self._detect(levels[-1], points)
             self._settle(levels, points)
 
-    def _return(self, levels: list[_Level]) -> None:
-        """End what is back for more than half of its rise, however many levels it had settled on."""
+    def _end_shifts(self, levels: list[_EstablishedLevel]) -> None:
+        """End the shift that is back by more than half of its rise, even if new levels were established."""
         blocks = levels[-1].blocks
-        recent = blocks[-SHORT:]
+        recent = blocks[-self._short :]
         highest = max(block.median for block in recent)
-        late = _middle(blocks[-LONG:])
+        late = _upper_median(blocks[-self._long :])
         for depth, level in enumerate(levels):
-            if level.departure is None:
+            if level.shift is None:
                 continue
-            departure = self.departures[level.departure]
-            if late - departure.reference > departure.rise:
-                departure = replace(departure, rise=late - departure.reference, worst=recent[-1].end)
-            back = highest < departure.reference + 0.5 * departure.rise
-            self.departures[level.departure] = replace(departure, end=recent[0].begin) if back else departure
+            shift = self.shifts[level.shift]
+            if late - shift.reference > shift.rise:
+                shift = replace(shift, rise=late - shift.reference, worst=recent[-1].end)
+            back = highest < shift.reference + self._limits.return_share * shift.rise
+            self.shifts[level.shift] = replace(shift, end=recent[0].begin) if back else shift
             if back:
-                begun = level.again[0].at if level.again else departure.start
-                level.longest = max(level.longest, recent[0].first - begun.row)
-                level.departure, level.latest, level.again = None, level.departure, None
-                # what was seen during the departure is no part of what is established
+                begin = level.again[0].at if level.again else shift.start
+                level.longest = max(level.longest, recent[0].first - begin.row)
+                level.shift, level.latest, level.again = None, level.shift, None
+                # blocks of the shift are no part of the established level
                 level.begin(recent)
                 del levels[depth + 1 :]
                 return
-            self._tell_apart(level, departure, late)
+            self._separate_costlier(level, shift, late)
 
-    def _tell_apart(self, level: _Level, departure: LevelShift, late: float) -> None:
-        """A spell that costs far more than those before it is a departure of its own."""
-        # one that has settled at its new level has no blocks of its own any more
-        if level.again is None or level.departure is None or not level.blocks:
+    def _separate_costlier(self, level: _EstablishedLevel, shift: LevelShift, late: float) -> None:
+        """Make the return of a shift a shift of its own where it costs far more than those before it."""
+        # a shift that has settled at its new level has no blocks of its own any more
+        if level.again is None or level.shift is None or not level.blocks:
             return
         now, (onset, earlier) = level.blocks[-1], level.again
-        length, rise = now.last - onset.at.row, late - departure.reference
-        if length < LONG * BLOCK or length * rise < _COSTLIER * level.longest * earlier.rise:
+        length, rise = now.last - onset.at.row, late - shift.reference
+        shortest = self._long * self._limits.blocks.points
+        if length < shortest or length * rise < self._limits.costlier_factor * level.longest * earlier.rise:
             return
-        self.departures[level.departure] = earlier
-        level.departure, level.again, level.longest = len(self.departures), None, 0
-        self.departures.append(
-            replace(
-                departure, start=onset.at, detected=now.end, gradual=onset.gradual, rise=rise, worst=now.end
-            )
+        self.shifts[level.shift] = earlier
+        level.shift, level.again, level.longest = len(self.shifts), None, 0
+        self.shifts.append(
+            replace(shift, start=onset.at, detected=now.end, gradual=onset.gradual, rise=rise, worst=now.end)
         )
 
-    def _look(self, level: _Level, points: PointsOf) -> None:
-        if level.departure is not None:
+    def _detect(self, level: _EstablishedLevel, points: PointsOf) -> None:
+        if level.shift is not None:
             return
-        if self._established(level) and self._departs(level):
-            self._speak(level, points)
+        if self._is_established(level) and self._is_shifted(level):
+            self._open_shift(level, points)
         else:
             self._learn(level)
 
-    def _learn(self, level: _Level) -> None:
+    def _learn(self, level: _EstablishedLevel) -> None:
         # a block waits before it counts as established: the beginning of a slow rise must not
-        wait = min(max(LONG, len(level.spreads[1]) // 2), _SLOWEST)
-        for count in range(level.learnt + 1, level.count - wait + 1):
+        wait = min(max(self._long, len(level.variation[1]) // 2), self._limits.longest_wait_blocks)
+        for count in range(level.learned + 1, level.count - wait + 1):
             level.learn(count)
 
-    def _established(self, level: _Level) -> bool:
+    def _is_established(self, level: _EstablishedLevel) -> bool:
         steps = level.blocks[-1].last_step - level.since
-        return len(level.spreads[1]) >= _ESTABLISHED_BLOCKS and steps >= _ESTABLISHED_STEPS
+        limits = self._limits
+        return len(level.variation[1]) >= limits.established_blocks and steps >= limits.established_steps
 
-    def _departs(self, level: _Level) -> bool:
+    def _is_shifted(self, level: _EstablishedLevel) -> bool:
         reference = level.reference
-        for scale, asked in _RISE.items():
-            rise = (level.at_scale(level.count, scale) - reference) * self._sensitivity
+        for window, required in self._required:
+            rise = (level.level_at(level.count, window) - reference) * self._sensitivity
             if rise > self._smallest:
-                spread = level.spreads[scale]
-                if rise > max(asked * spread.noise(), spread.quantile(0.97) - reference):
+                variation = level.variation[window]
+                highest = variation.quantile(self._limits.highest_quantile)
+                if rise > max(required * variation.noise(), highest - reference):
                     return True
         return False
 
-    def _speak(self, level: _Level, points: PointsOf) -> None:
+    def _open_shift(self, level: _EstablishedLevel, points: PointsOf) -> None:
         now = level.blocks[-1]
-        onset = self._onset(level, points)
-        height = level.at_scale(level.count, SHORT) - level.reference
+        memory = self._limits.memory_blocks
+        onset = find_onset(level.blocks[-memory:], level.reference, points, self._limits.onset)
+        height = level.level_at(level.count, self._short) - level.reference
         if level.latest is not None:
-            latest = self.departures[level.latest]
+            latest = self.shifts[level.latest]
             assert latest.end is not None
             gap, length = onset.at.row - latest.end.row, latest.end.row - latest.start.row
             within = onset.at.attempt == latest.end.attempt
-            if within and gap <= max(_SLOWEST * BLOCK, length):
-                self.departures[level.latest] = replace(latest, end=None)
-                level.departure, level.again = level.latest, (onset, latest)
+            longest_gap = self._limits.longest_wait_blocks * self._limits.blocks.points
+            if within and gap <= max(longest_gap, length):
+                self.shifts[level.latest] = replace(latest, end=None)
+                level.shift, level.again = level.latest, (onset, latest)
                 return
-        level.departure, level.longest = len(self.departures), 0
-        self.departures.append(
+        level.shift, level.longest = len(self.shifts), 0
+        self.shifts.append(
             LevelShift(
                 start=onset.at,
                 detected=now.end,
                 reference=level.reference,
-                noise=level.spreads[SHORT].noise(),
+                noise=level.variation[self._short].noise(),
                 gradual=onset.gradual,
                 rise=max(height, self._smallest),
                 worst=now.end,
             )
         )
 
-    def _onset(self, level: _Level, points: PointsOf) -> ShiftOnset:
-        return find_onset(level.blocks[-_REMEMBERED:], level.reference, points)
-
-    def _settle(self, levels: list[_Level], points: PointsOf) -> None:
-        """Take the level of late as established where it has stayed long enough: higher, or lower."""
-        level = levels[-1]
-        if level.count % _SETTLED or not level.learnt:
+    def _settle(self, levels: list[_EstablishedLevel], points: PointsOf) -> None:
+        """Establish the latest level where it has held long enough, higher or lower than before."""
+        level, limits = levels[-1], self._limits
+        if level.count % limits.settled_blocks or not level.learned:
             return
-        # the longer a level has been the usual one, the longer a new one must stay
-        long_enough = min(max(_SETTLED, len(level.spreads[1]) // 4), _REMEMBERED // 8)
-        if level.count < long_enough:
+        # the longer a level has been established, the longer a new one must hold
+        required = min(max(limits.settled_blocks, len(level.variation[1]) // 4), limits.memory_blocks // 8)
+        if level.count < required:
             return
-        late = level.blocks[-long_enough:]
+        late = level.blocks[-required:]
         ordered = sorted(block.median for block in late)
-        low, high = ordered[long_enough // 8], ordered[-long_enough // 8]
-        wander = max(self._smallest, 3 * level.spreads[SHORT].noise())
-        if level.departure is None:
-            if high < level.reference - wander:
-                levels[-1] = self._anew(late, points)
-        elif self.departures[level.departure].start.row < late[0].first:
-            earlier, later = late[: long_enough // 2], late[long_enough // 2 :]
-            still_rising = _middle(later) - _middle(earlier) > wander / 4
-            if high - low < wander and not still_rising:
-                levels.append(self._anew(late, points))
-                level.blocks = []  # when it is back there, it begins with others
+        low, high = ordered[required // 8], ordered[-required // 8]
+        tolerance = max(self._smallest, limits.settled_spreads * level.variation[self._short].noise())
+        if level.shift is None:
+            if high < level.reference - tolerance:
+                levels[-1] = self._establish(late, points)
+        elif self.shifts[level.shift].start.row < late[0].first:
+            earlier, later = late[: required // 2], late[required // 2 :]
+            still_rising = _upper_median(later) - _upper_median(earlier) > tolerance / 4
+            if high - low < tolerance and not still_rising:
+                levels.append(self._establish(late, points))
+                level.blocks = []  # when the level returns here, it begins with other blocks
 
-    def _anew(self, blocks: Sequence[MedianBlock], points: PointsOf) -> _Level:
-        level = _Level()
+    def _establish(self, blocks: Sequence[MedianBlock], points: PointsOf) -> _EstablishedLevel:
+        level = _EstablishedLevel(self._limits)
         for block in blocks:
             level.append(block)
-            self._look(level, points)
+            self._detect(level, points)
         return level

@@ -1,63 +1,74 @@
-"""Where a rise above a known level began: at once, or little by little."""
+"""Locates the onset of a rise above a known level, and whether it was sudden or gradual."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from holter.detectors.positions import RowPosition
+from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import MedianBlock
 from holter.types import FloatArray
 
+PointsOf = Callable[[MedianBlock], tuple[list[RowPosition], FloatArray]]
+"""Returns the points of a block: their positions and their values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnsetThresholds(Thresholds):
+    """How the shape of a rise is fitted."""
+
+    fewest_ramp_blocks: int = 4
+    """Blocks. A straight rise must be longer than this to be gradual."""
+    clip_factor: float = 1.5
+    """Times the height of the rise. Medians are clipped here, so that outliers do not move the onset."""
+
 
 class ShiftOnset(NamedTuple):
-    """`at` is the first point that belongs to the rise; `gradual` when it grew over many blocks."""
+    """The first point of a rise; `gradual` where it grew over many blocks."""
 
     at: RowPosition
     gradual: bool
 
 
-_FEWEST_RAMP_BLOCKS = 4
-
-
 def find_onset(
-    blocks: Sequence[MedianBlock],
-    reference: float,
-    points: Callable[[MedianBlock], tuple[list[RowPosition], FloatArray]],
+    blocks: Sequence[MedianBlock], reference: float, points: PointsOf, limits: OnsetThresholds
 ) -> ShiftOnset:
     """The onset of the rise that the last of these blocks show, by least squares.
 
-    Two shapes are compared: level, then another level; level, then a straight line up. The first is
-    placed to the point; `points` gives the points of a block, and their values.
+    Two shapes are compared: a level followed by another level, and a level followed by a straight rise. The
+    onset of the first is located to the point.
     """
     medians = np.array([block.median for block in blocks]) - reference
     height = float(np.median(medians[-2:]))
-    excess = np.clip(medians, -abs(height), 1.5 * abs(height))
-    jump_at, jump_error = _jump(excess)
-    ramp_at, ramp_error = _ramp(excess)
-    if ramp_error < jump_error and len(blocks) - ramp_at > _FEWEST_RAMP_BLOCKS:
-        return ShiftOnset(blocks[ramp_at].begin, gradual=True)
-    around = [points(block) for block in blocks[max(jump_at - 1, 0) : jump_at + 1]]
+    highest = limits.clip_factor * abs(height)
+    excess = np.clip(medians, -abs(height), highest)
+    jump_index, jump_error = _fit_jump(excess)
+    ramp_index, ramp_error = _fit_ramp(excess)
+    if ramp_error < jump_error and len(blocks) - ramp_index > limits.fewest_ramp_blocks:
+        return ShiftOnset(blocks[ramp_index].begin, gradual=True)
+    around = [points(block) for block in blocks[max(jump_index - 1, 0) : jump_index + 1]]
     values = np.concatenate([value for _, value in around])
-    places = [place for some, _ in around for place in some]
-    local = np.clip(values - reference, -abs(height), 1.5 * abs(height))
-    return ShiftOnset(places[_step_in(local, height)], gradual=False)
+    positions = [position for of_block, _ in around for position in of_block]
+    local = np.clip(values - reference, -abs(height), highest)
+    return ShiftOnset(positions[_locate_step(local, height)], gradual=False)
 
 
-def _jump(excess: FloatArray) -> tuple[int, float]:
-    """Best place of a jump [0, n) and its squared error: nothing before, its own mean after."""
+def _fit_jump(excess: FloatArray) -> tuple[int, float]:
+    """The best index of a jump and its squared error: zero before, the mean of the rest after."""
     total = np.cumsum(excess[::-1])[::-1]
     square = np.cumsum((excess**2)[::-1])[::-1]
     count = np.arange(len(excess), 0, -1)
     error = square[0] - np.where(total > 0, total**2 / count, 0.0)
-    at = int(np.argmin(error))
-    return at, float(error[at])
+    index = int(np.argmin(error))
+    return index, float(error[index])
 
 
-def _ramp(excess: FloatArray) -> tuple[int, float]:
-    """Best place of the foot of a straight rise to the end, and its squared error."""
+def _fit_ramp(excess: FloatArray) -> tuple[int, float]:
+    """The best index of the foot of a straight rise to the end, and its squared error."""
     n = len(excess)
     total = np.cumsum(excess[::-1])[::-1]
     # sum over i >= s of (i - s + 1) excess[i]: partial sums of partial sums
@@ -65,11 +76,11 @@ def _ramp(excess: FloatArray) -> tuple[int, float]:
     count = np.arange(n, 0, -1, dtype=np.float64)
     length = count * (count + 1) * (2 * count + 1) / 6
     error = float(np.sum(excess**2)) - np.where(moment > 0, moment**2 / length, 0.0)
-    at = int(np.argmin(error))
-    return at, float(error[at])
+    index = int(np.argmin(error))
+    return index, float(error[index])
 
 
-def _step_in(excess: FloatArray, height: float) -> int:
-    """First point nearer to `height` than to nothing, for good: the split with the least error."""
+def _locate_step(excess: FloatArray, height: float) -> int:
+    """The first point from which on values are nearer to `height` than to zero: the least-error split."""
     gain = np.cumsum((excess - height / 2)[::-1])[::-1]
     return int(np.argmax(gain))

@@ -1,4 +1,4 @@
-"""Throughput regression: the run is slower than it has been, for long, and nothing planned explains it."""
+"""Throughput regression: a lasting slow-down below the run's own level that no planned change explains."""
 
 from __future__ import annotations
 
@@ -20,19 +20,49 @@ from holter.detectors.positions import (
     rows_of_attempt,
     rows_up_to,
 )
+from holter.detectors.thresholds import Thresholds
 from holter.detectors.throughput.block_medians import BlockCursor, BlockPoints, MedianBlock, cut_into_blocks
-from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan
-from holter.detectors.throughput.work_per_step import WorkRegimes, find_work_regimes, work_series
+from holter.detectors.throughput.level_shift import LevelShift, LevelShiftScan, LevelShiftThresholds
+from holter.detectors.throughput.work_per_step import (
+    WorkRegimes,
+    WorkThresholds,
+    find_work_regimes,
+    work_series,
+)
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
 _ROLES = (Role.THROUGHPUT, Role.MFU, Role.STEP_TIME)
-_SMALLEST = log(1.03)
-"""3 % of the throughput is log(1 / 0.97): a little is left to the estimate of the level, and no more, since
-a level that wanders by 2.8 % for hours is no regression of 3."""
-_MAJOR = 0.1
-_WARM_UP_STEPS = 10
-_AT_ONCE = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThroughputThresholds(Thresholds):
+    """When a slow-down is reported, and how severe it is."""
+
+    level: LevelShiftThresholds = LevelShiftThresholds()
+    """When a level is established and left."""
+    work: WorkThresholds = WorkThresholds()
+    """When the work of a step has changed."""
+    smallest_rise: float = log(1.03)
+    """Logarithm of the time per step. 3 % of the throughput is log(1 / 0.97): a little is left to the
+    estimate of the level, and no more, since a level that varies by 2.8 % for hours is no regression of 3
+    %."""
+    major_loss: float = 0.1
+    """Share of the throughput. A slow-down of this much is critical: Greyhound verifies changes of 10 %."""
+    warm_up_steps: int = 10
+    """Steps at the beginning of each attempt that are left out."""
+    max_confidence: float = 0.99
+    """Confidence. The most that is stated."""
+    base_confidence: float = 0.6
+    """Confidence of a rise without any noise to compare with."""
+    confidence_per_noise: float = 0.03
+    """Confidence added per noise of the rise."""
+    noise_floor: float = 1e-3
+    """Logarithm. Noise is not taken to be lower when confidence is computed."""
+
+
+_SEARCH_ROWS = 64
+"""Rows that are searched at once."""
 
 
 @dataclass(frozen=True)
@@ -41,84 +71,95 @@ class ThroughputRegressionDetector:
 
     name: ClassVar[str] = "throughput"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.THROUGHPUT_REGRESSION})
+    thresholds: ThroughputThresholds = ThroughputThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per slow-down, from the series that shows it first."""
-        spoken = []
+        findings = []
         for series in run_speed_series(run):
-            spoken += list(self._in_series(series, run, context))
-        return _one_per_event(spoken)
+            findings += list(self._in_series(series, run, context))
+        return _one_per_event(findings)
 
     def _in_series(self, series: Series, run: RunData, context: DetectorContext) -> Iterator[Finding]:
-        source = work_series(run)
-        regimes = WorkRegimes() if source is None else find_work_regimes(source, context.state)
+        limits = self.thresholds
+        source = work_series(run, limits.work)
+        regimes = WorkRegimes() if source is None else find_work_regimes(source, context.state, limits.work)
         both = [series] if source in (None, series) else [series, source]
-        checkpoints: ScanCheckpoints[_Scan] = context.state.checkpoints((self.name, series.key), both)
-        checkpoint = checkpoints.latest(both)
-        sensitivity = context.tuning.of(series.key.metric).sensitivity
-        scan = (
-            checkpoint.state
-            if checkpoint
-            else _Scan(LevelShiftScan(smallest=_SMALLEST, sensitivity=sensitivity))
+        checkpoints: ScanCheckpoints[_RegressionScan] = context.state.checkpoints(
+            (self.name, series.key), both
         )
-        done = checkpoint.rows[0] if checkpoint else 0
-        # what the one that is behind will say still counts; and it may have ended for good
-        for place in sorted({last_common_position(both), position_of(series, len(series) - 1)} if len(series) else ()):
-            upto = rows_up_to(series, place)
+        checkpoint = checkpoints.latest(both)
+        scan, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (None, 0)
+        if scan is None:
+            sensitivity = context.tuning.of(series.key.metric).sensitivity
+            scan = _RegressionScan(
+                LevelShiftScan(smallest=limits.smallest_rise, sensitivity=sensitivity, limits=limits.level)
+            )
+        # first up to where both series have points; then to the end, since one may have ended for good
+        ends = {last_common_position(both), position_of(series, len(series) - 1)} if len(series) else ()
+        for position in sorted(ends):
+            upto = rows_up_to(series, position)
             if upto > done:
-                scan, done = scan.and_then(series, regimes, upto), upto
-                checkpoints.save(Checkpoint(scan, tuple(rows_up_to(one, place) for one in both), upto=place))
-        for departure in scan.watch.departures:
-            yield _finding(series, departure)
+                scan, done = scan.after(series, regimes, upto, limits), upto
+                rows = tuple(rows_up_to(each, position) for each in both)
+                checkpoints.save(Checkpoint(scan, rows, upto=position))
+        for shift in scan.shift_scan.shifts:
+            yield _finding(series, shift, limits)
 
 
 @dataclass(frozen=True)
-class _Scan:
-    """How far a series has been cut into blocks, and what they showed. `warm` is the attempt that the
-    next row may belong to, and its first step."""
+class _RegressionScan:
+    """State of a scan over a series: the level shifts so far and the cursor of cutting it into blocks.
 
-    watch: LevelShiftScan
-    cut: BlockCursor = field(default_factory=BlockCursor)
-    warm: tuple[int, int] = (-1, 0)
+    `attempt_begin` is the attempt that the next row may belong to, and its first step.
+    """
 
-    def and_then(self, series: Series, regimes: WorkRegimes, upto: int) -> _Scan:
-        """What is known after so many rows."""
-        first = self.cut.row
-        good = _good(series.value[first:upto])
+    shift_scan: LevelShiftScan
+    cursor: BlockCursor = field(default_factory=BlockCursor)
+    attempt_begin: tuple[int, int] = (-1, 0)
+
+    def after(
+        self, series: Series, regimes: WorkRegimes, upto: int, limits: ThroughputThresholds
+    ) -> _RegressionScan:
+        """The state after the first `upto` rows."""
+        first = self.cursor.row
+        good = _is_usable(series.value[first:upto])
         row = first + np.flatnonzero(good)
         attempt, step = series.attempt[row], series.step[row]
         regime = regimes.at(series, slice(first, upto))[good]
-        stretch = _stretches(attempt, step, regime, self.warm)
+        segment = _number_segments(attempt, step, regime, self.attempt_begin, limits.warm_up_steps)
         points = BlockPoints(
-            row=row, attempt=attempt, step=step, value=_costs(series, row), stretch=stretch, group=regime
+            row=row, attempt=attempt, step=step, value=_costs(series, row), segment=segment, group=regime
         )
-        blocks, cut = cut_into_blocks(self.cut, points, after=upto)
-        watch = self.watch
+        blocks, cursor = cut_into_blocks(self.cursor, points, limits.level.blocks, after=upto)
+        shift_scan = self.shift_scan
         if blocks:
-            watch = watch.copy()
-            watch.look_at(blocks, lambda block: _points(series, block))
-        return _Scan(watch, cut, _warm(attempt, step, self.warm))
+            shift_scan = shift_scan.copy()
+            shift_scan.scan(blocks, lambda block: _points(series, block))
+        return _RegressionScan(shift_scan, cursor, _attempt_begin(attempt, step, self.attempt_begin))
 
 
-def _good(value: FloatArray) -> NDArray[np.bool_]:
+def _is_usable(value: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(value) & (value > 0))
 
 
 def _costs(series: Series, rows: IntArray) -> FloatArray:
-    # a logarithm makes shares of throughput and of time the same number
+    """The logarithm of the time per step: shares of throughput and of time become the same number."""
     sign = 1.0 if role_of(series.key) is Role.STEP_TIME else -1.0
     return np.asarray(np.log(series.value[rows]) * sign)
 
 
 def _points(series: Series, block: MedianBlock) -> tuple[list[RowPosition], FloatArray]:
-    rows = block.first + np.flatnonzero(_good(series.value[block.first : block.last + 1]))
+    rows = block.first + np.flatnonzero(_is_usable(series.value[block.first : block.last + 1]))
     steps = series.step[rows].tolist()
-    places = [RowPosition(row, block.attempt, step) for row, step in zip(rows.tolist(), steps, strict=True)]
-    return places, _costs(series, rows)
+    positions = [
+        RowPosition(row, block.attempt, step) for row, step in zip(rows.tolist(), steps, strict=True)
+    ]
+    return positions, _costs(series, rows)
 
 
 def run_speed_series(run: RunData) -> list[Series]:
-    """The series that say how fast the run as a whole is, not one of its ranks."""
+    """The series of the speed of the run as a whole, without those of single ranks."""
     chosen = [
         (_ROLES.index(role), key)
         for key in run.series
@@ -127,90 +168,95 @@ def run_speed_series(run: RunData) -> list[Series]:
     return [run.series[key] for _, key in sorted(chosen)]
 
 
-def _stretches(attempt: IntArray, step: IntArray, regime: IntArray, warm: tuple[int, int]) -> IntArray:
-    """Numbers stretches of one attempt and one regime; the warm-up of every attempt is -1.
+def _number_segments(
+    attempt: IntArray, step: IntArray, regime: IntArray, begin: tuple[int, int], warm_up_steps: int
+) -> IntArray:
+    """Numbers of segments of one attempt and one regime [n]; -1 in the warm-up of every attempt.
 
-    `warm`: the attempt before these points, and its first step.
+    `begin`: the attempt before these points, and its first step.
     """
     edges = (np.diff(attempt, prepend=attempt[:1]) != 0) | (np.diff(regime, prepend=regime[:1]) != 0)
-    stretch = np.cumsum(edges)
-    begins = np.flatnonzero(np.diff(attempt, prepend=warm[0]))
-    first_step = np.full(len(step), warm[1])
-    for begin in begins.tolist():
-        first_step[begin:] = step[begin]
-    warming = step - first_step < _WARM_UP_STEPS
-    warming[begins] = True
-    stretch[warming] = -1
-    return stretch.astype(np.int64)
+    segment = np.cumsum(edges)
+    starts = np.flatnonzero(np.diff(attempt, prepend=begin[0]))
+    first_step = np.full(len(step), begin[1])
+    for start in starts.tolist():
+        first_step[start:] = step[start]
+    warming = step - first_step < warm_up_steps
+    warming[starts] = True
+    segment[warming] = -1
+    return segment.astype(np.int64)
 
 
-def _warm(attempt: IntArray, step: IntArray, before: tuple[int, int]) -> tuple[int, int]:
+def _attempt_begin(attempt: IntArray, step: IntArray, before: tuple[int, int]) -> tuple[int, int]:
     """The last attempt of these points, and its first step."""
     if not len(attempt) or attempt[-1] == before[0]:
         return before
     return int(attempt[-1]), int(step[np.searchsorted(attempt, attempt[-1])])
 
 
-def _finding(series: Series, departure: LevelShift) -> Finding:
-    faster = role_of(series.key) is not Role.STEP_TIME
-    start, resumed = _from_attempt_start(series, departure.start)
-    lost = 1 - _exp(-departure.rise)
-    sign = -1.0 if faster else 1.0
-    usual = _exp(sign * departure.reference)
-    worst = _exp(sign * (departure.reference + departure.rise))
-    end = None if departure.end is None else departure.end.step
+def _finding(series: Series, shift: LevelShift, limits: ThroughputThresholds) -> Finding:
+    higher_is_better = role_of(series.key) is not Role.STEP_TIME
+    start, resumed = _from_attempt_start(series, shift.start, limits.warm_up_steps)
+    lost = 1 - _exp(-shift.rise)
+    sign = -1.0 if higher_is_better else 1.0
+    baseline = _exp(sign * shift.reference)
+    worst = _exp(sign * (shift.reference + shift.rise))
+    end = None if shift.end is None else shift.end.step
+    noises = shift.rise / max(shift.noise, limits.noise_floor)
     return Finding(
         kind=Kind.THROUGHPUT_REGRESSION,
         metric=series.key.metric,
         labels=series.key.labels,
         attempt=start.attempt,
         start_step=start.step,
-        peak_step=departure.worst.step,
+        peak_step=shift.worst.step,
         end_step=end,
-        detected_step=departure.detected.step,
-        classified_step=departure.detected.step,
-        severity=Severity.CRITICAL if lost >= _MAJOR else Severity.WARNING,
-        confidence=min(0.99, 0.6 + 0.03 * departure.rise / max(departure.noise, 1e-3)),
-        summary=_summary(series, usual, worst, lost, start.step, end, departure.gradual, resumed),
-        advice=_advice(resumed, departure.gradual),
+        detected_step=shift.detected.step,
+        classified_step=shift.detected.step,
+        severity=Severity.CRITICAL if lost >= limits.major_loss else Severity.WARNING,
+        confidence=min(limits.max_confidence, limits.base_confidence + limits.confidence_per_noise * noises),
+        summary=_summary(series, baseline, worst, lost, start.step, end, shift.gradual, resumed),
+        advice=_advice(resumed, shift.gradual),
         evidence={
-            "baseline": usual,
+            "baseline": baseline,
             "worst": worst,
             "lost": lost,
-            "noise": departure.noise,
-            "gradual": departure.gradual,
+            "noise": shift.noise,
+            "gradual": shift.gradual,
             "after_resume": resumed,
         },
     )
 
 
 def _exp(logarithm: float) -> float:
-    return exp(min(logarithm, 700.0))  # a float has no more
+    return exp(min(logarithm, 700.0))  # the largest logarithm that a float can hold
 
 
-def _from_attempt_start(series: Series, start: RowPosition) -> tuple[RowPosition, bool]:
-    """The attempt's first point, where the slow-down began with the first block after its warm-up; and
-    whether it is the first one after a resume."""
+def _from_attempt_start(series: Series, start: RowPosition, warm_up_steps: int) -> tuple[RowPosition, bool]:
+    """The start of a slow-down, and whether it came with a resume.
+
+    A slow-down that began with the first block after an attempt's warm-up starts with the attempt.
+    """
     span = rows_of_attempt(series, start.attempt)
-    first = _first_good(series, span.first)
+    first = _first_usable(series, span.first)
     if span.first == 0:
         return start, False
-    warmed = span.first + int(np.searchsorted(series.step[span.rows], series.step[first] + _WARM_UP_STEPS))
-    if start.row <= _first_good(series, max(warmed, first + 1)):
+    warm = span.first + int(np.searchsorted(series.step[span.rows], series.step[first] + warm_up_steps))
+    if start.row <= _first_usable(series, max(warm, first + 1)):
         return RowPosition(first, start.attempt, int(series.step[first])), True
     return start, False
 
 
-def _first_good(series: Series, row: int) -> int:
-    """The first point from a row on that says something; there is one."""
-    while not (found := _good(series.value[row : row + _AT_ONCE])).any():
-        row += _AT_ONCE
-    return row + int(np.argmax(found))
+def _first_usable(series: Series, row: int) -> int:
+    """The first usable point from a row on; there must be one."""
+    while not (usable := _is_usable(series.value[row : row + _SEARCH_ROWS])).any():
+        row += _SEARCH_ROWS
+    return row + int(np.argmax(usable))
 
 
 def _summary(
     series: Series,
-    usual: float,
+    baseline: float,
     worst: float,
     lost: float,
     start: int,
@@ -218,10 +264,10 @@ def _summary(
     gradual: bool,
     resumed: bool,
 ) -> str:
-    how = "little by little from" if gradual else ("with the resume at" if resumed else "at")
-    until = "" if end is None else f" and came back at step {end:,}"
+    how = "gradually from" if gradual else ("with the resume at" if resumed else "at")
+    until = "" if end is None else f" and recovered at step {end:,}"
     return (
-        f"{series.key} went from {figure(usual)} to {figure(worst)} {how} step {start:,}{until}: "
+        f"{series.key} went from {figure(baseline)} to {figure(worst)} {how} step {start:,}{until}: "
         f"{lost:.0%} of the throughput was lost."
     )
 
@@ -237,16 +283,16 @@ def _advice(resumed: bool, gradual: bool) -> str:
 
 
 def _one_per_event(findings: list[Finding]) -> list[Finding]:
-    """Drop what another series had said before, in the order of speaking."""
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda one: one.detected_step):
-        others = (one for one in kept if (one.metric, one.labels) != (finding.metric, finding.labels))
+    """The findings without those that another series had detected before, in the order of detection."""
+    unique: list[Finding] = []
+    for finding in sorted(findings, key=lambda each: each.detected_step):
+        others = (each for each in unique if (each.metric, each.labels) != (finding.metric, finding.labels))
         if not any(_same_event(earlier, finding) for earlier in others):
-            kept.append(finding)
-    return kept
+            unique.append(finding)
+    return unique
 
 
 def _same_event(earlier: Finding, later: Finding) -> bool:
-    # by what never changes once spoken: the onsets agree within what it took to speak
-    lag = max(one.detected_step - one.start_step for one in (earlier, later))
-    return earlier.attempt == later.attempt and abs(earlier.start_step - later.start_step) <= 2 * lag
+    # by fields that never change after detection: the onsets agree within the delays of detection
+    delay = max(each.detected_step - each.start_step for each in (earlier, later))
+    return earlier.attempt == later.attempt and abs(earlier.start_step - later.start_step) <= 2 * delay

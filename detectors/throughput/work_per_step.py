@@ -1,4 +1,4 @@
-"""How much work a step is: a planned change of batch or sequence length is no slow-down."""
+"""Work per step: finds planned changes of batch or sequence length, which are no slow-downs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,34 @@ import numpy as np
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import Position, position_of
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
-_AGREE = 5
-"""So many points in a row must agree on another amount of work before it is believed."""
-_DIFFERENT, _SAME = 0.15, 0.08
-_COUNTED = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
+
+@dataclass(frozen=True, kw_only=True)
+class WorkThresholds(Thresholds):
+    """When the amount of work per step counts as changed."""
+
+    agreeing_points: int = 5
+    """Points in a row that must agree on another amount of work."""
+    different: float = 0.15
+    """Logarithm of a ratio. Amounts further apart are different regimes."""
+    same: float = 0.08
+    """Logarithm of a ratio. Points within this range agree."""
+
+
+
+_NOT_WORK = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
+"""Rates that do not count tokens or samples."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkRegimes:
-    """Amounts of work in the order in which they first appeared, and where which one of them began.
+    """Amounts of work in the order of their first appearance, and the position where each began.
 
-    `latest` are the logarithms of the last few amounts that were logged.
+    `changes` are positions with the number of the amount from there on; `latest` are the logarithms of the
+    last few amounts that were logged.
     """
 
     known: tuple[float, ...] = ()
@@ -31,7 +45,7 @@ class WorkRegimes:
     latest: tuple[float, ...] = ()
 
     def at(self, series: Series, rows: slice) -> IntArray:
-        """The number of the regime at some rows of a series, from what was known there."""
+        """The number of the regime at some rows of a series, by what was known there."""
         attempt, step = series.attempt[rows], series.step[rows]
         regime = np.zeros(len(step), dtype=np.int64)
         if not len(step):
@@ -41,57 +55,65 @@ class WorkRegimes:
             regime[(attempt > since) | ((attempt == since) & (step >= from_step))] = number
         return regime
 
-    def and_then(self, amounts: FloatArray, series: Series, first: int) -> WorkRegimes:
-        """With the amounts of work [n] at the rows from `first` on."""
+    def after(self, amounts: FloatArray, series: Series, first: int, limits: WorkThresholds) -> WorkRegimes:
+        """The regimes after the amounts of work [n] at the rows from `first` on."""
         with np.errstate(divide="ignore", invalid="ignore"):
             size = np.where(np.isfinite(amounts) & (amounts > 0), np.log(np.abs(amounts)), np.nan)
+        points = limits.agreeing_points
         logged = np.flatnonzero(np.isfinite(size))
         sizes = np.concatenate((self.latest, size[logged]))
-        latest = tuple(sizes[1 - _AGREE :].tolist())
-        many = len(sizes) - _AGREE + 1
-        if many <= 0 or not len(logged):
+        latest = tuple(sizes[1 - points :].tolist())
+        windows = len(sizes) - points + 1
+        if windows <= 0 or not len(logged):
             return WorkRegimes(known=self.known, changes=self.changes, latest=latest)
-        shifted = [sizes[begin : begin + many] for begin in range(_AGREE)]
+        shifted = [sizes[begin : begin + windows] for begin in range(points)]
         low, high = np.minimum.reduce(shifted), np.maximum.reduce(shifted)
-        agreed = high - low < _SAME
-        rows, levels = first + logged[-many:][agreed], 0.5 * (low + high)[agreed]
-        return self._with(series, rows, levels, latest)
+        agreed = high - low < limits.same
+        rows, levels = first + logged[-windows:][agreed], 0.5 * (low + high)[agreed]
+        return self._with_changes(series, rows, levels, latest, limits)
 
-    def _with(
-        self, series: Series, rows: IntArray, levels: FloatArray, latest: tuple[float, ...]
+    def _with_changes(
+        self,
+        series: Series,
+        rows: IntArray,
+        levels: FloatArray,
+        latest: tuple[float, ...],
+        limits: WorkThresholds,
     ) -> WorkRegimes:
-        known, changes, at = list(self.known), list(self.changes), 0
-        while at < len(rows):
+        known, changes, index = list(self.known), list(self.changes), 0
+        while index < len(rows):
             if changes:
-                # on to the first place that agrees on something else
-                other = np.flatnonzero(np.abs(levels[at:] - known[changes[-1][1]]) > _DIFFERENT)
+                # skip to the first row that agrees on another amount
+                distance = np.abs(levels[index:] - known[changes[-1][1]])
+                other = np.flatnonzero(distance > limits.different)
                 if not len(other):
                     break
-                at += int(other[0])
-            level = float(levels[at])
-            number = next((n for n, one in enumerate(known) if abs(one - level) < _DIFFERENT), len(known))
+                index += int(other[0])
+            level = float(levels[index])
+            same = (n for n, amount in enumerate(known) if abs(amount - level) < limits.different)
+            number = next(same, len(known))
             if number == len(known):
                 known.append(level)
-            changes.append((position_of(series, int(rows[at])), number))
-            at += 1
+            changes.append((position_of(series, int(rows[index])), number))
+            index += 1
         return WorkRegimes(known=tuple(known), changes=tuple(changes), latest=latest)
 
 
-def work_series(run: RunData) -> Series | None:
-    """The series that tells how much work a step is: the batch size, or else how many tokens (samples) a
-    second; None where neither is logged."""
+def work_series(run: RunData, limits: WorkThresholds) -> Series | None:
+    """The series of the work per step: the batch size, or else tokens (samples) a second; None for neither."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.BATCH_SIZE and len(run.series[key])]
     for key in keys:
         return run.series[key]
     for key in sorted(run.series):
-        is_rate = role_of(key) is Role.THROUGHPUT and not _COUNTED.search(key.metric)
-        if is_rate and len(run.series[key]) > _AGREE and not any(name == "rank" for name, _ in key.labels):
+        is_rate = role_of(key) is Role.THROUGHPUT and not _NOT_WORK.search(key.metric)
+        is_long = len(run.series[key]) > limits.agreeing_points if is_rate else False
+        if is_long and not any(name == "rank" for name, _ in key.labels):
             return run.series[key]
     return None
 
 
-def find_work_regimes(source: Series, state: IncrementalState) -> WorkRegimes:
-    """The amounts of work per step, and when they changed. Each change rests on earlier points only.
+def find_work_regimes(source: Series, state: IncrementalState, limits: WorkThresholds) -> WorkRegimes:
+    """The amounts of work per step, and when they changed; each change depends on earlier points only.
 
     Work is the logged batch size, or else tokens (samples) per second times the seconds the step took
     by the wall clock.
@@ -101,7 +123,7 @@ def find_work_regimes(source: Series, state: IncrementalState) -> WorkRegimes:
     (first,) = checkpoint.rows
     if first == len(source):
         return checkpoint.state
-    regimes = checkpoint.state.and_then(_amounts(source, first), source, first)
+    regimes = checkpoint.state.after(_amounts(source, first), source, first, limits)
     checkpoints.save(Checkpoint(regimes, (len(source),)))
     return regimes
 
