@@ -1,4 +1,4 @@
-"""The vocabulary of Holter as types: series, batches, findings. Everything else speaks in these."""
+"""The types that all parts of Holter share: series, batches, cursors, findings."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ Labels = tuple[tuple[str, str], ...]
 
 
 def labels_of(mapping: Mapping[str, object]) -> Labels:
-    """Labels in their one canonical order, so that equal labels are equal tuples."""
+    """Labels in canonical order, so that equal labels are equal tuples."""
     return tuple(sorted((str(name), str(value)) for name, value in mapping.items()))
 
 
 CLOCK_STEPS = "milliseconds"
-"""The value of a label `steps` where these are wall times: milliseconds since 1970."""
+"""The value of the label `steps` of a series whose steps are wall times: milliseconds since 1970."""
 
 
 class SeriesKey(NamedTuple):
-    """Names one series within a run, e.g. `loss` or `step_time{rank=3}`."""
+    """The name of one series within a run, e.g. `loss` or `step_time{rank=3}`."""
 
     metric: str
     labels: Labels = ()
 
     @property
     def step_unit(self) -> str | None:
-        """What its steps count where they are none of training ("message bytes"): its label `steps`.
+        """What the steps count where they are not training steps ("message bytes"): the label `steps`.
 
-        Such a series stands beside a run's curves: it tells neither how far the run is nor of restarts.
+        Such a series states neither how far a run is nor when it restarted.
         """
         return next((value for name, value in self.labels if name == "steps"), None)
 
     @property
     def has_clock_steps(self) -> bool:
-        """Whether its steps are wall times, as those of what watches machines are."""
+        """Whether the steps are wall times, as in the series of hardware monitors."""
         return self.step_unit == CLOCK_STEPS
 
     def __str__(self) -> str:
@@ -52,11 +52,11 @@ class SeriesKey(NamedTuple):
 
 
 ConfigValue = str | int | float | bool
-"""What a setting of a run can be."""
+"""The value of a setting of a run."""
 
 
 class ConfigKey(NamedTuple):
-    """Names one setting of a run, e.g. `num_layers`, or `nccl.net{rank=3}` where processes may differ."""
+    """The name of one setting of a run, such as `num_layers`; `nccl.net{rank=3}` where processes may differ."""
 
     name: str
     labels: Labels = ()
@@ -66,17 +66,17 @@ class ConfigKey(NamedTuple):
 
 
 Config = Mapping[ConfigKey, ConfigValue]
-"""What a log says of a launch besides its points: the model's shape, the hardware, the environment."""
+"""The settings that a log states of a launch: the model's shape, the hardware, the environment."""
 
 NO_CONFIG: Config = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Column:
-    """One series' share of a batch: `values[i]` was logged at row `rows[i]` of the batch.
+    """One series' values in a batch: `values[i]` was logged at row `rows[i]` of the batch.
 
-    `rows` is None when the series has a value at every row. A row without a value is absent, which is
-    not the same as a NaN that was logged.
+    `rows` is None when the series has a value at every row. A row without a value is left out, which is
+    not the same as a logged NaN.
     """
 
     key: SeriesKey
@@ -85,20 +85,20 @@ class Column:
 
 
 class SeriesLayout:
-    """Which series stand side by side in batches: made once, shared by all batches that have the same.
+    """The series of dense batches, in order; made once and shared by all batches that have the same series.
 
-    Equal to itself alone, so that what is found out about a shape can be kept for it.
+    Compared by identity, so that results computed for a layout can be cached by it.
     """
 
     __slots__ = ("__weakref__", "index", "keys")
 
     def __init__(self, keys: Iterable[SeriesKey]) -> None:
         self.keys = tuple(keys)
-        self.index = {key: place for place, key in enumerate(self.keys)}
+        self.index = {key: position for position, key in enumerate(self.keys)}
 
 
 class DenseColumns(Sequence[Column]):
-    """The columns of a shape, each with a value at every row: `values` [c, n], a series after the other."""
+    """The columns of a layout, each with a value at every row; `values` [series, rows]."""
 
     __slots__ = ("layout", "values")
 
@@ -112,13 +112,13 @@ class DenseColumns(Sequence[Column]):
         return len(self.layout.keys)
 
     @overload
-    def __getitem__(self, place: int) -> Column: ...
+    def __getitem__(self, index: int) -> Column: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Column]: ...
-    def __getitem__(self, place: int | slice) -> Column | Sequence[Column]:
-        if isinstance(place, slice):
-            return tuple(self)[place]
-        return Column(key=self.layout.keys[place], values=self.values[place])
+    def __getitem__(self, index: slice) -> Sequence[Column]: ...
+    def __getitem__(self, index: int | slice) -> Column | Sequence[Column]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        return Column(key=self.layout.keys[index], values=self.values[index])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -127,10 +127,10 @@ class Batch:
 
     `steps` [n] int64; `times` [n] float64, Unix seconds, NaN where the log has no clock.
     `attempt` is the launch as the log itself names it ("0", a job id), None where it does not.
-    `restarts` says that the log marks a new launch at the first row (TensorBoard's SessionLog.START); without
-    rows, that `config` is said in the place of what its writer, who has no rows at all, has said before.
-    `config` is what the log says before the first row, of the launch which that row belongs to; in a batch
-    without rows that tell anything of launches, of the one to which its writer's next such row will belong.
+    `restarts`: the log marks a new launch at the first row (TensorBoard's SessionLog.START); in a batch of a
+    writer that logs settings only, `config` replaces the settings that this writer stated before.
+    `config`: the settings that the log states before the first row, of the launch that this row belongs to;
+    in a batch without rows of training, of the launch that the writer's next such row will belong to.
     """
 
     steps: IntArray
@@ -142,13 +142,13 @@ class Batch:
 
     @property
     def points(self) -> int:
-        """How many values the batch holds."""
+        """The number of values in the batch."""
         if isinstance(self.columns, DenseColumns):
             return self.columns.values.size
         return sum(len(column.values) for column in self.columns)
 
     def cut(self, start: int, stop: int) -> Batch:
-        """Rows [start, stop); the batch itself where that is all of it. `rows` of each column ascend."""
+        """Rows [start, stop); the batch itself where these are all. `rows` of each column must ascend."""
         if start == 0 and stop == len(self.steps):
             return self
         return replace(
@@ -164,16 +164,16 @@ class Batch:
 def _cut(columns: Sequence[Column], start: int, stop: int) -> Sequence[Column]:
     if isinstance(columns, DenseColumns):
         return DenseColumns(columns.layout, columns.values[:, start:stop])
-    pieces = []
+    parts = []
     for column in columns:
         if column.rows is None:
-            pieces.append(Column(key=column.key, values=column.values[start:stop]))
+            parts.append(Column(key=column.key, values=column.values[start:stop]))
             continue
         first, last = np.searchsorted(column.rows, (start, stop))
         if first < last:
             rows = column.rows[first:last] - start
-            pieces.append(Column(key=column.key, values=column.values[first:last], rows=rows))
-    return tuple(pieces)
+            parts.append(Column(key=column.key, values=column.values[first:last], rows=rows))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,10 +193,11 @@ class Unreadable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cursor:
-    """How far a source has been read, and with what: enough to go on after a restart, exactly.
+    """How far a source has been read and by which format: enough to continue exactly after a restart.
 
     `source` names the file; `offset` is the byte after the last accepted record; `state` is the
-    reader's own memory as JSON-able values; `identity` tells a rewritten or replaced file from a grown one.
+    reader's own state as JSON-able values; `identity` distinguishes a file that was rewritten or replaced
+    from one that has grown.
     """
 
     source: str
@@ -208,11 +209,11 @@ class Cursor:
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Delivery:
-    """A batch on its way into the store, with whose it is and how to recognise it when it comes again.
+    """A batch on its way into the store, with its run, its writer and its idempotency key.
 
     `batch_id` is the idempotency key within the run: a second delivery of it changes nothing.
     `writer` identifies the process or file that logged it. `cursor` is stored in the same transaction.
-    `finished`: with these points, or without any, the run has come to its end.
+    `finished`: the run has ended with these points, or without any.
     """
 
     project: str
@@ -228,7 +229,7 @@ class Delivery:
 class Series:
     """All points of one series, by attempt, then step, then time. Arrays share the length [n].
 
-    Within an attempt a step stands once: the newest write of it.
+    Within an attempt each step occurs once, with the newest value that was written for it.
     """
 
     key: SeriesKey
@@ -243,10 +244,10 @@ class Series:
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class RunData:
-    """What detectors look at: every series of one run, up to some moment.
+    """The input of detectors: every series of one run, up to some moment.
 
-    `now` (Unix seconds) is when the run is looked at, None when it is over: only `stall` asks.
-    `config` is what its logs say of its launches, by attempt: the newest word of each.
+    `now` (Unix seconds) is the time of the analysis, None when the run is over; only `stall` uses it.
+    `config` has the settings that its logs state, by attempt: the newest value of each.
     """
 
     series: Mapping[SeriesKey, Series]
@@ -279,10 +280,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnostic:
-    """What is amiss with how a launch is set up, or with the numbers it reports: at no step in particular.
+    """A problem of how a launch is configured, or of the numbers that it reports; not tied to a step.
 
-    `code` names the kind of remark for good, e.g. "nccl-sockets"; `evidence` holds what it rests on, as
-    JSON-able values.
+    `code` is the permanent name of this kind of diagnostic, e.g. "nccl-sockets"; `evidence` has the values
+    that it is based on, JSON-able.
     """
 
     code: str
@@ -294,7 +295,7 @@ class Diagnostic:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The remark in the words of the contract (docs/findings.md)."""
+        """The diagnostic as the contract states it (docs/findings.md)."""
         return {
             "code": self.code,
             "attempt": self.attempt,
@@ -311,7 +312,7 @@ def _json_labels(labels: Labels) -> dict[str, int | str]:
 
 
 class Kind(StrEnum):
-    """What a finding can say. The words are part of the findings contract."""
+    """The kinds of findings. The values are part of the findings contract."""
 
     SPIKE_FAST = "spike_fast"
     SPIKE_SLOW = "spike_slow"
@@ -348,11 +349,11 @@ def reference_to(kind: Kind, *, metric: str, labels: Labels, attempt: int, start
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What a detector says about the data it saw. A value: it has no identity and no life.
+    """What a detector states about the data that it has seen: a value, without identity or lifecycle.
 
-    Steps are those the log uses. `end_step` is None while it lasts; `detected_step` is the last step the
-    detector had seen when it first spoke, `classified_step` when it settled on this kind (None: not yet).
-    `evidence` holds the numbers it rests on, as JSON-able values.
+    Steps are those of the log. `end_step` is None while it lasts; `detected_step` is the last step that the
+    detector had seen when it first reported the finding, `classified_step` when the kind became final (None:
+    it may still change). `evidence` has the numbers that it is based on, as JSON-able values.
     """
 
     kind: Kind

@@ -1,7 +1,4 @@
-"""What open pages are told: new points, changed incidents, new runs.
-
-Live news for open pages: who listens, what they are told, and who is dropped for being slow.
-"""
+"""Live events for open pages: new points, changed incidents, new runs, as server-sent events."""
 
 from __future__ import annotations
 
@@ -12,6 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from holter.server.alerting.incident import Incident
+from holter.server.schemas.service import PointsEvent, RunEvent
 from holter.server.store import Commit
 
 GATHER_SECONDS = 0.1
@@ -20,28 +19,28 @@ MAX_QUEUED_EVENTS = 256
 
 
 class LiveEvent(NamedTuple):
-    """One event of the stream: its name, the public id of its run, its JSON data."""
+    """One event of the stream: its name, the public id of its run (None: no run's), its JSON data."""
 
     event: str
-    run: str
+    run: str | None
     data: Mapping[str, Any]
 
     def encoded(self) -> bytes:
-        """The event as it goes over the wire."""
+        """The event in the format of server-sent events."""
         return b"event: %b\ndata: %b\n\n" % (self.event.encode(), msgspec.json.encode(self.data))
 
 
 class LiveStream:
-    """Hands news from any thread to every open stream.
+    """Passes events from any thread to every open stream.
 
-    News of points are gathered: of each run only the newest within `GATHER_SECONDS` is sent, so that a
-    flood of batches costs the pages nothing. A listener that does not keep up is dropped: its browser
-    connects again and reads the present state, and the server holds a bounded amount for it.
+    Events are gathered for `GATHER_SECONDS`, and of several about one run's points or one incident only the
+    newest is sent, so that a flood of batches costs the pages nothing. A listener that reads too slowly is
+    disconnected: its browser reconnects and reads the present state, and memory per listener is bounded.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._gathered: dict[tuple[str, str, Any], LiveEvent] = {}
+        self._gathered: dict[tuple[str, str | None, Any], LiveEvent] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: dict[asyncio.Queue[bytes | None], str | None] = {}
         self.dropped = 0
@@ -52,15 +51,15 @@ class LiveStream:
         return len(self._listeners)
 
     def start(self) -> None:
-        """Begin to hand out news, in the event loop that this is called from."""
+        """Start to send events from the running event loop."""
         self._loop = asyncio.get_running_loop()
 
-    def tell(self, news: LiveEvent) -> None:
-        """Tell everyone, from any thread, without waiting. Outside of `start` and `close` it ends here."""
-        key = (news.event, news.run, news.data.get("id"))
+    def publish(self, event: LiveEvent) -> None:
+        """Send an event to all listeners, from any thread, without waiting; discard it when not started."""
+        key = (event.event, event.run, event.data.get("id"))
         with self._lock:
             first = not self._gathered
-            self._gathered[key] = news
+            self._gathered[key] = event
             loop = self._loop
             if loop is None:
                 self._gathered.clear()
@@ -70,10 +69,10 @@ class LiveStream:
     def _send(self) -> None:
         with self._lock:
             gathered, self._gathered = self._gathered, {}
-        for news in gathered.values():
-            encoded = news.encoded()
+        for event in gathered.values():
+            encoded = event.encoded()
             for queue, run in list(self._listeners.items()):
-                if run is None or run == news.run:
+                if run is None or run == event.run:
                     self._offer(queue, encoded)
 
     def _offer(self, queue: asyncio.Queue[bytes | None], encoded: bytes) -> None:
@@ -90,7 +89,7 @@ class LiveStream:
         queue.put_nowait(None)
 
     def close(self) -> None:
-        """End every stream, and hand out nothing more."""
+        """End all streams, and send nothing more."""
         with self._lock:
             self._loop = None
             self._gathered.clear()
@@ -98,7 +97,7 @@ class LiveStream:
             self._end(queue)
 
     async def stream(self, run: str | None = None) -> AsyncIterator[bytes]:
-        """The news of one run, or of all, as server-sent events until the listener goes or is dropped."""
+        """The events of one run, or of all, until the listener leaves or is disconnected."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         if self._loop is None:
             return
@@ -118,29 +117,30 @@ class LiveStream:
 
 
 def commit_listener(live: LiveStream) -> Callable[[Commit], None]:
-    """A listener for the store: tells of new points, and of runs not seen before."""
+    """A listener for the store, which publishes new points, and runs at their first commit."""
     seen: set[int] = set()
 
-    def tell(commit: Commit) -> None:
+    def publish(commit: Commit) -> None:
         run = commit.public_id
         if commit.run_id not in seen:
             seen.add(commit.run_id)
-            live.tell(run_event(run))
-        data = {"run_id": run, "last_step": commit.last_step, "attempt": commit.attempt}
-        live.tell(LiveEvent("points", run, data))
+            live.publish(run_event(run))
+        data = PointsEvent(run_id=run, last_step=commit.last_step, attempt=commit.attempt)
+        live.publish(LiveEvent("points", run, data))
 
-    return tell
+    return publish
 
 
-def incident_listener(live: LiveStream) -> Callable[[dict[str, Any]], None]:
-    """A listener for incidents: tells each as it now is."""
+def incident_listener(live: LiveStream) -> Callable[[Incident], None]:
+    """A listener for incidents, which publishes each that changes."""
 
-    def tell(incident: dict[str, Any]) -> None:
-        live.tell(LiveEvent("incident", incident["run_id"], incident))
+    def publish(incident: Incident) -> None:
+        data = incident.as_json()
+        live.publish(LiveEvent("incident", data["run_id"] or "", data))
 
-    return tell
+    return publish
 
 
 def run_event(public_id: str) -> LiveEvent:
-    """That a run is new, or has changed as a whole."""
-    return LiveEvent("run", public_id, {"run_id": public_id})
+    """The event that a run is new, or has changed otherwise than by points."""
+    return LiveEvent("run", public_id, RunEvent(run_id=public_id))

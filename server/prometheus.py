@@ -1,8 +1,8 @@
-"""What Prometheus may ask: counters of what came in, gauges of how things stand."""
+"""Metrics for Prometheus: counters of ingest; gauges of runs, incidents, notifications and agents."""
 
 from __future__ import annotations
 
-from collections import Counter as Counted
+from collections import Counter as Tally
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,15 +26,15 @@ from holter.server.models import IncidentRow, NotificationRow, RunRecord, Unread
 _AGENT_GAUGES = (
     ("seen_seconds", "seen_at", "When an agent last reported, in Unix seconds."),
     ("behind_bytes", "bytes_behind", "Bytes of its files that an agent has not read."),
-    ("behind_seconds", "seconds_behind", "Age of the oldest that an agent has not read."),
+    ("behind_seconds", "seconds_behind", "Age of the oldest bytes that an agent has not read."),
     ("spool_bytes", "spool_bytes", "Bytes that wait in an agent's spool."),
-    ("unreadable", "unreadable", "Places that an agent could not understand."),
-    ("dropped", "dropped", "Points that an agent lost, its spool being full."),
+    ("unreadable", "unreadable", "Log locations that an agent could not read."),
+    ("dropped", "dropped", "Points that an agent lost because its spool was full."),
 )
 
 
 class ServerMetrics:
-    """The server's metrics, in a registry of their own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(self, engine: Engine, live: LiveStream, agents: AgentRegistry) -> None:
         self._registry = CollectorRegistry()
@@ -46,13 +46,13 @@ class ServerMetrics:
         )
         self.points = Counter("holter_points", "Points made durable.", registry=self._registry)
 
-    def page(self) -> bytes:
-        """Everything in the text format of Prometheus."""
+    def render(self) -> bytes:
+        """All metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
 
 class _DatabaseGauges:
-    """Gauges that are counted in the database when they are asked for."""
+    """Gauges that are counted in the database at each scrape."""
 
     def __init__(self, engine: Engine, live: LiveStream, agents: AgentRegistry) -> None:
         self._engine = engine
@@ -60,28 +60,24 @@ class _DatabaseGauges:
         self._agents = agents
 
     def describe(self) -> list[Metric]:
-        """Nothing: so that registering does not ask the database."""
+        """Nothing, so that registering does not query the database."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """How many runs, incidents and notifications there are in each state."""
-        listeners = GaugeMetricFamily("holter_live_listeners", "Open streams of live news.")
+        """The number of runs, incidents and notifications in each state."""
+        listeners = GaugeMetricFamily("holter_live_listeners", "Open live streams.")
         listeners.add_metric([], self._live.listeners)
         yield listeners
-        yield from _of_agents(self._agents.all())
+        yield from _agent_gauges(self._agents.statuses())
         with Session(self._engine) as session:
             runs = GaugeMetricFamily("holter_runs", "Runs stored.")
             stored = select(func.count()).select_from(RunRecord).where(RunRecord.deleted_at.is_(None))
             runs.add_metric([], session.scalar(stored) or 0)
             yield runs
-            unreadable = GaugeMetricFamily(
-                "holter_unreadable", "Places in logs that could not be understood."
-            )
+            unreadable = GaugeMetricFamily("holter_unreadable", "Log locations that could not be read.")
             unreadable.add_metric([], session.scalar(select(func.count()).select_from(UnreadableRow)) or 0)
             yield unreadable
-            analyses = GaugeMetricFamily(
-                "holter_analyses_failing", "Runs that the detectors could not look at the last time."
-            )
+            analyses = GaugeMetricFamily("holter_analyses_failing", "Runs whose latest analysis failed.")
             analyses.add_metric([], len(failed_analyses(self._engine)))
             yield analyses
             incidents = GaugeMetricFamily("holter_incidents", "Incidents.", labels=["state", "severity"])
@@ -96,15 +92,15 @@ class _DatabaseGauges:
             yield notifications
 
 
-def _of_agents(agents: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
-    """What agents say of themselves: their states, and of each how far it is behind."""
+def _agent_gauges(agents: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
+    """The number of agents in each state, and how far each one is behind."""
     states = GaugeMetricFamily("holter_agents", "Agents that report here, by state.", labels=["state"])
-    for state, count in sorted(Counted(one["state"] for one in agents).items()):
+    for state, count in sorted(Tally(agent["state"] for agent in agents).items()):
         states.add_metric([state], count)
     yield states
-    for name, field, words in _AGENT_GAUGES:
-        gauge = GaugeMetricFamily(f"holter_agent_{name}", words, labels=["agent", "host"])
-        for one in agents:
-            if not one["ended"]:
-                gauge.add_metric([one["agent"], one["host"]], one[field])
+    for name, field, description in _AGENT_GAUGES:
+        gauge = GaugeMetricFamily(f"holter_agent_{name}", description, labels=["agent", "host"])
+        for agent in agents:
+            if not agent["ended"]:
+                gauge.add_metric([agent["agent"], agent["host"]], agent[field])
         yield gauge

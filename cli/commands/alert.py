@@ -1,4 +1,4 @@
-"""`holter alert`: which channels are set up, and whether a message arrives."""
+"""`holter alert`: lists the configured channels, and sends a test message."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from uuid import uuid4
 
 import numpy as np
 
-from holter.server.channels import ChannelError, Delivered, ConfiguredChannel, open_channels
-from holter.server.channels.message import example
+from holter.server.alerting.messages import compose_example
+from holter.server.channels import ChannelError, ConfiguredChannel, Delivered, open_channels
 from holter.server.rendering.incident_chart import draw
 from holter.settings import Settings, SettingsError, load
 
-_NONE = "No channels are set up. docs/alerts.md says how, in three steps each."
+_NO_CHANNELS = "No channels are set up. docs/alerts.md has three steps for each."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`alert list` and `alert test CHANNEL`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="the channels that are set up, and where they lead")
-    test = actions.add_parser("test", help="send a test message, and say whether it arrived")
+    actions.add_parser("list", help="the configured channels and their destinations")
+    test = actions.add_parser("test", help="send a test message and print whether it arrived")
     test.add_argument("channel", metavar="CHANNEL", help="its name, as `holter alert list` shows it")
 
 
@@ -34,11 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
     except (SettingsError, ChannelError) as error:
         return _refuse(str(error))
     if arguments.action == "list":
-        print("\n".join(_line(opened) for opened in channels.values()) or _NONE)
+        print("\n".join(_line(opened) for opened in channels.values()) or _NO_CHANNELS)
         return 0
     opened = channels.get(arguments.channel)
     if opened is None:
-        known = f"expected one of {', '.join(sorted(channels))}" if channels else _NONE
+        known = f"expected one of {', '.join(sorted(channels))}" if channels else _NO_CHANNELS
         return _refuse(f"there is no channel {arguments.channel!r}: {known}")
     return _test(opened, settings)
 
@@ -48,7 +48,7 @@ def _line(opened: ConfiguredChannel) -> str:
 
 
 def _test(opened: ConfiguredChannel, settings: Settings) -> int:
-    message = example(
+    message = compose_example(
         opened.name,
         key=f"test.{uuid4().hex}",
         sent_at=time.time(),

@@ -233,7 +233,7 @@ def _agents(settings: Settings) -> str:
     try:
         with _stored(settings) as engine:
             there = engine is not None and inspect(engine).has_table("agent")
-            agents = AgentRegistry(engine).all() if engine is not None and there else []
+            agents = AgentRegistry(engine).statuses() if engine is not None and there else []
     except (SQLAlchemyError, ValueError) as error:
         raise Unwell("agents cannot be read: see database") from error
     if trouble := [one["trouble"] for one in agents if one["trouble"]]:

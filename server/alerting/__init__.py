@@ -1,23 +1,22 @@
-"""The outbox: what is waiting to be told, when it is sent, and what became of it.
-
-Incidents: findings with a life. What changes is decided purely; writing it is one transaction.
-"""
+"""Incidents and notifications: lifecycle -> routing -> outbox -> channel, as in Prometheus' Alertmanager."""
 
 from __future__ import annotations
 
-from holter.server.alerting.incidents import IncidentStore
+from holter.server.alerting.incident import Incident
+from holter.server.alerting.incident_rows import UnknownIncidentError, read_incident, read_incidents
+from holter.server.alerting.incident_store import IncidentStore
 from holter.server.alerting.lifecycle import IncidentCandidate
-from holter.server.alerting.queries import UnknownIncidentError, read_incident, read_incidents
-from holter.server.alerting.routing import Route
-from holter.server.alerting.sender import NotificationSender, routes
+from holter.server.alerting.routing import Route, build_routes
+from holter.server.alerting.sender import NotificationSender
 
 __all__ = [
+    "Incident",
     "IncidentCandidate",
     "IncidentStore",
     "NotificationSender",
     "Route",
     "UnknownIncidentError",
+    "build_routes",
     "read_incident",
     "read_incidents",
-    "routes",
 ]

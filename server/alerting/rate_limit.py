@@ -1,31 +1,32 @@
-"""When waiting notifications are sent, and which of them together. Pure: the clock is an argument."""
+"""Decides when queued notifications are sent, and which of them together. Pure: the clock is an argument."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holter.server.alerting.lifecycle import EventType
+from holter.server.alerting.incident import EventType
 from holter.server.alerting.routing import REASONS
 from holter.types import Severity
 
 GIVE_UP_AFTER = 86_400.0
 """Seconds after which a message that could not be delivered is given up."""
-_LONGEST_PAUSE = 600.0
-_LOUD = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED})
-_CALM_SHARE = 4
+_LONGEST_RETRY_DELAY = 600.0
 LONGEST_WAIT = 900.0
-"""Seconds between two tries, whatever a channel asks for."""
-_AHEAD = 5.0
-"""Seconds by which servers' clocks may differ: what lies further in the future was written by a wrong one."""
+"""Seconds between two delivery attempts, whatever a channel asks for."""
+_URGENT_REASONS = frozenset({EventType.OPENED, EventType.REOPENED, EventType.ESCALATED})
+_QUIET_SHARE = 4
+"""A channel is quiet after a summary for its rate limit's window divided by this."""
+_CLOCK_TOLERANCE = 5.0
+"""Seconds by which servers' clocks may differ; a later time was written by a wrong clock."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RateLimit:
-    """How often a channel may speak; see ChannelSettings.
+    """How often a channel sends; see ChannelSettings.
 
-    More than `burst` messages within `window` seconds are told together; only critical incidents that
-    open or get worse may go on, up to twice as many. After a summary the rest keeps quiet for a while.
+    More than `burst` messages within `window` seconds become one summary; only critical incidents that
+    open or get worse may still be sent, up to twice as many. After a summary the rest is quiet for a while.
     """
 
     settle: float = 5.0
@@ -35,10 +36,10 @@ class RateLimit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueuedNotification:
-    """A notification that is not delivered yet; `about` names the incident or outage."""
+    """A notification that is not delivered yet."""
 
     id: int
-    about: Hashable
+    incident_id: int
     reason: EventType
     severity: Severity
     created_at: float
@@ -47,7 +48,7 @@ class QueuedNotification:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A message that went out through the channel."""
+    """A message that the channel delivered."""
 
     at: float
     summary: bool = False
@@ -55,7 +56,7 @@ class SentMessage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SendOne:
-    """Send one message now: `carrier` is the newest change of a matter, `folded` those it includes."""
+    """Send one message now: `carrier` is an incident's newest notification, `folded` those it includes."""
 
     carrier: int
     reason: EventType
@@ -64,7 +65,7 @@ class SendOne:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SendSummary:
-    """Tell all of these in one message now."""
+    """Send all of these notifications in one message now."""
 
     carrier: int
     folded: tuple[int, ...]
@@ -72,85 +73,96 @@ class SendSummary:
 
 @dataclass(frozen=True, slots=True)
 class WaitUntil:
-    """Nothing to send before `until`; None: before something new is waiting."""
+    """Nothing is to be sent before `until`; None: before a new notification is queued."""
 
     until: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Matter:
-    """All that waits about one incident or outage."""
+class _NotificationGroup:
+    """All queued notifications about one incident, oldest first."""
 
-    rows: tuple[QueuedNotification, ...]
+    notifications: tuple[QueuedNotification, ...]
     ready_at: float
 
     @property
     def urgent(self) -> bool:
-        return any(row.severity is Severity.CRITICAL and row.reason in _LOUD for row in self.rows)
+        return any(
+            notification.severity is Severity.CRITICAL and notification.reason in _URGENT_REASONS
+            for notification in self.notifications
+        )
 
     @property
     def send(self) -> SendOne:
-        # the newest carries: an older one may have arrived without us knowing, and would be taken for it
-        *folded, carrier = self.rows
-        reasons = {row.reason for row in self.rows}
+        # the newest carries: an older one may have arrived without our knowing, and its key would hide this
+        *folded, carrier = self.notifications
+        reasons = {notification.reason for notification in self.notifications}
         return SendOne(
             carrier=carrier.id,
-            folded=tuple(row.id for row in folded),
+            folded=tuple(notification.id for notification in folded),
             reason=next(reason for reason in REASONS if reason in reasons),
         )
 
 
 def next_action(
-    waiting: Sequence[QueuedNotification], sent: Sequence[SentMessage], pace: RateLimit, *, now: float
+    queue: Sequence[QueuedNotification], sent: Sequence[SentMessage], limit: RateLimit, *, now: float
 ) -> SendOne | SendSummary | WaitUntil:
-    """What a channel does next, given what waits for it and what it sent within the last window."""
-    matters = _matters(waiting, pace, now)
-    recent = [one for one in sent if one.at <= now + _AHEAD and one.at + pace.window > now]
-    summaries = [one.at for one in recent if one.summary]
-    calm_until = max(summaries, default=float("-inf")) + pace.window / _CALM_SHARE
-    free = pace.burst - len(recent)
-    if free <= 0 or now < calm_until:
-        first = min((one.at for one in recent), default=now)
-        again = calm_until if free > 0 else max(calm_until, first + pace.window)
-        matters, free = [one for one in matters if one.urgent], free + pace.burst
+    """A channel's next action, given its queue and what it sent within the last window."""
+    groups = _group_by_incident(queue, limit, now)
+    recent = [
+        message
+        for message in sent
+        if message.at <= now + _CLOCK_TOLERANCE and message.at + limit.window > now
+    ]
+    summaries = [message.at for message in recent if message.summary]
+    quiet_until = max(summaries, default=float("-inf")) + limit.window / _QUIET_SHARE
+    free = limit.burst - len(recent)
+    if free <= 0 or now < quiet_until:
+        first = min((message.at for message in recent), default=now)
+        again = quiet_until if free > 0 else max(quiet_until, first + limit.window)
+        groups, free = [group for group in groups if group.urgent], free + limit.burst
     else:
         again = None
-    ready = [one for one in matters if one.ready_at <= now]
+    ready = [group for group in groups if group.ready_at <= now]
     if not ready or free <= 0:
-        moments = [one.ready_at for one in matters if one.ready_at > now]
-        return WaitUntil(min([*moments, *([again] if again is not None and waiting else [])], default=None))
+        times = [group.ready_at for group in groups if group.ready_at > now]
+        if again is not None and queue:
+            times.append(again)
+        return WaitUntil(min(times, default=None))
     if len(ready) <= free:
         return ready[0].send
-    ids = sorted(row.id for one in ready for row in one.rows)
+    ids = sorted(notification.id for group in ready for notification in group.notifications)
     return SendSummary(carrier=ids[-1], folded=tuple(ids[:-1]))
 
 
-def _matters(waiting: Sequence[QueuedNotification], pace: RateLimit, now: float) -> list[_Matter]:
-    """What waits, by what it is about; the urgent first, then what has waited longest."""
-    grouped: dict[Hashable, list[QueuedNotification]] = {}
-    for row in sorted(waiting, key=lambda one: one.id):
-        grouped.setdefault(row.about, []).append(row)
-    matters = [
-        _Matter(
-            rows=tuple(rows),
+def _group_by_incident(
+    queue: Sequence[QueuedNotification], limit: RateLimit, now: float
+) -> list[_NotificationGroup]:
+    """The queue by incident: the urgent groups first, then those that have waited longest."""
+    by_incident: dict[int, list[QueuedNotification]] = {}
+    for notification in sorted(queue, key=lambda notification: notification.id):
+        by_incident.setdefault(notification.incident_id, []).append(notification)
+    groups = [
+        _NotificationGroup(
+            notifications=tuple(notifications),
             ready_at=max(
-                _believed(min(row.next_try_at for row in rows), now, LONGEST_WAIT),
-                _believed(rows[0].created_at, now, 0.0) + pace.settle,
+                _bounded_time(min(one.next_try_at for one in notifications), now, LONGEST_WAIT),
+                _bounded_time(notifications[0].created_at, now, 0.0) + limit.settle,
             ),
         )
-        for rows in grouped.values()
+        for notifications in by_incident.values()
     ]
-    return sorted(matters, key=lambda one: (not one.urgent, one.ready_at))
+    return sorted(groups, key=lambda group: (not group.urgent, group.ready_at))
 
 
-def _believed(moment: float, now: float, most: float) -> float:
-    """A moment at most so many seconds ahead, or one long ago where a wrong clock has named it."""
-    return moment if moment <= now + most + _AHEAD else float("-inf")
+def _bounded_time(time: float, now: float, longest: float) -> float:
+    """A stored time at most `longest` seconds ahead; long ago where a wrong clock wrote a later one."""
+    return time if time <= now + longest + _CLOCK_TOLERANCE else float("-inf")
 
 
 def retry_delay(failures: int, chance: float) -> float:
-    """Seconds before the next try after so many failures: exponential, with jitter by `chance` in [0, 1).
+    """Seconds before the next attempt after so many failures: exponential, jitter by `chance` in [0, 1).
 
-    The jitter keeps the servers of a team from knocking together at a mail server that comes back.
+    The jitter keeps the servers of a team from reconnecting at once to a mail server that is up again.
     """
-    return min(2.0 * 2.0 ** min(failures, 20), _LONGEST_PAUSE) * (0.5 + chance / 2)
+    return min(2.0 * 2.0 ** min(failures, 20), _LONGEST_RETRY_DELAY) * (0.5 + chance / 2)

@@ -1,4 +1,4 @@
-"""Channels: where notifications go. One file a channel, and one line in `BUILTIN`."""
+"""Channels: the destinations of notifications. A new one is a file here and a line in `BUILTIN`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = [
     "Channel",
     "ChannelError",
     "ChannelType",
+    "ConfiguredChannel",
     "Delivered",
     "GiveUp",
     "Message",
-    "ConfiguredChannel",
     "Retry",
     "open_channels",
     "registry",
@@ -32,12 +32,12 @@ BUILTIN: tuple[ChannelType, ...] = (EMAIL, SLACK)
 
 
 class ChannelError(ValueError):
-    """A channel cannot be set up as its settings say. Names the setting and tells no value."""
+    """A channel's settings are wrong. Names the setting, and no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredChannel:
-    """A channel that is set up, with the name and settings it was given."""
+    """A channel with the name and settings it was given."""
 
     name: str
     settings: ChannelSettings
@@ -45,30 +45,30 @@ class ConfiguredChannel:
 
 
 def registry() -> dict[str, ChannelType]:
-    """Every kind of channel by name: the built-in ones and those of installed packages."""
+    """Every type of channel by name: the built-in ones and those of installed packages."""
     return build(BUILTIN, group="holter.channels")
 
 
 def open_channels(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, ConfiguredChannel]:
     """The channels that the tables `[channels.NAME]` describe, by name. Raises ChannelError."""
-    kinds = registry()
-    return {name: _open(name, options, kinds) for name, options in settings.items()}
+    types = registry()
+    return {name: _open(name, options, types) for name, options in settings.items()}
 
 
-def _open(name: str, options: Mapping[str, Any], kinds: Mapping[str, ChannelType]) -> ConfiguredChannel:
-    kind = kinds.get(str(options.get("type")))
-    if kind is None:
-        raise ChannelError(f"[channels.{name}] type: expected one of {', '.join(sorted(kinds))}")
+def _open(name: str, options: Mapping[str, Any], types: Mapping[str, ChannelType]) -> ConfiguredChannel:
+    channel_type = types.get(str(options.get("type")))
+    if channel_type is None:
+        raise ChannelError(f"[channels.{name}] type: expected one of {', '.join(sorted(types))}")
     try:
-        settings = kind.settings.model_validate(dict(options))
+        settings = channel_type.settings.model_validate(dict(options))
     except ValidationError as error:
         raise ChannelError(
-            "; ".join(_spelled(name, one) for one in error.errors(include_input=False))
+            "; ".join(_describe(name, problem) for problem in error.errors(include_input=False))
         ) from None
-    return ConfiguredChannel(name, settings, kind.open(settings))
+    return ConfiguredChannel(name, settings, channel_type.open(settings))
 
 
-def _spelled(name: str, error: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    what = "there is no such setting" if error["type"] == "extra_forbidden" else error["msg"]
-    return f"[channels.{name}] {where}: {what}".replace(" :", ":").replace("Value error, ", "")
+def _describe(name: str, problem: Mapping[str, Any]) -> str:
+    setting = ".".join(str(part) for part in problem["loc"])
+    reason = "there is no such setting" if problem["type"] == "extra_forbidden" else problem["msg"]
+    return f"[channels.{name}] {setting}: {reason}".replace(" :", ":").replace("Value error, ", "")

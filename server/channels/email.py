@@ -1,4 +1,4 @@
-"""E-mail over SMTP: text and HTML, the curve inside, one thread of messages an incident."""
+"""E-mail over SMTP: text and HTML with the curve inside, one thread of messages for each incident."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from holter.server.channels.channel import ChannelSettings, ChannelType, Deliver
 from holter.server.channels.message import QUIET, Message
 
 _logger = logging.getLogger(__name__)
-_REPAIR = 300.0
+_REPAIR_SECONDS = 300.0
+"""Seconds before the next attempt where a person has to repair something first."""
 _TEMPLATES = Environment(
     loader=PackageLoader("holter.server", "channels"),
     autoescape=lambda name: name is not None and name.endswith(".html"),
@@ -33,28 +34,28 @@ _TEMPLATES = Environment(
 )
 
 
-class Security(StrEnum):
-    """How the connection is kept private."""
+class SMTPSecurity(StrEnum):
+    """How the connection is encrypted."""
 
     STARTTLS = "starttls"
     SSL = "ssl"
     NONE = "none"
 
 
-_PORTS = {Security.STARTTLS: 587, Security.SSL: 465, Security.NONE: 25}
+_PORTS = {SMTPSecurity.STARTTLS: 587, SMTPSecurity.SSL: 465, SMTPSecurity.NONE: 25}
 
 
 class EmailSettings(ChannelSettings):
-    """An SMTP server and who gets mail. `url` says all of the server at once.
+    """An SMTP server and the recipients. `url` sets everything about the server at once.
 
-    `smtp://user:password@host:587` is STARTTLS, `smtps://...` TLS from the start, and
-    `smtp://host:25?security=none` neither. `ca_file` names the certificates to trust beside the system's.
+    `smtp://user:password@host:587` uses STARTTLS, `smtps://...` TLS from the start, and
+    `smtp://host:25?security=none` neither. `ca_file` has certificates to trust in addition to the system's.
     """
 
     url: SecretStr | None = None
     host: str = ""
     port: int = Field(0, ge=0, le=65535)
-    security: Security = Security.STARTTLS
+    security: SMTPSecurity = SMTPSecurity.STARTTLS
     username: str = ""
     password: SecretStr | None = None
     ca_file: Path | None = None
@@ -64,15 +65,15 @@ class EmailSettings(ChannelSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_url(cls, values: Any) -> Any:
+    def _read_url(cls, values: Any) -> Any:
         if not isinstance(values, dict) or not values.get("url"):
             return values
-        given = values["url"]
-        return _of_url(given.get_secret_value() if isinstance(given, SecretStr) else str(given)) | values
+        url = values["url"]
+        return _parse_url(url.get_secret_value() if isinstance(url, SecretStr) else str(url)) | values
 
     @field_validator("to", mode="before")
     @classmethod
-    def _as_list(cls, value: Any) -> Any:
+    def _split_list(cls, value: Any) -> Any:
         return (
             tuple(part.strip() for part in value.split(",") if part.strip())
             if isinstance(value, str)
@@ -81,13 +82,13 @@ class EmailSettings(ChannelSettings):
 
     @field_validator("to")
     @classmethod
-    def _are_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value or not all(_domain(one) for one in value):
+    def _check_addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value or not all(_domain(address) for address in value):
             raise ValueError("expected addresses such as oncall@example.com")
         return value
 
     @model_validator(mode="after")
-    def _is_complete(self) -> Self:
+    def _check_complete(self) -> Self:
         if not self.host:
             raise ValueError("expected url (smtp://user:password@host:587) or host")
         if bool(self.username) != (self.password is not None):
@@ -98,13 +99,13 @@ class EmailSettings(ChannelSettings):
 
     @property
     def from_address(self) -> str:
-        """Who mail is from: as set, else the login if an address, else holter at the first receiver's."""
+        """The sender: as set, else the login if it is an address, else holter at a recipient's domain."""
         return self.sender or (self.username if _domain(self.username) else f"holter@{_domain(self.to[0])}")
 
 
 @dataclass(frozen=True)
 class EmailChannel:
-    """Sends messages to the receivers of one mail channel."""
+    """Sends messages to the recipients of one mail channel."""
 
     settings: EmailSettings
 
@@ -115,7 +116,7 @@ class EmailChannel:
 
     @property
     def wants_picture(self) -> bool:
-        """Mail shows it inline."""
+        """Mail programs show it inline."""
         return True
 
     @property
@@ -123,19 +124,19 @@ class EmailChannel:
         return self.settings.port or _PORTS[self.settings.security]
 
     def send(self, message: Message, thread: str | None) -> Outcome:
-        """Send it, as an answer to the incident's first mail if there was one (`thread`: its Message-ID)."""
+        """Send it, as a reply to the incident's first mail if there was one (`thread`: its Message-ID)."""
         mail = build_email(message, self.settings, thread)
         try:
             with self._connect() as server:
                 refused = server.send_message(mail)
         except smtplib.SMTPAuthenticationError as error:
-            return Retry(f"SMTP: the server refused the login ({error.smtp_code})", after=_REPAIR)
+            return Retry(f"SMTP: the server refused the login ({error.smtp_code})", after=_REPAIR_SECONDS)
         except smtplib.SMTPRecipientsRefused as error:
-            return _refusal(max(code for code, _ in error.recipients.values()), "every receiver was refused")
+            return _refusal(max(code for code, _ in error.recipients.values()), "every recipient was refused")
         except smtplib.SMTPResponseException as error:
             return _refusal(error.smtp_code, "the server refused the message")
         except (OSError, smtplib.SMTPException) as error:
-            return Retry(f"SMTP: {_why(error)}")
+            return Retry(f"SMTP: {_describe(error)}")
         if refused:
             _logger.warning("mail did not reach %s: the server refused them", ", ".join(refused))
         return Delivered(thread=thread or str(mail["Message-ID"]))
@@ -145,14 +146,14 @@ class EmailChannel:
         context = ssl.create_default_context()
         if settings.ca_file is not None:
             context.load_verify_locations(settings.ca_file)
-        if settings.security is Security.SSL:
+        if settings.security is SMTPSecurity.SSL:
             server: smtplib.SMTP = smtplib.SMTP_SSL(
                 settings.host, self._port, timeout=settings.timeout, context=context
             )
         else:
             server = smtplib.SMTP(settings.host, self._port, timeout=settings.timeout)
         try:
-            if settings.security is Security.STARTTLS:
+            if settings.security is SMTPSecurity.STARTTLS:
                 server.starttls(context=context)
             if settings.password is not None:
                 server.login(settings.username, settings.password.get_secret_value())
@@ -165,12 +166,12 @@ class EmailChannel:
 def build_email(message: Message, settings: EmailSettings, thread: str | None) -> EmailMessage:
     """The message as a mail. Sent again, it has the same Message-ID, and mail programs show it once.
 
-    News that asks nobody to wake up keeps the subject of the incident's first mail, because mail programs
-    thread by it; news that does says so in the subject.
+    A message that asks nobody to wake up has the subject of the incident's first mail, because mail programs
+    thread by it; any other has its news in the subject.
     """
     mail = EmailMessage()
-    answers = thread is not None and message.reason in QUIET
-    mail["Subject"] = f"Re: [Holter] {message.subject}" if answers else f"[Holter] {message.headline}"
+    quiet_reply = thread is not None and message.reason in QUIET
+    mail["Subject"] = f"Re: [Holter] {message.subject}" if quiet_reply else f"[Holter] {message.headline}"
     mail["From"] = settings.from_address
     mail["To"] = ", ".join(settings.to)
     mail["Date"] = format_datetime(datetime.fromtimestamp(message.sent_at, tz=UTC))
@@ -191,20 +192,20 @@ def build_email(message: Message, settings: EmailSettings, thread: str | None) -
 
 
 def message_id(key: str, settings: EmailSettings) -> str:
-    """The Message-ID that belongs to a notification's key, at the sender's domain."""
+    """The Message-ID for a notification's key, at the sender's domain."""
     digest = blake2b(f"{key}|{','.join(settings.to)}".encode(), digest_size=12).hexdigest()
     return f"<holter.{digest}@{_domain(settings.from_address)}>"
 
 
 def _domain(address: str) -> str:
-    """The domain of a mail address, empty if it is none."""
+    """The domain of a mail address, empty where it is not one."""
     try:
         return Address(addr_spec=parseaddr(address)[1]).domain
     except (ValueError, IndexError):
         return ""
 
 
-def _of_url(url: str) -> dict[str, Any]:
+def _parse_url(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
         raise ValueError("url: expected smtp://user:password@host:587 or smtps://user:password@host")
@@ -222,7 +223,7 @@ def _refusal(code: int, what: str) -> Outcome:
     return GiveUp(reason) if 500 <= code < 600 else Retry(reason)
 
 
-def _why(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, TimeoutError) or "timed out" in str(error):  # smtplib makes a disconnect of it
         return "no answer in time"
     if isinstance(error, smtplib.SMTPServerDisconnected):

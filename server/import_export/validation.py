@@ -1,4 +1,4 @@
-"""Checks what a file says of its run before the database is told: a file may come from anybody."""
+"""Validates the metadata of a file before it is written to the database: a file may come from anybody."""
 
 from __future__ import annotations
 
@@ -23,110 +23,110 @@ from holter.server.store.keys import storable_text
 from holter.tuning import PlannedEvent
 from holter.types import Kind, Severity
 
-NOT_OURS = frozenset({"id", "run_id", "incident_id", "project_id"})
-"""Columns whose numbers mean something in one database only."""
+DATABASE_COLUMNS = frozenset({"id", "run_id", "incident_id", "project_id"})
+"""Columns with ids that are valid in one database only."""
 
-Head = Mapping[str, Any]
-_LARGEST = {"INTEGER": 2**31, "BIGINT": 2**63}
+RunMetadata = Mapping[str, Any]
+_INTEGER_LIMITS = {"INTEGER": 2**31, "BIGINT": 2**63}
 
 
-def checked(about: Head) -> dict[str, Any]:
-    """What a file says of its run, complete. Raises ValueError naming the field and what was expected."""
-    said = dict(about)
+def validate_metadata(metadata: RunMetadata) -> dict[str, Any]:
+    """Return a file's metadata with defaults. Raises ValueError naming the field and what was expected."""
+    result = dict(metadata)
     for name in ("project", "name"):
-        _expect(isinstance(said.get(name), str), f"run.{name}", "text", said.get(name))
-    said["finished_at"] = _number("run.finished_at", said.get("finished_at"))
-    said["attempt_state"] = _attempt_state(said.get("attempt_state"))
-    said["attempts"] = _rows(Attempt, "attempts", said.get("attempts"))
-    said["config"] = [_setting(row) for row in _rows(ConfigRow, "config", said.get("config", []))]
-    said["expected"] = [_planned(row) for row in _rows(PlannedEventRow, "expected", said.get("expected", []))]
-    thinning = said.get("thinning")
-    said["thinning"] = None if thinning is None else _row(DownsamplingRow, "thinning", thinning)
-    said["thinned_series"] = [
-        _thinned(one) for one in _list("thinned_series", said.get("thinned_series", []))
+        _expect(isinstance(result.get(name), str), f"run.{name}", "text", result.get(name))
+    result["finished_at"] = _number("run.finished_at", result.get("finished_at"))
+    result["attempt_state"] = _attempt_state(result.get("attempt_state"))
+    result["attempts"] = _rows(Attempt, "attempts", result.get("attempts"))
+    result["config"] = [_setting(row) for row in _rows(ConfigRow, "config", result.get("config", []))]
+    result["expected"] = [_planned_event(row) for row in _rows(PlannedEventRow, "expected", result.get("expected", []))]
+    thinning = result.get("thinning")
+    result["thinning"] = None if thinning is None else _row(DownsamplingRow, "thinning", thinning)
+    result["thinned_series"] = [
+        _downsampled_series(item) for item in _list("thinned_series", result.get("thinned_series", []))
     ]
-    said["incidents"] = [_incident(one) for one in _list("incidents", said.get("incidents", []))]
-    said["analyzed"], said["partial"] = said.get("analyzed") is True, said.get("partial") is True
-    return said
+    result["incidents"] = [_incident(item) for item in _list("incidents", result.get("incidents", []))]
+    result["analyzed"], result["partial"] = result.get("analyzed") is True, result.get("partial") is True
+    return result
 
 
-def _expect(right: bool, place: str, expected: str, found: object) -> None:
-    if not right:
-        raise ValueError(f"{place}: expected {expected}, found {str(found)[:60]!r}")
+def _expect(condition: bool, path: str, expected: str, value: object) -> None:
+    if not condition:
+        raise ValueError(f"{path}: expected {expected}, found {str(value)[:60]!r}")
 
 
-def _list(place: str, found: object) -> Sequence[Any]:
-    _expect(isinstance(found, list), place, "a list", found)
-    assert isinstance(found, list)
-    return found
+def _list(path: str, value: object) -> Sequence[Any]:
+    _expect(isinstance(value, list), path, "a list", value)
+    assert isinstance(value, list)
+    return value
 
 
-def _number(place: str, found: object) -> float | None:
-    right = found is None or (isinstance(found, int | float) and not isinstance(found, bool))
-    _expect(right, place, "a number or null", found)
-    return None if found is None else float(found)  # type: ignore[arg-type]
+def _number(path: str, value: object) -> float | None:
+    is_number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    _expect(is_number, path, "a number or null", value)
+    return None if value is None else float(value)  # type: ignore[arg-type]
 
 
-def _rows(model: type[Base], place: str, found: object) -> list[dict[str, Any]]:
-    return [_row(model, f"{place}[{number}]", one) for number, one in enumerate(_list(place, found))]
+def _rows(model: type[Base], path: str, value: object) -> list[dict[str, Any]]:
+    return [_row(model, f"{path}[{index}]", item) for index, item in enumerate(_list(path, value))]
 
 
-def _row(model: type[Base], place: str, found: object, *more: str) -> dict[str, Any]:
-    """A row of a table, without the numbers of the database that it comes from."""
+def _row(model: type[Base], path: str, value: object, *optional: str) -> dict[str, Any]:
+    """Validate a row of a table, without ids of the database it comes from."""
     table = model.__table__
     assert isinstance(table, Table)
-    _expect(isinstance(found, dict), place, "an object", found)
-    assert isinstance(found, dict)
-    columns = {one.name: one for one in table.columns if one.name not in NOT_OURS}
-    if unknown := found.keys() - columns.keys() - set(more):
-        raise ValueError(f"{place}: {', '.join(sorted(unknown))} is not known here: update Holter first")
-    row = {name: found[name] for name in columns if name in found}
+    _expect(isinstance(value, dict), path, "an object", value)
+    assert isinstance(value, dict)
+    columns = {column.name: column for column in table.columns if column.name not in DATABASE_COLUMNS}
+    if unknown := value.keys() - columns.keys() - set(optional):
+        raise ValueError(f"{path}: {', '.join(sorted(unknown))} is unknown: update Holter first")
+    row = {name: value[name] for name in columns if name in value}
     for name, column in columns.items():
         if name in row:
-            row[name] = _cell(f"{place}.{name}", column, row[name])
+            row[name] = _cell(f"{path}.{name}", column, row[name])
         elif not column.nullable and column.default is None:
-            raise ValueError(f"{place}.{name}: expected, and not there")
+            raise ValueError(f"{path}.{name}: missing")
     return row
 
 
-def _cell(place: str, column: Column[Any], found: Any) -> Any:
-    if found is None:
-        _expect(bool(column.nullable), place, "a value", found)
+def _cell(path: str, column: Column[Any], value: Any) -> Any:
+    if value is None:
+        _expect(bool(column.nullable), path, "a value", value)
         return None
-    kind = dict if isinstance(column.type, JSON) else column.type.python_type
-    if kind is float and isinstance(found, int) and not isinstance(found, bool):
-        found = float(found)
-    _expect(type(found) is kind, place, f"a {kind.__name__}", found)
-    if kind is int:
-        largest = _LARGEST.get(str(column.type), 2**31)
-        _expect(-largest <= found < largest, place, f"a number of {largest.bit_length()} bits", found)
-    elif kind is str:
-        longest = column.type.length if isinstance(column.type, String) else None
-        _expect(longest is None or len(found) <= longest, place, f"at most {longest} characters", found)
-        _expect(storable_text(found) == found, place, "text", found)
-    return found
+    value_type = dict if isinstance(column.type, JSON) else column.type.python_type
+    if value_type is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    _expect(type(value) is value_type, path, f"a {value_type.__name__}", value)
+    if value_type is int:
+        limit = _INTEGER_LIMITS.get(str(column.type), 2**31)
+        _expect(-limit <= value < limit, path, f"a number of {limit.bit_length()} bits", value)
+    elif value_type is str:
+        max_length = column.type.length if isinstance(column.type, String) else None
+        _expect(max_length is None or len(value) <= max_length, path, f"at most {max_length} characters", value)
+        _expect(storable_text(value) == value, path, "text", value)
+    return value
 
 
-def _attempt_state(found: object) -> Any:
+def _attempt_state(value: object) -> Any:
     try:
-        Attempts.from_json(found)  # type: ignore[arg-type]
+        Attempts.from_json(value)  # type: ignore[arg-type]
     except Exception as error:
-        raise ValueError(f"run.attempt_state cannot be read ({type(error).__name__}: {error})") from error
-    return found
+        raise ValueError(f"run.attempt_state is unreadable ({type(error).__name__}: {error})") from error
+    return value
 
 
 def _setting(row: dict[str, Any]) -> dict[str, Any]:
     try:
         labels = json.loads(row.get("labels", "[]"))
         json.loads(row["value"])
-        right = all(isinstance(text, str) for name, value in labels for text in (name, value))
+        is_valid = all(isinstance(text, str) for name, value in labels for text in (name, value))
     except (ValueError, TypeError):
-        right = False
-    _expect(right, f"config {row['name']!r}", "labels and value as JSON", row)
+        is_valid = False
+    _expect(is_valid, f"config {row['name']!r}", "labels and value as JSON", row)
     return row
 
 
-def _planned(row: dict[str, Any]) -> dict[str, Any]:
+def _planned_event(row: dict[str, Any]) -> dict[str, Any]:
     try:
         PlannedEvent(**row["said"])
     except TypeError as error:
@@ -134,19 +134,19 @@ def _planned(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _thinned(found: Any) -> dict[str, Any]:
-    right = isinstance(found, dict) and found.keys() == {"metric", "labels", "gone"}
+def _downsampled_series(value: Any) -> dict[str, Any]:
+    is_valid = isinstance(value, dict) and value.keys() == {"metric", "labels", "gone"}
     _expect(
-        right and type(found["gone"]) is int, "thinned_series", "metric, labels, and how many are gone", found
+        is_valid and type(value["gone"]) is int, "thinned_series", "metric, labels and gone", value
     )
-    return dict(found)
+    return dict(value)
 
 
-def _incident(found: Any) -> dict[str, Any]:
-    row = _row(IncidentRow, "incidents", found, "events")
-    for name, words in (("kind", Kind), ("severity", Severity), ("state", IncidentState)):
-        _expect(row[name] in set(words), f"incidents.{name}", f"one of {', '.join(words)}", row[name])
-    row["events"] = _rows(IncidentEventRow, "incidents.events", found.get("events", []))
+def _incident(value: Any) -> dict[str, Any]:
+    row = _row(IncidentRow, "incidents", value, "events")
+    for name, values in (("kind", Kind), ("severity", Severity), ("state", IncidentState)):
+        _expect(row[name] in set(values), f"incidents.{name}", f"one of {', '.join(values)}", row[name])
+    row["events"] = _rows(IncidentEventRow, "incidents.events", value.get("events", []))
     for event in row["events"]:
         _expect(
             event["type"] in set(EventType), "incidents.events.type", f"one of {', '.join(EventType)}", event["type"]

@@ -295,7 +295,8 @@ def _incidents(session: Session, run_ids: Sequence[int]) -> dict[int, list[Incid
     grouped: dict[int, list[IncidentRow]] = {}
     query = select(IncidentRow).where(IncidentRow.run_id.in_(run_ids)).order_by(IncidentRow.start_step, IncidentRow.id)
     for incident in session.scalars(query):
-        grouped.setdefault(incident.run_id, []).append(incident)
+        if incident.run_id is not None:
+            grouped.setdefault(incident.run_id, []).append(incident)
     return grouped
 
 

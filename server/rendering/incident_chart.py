@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holter.types import FloatArray, IntArray, SeriesKey, labels_of
+from holter.types import Finding, FloatArray, IntArray, SeriesKey
 
 _logger = logging.getLogger(__name__)
 _POINTS = 600
@@ -44,7 +44,7 @@ class Chart(Protocol):
     def nonfinite(self) -> Sequence[tuple[int, int, float]]: ...
 
 
-class Charts(Protocol):
+class ChartSource(Protocol):
     """The part of the store that pictures need."""
 
     def chart(
@@ -60,48 +60,47 @@ class Charts(Protocol):
         ...
 
 
-class Pictures:
+class IncidentCharts:
     """Draws incidents' curves. matplotlib lives in a short-lived process: the server's memory stays small.
 
     Whatever fails is logged and leaves the message without a curve.
     """
 
-    def __init__(self, store: Charts, *, timeout: float = 30.0) -> None:
+    def __init__(self, store: ChartSource, *, timeout: float = 30.0) -> None:
         self._store = store
         self._timeout = timeout
 
-    def sketch(self, run_id: int, incident: Mapping[str, Any]) -> str:
+    def sketch(self, run_id: int, finding: Finding) -> str:
         """The curve around the incident in one line of text, empty if there is none."""
         try:
-            chart = self._chart(run_id, incident)
+            chart = self._chart(run_id, finding)
             return sketch(chart) if chart is not None else ""
         except Exception:
-            _logger.exception("no sketch of incident %s", incident["id"])
+            _logger.exception("no sketch of %s in run %d", finding.kind, run_id)
             return ""
 
-    def picture(self, run_id: int, incident: Mapping[str, Any]) -> bytes | None:
+    def picture(self, run_id: int, finding: Finding) -> bytes | None:
         """The curve around the incident as a PNG, None if it cannot be drawn in time."""
         try:
-            chart = self._chart(run_id, incident)
+            chart = self._chart(run_id, finding)
             if chart is None:
                 return None
-            return draw(_asked(chart, incident), timeout=self._timeout)
+            return draw(_asked(chart, finding), timeout=self._timeout)
         except Exception:
-            _logger.exception("no picture of incident %s", incident["id"])
+            _logger.exception("no picture of %s in run %d", finding.kind, run_id)
             return None
 
-    def _chart(self, run_id: int, incident: Mapping[str, Any]) -> Chart | None:
-        key = SeriesKey(incident["metric"], labels_of(incident["labels"]))
-        first, last = surroundings(incident)
+    def _chart(self, run_id: int, finding: Finding) -> Chart | None:
+        key = SeriesKey(finding.metric, finding.labels)
+        first, last = surroundings(finding)
         charts = self._store.chart(run_id, [key], from_step=first, to_step=last, points=_POINTS)
         return charts[0] if charts and charts[0].segments else None
 
 
-def surroundings(incident: Mapping[str, Any]) -> tuple[int, int | None]:
-    """The steps worth seeing: as much before the incident as it lasted, and half as much after it."""
-    start = incident["start_step"]
-    end = incident["end_step"]
-    seen = end if end is not None else max(incident["detected_step"], incident["peak_step"] or start)
+def surroundings(finding: Finding) -> tuple[int, int | None]:
+    """The steps worth seeing: as much before the finding as it lasted, and half as much after it."""
+    start, end = finding.start_step, finding.end_step
+    seen = end if end is not None else max(finding.detected_step, finding.peak_step or start)
     lasted = max(seen - start, 1)
     after = None if end is None else end + max(lasted // 2, _LEAST_AFTER)
     return max(0, start - max(lasted, _LEAST_BEFORE)), after
@@ -141,14 +140,13 @@ def _current(chart: Chart) -> tuple[IntArray, FloatArray]:
     return step[order], value[order]
 
 
-def _asked(chart: Chart, incident: Mapping[str, Any]) -> dict[str, Any]:
-    evidence = incident["evidence"]
-    baseline = evidence.get("baseline")
+def _asked(chart: Chart, finding: Finding) -> dict[str, Any]:
+    baseline = finding.evidence.get("baseline")
     return {
-        "name": str(SeriesKey(incident["metric"], labels_of(incident["labels"]))),
-        "severity": incident["severity"],
-        "onset": incident["start_step"],
-        "end": incident["end_step"],
+        "name": str(SeriesKey(finding.metric, finding.labels)),
+        "severity": finding.severity.value,
+        "onset": finding.start_step,
+        "end": finding.end_step,
         "baseline": baseline if isinstance(baseline, int | float) else None,
         "stretches": [
             {

@@ -8,6 +8,7 @@ from holter.server.schemas.base import ApiObject
 from holter.types import Severity
 
 IncidentState = Literal["open", "recovered", "closed"]
+PlannedEventScope = Literal["run", "project", "settings"]
 
 
 class IncidentHistoryEntry(ApiObject):
@@ -38,9 +39,9 @@ class IncidentView(ApiObject):
     advice: str
     evidence: dict[str, Any]
     id: int
-    run_id: str
-    run: str
-    project: str
+    run_id: str | None
+    run: str | None
+    project: str | None
     state: IncidentState
     start_time: float | None
     opened_at: float
@@ -62,7 +63,7 @@ class PlannedEventView(ApiObject):
     """A planned event. `scope` says where it is declared; one of holter.toml has no `id`."""
 
     id: int | None
-    scope: Literal["run", "project", "settings"]
+    scope: PlannedEventScope
     kinds: list[str]
     what: str | None
     metric: str

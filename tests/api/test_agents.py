@@ -31,26 +31,26 @@ def report(**fields: Any) -> AgentReport:
 def test_an_agent_that_dies_silently_is_told_until_it_reports_again(engine: Engine) -> None:
     clock = Hands()
     agents = AgentRegistry(engine, clock=clock)
-    agents.take(report(files_behind=3, bytes_behind=900, seconds_behind=20.0))
-    (one,) = agents.all()
+    agents.record(report(files_behind=3, bytes_behind=900, seconds_behind=20.0))
+    (one,) = agents.statuses()
     assert (one["state"], one["trouble"]) == ("well", "")
     clock.now += 300
-    (one,) = agents.all()
+    (one,) = agents.statuses()
     assert (one["state"], one["trouble"]) == ("silent", "agent on n17 silent for 5 min, 3 files behind")
-    agents.take(report())
-    assert agents.all()[0]["state"] == "well"
+    agents.record(report())
+    assert agents.statuses()[0]["state"] == "well"
     clock.now += 8 * 86_400
-    assert agents.all() == [], "after a week nobody waits for it any more"
+    assert agents.statuses() == [], "after a week nobody waits for it any more"
 
 
 def test_one_that_said_goodbye_is_not_missed(engine: Engine) -> None:
     clock = Hands()
     agents = AgentRegistry(engine, clock=clock)
-    agents.take(report(ended=True))
+    agents.record(report(ended=True))
     clock.now += 600
-    assert agents.all()[0]["state"] == "ended"
+    assert agents.statuses()[0]["state"] == "ended"
     clock.now += 3_600
-    assert agents.all() == []
+    assert agents.statuses() == []
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_what_is_the_matter_is_one_sentence(
     engine: Engine, fields: dict[str, Any], state: str, trouble: str
 ) -> None:
     agents = AgentRegistry(engine, clock=Hands())
-    agents.take(report(**fields))
-    (one,) = agents.all()
+    agents.record(report(**fields))
+    (one,) = agents.statuses()
     assert (one["state"], one["trouble"]) == (state, trouble)
 
 
@@ -81,15 +81,15 @@ def test_reports_that_arrive_at_once_and_people_who_forget_meanwhile_are_no_fail
     def work(number: int) -> None:
         for _ in range(40):
             if number % 3:
-                assert agents.take(report()) is not None
+                assert agents.record(report()) is not None
             else:
                 with contextlib.suppress(UnknownAgentError):
                     agents.forget("n17:abc")
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(work, range(6)))  # raises what failed
-    agents.take(report())
-    assert len(agents.all()) == 1
+    agents.record(report())
+    assert len(agents.statuses()) == 1
 
 
 def test_those_in_trouble_come_first_and_too_many_are_refused(
@@ -98,10 +98,10 @@ def test_those_in_trouble_come_first_and_too_many_are_refused(
     monkeypatch.setattr(module, "MOST", 3)
     agents = AgentRegistry(engine, clock=Hands())
     for name in ("a", "b", "c"):
-        assert agents.take(report(agent=name, last_error="full disk" if name == "c" else "")) is not None
-    assert agents.take(report(agent="d")) is None
-    assert agents.take(report(agent="a")) is not None, "those known go on"
-    assert [one["agent"] for one in agents.all()] == ["c", "a", "b"]
+        assert agents.record(report(agent=name, last_error="full disk" if name == "c" else "")) is not None
+    assert agents.record(report(agent="d")) is None
+    assert agents.record(report(agent="a")) is not None, "those known go on"
+    assert [one["agent"] for one in agents.statuses()] == ["c", "a", "b"]
 
 
 def test_reports_over_http(client: httpx.Client) -> None:

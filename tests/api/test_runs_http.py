@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from holter.server.alerting import IncidentCandidate
+from holter.server.alerting import Incident, IncidentCandidate
 from holter.server.context import ServerContext
 from holter.server.schemas.incidents import IncidentView
 from holter.server.schemas.points import ChartData, SeriesList
-from holter.server.schemas.runs import RunDetail, RunOverview
+from holter.server.schemas.runs import RunDetail, RunInfo
 from holter.settings import Settings
 from holter.types import Batch, Column, Delivery, Finding, Kind, SeriesKey, Severity
 
@@ -56,7 +56,7 @@ def a_rolled_back_run(context: ServerContext, *, begin: float) -> int:
     )  # fmt: skip
 
 
-def open_incident(context: ServerContext, run_id: int, **changes: Any) -> dict[str, Any]:
+def open_incident(context: ServerContext, run_id: int, **changes: Any) -> Incident:
     fields: dict[str, Any] = {
         "kind": Kind.SPIKE_SLOW, "metric": "loss", "attempt": 0, "start_step": 500, "detected_step": 503,
         "severity": Severity.CRITICAL, "confidence": 0.9, "summary": "Loss rose.", "advice": "Look.",
@@ -65,7 +65,7 @@ def open_incident(context: ServerContext, run_id: int, **changes: Any) -> dict[s
     finding = Finding(**fields | changes)
     found = IncidentCandidate(finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0)
     context.analysis.close()  # these incidents are the test's own
-    (incident,) = context.incidents.fold(run_id, [found])
+    (incident,) = context.incidents.update_run(run_id, [found])
     return incident
 
 
@@ -74,14 +74,14 @@ def test_a_run_at_a_glance(client: httpx.Client, context: ServerContext) -> None
     run_id = a_rolled_back_run(context, begin=now - 1500)
     incident = open_incident(context, run_id)
     (run,) = client.get("/api/v1/runs").json()["runs"]
-    TypeAdapter(RunOverview).validate_python(run)
+    TypeAdapter(RunInfo).validate_python(run)
     assert run["name"] == "a"
     assert run["project"] == "llm"
     assert run["state"] == "running"
     assert (run["points"], run["series"], run["attempts"], run["last_step"]) == (2800, 2, 2, 1199)
     assert run["health"] == "critical"
     assert run["open_incidents"] == 1
-    assert run["worst"]["id"] == incident["id"]
+    assert run["worst"]["id"] == incident.id
     assert run["latest"]["loss"] == {"metric": "loss", "value": 2.8, "step": 1199}
     assert run["latest"]["throughput"]["value"] == 50.0
     assert run["latest"]["mfu"] is None
@@ -192,7 +192,7 @@ def test_chart_data_is_asked_for_by_labels(client: httpx.Client) -> None:
 def test_people_deal_with_an_incident(client: httpx.Client, context: ServerContext) -> None:
     run_id = deliver(context, np.arange(1000), begin=100.0, loss=np.ones(1000))
     incident = open_incident(context, run_id)
-    address = f"/api/v1/incidents/{incident['id']}"
+    address = f"/api/v1/incidents/{incident.id}"
     one = client.get(address).json()
     TypeAdapter(IncidentView).validate_python(one)
     assert one["evidence"]["peak"] == "Infinity"
@@ -221,7 +221,7 @@ def test_the_inbox_is_filtered(client: httpx.Client, context: ServerContext) -> 
     assert count(state="closed") == count(severity="warning") == count(acknowledged=True) == 0
     assert count(acknowledged=False, severity="critical", run=public_id) == 1
     listed = client.get(f"/api/v1/runs/{public_id}/incidents").json()["incidents"]
-    assert [one["id"] for one in listed] == [incident["id"]]
+    assert [one["id"] for one in listed] == [incident.id]
 
 
 def test_what_is_not_there_is_404_with_a_sentence(client: httpx.Client) -> None:

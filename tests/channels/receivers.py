@@ -8,7 +8,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -24,6 +24,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentRun, IncidentState
+from holter.types import Finding, Kind, Severity, labels_of
 
 USER, PASSWORD = "holter@example.com", "correct horse"
 
@@ -248,46 +251,41 @@ def slack() -> Iterator[SlackServer]:
     thread.join()
 
 
-def incident_json(**changes: Any) -> dict[str, Any]:
-    """An open incident as the REST interface gives it."""
-    return {
-        "kind": "spike_slow",
-        "metric": "train/loss",
-        "labels": {},
-        "attempt": 1,
-        "start_step": 1514,
-        "peak_step": 1520,
-        "end_step": None,
-        "detected_step": 1517,
-        "classified_step": 1617,
-        "severity": "warning",
-        "confidence": 0.97,
-        "summary": "Loss rose from 2.31 to 4.02 at step 1,514 and has not come back within 100 steps.",
-        "advice": "Watch it. If it is not back by step 2,000, roll back to step 1,500.",
-        "evidence": {"baseline": 2.31, "peak": 4.02, "noise": 0.05},
-        "id": 17,
-        "run_id": "k3v9",
-        "run": "104b-emb-norm",
-        "project": "llm",
-        "state": "open",
-        "start_time": 1_700_000_000.0,
-        "opened_at": 1_700_000_002.0,
-        "updated_at": 1_700_000_060.0,
-        "recovered_at": None,
-        "closed_at": None,
-        "acknowledged_at": None,
-        "acknowledged_by": None,
-        "events": [
-            {
-                "at": 1_700_000_002.0,
-                "type": "opened",
-                "by": None,
-                "text": "",
-                "detail": {"kind": "spike_fast"},
-            }
-        ],
-        **changes,
-    }
+FINDING = Finding(
+    kind=Kind.SPIKE_SLOW,
+    metric="train/loss",
+    attempt=1,
+    start_step=1514,
+    peak_step=1520,
+    detected_step=1517,
+    classified_step=1617,
+    severity=Severity.WARNING,
+    confidence=0.97,
+    summary="Loss rose from 2.31 to 4.02 at step 1,514 and has not come back within 100 steps.",
+    advice="Watch it. If it is not back by step 2,000, roll back to step 1,500.",
+    evidence={"baseline": 2.31, "peak": 4.02, "noise": 0.05},
+)
+RUN = IncidentRun(number=7, public_id="k3v9", name="104b-emb-norm", project="llm")
+OPENED = HistoryEntry(type=EventType.OPENED, at=1_700_000_002.0, detail={"kind": "spike_fast"})
+
+
+def make_incident(*, run: str = RUN.name, **changes: Any) -> Incident:
+    """An open incident; `changes` of its finding's fields and of its own, in JSON's words."""
+    typed = {"kind": Kind, "severity": Severity, "state": IncidentState, "labels": labels_of}
+    changes = {name: typed.get(name, lambda value: value)(value) for name, value in changes.items()}
+    of_finding = {name: changes.pop(name) for name in tuple(changes) if hasattr(FINDING, name)}
+    incident = Incident(
+        id=17,
+        fingerprint="f",
+        run=replace(RUN, name=run),
+        finding=replace(FINDING, **of_finding),
+        state=IncidentState.OPEN,
+        start_time=1_700_000_000.0,
+        opened_at=1_700_000_002.0,
+        updated_at=1_700_000_060.0,
+        history=(OPENED,),
+    )
+    return replace(incident, **changes)
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import holter.server.channels
+from holter.server.alerting.incident import EventType
+from holter.server.alerting.messages import compose
 from holter.server.channels import BUILTIN, ChannelError, ChannelType, Retry, open_channels, registry
-from holter.server.channels.message import compose
-from tests.channels.receivers import incident_json
+from tests.channels.receivers import make_incident
 
 SECRET = "very-secret"
 SETTINGS: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -28,16 +29,18 @@ def settings_of(kind: ChannelType, port: int) -> dict[str, Any]:
 
 def test_every_file_of_a_channel_is_listed() -> None:
     folder = Path(holter.server.channels.__file__).parent
-    common = {"__init__", "channel", "message", "outage", "post", "summary"}
+    common = {"__init__", "channel", "message", "http"}
     assert {path.stem for path in folder.glob("*.py")} - common == registry().keys()
 
 
 @EVERY
-def test_a_channel_that_nobody_answers_may_be_tried_again(
+def test_a_channel_without_reply_may_be_tried_again(
     kind: ChannelType, closed_port: Callable[[], int], caplog: pytest.LogCaptureFixture
 ) -> None:
     opened = open_channels({"team": settings_of(kind, closed_port())})["team"]
-    message = compose(incident_json(), key="1.0.team", reason="opened", sent_at=1.0, address="http://h")
+    message = compose(
+        make_incident(), key="1.0.team", reason=EventType.OPENED, sent_at=1.0, address="http://h"
+    )
     began = time.monotonic()
     outcome = opened.channel.send(message, None)
     assert isinstance(outcome, Retry)

@@ -13,20 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holter.server.alerting.incident import EventType
+from holter.server.alerting.messages import compose, summarize
 from holter.server.channels import ChannelError, Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
 from holter.server.channels.email import EmailSettings, build_email
-from holter.server.channels.message import compose, summarise
-from tests.channels.receivers import PASSWORD, USER, MailServer, incident_json
+from tests.channels.receivers import PASSWORD, USER, MailServer, make_incident
 
 MailServers = Callable[..., MailServer]
 
 
 def message(key: str = "17.0.mail", reason: str = "opened", **changes: Any) -> Message:
     return compose(
-        incident_json(**changes),
+        make_incident(**changes),
         key=key,
-        reason=reason,
+        reason=EventType(reason),
         sent_at=1_700_000_240.0,
         address="https://holter.example.com",
         sketch="▁▁█▃▁  2.1 to 4.0",
@@ -114,7 +115,7 @@ def test_the_messages_of_an_incident_are_one_thread(mail_server: MailServers, ce
     assert channel.send(message("17.2.mail", "recovered", state="recovered"), first.thread) == first
     opened, worse, recovered = server.mails
     assert worse["In-Reply-To"] == recovered["References"] == opened["Message-ID"] == first.thread
-    assert worse["Subject"].startswith("[Holter] Worse: loss diverges")
+    assert worse["Subject"].startswith("[Holter] Worse: loss divergence")
     assert recovered["Subject"] == f"Re: {opened['Subject']}"
     assert len({mail["Message-ID"] for mail in server.mails}) == 3
 
@@ -140,8 +141,8 @@ def test_whatever_a_run_is_called_makes_a_mail(run: str, summary: str, metric: s
 
 def test_a_summary_is_a_mail_with_a_list(mail_server: MailServers, certificate: Path) -> None:
     server = mail_server()
-    many = [incident_json(id=number) for number in range(250)]
-    made = summarise(many, key="1.0.mail", sent_at=1.0, address="http://h")
+    many = [make_incident(id=number) for number in range(250)]
+    made = summarize(many, key="1.0.mail", sent_at=1.0, address="http://h")
     assert isinstance(mail_to(server, certificate).send(made, None), Delivered)
     found = parts(server.mails[0])
     assert found["text/plain"].get_content().count("http://h/incidents/") == 250
@@ -195,7 +196,7 @@ def test_one_receiver_refused_does_not_keep_it_from_the_others(
     assert isinstance(both.send(message(), None), Delivered)
     assert "gone@example.com" in caplog.text
     alone = mail_to(server, certificate, to="gone@example.com")
-    assert alone.send(message(), None) == GiveUp("SMTP: every receiver was refused (550)")
+    assert alone.send(message(), None) == GiveUp("SMTP: every recipient was refused (550)")
 
 
 def test_a_server_that_does_not_answer_costs_no_more_than_the_timeout(

@@ -53,7 +53,7 @@ def test_a_loss_that_becomes_nan_reaches_people_within_seconds(
     finally:
         context.close()
     text = json.dumps(slack.payloads[0], ensure_ascii=False)
-    assert "NaN or infinite values in 7b at step 560" in text
+    assert "NaN or infinity in 7b at step 560" in text
     assert "http://localhost:1234/incidents/1" in text
     assert "✕" in text
     [mail] = settings[1].mails

@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holter.server.rendering.incident_chart import Pictures, draw, sketch, surroundings
-from tests.channels.receivers import incident_json
+from holter.server.rendering.incident_chart import IncidentCharts, draw, sketch, surroundings
+from holter.types import Finding
+from tests.channels.receivers import make_incident
+
+
+def make_finding(**changes: Any) -> Finding:
+    return make_incident(**changes).finding
 
 
 def chart(value: Any, *, first: int = 1300, nonfinite: tuple[int, ...] = (), ghost: bool = False) -> Any:
@@ -68,7 +73,7 @@ def test_a_sketch_leaves_out_what_was_superseded() -> None:
 
 def test_a_picture_is_a_png_of_the_right_stretch() -> None:
     charts = Charts(spike())
-    png = Pictures(charts).picture(7, incident_json(end_step=1520))
+    png = IncidentCharts(charts).picture(7, make_finding(end_step=1520))
     assert png is not None
     assert png.startswith(b"\x89PNG\r\n")
     width, height = struct.unpack(">II", png[16:24])
@@ -89,29 +94,29 @@ def test_a_picture_is_a_png_of_the_right_stretch() -> None:
     ids=["one point", "only a gap", "constant", "huge", "far outside"],
 )
 def test_odd_curves_are_drawn_too(odd: Any) -> None:
-    assert Pictures(Charts(odd)).picture(1, incident_json()) is not None
-    Pictures(Charts(odd)).sketch(1, incident_json())
+    assert IncidentCharts(Charts(odd)).picture(1, make_finding()) is not None
+    IncidentCharts(Charts(odd)).sketch(1, make_finding())
 
 
 def test_the_surroundings_grow_with_the_incident() -> None:
-    assert surroundings(incident_json(start_step=100, end_step=None, peak_step=None)) == (0, None)
-    assert surroundings(incident_json(start_step=9000, end_step=9010)) == (8800, 9110)
-    assert surroundings(incident_json(start_step=9000, end_step=13000)) == (5000, 15000)
+    assert surroundings(make_finding(start_step=100, end_step=None, peak_step=None)) == (0, None)
+    assert surroundings(make_finding(start_step=9000, end_step=9010)) == (8800, 9110)
+    assert surroundings(make_finding(start_step=9000, end_step=13000)) == (5000, 15000)
 
 
 def test_a_series_that_is_not_there_has_no_picture() -> None:
-    pictures = Pictures(Charts())
-    assert (pictures.picture(1, incident_json()), pictures.sketch(1, incident_json())) == (None, "")
+    pictures = IncidentCharts(Charts())
+    assert (pictures.picture(1, make_finding()), pictures.sketch(1, make_finding())) == (None, "")
 
 
 def test_a_drawing_that_fails_or_hangs_costs_the_picture_and_no_more(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    assert Pictures(Charts(spike()), timeout=0.01).picture(1, incident_json()) is None
-    broken = Pictures(Charts(SimpleNamespace(segments=[SimpleNamespace(attempt=0)])))
-    assert broken.picture(1, incident_json()) is None
-    assert broken.sketch(1, incident_json()) == ""
-    assert "no picture of incident 17" in caplog.text
+    assert IncidentCharts(Charts(spike()), timeout=0.01).picture(1, make_finding()) is None
+    broken = IncidentCharts(Charts(SimpleNamespace(segments=[SimpleNamespace(attempt=0)])))
+    assert broken.picture(1, make_finding()) is None
+    assert broken.sketch(1, make_finding()) == ""
+    assert "no picture of spike_slow in run 1" in caplog.text
     with pytest.raises(subprocess.CalledProcessError):
         draw({"name": "nothing else"})
 

@@ -11,20 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holter.server.alerting.incident import EventType
+from holter.server.alerting.messages import compose, summarize
 from holter.server.channels import Delivered, GiveUp, Message, Retry, open_channels
 from holter.server.channels.channel import Channel
-from holter.server.channels.message import compose, summarise
-from holter.server.channels.slack import payload
-from tests.channels.receivers import SlackServer, checked, incident_json
+from holter.server.channels.slack import build_payload
+from tests.channels.receivers import SlackServer, checked, make_incident
 
 TOKEN = "xoxb-very-secret"
 
 
 def message(reason: str = "opened", picture: bytes | None = None, **changes: Any) -> Message:
     return compose(
-        incident_json(**changes),
+        make_incident(**changes),
         key="17.0.team",
-        reason=reason,
+        reason=EventType(reason),
         sent_at=1_700_000_240.0,
         address="http://127.0.0.1:8765",
         sketch="▁▁█▃▁  2.1 to 4.0",
@@ -147,7 +148,7 @@ def test_whatever_an_incident_says_stays_within_slacks_limits(
     summary: str, advice: str, run: str, evidence: dict[str, float]
 ) -> None:
     made = message(summary=summary or "x", advice=advice, run=run, evidence=evidence)
-    checked(payload(made))
+    checked(build_payload(made))
 
 
 def test_what_a_run_is_called_cannot_call_everyone(slack: SlackServer) -> None:
@@ -158,7 +159,7 @@ def test_what_a_run_is_called_cannot_call_everyone(slack: SlackServer) -> None:
 
 
 def test_a_summary_of_hundreds_stays_within_slacks_limits(slack: SlackServer) -> None:
-    many = [incident_json(id=number, run="r" * 500) for number in range(300)]
-    made = summarise(many, key="1.0.team", sent_at=1.0, address="http://h")
+    many = [make_incident(id=number, run="r" * 500) for number in range(300)]
+    made = summarize(many, key="1.0.team", sent_at=1.0, address="http://h")
     assert webhook(slack).send(made, None) == Delivered()
     assert "and 280 more" in json.dumps(slack.payloads)

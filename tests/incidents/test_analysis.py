@@ -133,10 +133,10 @@ def test_a_silent_run_stalls_and_recovers_when_it_goes_on(
     assert loop.analyze(run_id) == []
     clock.now += 600
     [stall] = loop.analyze(run_id)
-    assert (stall["kind"], stall["state"], stall["severity"]) == ("stall", "open", "critical")
+    assert (stall.finding.kind, stall.state, stall.finding.severity) == ("stall", "open", "critical")
     late = part(500, 600, end=clock.now)
     [recovered] = loop.analyze(store.accept(late).run_id)
-    assert (recovered["id"], recovered["state"]) == (stall["id"], "recovered")
+    assert (recovered.id, recovered.state) == (stall.id, "recovered")
     assert told(engine) == ["opened", "recovered"]
 
 
@@ -149,8 +149,8 @@ def test_a_finished_run_does_not_stall(
     with Session(engine) as session, session.begin():
         session.execute(update(RunRecord).values(finished_at=clock.now))
     [withdrawn] = loop.analyze(run_id)
-    assert (withdrawn["id"], withdrawn["state"]) == (stall["id"], "closed")
-    assert withdrawn["events"][-1]["text"] == "The run is finished."
+    assert (withdrawn.id, withdrawn.state) == (stall.id, "closed")
+    assert withdrawn.history[-1].text == "The run is finished."
 
 
 def test_a_node_whose_clock_is_wrong_does_not_look_stalled(
@@ -182,7 +182,7 @@ def standing(**changes: Any) -> RunStatus:
 def test_whether_a_run_is_live(
     sentence: str, run: RunStatus, now: float, live: bool, looked_at: float | None
 ) -> None:
-    assert (run.live(now), run.looked_at(now)) == (live, looked_at)
+    assert (run.is_live(now), run.log_time(now)) == (live, looked_at)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 10) -> float:

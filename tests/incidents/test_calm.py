@@ -14,12 +14,12 @@ from holter.server.models.alerting import IncidentEventRow
 from holter.types import Kind, RunData, Series, SeriesKey, Severity
 from tests.channels.receivers import SlackServer
 from tests.incidents.conftest import SPIKE, Clock, found
-from tests.incidents.test_outbox import House, channels_at, headlines
+from tests.incidents.test_outbox import Alerting, channels_at, headlines
 
 
 @pytest.fixture
-def house(engine: Engine, clock: Clock, slack: SlackServer) -> House:
-    return House(engine, clock, channels_at(slack, calm=300))
+def alerting(engine: Engine, clock: Clock, slack: SlackServer) -> Alerting:
+    return Alerting(engine, clock, channels_at(slack, calm=300))
 
 
 def seen(launch: Launch, step: int) -> list[IncidentCandidate]:
@@ -41,60 +41,62 @@ def seen(launch: Launch, step: int) -> list[IncidentCandidate]:
 
 
 def test_the_slow_spike_of_the_demo_recovers_once_for_those_who_are_told(
-    house: House, slack: SlackServer, run_id: int, clock: Clock, engine: Engine
+    alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock, engine: Engine
 ) -> None:
     (run,) = recorded(["slow-spike"])
     (launch,) = run.launches
     begin = clock.now
     for step in (1310, 1315, 1330, 1415, 1600, *range(1755, 1811, 5), 2400, 2851):
         clock.now = begin + float(launch.times[step])
-        house.incidents.fold(run_id, seen(launch, step))
-        house.turns()
+        alerting.incidents.update_run(run_id, seen(launch, step))
+        alerting.send_due()
     with Session(engine) as session:
         turns = [one.type for one in session.query(IncidentEventRow).order_by(IncidentEventRow.id)]
     found_so = [one for one in turns if one in {"recovered", "reopened"}]
     assert found_so == ["recovered", "reopened", "recovered"], "the history says how it was found"
     clock.now += 301
-    house.turns()
+    alerting.send_due()
     told = [line.partition(" in ")[0] for line in headlines(slack)]
     assert told == ["Loss spike", "Changed: slow loss spike", "Recovered: slow loss spike"]
     assert "needed 450 steps" in str(slack.payloads[-1])
 
 
 def test_a_recovery_that_was_told_is_taken_up_again_aloud(
-    house: House, slack: SlackServer, run_id: int, clock: Clock
+    alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
     for end in (None, 1600, None):
-        house.incidents.fold(run_id, [found(end_step=end)])
+        alerting.incidents.update_run(run_id, [found(end_step=end)])
         clock.now += 301
-        house.turns()
+        alerting.send_due()
     assert [line.partition(":")[0] for line in headlines(slack)] == [
         "Loss spike in 104b at step 1,514", "Recovered", "Again",
     ]  # fmt: skip
 
 
 def test_what_gets_worse_on_its_way_back_is_told_at_once(
-    house: House, slack: SlackServer, run_id: int, clock: Clock
+    alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
 ) -> None:
-    house.incidents.fold(run_id, [found()])
+    alerting.incidents.update_run(run_id, [found()])
     clock.now += 6
-    house.turns()
-    house.incidents.fold(run_id, [found(end_step=1600)])
+    alerting.send_due()
+    alerting.incidents.update_run(run_id, [found(end_step=1600)])
     clock.now += 60
-    house.turns()
-    house.incidents.fold(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    alerting.send_due()
+    alerting.incidents.update_run(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     clock.now += 6
-    house.turns()
+    alerting.send_due()
     assert [line.partition(":")[0] for line in headlines(slack)][1:] == ["Worse"]
 
 
-def test_a_person_who_reopens_is_heard(house: House, slack: SlackServer, run_id: int, clock: Clock) -> None:
-    house.incidents.fold(run_id, [found()])
+def test_a_person_who_reopens_is_heard(
+    alerting: Alerting, slack: SlackServer, run_id: int, clock: Clock
+) -> None:
+    alerting.incidents.update_run(run_id, [found()])
     clock.now += 6
-    house.turns()
-    (one,) = house.incidents.fold(run_id, [found(end_step=1600)])
-    house.incidents.reopen(one["id"], by="ann", text="not over")
+    alerting.send_due()
+    (one,) = alerting.incidents.update_run(run_id, [found(end_step=1600)])
+    alerting.incidents.reopen(one.id, by="ann", text="not over")
     clock.now += 6
-    house.turns()
+    alerting.send_due()
     assert headlines(slack)[1].startswith("Again:")
     assert SPIKE.summary in str(slack.payloads[1])

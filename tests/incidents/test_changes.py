@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holter.server.alerting.lifecycle import EventType, IncidentCandidate, Known, IncidentState, changes
+from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentState
+from holter.server.alerting.lifecycle import IncidentCandidate, changes
 from holter.types import Finding, Kind, Severity
 
 SPIKE = Finding(
@@ -32,14 +33,31 @@ STALL = replace(SPIKE, kind=Kind.STALL)
 
 
 def known(
-    finding: Finding, state: IncidentState, word: EventType | None = None, fingerprint: str = "f"
-) -> Known:
-    return Known(id=1, fingerprint=fingerprint, finding=finding, state=state, word=word)
+    finding: Finding,
+    state: IncidentState,
+    decision: EventType | None = None,
+    *,
+    number: int = 1,
+    fingerprint: str = "f",
+) -> Incident:
+    """A stored incident; `decision`: how a person changed its state last."""
+    history = () if decision is None else (HistoryEntry(type=decision, at=1.0, by="ann"),)
+    return Incident(
+        id=number,
+        fingerprint=fingerprint,
+        run=None,
+        finding=finding,
+        state=state,
+        start_time=None,
+        opened_at=1.0,
+        updated_at=1.0,
+        history=history,
+    )
 
 
 class Case(NamedTuple):
     sentence: str
-    before: Known | None
+    before: Incident | None
     found: Finding | None
     state: IncidentState | None
     events: set[EventType]
@@ -193,14 +211,14 @@ def test_a_look_changes_what_it_should(case: Case) -> None:
     [change] = result
     assert change.state is case.state
     assert change.events == case.events
-    assert (change.known, change.found) == (case.before, now[0] if now else None)
+    assert (change.incident, change.candidate) == (case.before, now[0] if now else None)
 
 
 def test_what_a_rollback_replaced_has_recovered_and_stays_so() -> None:
     replaced = IncidentCandidate(finding=DIVERGED, fingerprint="f", replaced_by=1)
     [change] = changes([known(DIVERGED, IncidentState.OPEN)], [replaced])
     assert (change.state, change.events) == (IncidentState.RECOVERED, {EventType.RECOVERED})
-    assert change.lines[0].text == "Attempt 1 went back behind it and has passed it."
+    assert change.lines[0].text == "Attempt 1 rolled back behind it and has passed it."
     assert changes([known(DIVERGED, IncidentState.RECOVERED)], [replaced]) == []
     [imported] = changes([], [replaced])
     assert imported.events == {EventType.OPENED, EventType.RECOVERED}
@@ -209,7 +227,7 @@ def test_what_a_rollback_replaced_has_recovered_and_stays_so() -> None:
 def test_an_event_that_late_points_move_stays_one_incident() -> None:
     moved = IncidentCandidate(finding=replace(SPIKE, start_step=1512), fingerprint="g")
     [change] = changes([known(SPIKE, IncidentState.OPEN)], [moved])
-    assert change.known is not None
+    assert change.incident is not None
     assert change.events == {EventType.MOVED}
     assert change.state is IncidentState.OPEN
 
@@ -228,7 +246,7 @@ def test_one_event_found_twice_is_one_incident() -> None:
         IncidentCandidate(finding=SLOW, fingerprint="f"),
     ]
     [change] = changes([], twice)
-    assert change.found == twice[0]
+    assert change.candidate == twice[0]
 
 
 FINDINGS = st.builds(
@@ -244,16 +262,16 @@ FINDINGS = st.builds(
 
 @given(st.lists(st.lists(FINDINGS, max_size=4), max_size=5))
 def test_looking_twice_at_the_same_changes_nothing_more(looks: list[list[Finding]]) -> None:
-    stored: dict[int, Known] = {}
+    stored: dict[int, Incident] = {}
     for findings in looks:
         now = [IncidentCandidate(finding=one, fingerprint=str(one.start_step)) for one in findings]
         for change in changes(list(stored.values()), now):
-            number = change.known.id if change.known else len(stored)
-            before = change.known.finding if change.known else None
-            finding = change.found.finding if change.found else before
+            number = change.incident.id if change.incident else len(stored)
+            before = change.incident.finding if change.incident else None
+            finding = change.candidate.finding if change.candidate else before
             assert finding is not None
-            fingerprint = change.found.fingerprint if change.found else stored[number].fingerprint
-            stored[number] = Known(id=number, fingerprint=fingerprint, finding=finding, state=change.state)
+            fingerprint = change.candidate.fingerprint if change.candidate else stored[number].fingerprint
+            stored[number] = known(finding, change.state, number=number, fingerprint=fingerprint)
         assert changes(list(stored.values()), now) == []
         assert len({one.fingerprint for one in stored.values()}) == len(stored)
 
@@ -265,10 +283,10 @@ def test_what_was_said_with_more_points_stays_said_and_what_is_open_goes_on() ->
     later = replace(SPIKE, start_step=1990, detected_step=2001)
     numbers = replace(ENDED, confidence=0.8)
 
-    def after(before: Known | None, found: Finding | None) -> list[IncidentState]:
+    def after(before: Incident | None, found: Finding | None) -> list[IncidentState]:
         held = [] if before is None else [before]
         news = [] if found is None else [IncidentCandidate(finding=found, fingerprint="f")]
-        return [one.state for one in changes(held, news, said=upto)]
+        return [one.state for one in changes(held, news, onset_final=upto)]
 
     assert after(None, SPIKE) == []
     assert after(None, later) == [IncidentState.OPEN]

@@ -22,11 +22,11 @@ from holter.settings import Settings
 from tests.incidents.test_growing import deliver
 
 OURS = (
-    "analysis._pace._due", "analysis._pace._order", "analysis._pace._rested", "analysis._pace._delay",
-    "analysis._pace._cost", "analysis._runs", "analysis._looks", "analysis._told",
+    "analysis._scheduler._due", "analysis._scheduler._order", "analysis._scheduler._rested", "analysis._scheduler._delay",
+    "analysis._scheduler._cost", "analysis._cache", "analysis._unsaved", "analysis._deferred",
     "store._writer._ledger._runs", "store._writer._ledger._sizes", "store._memory", "store._rates._buckets",
-    "store._usage._known", "store._compactor._news", "overview._facts", "overview._costs",
-    "reception._shapes", "access._failures._at", "live._gathered", "setup._memory", "collectives._memory",
+    "store._usage._known", "store._compactor._news", "runs._facts", "runs._costs",
+    "receiver._shapes", "authenticator._failures._times", "live._gathered", "launches._cache", "collectives._cache",
 )  # fmt: skip
 """What belongs to objects that live as long as the server, and has an entry for each of something."""
 
@@ -34,7 +34,7 @@ OURS = (
 @pytest.fixture
 def context(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerContext]:
     """A server with little room."""
-    monkeypatch.setattr(worker, "_ROOM", 100_000)
+    monkeypatch.setattr(worker, "_CACHE_BYTES", 100_000)
     monkeypatch.setattr(store, "_REMEMBERED", 100_000)
     monkeypatch.setattr(batch_writer.BatchWriter.__init__, "__kwdefaults__", {"most": 400_000})
     monkeypatch.setattr("holter.server.read_models.runs.REMEMBERED_RUNS", 20)
@@ -66,10 +66,10 @@ def come_and_go(context: ServerContext, numbers: range) -> None:
     """Runs that log and are looked at by detectors, some by people, too; some of these are deleted."""
     for number in numbers:
         run_id = deliver(context.store, number, np.arange(20), run=f"run-{number}")
-        while (due := context.analysis._pace.next(0.0)) is not None:
-            context.analysis._looked(due)
-            context.analysis._pace.looked(due, 0.001, again=False)
-        context.analysis._note()
+        while (due := context.analysis._scheduler.next_run(0.0)) is not None:
+            context.analysis._analyze_due(due)
+            context.analysis._scheduler.finished(due, 0.001, again=False)
+        context.analysis._save()
         context.authenticator.login_failed(f"client {number}")
         if number % 5:
             continue

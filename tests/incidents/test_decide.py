@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holter.server.alerting.lifecycle import EventType
+from holter.server.alerting.incident import EventType
 from holter.server.alerting.rate_limit import (
+    QueuedNotification,
     RateLimit,
     SendOne,
-    SentMessage,
     SendSummary,
+    SentMessage,
     WaitUntil,
-    QueuedNotification,
     next_action,
     retry_delay,
 )
@@ -36,7 +36,7 @@ def waiting(
 ) -> QueuedNotification:
     return QueuedNotification(
         id=number,
-        about=incident or number,
+        incident_id=incident or number,
         reason=reason,
         severity=Severity.CRITICAL if critical else Severity.WARNING,
         created_at=NOW - age,
@@ -183,7 +183,7 @@ def test_a_bad_night_is_few_messages_and_nothing_is_left_untold(news: list[News]
         (
             QueuedNotification(
                 id=number,
-                about=one.incident,
+                incident_id=one.incident,
                 reason=one.reason,
                 severity=Severity.CRITICAL if one.critical else Severity.WARNING,
                 created_at=one.at,

@@ -47,7 +47,7 @@ def every(keys: Collection[SeriesKey]) -> Collection[SeriesKey]:
 
 
 def grow(run: CachedRun, store: Store, run_id: int) -> bool:
-    return run.take(store.changes_since(run_id, run.place, every))
+    return run.update(store.changes_since(run_id, run.position, every))
 
 
 def assert_same(run: CachedRun, store: Store, run_id: int) -> None:
@@ -96,7 +96,7 @@ def test_what_was_seen_before_does_not_change_while_the_run_grows(store: Store) 
 
 def test_rows_that_changed_are_told_to_what_detectors_remember(store: Store) -> None:
     run, changed = CachedRun(), []
-    run.memory.changed = lambda key, row: changed.append((key, row))  # type: ignore[method-assign]
+    run.detector_state.mark_changed = lambda key, row: changed.append((key, row))  # type: ignore[method-assign]
     run_id = deliver(store, 0, np.arange(100), norm=False)
     grow(run, store, run_id)
     deliver(store, 1, np.arange(100, 110), norm=False)
@@ -114,9 +114,9 @@ def test_runs_that_nobody_asked_for_make_room(store: Store) -> None:
     runs = RunCache(limit=3 * 36 * 1000)
     ids = [deliver(store, 0, np.arange(1000), norm=False, run=f"run {number}") for number in range(5)]
     for run_id in ids:
-        grow(runs.of(run_id), store, run_id)
-        runs.looked(run_id)
-    kept = [run_id for run_id in ids if runs.of(run_id).place is not None]
+        grow(runs.get(run_id), store, run_id)
+        runs.measure(run_id)
+    kept = [run_id for run_id in ids if runs.get(run_id).position is not None]
     assert kept == ids[2:]
 
 
@@ -126,13 +126,13 @@ def test_what_detectors_remember_takes_room_too(store: Store) -> None:
     def kept(limit: int, *, looks: bool) -> int:
         runs = RunCache(limit)
         for run_id in ids:
-            run = runs.of(run_id)
+            run = runs.get(run_id)
             grow(run, store, run_id)
             if looks:
-                find(RunData(series=run.series), memory=run.memory)
-            runs.looked(run_id)
-            assert runs.held <= limit
-        return sum(runs.of(run_id).place is not None for run_id in ids)
+                find(RunData(series=run.series), state=run.detector_state)
+            runs.measure(run_id)
+            assert runs.size <= limit
+        return sum(runs.get(run_id).position is not None for run_id in ids)
 
     assert kept(8 * 25_000, looks=False) == len(ids)
     assert kept(8 * 25_000, looks=True) < len(ids)
@@ -144,8 +144,8 @@ def test_a_run_weighs_what_it_takes() -> None:
         for begin in range(0, 3000, 500):
             steps = np.arange(begin, begin + 500)
             points = SeriesPoints(steps, 1e9 + steps, np.cos(steps))
-            run.take(RunChanges(ReadPosition(begin, {}), {LOSS: {0: points}, NORM: {0: points}}, None))
-            find(RunData(series=run.series), memory=run.memory)
+            run.update(RunChanges(ReadPosition(begin, {}), {LOSS: {0: points}, NORM: {0: points}}, None))
+            find(RunData(series=run.series), state=run.detector_state)
         return run
 
     looked_at()  # what is made once for all runs
@@ -164,19 +164,19 @@ def test_a_run_that_is_forgotten_takes_nothing(store: Store) -> None:
     runs = RunCache(limit=2**20)
     run_id = deliver(store, 0, np.arange(1000))
     for _ in range(3):
-        grow(runs.of(run_id), store, run_id)
-        runs.looked(run_id)
-        assert runs.held > 32 * 1000
+        grow(runs.get(run_id), store, run_id)
+        runs.measure(run_id)
+        assert runs.size > 32 * 1000
         runs.forget(run_id)
-        assert runs.held == 0
+        assert runs.size == 0
 
 
 def test_one_run_is_kept_however_large(store: Store) -> None:
     runs = RunCache(limit=1)
     run_id = deliver(store, 0, np.arange(1000))
-    grow(runs.of(run_id), store, run_id)
-    runs.looked(run_id)
-    assert runs.of(run_id).place is not None
+    grow(runs.get(run_id), store, run_id)
+    runs.measure(run_id)
+    assert runs.get(run_id).position is not None
 
 
 def test_series_that_are_not_chosen_are_not_kept(store: Store) -> None:
@@ -186,7 +186,7 @@ def test_series_that_are_not_chosen_are_not_kept(store: Store) -> None:
     run = CachedRun()
     for number in range(3):
         run_id = deliver(store, number, np.arange(10 * number, 10 * number + 10))
-        run.take(store.changes_since(run_id, run.place, losses))
+        run.update(store.changes_since(run_id, run.position, losses))
     assert [key.metric for key in run.series] == ["loss"]
     one: Series = run.series[LOSS]
     assert len(one) == 30
@@ -195,7 +195,7 @@ def test_series_that_are_not_chosen_are_not_kept(store: Store) -> None:
 def test_runs_without_a_point_have_their_weight_too() -> None:
     runs = RunCache(50_000)
     for number in range(1000):
-        runs.of(number)
-        runs.looked(number)
-    assert 0 < runs.held <= 50_000
+        runs.get(number)
+        runs.measure(number)
+    assert 0 < runs.size <= 50_000
     assert len(runs._runs) < 200

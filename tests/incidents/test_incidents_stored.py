@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from holter.server.alerting import IncidentStore, Route, UnknownIncidentError, read_incident
+from holter.server.alerting import Incident, IncidentStore, Route, UnknownIncidentError, read_incident
 from holter.server.models.alerting import IncidentRow, NotificationRow
 from holter.types import Kind, Severity, labels_of
 from tests.incidents.conftest import SPIKE, Clock, add_run, found
@@ -30,23 +29,25 @@ def told(engine: Engine) -> list[tuple[str, str]]:
     return [(row.channel, row.reason) for row in rows]
 
 
-def types(incident: dict[str, Any]) -> list[str]:
-    return [event["type"] for event in incident["events"]]
+def types(incident: Incident) -> list[str]:
+    return [entry.type.value for entry in incident.history]
 
 
 def test_an_incident_lives_from_opening_to_recovery(
     engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
 ) -> None:
-    [opened] = incidents.fold(run_id, [found()])
+    [opened] = incidents.update_run(run_id, [found()])
     clock.now += 60
-    [worse] = incidents.fold(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
+    [worse] = incidents.update_run(run_id, [found(kind=Kind.DIVERGENCE, severity=Severity.CRITICAL)])
     clock.now += 60
-    [ended] = incidents.fold(run_id, [found(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)])
-    assert opened["id"] == worse["id"] == ended["id"]
-    assert [one["state"] for one in (opened, worse, ended)] == ["open", "open", "recovered"]
+    [ended] = incidents.update_run(
+        run_id, [found(kind=Kind.SPIKE_SLOW, severity=Severity.CRITICAL, end_step=1890)]
+    )
+    assert opened.id == worse.id == ended.id
+    assert [one.state for one in (opened, worse, ended)] == ["open", "open", "recovered"]
     assert types(ended) == ["opened", "reclassified", "escalated", "reclassified", "recovered"]
-    assert ended["events"][1]["detail"] == {"from": "spike_fast", "to": "divergence"}
-    assert (ended["opened_at"], ended["recovered_at"]) == (1_700_000_100.0, 1_700_000_220.0)
+    assert ended.history[1].detail == {"from": "spike_fast", "to": "divergence"}
+    assert (ended.opened_at, ended.recovered_at) == (1_700_000_100.0, 1_700_000_220.0)
     assert told(engine) == [
         ("slack", "opened"),
         ("slack", "escalated"),
@@ -58,7 +59,8 @@ def test_an_incident_lives_from_opening_to_recovery(
 
 def test_the_json_is_the_finding_with_a_life(incidents: IncidentStore, run_id: int) -> None:
     evidence = {"peak": np.float64(4.02), "worst": np.nan, "ranks": np.array([3, 5])}
-    [shown] = incidents.fold(run_id, [found(labels=labels_of({"rank": 3}), evidence=evidence)])
+    [incident] = incidents.update_run(run_id, [found(labels=labels_of({"rank": 3}), evidence=evidence)])
+    shown = incident.as_json()
     assert {name: shown[name] for name in ("kind", "metric", "labels", "start_step", "end_step")} == {
         "kind": "spike_fast",
         "metric": "loss",
@@ -74,50 +76,50 @@ def test_the_json_is_the_finding_with_a_life(incidents: IncidentStore, run_id: i
 
 def test_the_same_look_twice_writes_nothing(engine: Engine, incidents: IncidentStore, run_id: int) -> None:
     evidence = {"values": (1.0, 2.0), "noise": np.float32(0.25), 7: "keys become words"}
-    incidents.fold(run_id, [found(evidence=evidence)])
-    assert incidents.fold(run_id, [found(evidence=evidence)]) == []
-    assert IncidentStore(engine, routes=ROUTES).fold(run_id, [found(evidence=evidence)]) == []
+    incidents.update_run(run_id, [found(evidence=evidence)])
+    assert incidents.update_run(run_id, [found(evidence=evidence)]) == []
+    assert IncidentStore(engine, routes=ROUTES).update_run(run_id, [found(evidence=evidence)]) == []
     assert told(engine) == [("slack", "opened")]
 
 
 def test_runs_do_not_share_incidents(engine: Engine, incidents: IncidentStore, run_id: int) -> None:
-    incidents.fold(run_id, [found()])
-    [other] = incidents.fold(add_run(engine, "7b"), [found()])
-    assert (other["run"], types(other)) == ("7b", ["opened"])
+    incidents.update_run(run_id, [found()])
+    [other] = incidents.update_run(add_run(engine, "7b"), [found()])
+    assert (other.run and other.run.name, types(other)) == ("7b", ["opened"])
 
 
 def test_an_imported_run_tells_nobody_until_it_is_live(
     engine: Engine, incidents: IncidentStore, run_id: int
 ) -> None:
     long_ago, still_on = found(end_step=1530), found(start_step=9000)
-    incidents.fold(run_id, [long_ago, still_on], live=False)
+    incidents.update_run(run_id, [long_ago, still_on], live=False)
     assert told(engine) == []
-    assert incidents.fold(run_id, [long_ago, still_on], live=True) == []
+    assert incidents.update_run(run_id, [long_ago, still_on], live=True) == []
     assert told(engine) == [("slack", "opened")]
 
 
 def test_information_opens_closed_and_tells_nobody(
     engine: Engine, incidents: IncidentStore, run_id: int
 ) -> None:
-    [info] = incidents.fold(run_id, [found(kind=Kind.SUDDEN_DROP, severity=Severity.INFO)])
-    assert (info["state"], types(info)) == ("closed", ["opened"])
+    [info] = incidents.update_run(run_id, [found(kind=Kind.SUDDEN_DROP, severity=Severity.INFO)])
+    assert (info.state, types(info)) == ("closed", ["opened"])
     assert told(engine) == []
 
 
 def test_a_person_acknowledges_comments_and_closes(
     engine: Engine, incidents: IncidentStore, run_id: int, clock: Clock
 ) -> None:
-    [opened] = incidents.fold(run_id, [found()])
+    [opened] = incidents.update_run(run_id, [found()])
     clock.now += 30
-    acknowledged = incidents.acknowledge(opened["id"], by="ann")
-    assert (acknowledged["acknowledged_by"], acknowledged["acknowledged_at"]) == ("ann", clock.now)
-    assert incidents.acknowledge(opened["id"], by="bob")["acknowledged_by"] == "ann"
-    assert incidents.unacknowledge(opened["id"])["acknowledged_at"] is None
-    incidents.comment(opened["id"], " The batch of 03:12. ", by="bob")
-    closed = incidents.close(opened["id"], by="ann", text="rolled back")
-    assert (closed["state"], closed["closed_at"]) == ("closed", clock.now)
+    acknowledged = incidents.acknowledge(opened.id, by="ann")
+    assert (acknowledged.acknowledged_by, acknowledged.acknowledged_at) == ("ann", clock.now)
+    assert incidents.acknowledge(opened.id, by="bob").acknowledged_by == "ann"
+    assert incidents.unacknowledge(opened.id).acknowledged_at is None
+    incidents.comment(opened.id, " The batch of 03:12. ", by="bob")
+    closed = incidents.close(opened.id, by="ann", text="rolled back")
+    assert (closed.state, closed.closed_at) == ("closed", clock.now)
     assert types(closed) == ["opened", "acknowledged", "unacknowledged", "comment", "closed"]
-    assert [(event["by"], event["text"]) for event in closed["events"][3:]] == [
+    assert [(entry.by, entry.text) for entry in closed.history[3:]] == [
         ("bob", "The batch of 03:12."),
         ("ann", "rolled back"),
     ]
@@ -125,21 +127,21 @@ def test_a_person_acknowledges_comments_and_closes(
 
 
 def test_what_a_person_says_outlasts_the_next_look(incidents: IncidentStore, run_id: int) -> None:
-    [opened] = incidents.fold(run_id, [found()])
-    incidents.close(opened["id"], by="ann")
-    assert incidents.fold(run_id, [found()]) == []
-    incidents.reopen(opened["id"], by="bob")
-    assert incidents.fold(run_id, []) == []
-    [ended] = incidents.fold(run_id, [found(end_step=1600)])
-    assert ended["state"] == "recovered"
-    assert incidents.reopen(opened["id"], by="ann")["state"] == "open"
-    assert incidents.fold(run_id, [found(end_step=1600)]) == []
+    [opened] = incidents.update_run(run_id, [found()])
+    incidents.close(opened.id, by="ann")
+    assert incidents.update_run(run_id, [found()]) == []
+    incidents.reopen(opened.id, by="bob")
+    assert incidents.update_run(run_id, []) == []
+    [ended] = incidents.update_run(run_id, [found(end_step=1600)])
+    assert ended.state == "recovered"
+    assert incidents.reopen(opened.id, by="ann").state == "open"
+    assert incidents.update_run(run_id, [found(end_step=1600)]) == []
 
 
 def test_what_is_unknown_or_empty_is_refused(incidents: IncidentStore, run_id: int, engine: Engine) -> None:
-    [opened] = incidents.fold(run_id, [found()])
-    with pytest.raises(ValueError, match="words"):
-        incidents.comment(opened["id"], "  ")
+    [opened] = incidents.update_run(run_id, [found()])
+    with pytest.raises(ValueError, match="needs text"):
+        incidents.comment(opened.id, "  ")
     for act in (incidents.acknowledge, incidents.close, incidents.reopen):
         with pytest.raises(UnknownIncidentError, match="no incident 99999"):
             act(99999)
@@ -152,17 +154,17 @@ def test_listeners_hear_what_is_durable_and_cannot_harm(
 ) -> None:
     heard: list[str] = []
 
-    def read_back(incident: dict[str, Any]) -> None:
+    def read_back(incident: Incident) -> None:
         with Session(engine) as session:
-            heard.append(read_incident(session, incident["id"])["state"])
+            heard.append(read_incident(session, incident.id).state)
 
-    def fail(incident: dict[str, Any]) -> None:
+    def fail(incident: Incident) -> None:
         raise RuntimeError("a page went away")
 
     incidents.on_change(fail)
     incidents.on_change(read_back)
-    [opened] = incidents.fold(run_id, [found()])
-    incidents.close(opened["id"])
+    [opened] = incidents.update_run(run_id, [found()])
+    incidents.close(opened.id)
     assert heard == ["open", "closed"]
     assert "a listener failed" in caplog.text
 
@@ -174,7 +176,7 @@ def test_two_looks_at_once_make_one_incident(engine: Engine, run_id: int) -> Non
     def look() -> None:
         try:
             for _ in range(5):
-                IncidentStore(engine, routes=ROUTES).fold(run_id, looks)
+                IncidentStore(engine, routes=ROUTES).update_run(run_id, looks)
         except Exception as error:
             failures.append(error)
 
@@ -191,5 +193,5 @@ def test_two_looks_at_once_make_one_incident(engine: Engine, run_id: int) -> Non
 
 def test_names_of_any_length_are_recognised(incidents: IncidentStore, run_id: int) -> None:
     long = found(metric="m" * 400, labels=labels_of({"dataset": "d" * 300}), fingerprint="x" * 1000)
-    incidents.fold(run_id, [long])
-    assert incidents.fold(run_id, [long]) == []
+    incidents.update_run(run_id, [long])
+    assert incidents.update_run(run_id, [long]) == []

@@ -1,4 +1,4 @@
-"""Agents that fall silent, in both databases, told of to servers that stand for Slack and mail."""
+"""Agents that fall silent, in both databases, with servers that stand for Slack and mail."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from holter.server.agents import AgentRegistry, AgentReport
-from holter.server.alerting import IncidentStore, NotificationSender, routes
-from holter.server.alerting.agent_monitor import Watch
+from holter.server.alerting import (
+    Incident,
+    IncidentStore,
+    NotificationSender,
+    build_routes,
+    read_incidents,
+)
+from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.channels import open_channels
-from holter.server.models.alerting import NotificationRow, OutageRow
+from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
 from tests.channels.receivers import MailServer, SlackServer
 from tests.incidents.conftest import Clock, found
 from tests.incidents.test_outbox import NoCharts, channels_at, headlines
@@ -27,36 +33,37 @@ class Site:
         self.engine, self.clock = engine, clock
         self.channels = open_channels(settings)
         self.agents = AgentRegistry(engine, clock=clock)
-        self.incidents = IncidentStore(engine, routes=routes(self.channels), clock=clock)
-        self.outbox = NotificationSender(
+        self.incidents = IncidentStore(engine, routes=build_routes(self.channels), clock=clock)
+        self.sender = NotificationSender(
             engine, NoCharts(), self.channels, public_url="http://h", clock=clock
         )
-        self.watch = self.new_watch()
+        self.monitor = self.new_monitor()
         self.alive: dict[str, int] = {}
 
-    def new_watch(self) -> Watch:
-        return Watch(self.engine, self.agents, routes=routes(self.channels), clock=self.clock)
+    def new_monitor(self) -> AgentMonitor:
+        return AgentMonitor(self.agents, self.incidents, clock=self.clock)
 
     def report(self, host: str, **fields: Any) -> None:
-        said = {"agent": f"{host}:1", "host": host, "files": 4, "paths": [f"/logs/{host}"], "project": "llm"}
-        assert self.agents.take(AgentReport(**said | fields)) is not None
+        report = {"agent": f"{host}:1", "host": host, "files": 4, "paths": [f"/logs/{host}"]}
+        assert self.agents.record(AgentReport(**report | {"project": "llm"} | fields)) is not None
 
-    def pass_by(self, seconds: float, *, looks: bool = True) -> None:
+    def pass_by(self, seconds: float, *, checks: bool = True) -> None:
         """Let time go on, ten seconds at a time; `alive` says which agent reports in which third."""
         for _ in range(round(seconds / 10)):
             self.clock.now += 10
             for host, third in self.alive.items():
                 if round(self.clock.now / 10) % 3 == third:
                     self.report(host)
-            if looks:
-                self.watch.look()
+            if checks:
+                self.monitor.check()
             for name in self.channels:
-                while self.outbox.turn(name) == 0:
+                while self.sender.send_next(name) == 0:
                     pass
 
-    def outages(self) -> list[OutageRow]:
+    def about_agents(self) -> list[Incident]:
+        query = select(IncidentRow).where(IncidentRow.run_id.is_(None)).order_by(IncidentRow.id)
         with Session(self.engine) as session:
-            return list(session.scalars(select(OutageRow).order_by(OutageRow.id)))
+            return read_incidents(session, session.scalars(query).all())
 
 
 @pytest.fixture
@@ -89,10 +96,12 @@ def test_a_machine_that_died_is_told_once_and_that_it_is_back(
     site.pass_by(150)
     assert headlines(slack) == [], "a report or two may be lost"
     site.pass_by(120)
-    assert headlines(slack) == ["Agent on n17 silent"]
-    assert sentence(slack).startswith("Agent on n17 last reported 3 min ago, ")
-    assert sentence(slack).endswith("and did not say that it ends. What it follows is not watched meanwhile.")
-    assert fields(slack)["Machine"] == "n17"
+    assert headlines(slack) == ["Agent silent on n17"]
+    assert sentence(slack) == (
+        "Agent on n17 stopped reporting without announcing its end. What it follows is not watched meanwhile."
+    )
+    assert fields(slack)["Began"].endswith("(3 minutes ago)")
+    assert fields(slack)["Machines"] == "n17"
     assert fields(slack)["Follows"] == "/logs/n17"
     site.pass_by(3600)
     assert len(slack.payloads) == 1
@@ -100,9 +109,9 @@ def test_a_machine_that_died_is_told_once_and_that_it_is_back(
     site.pass_by(100)
     assert len(slack.payloads) == 1, "it may not stay"
     site.pass_by(120)
-    assert headlines(slack)[1:] == ["Back: agent on n17"]
+    assert headlines(slack)[1:] == ["Recovered: agent silent on n17"]
     assert sentence(slack) == "Agent on n17 is back, silent for 65 min."
-    assert [one.state for one in site.outages()] == ["recovered"]
+    assert [one.state for one in site.about_agents()] == ["recovered"]
 
 
 def test_a_switch_that_fails_is_one_message_for_a_whole_cluster(
@@ -113,15 +122,15 @@ def test_a_switch_that_fails_is_one_message_for_a_whole_cluster(
     for host in hosts:
         site.alive.pop(host)
     site.pass_by(400)
-    assert headlines(slack) == ["60 agents on 60 machines silent"]
+    assert headlines(slack) == ["60 agents silent on 60 machines"]
     assert "No agent reports" not in sentence(slack)
-    assert fields(slack)["Machines"] == "n000, n001, n002, n003, n004 and 55 more"
+    assert fields(slack)["Machines"] == "n000, n001, n002, n003, n004, 55 more"
     site.alive |= {host: number % 3 for number, host in enumerate(hosts[:58])}
     site.agents.forget("n059:1")
     site.report("n058", ended=True)
     site.pass_by(300)
-    assert headlines(slack)[1:] == ["Back: 60 agents on 60 machines"]
-    said = "60 agents on 60 machines: 58 back, 1 back and done, 1 not waited for any more, silent for "
+    assert headlines(slack)[1:] == ["Recovered: 60 agents silent on 60 machines"]
+    said = "60 agents on 60 machines: 58 back, 1 back and finished, 1 no longer expected, silent for "
     assert sentence(slack).startswith(said)
 
 
@@ -131,8 +140,8 @@ def test_when_no_agent_is_left_the_way_to_holter_is_suspected(
     site = make_site(channels_at(slack))
     site.alive.clear()
     site.pass_by(400)
-    assert headlines(slack) == ["3 agents on 3 machines silent"]
-    assert sentence(slack).endswith("perhaps it is the way to Holter that broke.")
+    assert headlines(slack) == ["3 agents silent on 3 machines"]
+    assert sentence(slack).endswith("the connection to Holter may be broken.")
     assert "network, proxy, certificate" in str(slack.payloads[0])
 
 
@@ -142,7 +151,7 @@ def test_who_said_goodbye_is_not_missed(make_site: Callable[..., Site], slack: S
         site.report(host, ended=True, spool_bytes=100, kind="pipe")
     site.alive.clear()
     site.pass_by(4000)
-    assert (headlines(slack), site.outages()) == ([], [])
+    assert (headlines(slack), site.about_agents()) == ([], [])
 
 
 def test_a_server_that_was_away_misses_nobody_who_comes_back(
@@ -150,16 +159,16 @@ def test_a_server_that_was_away_misses_nobody_who_comes_back(
 ) -> None:
     site = make_site(channels_at(slack))
     alive, site.alive = site.alive, {}
-    site.pass_by(3600, looks=False)  # suspended
-    site.watch.look()
+    site.pass_by(3600, checks=False)  # suspended
+    site.monitor.check()
     site.pass_by(60)
     site.clock.now += 3600  # stopped
-    site.watch = site.new_watch()
-    site.watch.look()
+    site.monitor = site.new_monitor()
+    site.monitor.check()
     site.pass_by(100)
     site.alive = {"n17": alive["n17"], "n18": alive["n18"]}
     site.pass_by(400)
-    assert headlines(slack) == ["Agent on n19 silent"], "only the one that did not come back"
+    assert headlines(slack) == ["Agent silent on n19"], "only the one that did not come back"
 
 
 def test_a_network_that_comes_and_goes_is_one_outage(
@@ -172,7 +181,7 @@ def test_a_network_that_comes_and_goes_is_one_outage(
         site.alive["n17"] = third
         site.pass_by(60)
         del site.alive["n17"]
-    assert headlines(slack) == ["Agent on n17 silent"]
+    assert headlines(slack) == ["Agent silent on n17"]
 
 
 def test_one_that_is_forgotten_closes_its_outage(make_site: Callable[..., Site], slack: SlackServer) -> None:
@@ -181,8 +190,8 @@ def test_one_that_is_forgotten_closes_its_outage(make_site: Callable[..., Site],
     site.pass_by(300)
     site.agents.forget("n17:1")
     site.pass_by(20)
-    assert headlines(slack) == ["Agent on n17 silent", "Closed: agent on n17 silent"]
-    assert sentence(slack) == "Agent on n17 is not waited for any more."
+    assert headlines(slack) == ["Agent silent on n17", "Closed: agent silent on n17"]
+    assert sentence(slack) == "Agent on n17 is no longer expected."
 
 
 def test_channels_that_want_critical_news_only_hear_nothing(
@@ -191,23 +200,23 @@ def test_channels_that_want_critical_news_only_hear_nothing(
     site = make_site(channels_at(slack, minimum="critical"))
     site.alive.clear()
     site.pass_by(600)
-    assert (slack.payloads, site.outages()[0].state) == ([], "open")
+    assert (slack.payloads, site.about_agents()[0].state) == ([], "open")
 
 
 def test_servers_that_share_a_database_tell_of_it_once(
     make_site: Callable[..., Site], slack: SlackServer
 ) -> None:
     site = make_site(channels_at(slack))
-    other = site.new_watch()
+    other = site.new_monitor()
     site.alive.pop("n17")
     for _ in range(30):
-        threads = [threading.Thread(target=watch.look) for watch in (site.watch, other)]
+        threads = [threading.Thread(target=monitor.check) for monitor in (site.monitor, other)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        site.pass_by(10, looks=False)
-    assert headlines(slack) == ["Agent on n17 silent"]
+        site.pass_by(10, checks=False)
+    assert headlines(slack) == ["Agent silent on n17"]
 
 
 def test_mails_about_it_are_one_thread(
@@ -221,15 +230,15 @@ def test_mails_about_it_are_one_thread(
     site.alive["n17"] = third
     site.pass_by(300)
     first, second = mail.mails
-    assert first["Subject"] == "[Holter] Agent on n17 silent"
-    assert second["Subject"] == "Re: [Holter] Agent on n17 silent"
+    assert first["Subject"] == "[Holter] Agent silent on n17"
+    assert second["Subject"] == "Re: [Holter] Agent silent on n17"
     assert second["In-Reply-To"] == first["Message-ID"]
     html = first.get_body(("html",))
     assert html is not None
-    assert "Open the overview" in html.get_content()
+    assert "Open the incident" in html.get_content()
     plain = first.get_body(("plain",))
     assert plain is not None
-    assert "What to do: See whether the machine is up" in plain.get_content()
+    assert "What to do: Check that the machine is up" in plain.get_content()
 
 
 def test_an_outage_that_is_over_before_the_mail_server_is_back_is_one_message(
@@ -244,7 +253,7 @@ def test_an_outage_that_is_over_before_the_mail_server_is_back_is_one_message(
     site.pass_by(600)
     slack.answers.clear()
     site.pass_by(900)
-    assert headlines(slack) == ["Agent on n17 silent"]
+    assert headlines(slack) == ["Agent silent on n17"]
     assert sentence(slack).startswith("Agent on n17 is back, silent for ")
 
 
@@ -252,13 +261,13 @@ def test_in_a_bad_night_outages_stand_among_the_incidents(
     make_site: Callable[..., Site], slack: SlackServer, run_id: int
 ) -> None:
     site = make_site(channels_at(slack, burst=1))
-    site.incidents.fold(run_id, [found()])
+    site.incidents.update_run(run_id, [found()])
     site.pass_by(10)
-    site.incidents.fold(run_id, [found(start_step=step) for step in (1514, 1700, 1800)])
+    site.incidents.update_run(run_id, [found(start_step=step) for step in (1514, 1700, 1800)])
     site.alive.pop("n17")
     site.pass_by(3700)
-    assert headlines(slack)[1:] == ["2 incidents in llm/104b and 1 outage of agents"]
-    assert "Agent on n17 · silent" in str(slack.payloads[1])
+    assert headlines(slack)[1:] == ["2 incidents in llm/104b and 1 incident of agents"]
+    assert "Agent silent on n17 · open" in str(slack.payloads[1])
     assert "3 of them are open" in sentence(slack)
 
 
@@ -274,7 +283,42 @@ def test_outages_of_last_month_are_forgotten_with_their_messages(
     site.pass_by(120)
     site.alive.pop("n18")
     site.pass_by(300)
-    (row,) = site.outages()
+    (incident,) = site.about_agents()
+    assert incident.is_open
     with Session(site.engine) as session:
-        (told,) = session.scalars(select(NotificationRow)).all()
-    assert (told.outage_id, row.state) == (row.id, "open")
+        assert set(session.scalars(select(NotificationRow.incident_id))) == {incident.id}
+        assert set(session.scalars(select(IncidentEventRow.incident_id))) == {incident.id}
+
+
+def test_people_work_on_it_as_on_any_other_incident(
+    make_site: Callable[..., Site], slack: SlackServer
+) -> None:
+    site = make_site(channels_at(slack))
+    third = site.alive.pop("n17")
+    site.pass_by(300)
+    (incident,) = site.about_agents()
+    site.incidents.acknowledge(incident.id, by="ann")
+    closed = site.incidents.close(incident.id, by="ann", text="It is being repaired.")
+    assert [entry.type for entry in closed.history] == ["opened", "notified", "acknowledged", "closed"]
+    site.pass_by(600)
+    assert [one.state for one in site.about_agents()] == ["closed"], "it is not opened again"
+    site.alive["n17"] = third
+    site.pass_by(600)
+    (incident,) = site.about_agents()
+    assert (incident.state, incident.finding.end_step is not None) == ("closed", True)
+    assert headlines(slack) == ["Agent silent on n17", "Closed: agent silent on n17"]
+    site.alive.pop("n17")
+    site.pass_by(300)
+    assert [one.state for one in site.about_agents()] == ["closed", "open"]
+
+
+def test_its_json_has_no_run_and_names_the_agents(make_site: Callable[..., Site], slack: SlackServer) -> None:
+    site = make_site(channels_at(slack))
+    site.alive.pop("n17")
+    site.pass_by(300)
+    shown = site.about_agents()[0].as_json()
+    assert (shown["run_id"], shown["run"], shown["project"]) == (None, None, None)
+    assert (shown["kind"], shown["labels"]) == ("agent_silent", {"host": "n17", "steps": "milliseconds"})
+    assert shown["start_step"] == round(1000 * shown["start_time"])
+    assert shown["evidence"]["machines"] == ["n17"]
+    assert shown["evidence"]["members"][0]["agent"] == "n17:1"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holter.server.alerting.lifecycle import EventType, IncidentState
+from holter.server.alerting.incident import EventType, IncidentState
 from holter.server.alerting.routing import Route, notification_reason
 from holter.types import Severity
 
@@ -54,40 +54,40 @@ CASES = [
         "recovery is told to who heard of the incident",
         {EventType.RECOVERED},
         EventType.RECOVERED,
-        facts={"state": IncidentState.RECOVERED, "told": True},
+        facts={"state": IncidentState.RECOVERED, "notified": True},
     ),
     Case(
         "recovery is told although the run is no longer live",
         {EventType.RECOVERED},
         EventType.RECOVERED,
-        facts={"state": IncidentState.RECOVERED, "told": True, "live": False},
+        facts={"state": IncidentState.RECOVERED, "notified": True, "live": False},
     ),
     Case(
         "recovery outweighs a new name",
         {EventType.RECOVERED, EventType.RECLASSIFIED},
         EventType.RECOVERED,
-        facts={"state": IncidentState.RECOVERED, "told": True},
+        facts={"state": IncidentState.RECOVERED, "notified": True},
     ),
-    Case("nothing new is no message", set(), None, facts={"told": True}),
-    Case("a comment is no message", {EventType.COMMENT}, None, facts={"told": True}),
-    Case("a new name is told", {EventType.RECLASSIFIED}, EventType.RECLASSIFIED, facts={"told": True}),
+    Case("nothing new is no message", set(), None, facts={"notified": True}),
+    Case("a comment is no message", {EventType.COMMENT}, None, facts={"notified": True}),
+    Case("a new name is told", {EventType.RECLASSIFIED}, EventType.RECLASSIFIED, facts={"notified": True}),
     Case(
         "but not to someone who is on it",
         {EventType.RECLASSIFIED},
         None,
-        facts={"told": True, "acknowledged": True},
+        facts={"notified": True, "acknowledged": True},
     ),
     Case(
         "who is on it still hears that it got worse",
         {EventType.RECLASSIFIED, EventType.ESCALATED},
         EventType.ESCALATED,
-        facts={"told": True, "acknowledged": True},
+        facts={"notified": True, "acknowledged": True},
     ),
     Case(
         "that it was closed is told to who heard of it",
         {EventType.CLOSED},
         EventType.CLOSED,
-        facts={"state": IncidentState.CLOSED, "told": True},
+        facts={"state": IncidentState.CLOSED, "notified": True},
     ),
     Case(
         "closed before anyone was told is no message",
@@ -104,7 +104,7 @@ def test_a_channel_is_told_what_it_should(case: Case) -> None:
         "state": IncidentState.OPEN,
         "severity": Severity.WARNING,
         "live": True,
-        "told": False,
+        "notified": False,
         **case.facts,
     }
     assert notification_reason(frozenset(case.events), case.route, **facts) == case.expected

@@ -12,7 +12,7 @@ from holter.attempts.superseded import AttemptSpan, superseded_points
 from holter.server.alerting import IncidentStore
 from holter.server.analysis import AnalysisWorker
 from holter.server.database import reading, writing
-from holter.server.import_export.run_metadata import describe
+from holter.server.import_export.run_metadata import export_metadata
 from holter.server.maintenance import downsampling
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.downsampling_plan import TAIL_POINTS
@@ -305,4 +305,4 @@ def test_points_that_come_meanwhile_stop_nothing(
     assert store.check() == []
     assert 5.0 in store.read(run_id)[LOSS].value
     with reading(engine) as connection:
-        assert describe(connection, run_id)["thinning"]["done_at"] == NOW
+        assert export_metadata(connection, run_id)["thinning"]["done_at"] == NOW

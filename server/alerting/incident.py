@@ -1,0 +1,139 @@
+"""An incident: a finding with an identity, a state and a history, one for each real-world event.
+
+Lifecycle, routing, messages, the REST interface and the pages all work with this one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from holter.types import Finding
+
+
+class IncidentState(StrEnum):
+    """Whether an incident lasts. Acknowledgement is independent of it."""
+
+    OPEN = "open"
+    RECOVERED = "recovered"
+    CLOSED = "closed"
+
+
+class EventType(StrEnum):
+    """What one line of an incident's history reports. Those that people are notified of are also reasons."""
+
+    OPENED = "opened"
+    REOPENED = "reopened"
+    ESCALATED = "escalated"
+    EASED = "eased"
+    RECLASSIFIED = "reclassified"
+    MOVED = "moved"
+    RECOVERED = "recovered"
+    WITHDRAWN = "withdrawn"
+    CLOSED = "closed"
+    ACKNOWLEDGED = "acknowledged"
+    UNACKNOWLEDGED = "unacknowledged"
+    COMMENT = "comment"
+    NOTIFIED = "notified"
+    UNDELIVERED = "undelivered"
+
+
+_STATE_EVENTS = frozenset({EventType.CLOSED, EventType.REOPENED, EventType.RECOVERED, EventType.WITHDRAWN})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryLine:
+    """What happened to an incident; `detail` holds JSON-able values."""
+
+    type: EventType
+    text: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryEntry(HistoryLine):
+    """A stored history line: `at` in Unix seconds, `by` the person who acted, None for Holter itself."""
+
+    at: float
+    by: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as the REST interface returns it."""
+        return {
+            "at": self.at,
+            "type": self.type.value,
+            "by": self.by,
+            "text": self.text,
+            "detail": dict(self.detail),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IncidentRun:
+    """The run of an incident. `number` is the database's id, `public_id` the one in addresses."""
+
+    number: int
+    public_id: str
+    name: str
+    project: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Incident:
+    """The newest finding about one event, with its state and history (oldest entry first).
+
+    `run` is None for an incident about agents: its finding's evidence names them. `fingerprint` recognises
+    the event when it is detected again. Times are Unix seconds; `start_time` is the wall time of the
+    finding's first step, None where the log has no clock.
+    """
+
+    id: int
+    fingerprint: str
+    run: IncidentRun | None
+    finding: Finding
+    state: IncidentState
+    start_time: float | None
+    opened_at: float
+    updated_at: float
+    recovered_at: float | None = None
+    closed_at: float | None = None
+    acknowledged_at: float | None = None
+    acknowledged_by: str | None = None
+    history: tuple[HistoryEntry, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still lasts and nobody closed it."""
+        return self.state is IncidentState.OPEN
+
+    @property
+    def decision(self) -> EventType | None:
+        """CLOSED or REOPENED where a person changed the state last, None where Holter did."""
+        last = next((entry for entry in reversed(self.history) if entry.type in _STATE_EVENTS), None)
+        return last.type if last is not None and last.by is not None else None
+
+    def latest(self, event: EventType) -> HistoryEntry | None:
+        """The newest history entry of one type."""
+        return next((entry for entry in reversed(self.history) if entry.type is event), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The incident as the REST interface returns it (docs/rest.md)."""
+        run = self.run
+        return {
+            **self.finding.as_json(),
+            "id": self.id,
+            "run_id": run and run.public_id,
+            "run": run and run.name,
+            "project": run and run.project,
+            "state": self.state.value,
+            "start_time": self.start_time,
+            "opened_at": self.opened_at,
+            "updated_at": self.updated_at,
+            "recovered_at": self.recovered_at,
+            "closed_at": self.closed_at,
+            "acknowledged_at": self.acknowledged_at,
+            "acknowledged_by": self.acknowledged_by,
+            "events": [entry.as_json() for entry in self.history],
+        }

@@ -1,0 +1,242 @@
+"""Composes messages about incidents, in the words that someone who was just woken needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Any
+
+from holter.detectors.findings import title_of
+from holter.detectors.findings.evidence import evidence_rows
+from holter.detectors.findings.finding_type import in_sentence
+from holter.plurals import counted, verb
+from holter.server.alerting.incident import EventType, Incident, IncidentState
+from holter.server.alerting.silent_agents import describe_hosts, silent_agents
+from holter.server.channels.message import NEWS, Message, MessageItem, local_time, one_line
+from holter.types import Finding, Severity
+
+_CERTAINTY = ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.0, "possible"))
+_SHOWN_EVIDENCE = 6
+
+
+def compose(
+    incident: Incident,
+    *,
+    key: str,
+    reason: EventType,
+    sent_at: float,
+    address: str,
+    zone: tzinfo | None = None,
+    sketch: str = "",
+    picture: bytes | None = None,
+) -> Message:
+    """The message about one incident. `address` is the server's; `zone` of times, None: this machine's."""
+    return Message(
+        key=key,
+        reason=reason.value,
+        severity=incident.finding.severity,
+        subject=_title(incident, _first_kind(incident), provisional=True),
+        headline=_headline(incident, reason),
+        sentence=_sentence(incident, reason),
+        link=f"{address}/incidents/{incident.id}",
+        sent_at=sent_at,
+        facts=tuple(_facts(incident, sent_at, zone)),
+        advice=incident.finding.advice if incident.is_open else "",
+        sketch=sketch,
+        picture=picture,
+    )
+
+
+def compose_example(
+    channel: str, *, key: str, sent_at: float, address: str, picture: bytes | None
+) -> Message:
+    """A message that states that it is a test, and has all parts of one about an incident."""
+    return Message(
+        key=key,
+        reason="test",
+        severity=Severity.INFO,
+        subject="Test message",
+        headline="Test message: nothing has happened",
+        sentence=f"Holter's messages reach the channel {channel}. One about an incident looks like this.",
+        link=f"{address}/incidents",
+        link_to="all incidents",
+        sent_at=sent_at,
+        facts=(
+            ("Run", "example / 104b"),
+            ("Began", f"step 1,514 of attempt 0, {local_time(sent_at)} (just now)"),
+            ("Where", "train/loss, the entire run"),
+            ("Severity", "Info, recovered"),
+            ("Confidence", "almost certain (97%)"),
+        ),
+        advice="Advice: where to roll back to, which batches to skip, which node to drain.",
+        sketch="▁▁▁▁▁▁▁█▅▃▂▁▁▁▁▁▁▁▁▁  2.05 to 3.97",
+        picture=picture,
+    )
+
+
+def summarize(incidents: Sequence[Incident], *, key: str, sent_at: float, address: str) -> Message:
+    """One message about many incidents, the most severe first."""
+    items = [_item(incident, address) for incident in incidents]
+    still_open = sum(item.open for item in items)
+    headline = _count_incidents(incidents)
+    return Message(
+        key=key,
+        reason="summary",
+        severity=max((item.severity for item in items), key=lambda severity: severity.rank),
+        subject=headline,
+        headline=headline,
+        sentence=(
+            f"{headline} changed within a short time; {still_open} of them {verb(still_open, 'is', 'are')} "
+            "open. They are in one message so that they do not flood this channel."
+        ),
+        link=f"{address}/incidents",
+        link_to="all incidents",
+        sent_at=sent_at,
+        items=tuple(sorted(items, key=lambda item: -item.severity.rank)),
+    )
+
+
+def _count_incidents(incidents: Sequence[Incident]) -> str:
+    """How many incidents there are of how many runs, and how many of agents."""
+    runs = [incident.run for incident in incidents if incident.run is not None]
+    about_agents = len(incidents) - len(runs)
+    parts = []
+    if runs:
+        names = sorted({f"{run.project}/{run.name}" for run in runs})
+        where = one_line(names[0]) if len(names) == 1 else counted(len(names), "run")
+        parts.append(f"{counted(len(runs), 'incident')} in {where}")
+    if about_agents:
+        parts.append(f"{counted(about_agents, 'incident')} of agents")
+    return " and ".join(parts)
+
+
+def _item(incident: Incident, address: str) -> MessageItem:
+    finding = incident.finding
+    if incident.run is None:
+        text = f"{_title(incident)} · {incident.state.value}"
+    else:
+        title = title_of(finding.kind)
+        step = f"step {finding.start_step:,}"
+        text = " · ".join((title, incident.run.name, step, incident.state.value))
+    return MessageItem(
+        text=text,
+        link=f"{address}/incidents/{incident.id}",
+        severity=finding.severity,
+        open=incident.is_open,
+    )
+
+
+def _title(incident: Incident, kind: str = "", *, provisional: bool = False) -> str:
+    """What happened where, on one line: "Loss spike in 104b at step 1,514", "Agent silent on n17"."""
+    title = title_of(kind or incident.finding.kind, provisional=provisional)
+    if incident.run is not None:
+        return f"{title} in {one_line(incident.run.name)} at step {incident.finding.start_step:,}"
+    members = silent_agents(incident.finding)
+    if len(members) > 1:
+        title = f"{counted(len(members), 'agent')} silent"
+    return one_line(f"{title} on {describe_hosts(members)}")
+
+
+def _first_kind(incident: Incident) -> str:
+    """The kind that the incident opened with: mail programs group messages by their subject too."""
+    opened = next((entry for entry in incident.history if entry.type is EventType.OPENED), None)
+    return str(opened.detail.get("kind", "")) if opened is not None else ""
+
+
+def _headline(incident: Incident, reason: EventType) -> str:
+    if reason is EventType.OPENED:
+        return _title(incident, provisional=True)
+    return f"{NEWS[reason]}: {in_sentence(_title(incident))}"
+
+
+def _sentence(incident: Incident, reason: EventType) -> str:
+    """The finding's summary, with who or what changed the incident where that adds something."""
+    summary = incident.finding.summary
+    recovered = incident.latest(EventType.RECOVERED)
+    if incident.state is IncidentState.RECOVERED and recovered and "attempt" in recovered.detail:
+        return f"{summary} {recovered.text}"
+    stated = {EventType.WITHDRAWN, EventType.CLOSED, EventType.REOPENED}
+    entry = incident.latest(reason) if reason in stated else None
+    if entry is None or (entry.text == summary and entry.by is None):
+        return summary
+    by = f" by {entry.by}" if entry.by else ""
+    text = f": {entry.text}" if entry.text and entry.text != summary else "."
+    return f"{NEWS[reason]}{by}{text} {summary}"
+
+
+def _facts(incident: Incident, now: float, zone: tzinfo | None) -> list[tuple[str, str]]:
+    finding = incident.finding
+    severity = ("Severity", f"{finding.severity.label}, {_state(incident)}")
+    if incident.run is None:
+        began = _clock_and_age(finding.start_step / 1000, now, zone)
+        return [("Began", began), *_evidence(finding), severity]
+    facts = [
+        ("Run", f"{incident.run.project} / {incident.run.name}"),
+        ("Began", _began(incident, now, zone)),
+    ]
+    if finding.end_step is not None:
+        steps = counted(finding.end_step - finding.start_step, "step")
+        facts.append(("Ended", f"step {finding.end_step:,}, {steps} later"))
+    certainty = next(word for least, word in _CERTAINTY if finding.confidence >= least)
+    facts += [
+        ("Where", _where(finding)),
+        severity,
+        ("Confidence", f"{certainty} ({finding.confidence:.0%})"),
+    ]
+    if measured := _measured(finding):
+        facts.append(("Evidence", measured))
+    return facts
+
+
+def _began(incident: Incident, now: float, zone: tzinfo | None) -> str:
+    finding = incident.finding
+    position = f"step {finding.start_step:,} of attempt {finding.attempt}"
+    if incident.start_time is None:
+        return f"{position} (the log has no clock)"
+    return f"{position}, {_clock_and_age(incident.start_time, now, zone)}"
+
+
+def _clock_and_age(time: float, now: float, zone: tzinfo | None) -> str:
+    return f"{local_time(time, zone)} ({_age(now - time)})"
+
+
+def _where(finding: Finding) -> str:
+    """The ranks or other labels it happened on; a series without labels is about the entire run."""
+    evidence = finding.evidence
+    named = {name: evidence[name] for name in ("rank", "ranks", "node", "nodes") if name in evidence}
+    parts = [f"{name} {_join(value)}" for name, value in (named | dict(finding.labels)).items()]
+    return f"{finding.metric}, {', '.join(parts) or 'the entire run'}"
+
+
+def _state(incident: Incident) -> str:
+    if incident.acknowledged_by and incident.is_open:
+        return f"open, acknowledged by {incident.acknowledged_by}"
+    return incident.state.value
+
+
+def _measured(finding: Finding) -> str:
+    """The first few measured numbers, as `Baseline 2.31 · Peak 4.02`."""
+    numbers = {
+        name: value
+        for name, value in finding.evidence.items()
+        if name == "unit" or (isinstance(value, int | float) and not isinstance(value, bool))
+    }
+    shown = evidence_rows(numbers, kind=finding.kind, metric=finding.metric)[:_SHOWN_EVIDENCE]
+    return " · ".join(f"{name} {text}" for name, text in shown)
+
+
+def _evidence(finding: Finding) -> list[tuple[str, str]]:
+    """The evidence of an incident about agents, one row a field."""
+    shown = {name: value for name, value in finding.evidence.items() if name not in {"members", "agents"}}
+    return evidence_rows(shown, kind=finding.kind, metric=finding.metric)
+
+
+def _join(value: Any) -> str:
+    return ", ".join(str(item) for item in value) if isinstance(value, list | tuple) else str(value)
+
+
+def _age(seconds: float) -> str:
+    for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{counted(int(seconds // size), noun)} ago"
+    return "just now"
