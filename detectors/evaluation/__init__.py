@@ -1,1 +1,1 @@
-"""Evaluation losses: series of few points, judged by what so few can tell."""
+"""Detection in evaluation losses: series of few points, judged by statistics that suit few points."""

@@ -1,4 +1,4 @@
-"""Evaluation losses: jumps, an upward turn, NaN; each told as far as so few points can tell."""
+"""Evaluation losses: jumps, an upward turn and NaN, each reported as early as so few points allow."""
 
 from __future__ import annotations
 
@@ -7,36 +7,66 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.evaluation.messages import advice_on, summary_of
-from holter.detectors.evaluation.nonfinite import no_numbers
-from holter.detectors.evaluation.outcome import Course, Rise, course_of
-from holter.detectors.evaluation.scan import Asked, Known, Scanned, scan
-from holter.detectors.evaluation.train_loss import training_beside
+from holter.detectors.evaluation.nonfinite import (
+    NonfiniteEvaluationThresholds,
+    find_nonfinite_evaluations,
+)
+from holter.detectors.evaluation.outcome import EvaluationRise, RiseOutcome, determine_outcome
+from holter.detectors.evaluation.scan import (
+    EvaluationHistory,
+    EvaluationScanState,
+    EvaluationScanThresholds,
+    EvidenceWeight,
+    scan_evaluations,
+)
+from holter.detectors.evaluation.train_loss import (
+    TrainingComparison,
+    TrainingComparisonThresholds,
+    compare_with_training_loss,
+)
+from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.loss.excursions.segment import Stretch, stretches_of
-from holter.detectors.loss.precursors import Precursors, precursors_of
+from holter.detectors.loss.excursions.segment import AttemptSegment, split_attempts
+from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
 from holter.detectors.positions import position_of, rows_up_to
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, Kind, RunData, Series, reference_to
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvaluationThresholds(Thresholds):
+    """All thresholds of the detection in evaluation losses."""
+
+    doubt: float = 0.3
+    """Confidence lacking at a strength of 1; it falls with the square of the strength."""
+    scan: EvaluationScanThresholds = EvaluationScanThresholds()
+    """How rises are detected and followed."""
+    nonfinite: NonfiniteEvaluationThresholds = NonfiniteEvaluationThresholds()
+    """When NaN or infinite evaluations are reported."""
+    training: TrainingComparisonThresholds = TrainingComparisonThresholds()
+    """When the training loss counts as having risen as well."""
+    precursors: PrecursorThresholds = PrecursorThresholds()
+    """How a planned change of the learning rate changes the evidence."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Seen:
-    """A rise with the series and the evaluations it was seen in, and how it went on."""
+class EvaluationDetection:
+    """A rise with its outcome, and with the series and the evaluations it was detected in."""
 
     series: Series
-    stretch: Stretch
-    rise: Rise
-    course: Course
+    segment: AttemptSegment
+    rise: EvaluationRise
+    outcome: RiseOutcome
 
     def step(self, index: int) -> int:
-        return int(self.stretch.step[index])
+        return int(self.segment.step[index])
 
-    def is_same(self, later: _Seen) -> bool:
-        """Whether a rise of another series, told later, is this one, not known to be over by then."""
+    def is_same_event(self, later: EvaluationDetection) -> bool:
+        """Whether a rise of another series, detected later, is this one: it was not known to be over then."""
         if self.rise.attempt != later.rise.attempt or self.series is later.series:
             return False
-        back, confirmed = self.course.back, self.course.confirmed
+        back, confirmed = self.outcome.back, self.outcome.confirmed
         if back is None or confirmed is None or self.step(confirmed) > later.step(later.rise.detected):
             return True
         return later.step(later.rise.start) <= self.step(back)
@@ -44,7 +74,7 @@ class _Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationDetector:
-    """Finds where an evaluation loss rises, once, for good or more and more, or is no number."""
+    """Detects where an evaluation loss rises, once, for good or more and more, or is not finite."""
 
     name: ClassVar[str] = "evaluation"
     kinds: ClassVar[frozenset[Kind]] = frozenset(
@@ -57,131 +87,211 @@ class EvaluationDetector:
             Kind.NONFINITE,
         }
     )
+    thresholds: EvaluationThresholds = EvaluationThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """Findings on the evaluation losses; several that rise together are one."""
-        state = context.state
-        series = [
+        losses = [
             run.series[key]
             for key in sorted(run.series)
             if role_of(key) is Role.EVAL_LOSS and not any(name == "rank" for name, _ in key.labels)
         ]
-        if not series:
+        if not losses:
             return
-        # of the other series only a planned change of the learning rate changes what is asked
-        believed = replace(precursors_of(run, state), norm=None)
-        seen = [one for each in series for one in _in(each, believed, context)]
-        for first, *also in _events(seen):
-            yield _finding(run, first, also)
-        bad = {(one.attempt, one.start_step): one for each in reversed(series) for one in no_numbers(each)}
-        yield from (bad[place] for place in sorted(bad))
+        # of the other series only a planned change of the learning rate changes the evidence
+        precursors = replace(find_precursors(run, context.state, self.thresholds.precursors), norm=None)
+        detections = [
+            detection for series in losses for detection in self._detect_in(series, precursors, context)
+        ]
+        for first, *others in _events(detections):
+            yield self._finding(run, first, others)
+        nonfinite = {
+            (finding.attempt, finding.start_step): finding
+            for series in reversed(losses)
+            for finding in find_nonfinite_evaluations(series, self.thresholds.nonfinite)
+        }
+        yield from (nonfinite[position] for position in sorted(nonfinite))
+
+    def _detect_in(
+        self, series: Series, precursors: Precursors, context: DetectorContext
+    ) -> Iterator[EvaluationDetection]:
+        tuning = context.tuning.of(series.key.metric)
+        segments = split_attempts(series, context.state)
+        by_attempt = {segment.attempt: segment for segment in segments}
+        rises = _scan_incrementally(
+            segments, series, precursors, context.state, tuning.sensitivity, self.thresholds.scan
+        )
+        for rise in rises:
+            segment = by_attempt[rise.attempt]
+            outcome = determine_outcome(
+                rise,
+                segment.step,
+                segment.value,
+                _next_start(rises, rise, len(segment.step)),
+                tuning.fast_recovery_steps,
+                self.thresholds.scan.outcome,
+            )
+            yield EvaluationDetection(series=series, segment=segment, rise=rise, outcome=outcome)
+
+    def _finding(
+        self, run: RunData, detection: EvaluationDetection, others: list[EvaluationDetection]
+    ) -> Finding:
+        rise, outcome, key = detection.rise, detection.outcome, detection.series.key
+        start, detected = detection.step(rise.start), detection.step(rise.detected)
+        good_step = detection.step(rise.start - 1) if rise.start else start
+        training = compare_with_training_loss(
+            run, rise.attempt, good_step, detected, self.thresholds.training
+        )
+        peak = float(detection.segment.value[outcome.peak])
+        back = None if outcome.back is None else detection.step(outcome.back)
+        also = [_reference_to_rise(other) for other in others]
+        return Finding(
+            kind=outcome.kind,
+            metric=key.metric,
+            labels=key.labels,
+            attempt=rise.attempt,
+            start_step=start,
+            detected_step=detected,
+            peak_step=detection.step(outcome.peak),
+            end_step=back,
+            classified_step=None if outcome.classified is None else detection.step(outcome.classified),
+            severity=outcome.severity,
+            confidence=float(1 - self.thresholds.doubt / min(max(rise.strength, 1.0), 1e6) ** 2),
+            summary=_summary(detection, start, peak, back, training),
+            advice=_advice(outcome.kind, good_step, back is not None, training),
+            evidence={
+                "baseline": rise.baseline,
+                "peak": peak,
+                "noise": rise.sigma,
+                "noise_known_from": rise.known,
+                "strength": rise.strength,
+                "evaluations": rise.width,
+                "recovery_steps": None if back is None else back - start,
+                "cause": training.cause,
+                **training.evidence,
+                **({"also": also} if also else {}),
+            },
+        )
 
 
-def _in(series: Series, believed: Precursors, context: DetectorContext) -> Iterator[_Seen]:
-    tuning = context.tuning.of(series.key.metric)
-    stretches = stretches_of(series, context.state)
-    by_attempt = {stretch.attempt: stretch for stretch in stretches}
-    rises = _rises(stretches, series, believed, context.state, tuning.sensitivity)
-    for rise in rises:
-        stretch = by_attempt[rise.attempt]
-        until = next((one.start for one in rises if _after(one, rise)), len(stretch.step))
-        course = course_of(rise, stretch.step, stretch.value, until, tuning.fast_recovery_steps)
-        yield _Seen(series=series, stretch=stretch, rise=rise, course=course)
+def _next_start(rises: tuple[EvaluationRise, ...], rise: EvaluationRise, end: int) -> int:
+    """The evaluation at which the next rise of the same attempt begins, `end` if there is none."""
+    return next(
+        (later.start for later in rises if later.attempt == rise.attempt and later.start > rise.start), end
+    )
 
 
-def _after(one: Rise, other: Rise) -> bool:
-    return one.attempt == other.attempt and one.start > other.start
-
-
-def _events(seen: list[_Seen]) -> list[list[_Seen]]:
-    """The rises that are one event, each event with the one that was told first at its head."""
-    events: list[list[_Seen]] = []
-    for one in sorted(seen, key=lambda one: (one.rise.attempt, one.step(one.rise.detected))):
-        event = next((event for event in events if event[0].is_same(one)), None)
+def _events(detections: list[EvaluationDetection]) -> list[list[EvaluationDetection]]:
+    """The rises grouped by event, each group headed by the one that was detected first."""
+    events: list[list[EvaluationDetection]] = []
+    in_order = sorted(
+        detections, key=lambda detection: (detection.rise.attempt, detection.step(detection.rise.detected))
+    )
+    for detection in in_order:
+        event = next((event for event in events if event[0].is_same_event(detection)), None)
         if event is None:
-            events.append([one])
+            events.append([detection])
         else:
-            event.append(one)
+            event.append(detection)
     return events
 
 
-def _rises(
-    stretches: list[Stretch],
+def _scan_incrementally(
+    segments: list[AttemptSegment],
     series: Series,
-    believed: Precursors,
+    precursors: Precursors,
     state: IncrementalState,
     sensitivity: float,
-) -> tuple[Rise, ...]:
-    """Every rise of a series, cut into stretches; only what has come since the last look costs anything."""
-    both = [series, *believed.series]
-    answers: ScanCheckpoints[tuple[Rise, ...]] = state.checkpoints(("evaluation", "found", series.key), both)
-    answer = answers.latest(both)
-    if answer is not None and answer.rows[0] == len(series):
-        return answer.state
-    checkpoints: ScanCheckpoints[Scanned] = state.checkpoints(("evaluation", series.key), both)
-    checkpoint = checkpoints.latest(both)
-    now = Scanned(attempt=-1, known=Known()) if checkpoint is None else checkpoint.state
-    for stretch in stretches:
-        if stretch.attempt > now.attempt:
-            now = now.next_attempt(stretch.attempt, int(stretch.step[0]))
-        if stretch.attempt < now.attempt:
-            continue
-        for standing in scan(now, stretch.step, stretch.value, _asked(stretch, believed, sensitivity)):
-            now = standing
-            if now.is_whole:
-                place = position_of(series, stretch.row(now.at - 1))
-                checkpoints.save(Checkpoint(now, tuple(rows_up_to(one, place) for one in both), upto=place))
-    if len(series):
-        place = position_of(series, len(series) - 1)
-        answers.save(Checkpoint(now.found, tuple(rows_up_to(one, place) for one in both), upto=place))
-    return now.found
-
-
-def _asked(stretch: Stretch, believed: Precursors, sensitivity: float) -> Asked:
-    return lambda first, after: sensitivity * believed.at(stretch, first, after)
-
-
-def _finding(run: RunData, seen: _Seen, also: list[_Seen]) -> Finding:
-    rise, course = seen.rise, seen.course
-    start, detected = seen.step(rise.start), seen.step(rise.detected)
-    first = seen.step(rise.start - 1) if rise.start else start
-    beside = training_beside(run, rise.attempt, first, detected)
-    peak = float(seen.stretch.value[course.peak])
-    back = None if course.back is None else seen.step(course.back)
-    others = [
-        reference_to(
-            one.course.kind,
-            metric=one.series.key.metric,
-            labels=one.series.key.labels,
-            attempt=one.rise.attempt,
-            start_step=one.step(one.rise.start),
-        )
-        for one in also
-    ]
-    return Finding(
-        kind=course.kind,
-        metric=seen.series.key.metric,
-        labels=seen.series.key.labels,
-        attempt=rise.attempt,
-        start_step=start,
-        detected_step=detected,
-        peak_step=seen.step(course.peak),
-        end_step=back,
-        classified_step=None if course.settled is None else seen.step(course.settled),
-        severity=course.severity,
-        confidence=float(1 - 0.3 / min(max(rise.strength, 1.0), 1e6) ** 2),
-        summary=summary_of(seen.series.key, course.kind, start, rise.baseline, peak, back, beside),
-        advice=advice_on(course.kind, first, back is not None, beside),
-        evidence={
-            "baseline": rise.baseline,
-            "peak": peak,
-            "noise": rise.sigma,
-            "noise_known_from": rise.known,
-            "strength": rise.strength,
-            "evaluations": rise.width,
-            "recovery_steps": None if back is None else back - start,
-            "cause": beside.cause,
-            **beside.evidence,
-            **({"also": others} if others else {}),
-        },
+    thresholds: EvaluationScanThresholds,
+) -> tuple[EvaluationRise, ...]:
+    """Every rise of a series, split into segments; only evaluations since the last pass are scanned."""
+    inputs = [series, *precursors.series]
+    results: ScanCheckpoints[tuple[EvaluationRise, ...]] = state.checkpoints(
+        ("evaluation", "rises", series.key), inputs
     )
+    result = results.latest(inputs)
+    if result is not None and result.rows[0] == len(series):
+        return result.state
+    checkpoints: ScanCheckpoints[EvaluationScanState] = state.checkpoints(("evaluation", series.key), inputs)
+    checkpoint = checkpoints.latest(inputs)
+    scan_state = EvaluationScanState(attempt=-1, history=EvaluationHistory())
+    if checkpoint is not None:
+        scan_state = checkpoint.state
+    for segment in segments:
+        if segment.attempt > scan_state.attempt:
+            scan_state = scan_state.next_attempt(segment.attempt, int(segment.step[0]))
+        if segment.attempt < scan_state.attempt:
+            continue
+        weight = _evidence_weight(segment, precursors, sensitivity)
+        for next_state in scan_evaluations(scan_state, segment.step, segment.value, weight, thresholds):
+            scan_state = next_state
+            if scan_state.is_final:
+                position = position_of(series, segment.row(scan_state.index - 1))
+                rows = tuple(rows_up_to(member, position) for member in inputs)
+                checkpoints.save(Checkpoint(scan_state, rows, upto=position))
+    if len(series):
+        position = position_of(series, len(series) - 1)
+        rows = tuple(rows_up_to(member, position) for member in inputs)
+        results.save(Checkpoint(scan_state.rises, rows, upto=position))
+    return scan_state.rises
+
+
+def _evidence_weight(segment: AttemptSegment, precursors: Precursors, sensitivity: float) -> EvidenceWeight:
+    return lambda first, stop: sensitivity * precursors.factor(segment, first, stop)
+
+
+def _reference_to_rise(detection: EvaluationDetection) -> dict[str, object]:
+    key = detection.series.key
+    return reference_to(
+        detection.outcome.kind,
+        metric=key.metric,
+        labels=key.labels,
+        attempt=detection.rise.attempt,
+        start_step=detection.step(detection.rise.start),
+    )
+
+
+_TRAINING_CLAUSE = {
+    True: ", and the training loss rose with it",
+    False: ", while the training loss did not",
+    None: "",
+}
+
+
+def _summary(
+    detection: EvaluationDetection,
+    start_step: int,
+    peak: float,
+    back_step: int | None,
+    training: TrainingComparison,
+) -> str:
+    """What happened, in one sentence."""
+    kind, clause = detection.outcome.kind, _TRAINING_CLAUSE[training.rose]
+    loss, start = f"Evaluation loss {detection.series.key}", f"{start_step:,}"
+    moved, back = f"from {figure(detection.rise.baseline)} to {figure(peak)}", ""
+    if back_step is not None:
+        back = f" and was back at step {back_step:,}"
+    if kind is Kind.DIVERGENCE:
+        verb = "rose" if back else "has been rising since"
+        return f"{loss} {verb} about step {start}, {moved}{back}{clause}."
+    when = "with the restart at" if kind is Kind.RESUME_ARTIFACT else "at"
+    stays = " and stays there" if kind is Kind.SPIKE_UNRECOVERED else back
+    return f"{loss} rose {moved} {when} step {start}{stays}{clause}."
+
+
+def _advice(kind: Kind, good_step: int, is_back: bool, training: TrainingComparison) -> str:
+    """What to do about a rise after a good evaluation at `good_step`."""
+    good = f"{good_step:,}"
+    if is_back:
+        return "Nothing to do now; evaluate that checkpoint again before it is used."
+    if kind is Kind.DIVERGENCE and training.rose is False:
+        return f"The model overfits, or the training data drift: keep the checkpoint of step {good}."
+    if kind is Kind.RESUME_ARTIFACT:
+        return "Compare weights, evaluation data and precision with those before the restart."
+    if training.rose is False:
+        return "Check the evaluation first: its data, its code, the checkpoint it loads."
+    if training.rose is None:
+        return (
+            f"Evaluate the checkpoint of step {good} again: it shows if the model or the evaluation changed."
+        )
+    return f"The model got worse: go back to a checkpoint up to step {good}, and check the batches since."

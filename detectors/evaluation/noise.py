@@ -1,8 +1,8 @@
-"""The noise of a few evaluations, and how far above their level chance takes a mean of some of them.
+"""The noise of a few evaluations, and how far above their level chance puts a mean of some of them.
 
-Noise is what an evaluation differs by from the line between its neighbours (Gasser, Sroka and
-Jennen-Steinmetz 1986): no trend need be known, and the steps between evaluations may vary. Between
-neighbours further apart the same differences tell how far the level wanders by itself.
+Noise is the difference between an evaluation and the line between its neighbors (Gasser, Sroka and
+Jennen-Steinmetz 1986): no trend need be known, and the steps between evaluations may vary. The same
+differences between more distant neighbors show how far the level wanders by itself.
 """
 
 from __future__ import annotations
@@ -14,29 +14,54 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import stdtrit
 
+from holter.detectors.robust_statistics import MAD_TO_SIGMA
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
-APART = (1, 2, 4, 8)
-"""Evaluations between those that are compared with the line between their neighbours."""
-LATEST = 32
-"""Differences that the noise is measured on; noise shrinks as a loss falls."""
-FEWEST = 6
-"""Differences before which nothing is said."""
-_PULLED_IN = 3.0
-"""A difference counts for at most so many spreads: the first evaluations of a run fall steeply."""
-_NORMAL_MAD = 1.4826
-_FLOOR = 1e-3
-"""Share of the level that counts as noise at least: rounding, and what nobody speaks of."""
-_DENSE, _RARELY = 512, 16
-_CHANCE = 5e-4
-"""Of a false alarm in one look at the n-th evaluation, times n: so that a series has few, however long."""
+_TINY = 1e-30
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationNoiseThresholds(Thresholds):
+    """How the noise of evaluations is measured, and how rarely chance may exceed a limit."""
+
+    distances: tuple[int, ...] = (1, 2, 4, 8)
+    """Evaluations between those that are compared with the line between their neighbors."""
+    latest: int = 32
+    """Differences that the noise is measured on; noise shrinks as a loss falls."""
+    fewest: int = 6
+    """Differences before which nothing is reported."""
+    clip_spreads: float = 3.0
+    """Spreads. A difference counts at most this much: the first evaluations of a run fall steeply."""
+    floor_share: float = 1e-3
+    """Share of the level that counts as noise at least: rounding, and what is not worth reporting."""
+    dense_evaluations: int = 512
+    """Evaluations from which on the noise is not measured anew after each."""
+    dense_grid: int = 16
+    """Evaluations after which it is then measured anew."""
+    unknown_growth: float = 1.5
+    """Factor by which wander is assumed to grow to the next distance, while unknown there."""
+    chance: float = 5e-4
+    """Probability of a false alarm in one test at the n-th evaluation, times n: a series has few of them,
+    however long it is."""
+    freedom: float = 0.6
+    """Degrees of freedom of a difference: differences share their points."""
+    freedom_loss: float = 0.05
+    """Share by which degrees of freedom shrink with each further evaluation in a mean."""
+    least_freedom: float = 2.0
+    """Degrees of freedom, at least."""
+    strides_per_octave: int = 8
+    """Numbers of evaluations, per doubling, for which the limit is computed: it hardly changes between."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Noise:
-    """Noise known after each of some evaluations [n]: `sigma` of a single one, NaN while unknown; `wander`
-    by distance, the standard deviation by which the level differs over so many evaluations besides;
-    `reach`, how far above its neighbours a lone one lay at most, and `known`, how many differences told."""
+class EvaluationNoise:
+    """The noise known after each of some evaluations [n].
+
+    `sigma` is that of a single one, NaN while unknown; `wander`, by distance, the standard deviation by which
+    the level differs over that many evaluations in addition; `reach` how far above its neighbors a single one
+    was at most; `known` the number of differences these rest on.
+    """
 
     sigma: FloatArray
     wander: dict[int, FloatArray]
@@ -44,90 +69,104 @@ class Noise:
     known: FloatArray
 
 
-def noise_of(step: FloatArray, value: FloatArray) -> Noise:
+def measure_evaluation_noise(
+    step: FloatArray, value: FloatArray, thresholds: EvaluationNoiseThresholds
+) -> EvaluationNoise:
     """The noise after each evaluation [n], from those up to it."""
-    floor = _FLOOR * np.abs(value) + 1e-30
-    square, reach, known = {}, np.zeros(len(value)), np.zeros(len(value))
-    for apart in APART:
-        off = _differences(step, value, apart)
-        square[apart] = _spread(off, len(value), 3 * apart)
-        if apart == 1:
-            known[3:] = np.minimum(np.arange(1, len(value) - 2), LATEST)[: max(len(value) - 3, 0)]
-            reach = _highest(value)
-    sigma = np.sqrt(np.maximum(square[1], floor**2))
+    floor = thresholds.floor_share * np.abs(value) + _TINY
+    variance, reach, known = {}, np.zeros(len(value)), np.zeros(len(value))
+    for distance in thresholds.distances:
+        differences = _differences(step, value, distance)
+        variance[distance] = _running_variance(differences, len(value), 3 * distance, thresholds)
+        if distance == 1:
+            count = np.minimum(np.arange(1, len(value) - 2), thresholds.latest)
+            known[3:] = count[: max(len(value) - 3, 0)]
+            reach = _highest_single(value, thresholds)
+    sigma = np.sqrt(np.maximum(variance[1], floor**2))
     wander = {}
-    before = np.zeros(len(value))
-    for apart in APART[1:]:
-        # what is unknown yet goes on growing as it did from the distance before
-        # over longer distances fewer of them are independent
-        wide = square[apart] * (1 + apart / np.maximum(known, 1))
-        now = np.sqrt(np.maximum(wide - square[1], 0.0))
-        before = np.where(np.isnan(now), 1.5 * before, now)
-        wander[apart] = before
-    return Noise(sigma=sigma, wander=wander, reach=reach, known=known)
+    previous = np.zeros(len(value))
+    for distance in thresholds.distances[1:]:
+        # over longer distances fewer of the differences are independent
+        wide = variance[distance] * (1 + distance / np.maximum(known, 1))
+        current = np.sqrt(np.maximum(wide - variance[1], 0.0))
+        # unknown wander is assumed to grow as it did from the previous distance
+        previous = np.where(np.isnan(current), thresholds.unknown_growth * previous, current)
+        wander[distance] = previous
+    return EvaluationNoise(sigma=sigma, wander=wander, reach=reach, known=known)
 
 
-def _differences(step: FloatArray, value: FloatArray, apart: int) -> FloatArray:
-    """By how much four evaluations so far apart miss a parabola in the logarithm of the step, as whose power
-    losses fall; in units of the spread of a single one [n - 3 apart]."""
-    count = len(value) - 3 * apart
+def _differences(step: FloatArray, value: FloatArray, distance: int) -> FloatArray:
+    """By how much four evaluations at this distance miss a parabola in the logarithm of the step, as whose
+    power losses fall; in units of the spread of a single one [n - 3 distance]."""
+    count = len(value) - 3 * distance
     if count <= 0:
         return np.empty(0)
-    at = np.arange(count)[:, None] + apart * np.arange(4)
-    # relative to the first of the four, which loses no digits however large steps are
-    spacing, since = step[at[:, 1]] - step[at[:, 0]], np.maximum(step[at[:, 0]], 0.0)
-    place = np.log1p((step[at] - step[at[:, :1]]) / (since + spacing)[:, None])
-    gap = place[:, :, None] - place[:, None, :] + np.eye(4)
+    rows = np.arange(count)[:, None] + distance * np.arange(4)
+    # relative to the first of the four, so that large steps lose no digits
+    spacing, since = step[rows[:, 1]] - step[rows[:, 0]], np.maximum(step[rows[:, 0]], 0.0)
+    position = np.log1p((step[rows] - step[rows[:, :1]]) / (since + spacing)[:, None])
+    gap = position[:, :, None] - position[:, None, :] + np.eye(4)
     weight = 1.0 / np.prod(gap, axis=2)
-    off: FloatArray = np.sum(weight * value[at], axis=1) / np.sqrt(np.sum(weight**2, axis=1))
-    return off
+    differences: FloatArray = np.sum(weight * value[rows], axis=1) / np.sqrt(np.sum(weight**2, axis=1))
+    return differences
 
 
-def _spread(off: FloatArray, points: int, shift: int) -> FloatArray:
-    """The variance after each of so many evaluations, of the latest differences; NaN while there are few."""
-    spread = np.full(points, np.nan)
-    size = np.abs(off)
-    for count in range(FEWEST, min(len(size), LATEST) + 1):
-        spread[shift + count - 1] = _variance(size[None, :count])[0]
-    if len(size) > LATEST:
-        # of thousands of evaluations the noise is measured now and then
-        apart = 1 if points < _DENSE else _RARELY
-        found = _variance(sliding_window_view(size, LATEST)[1::apart])
-        spread[shift + LATEST :] = np.repeat(found, apart)[: points - shift - LATEST]
-    return spread
+def _running_variance(
+    differences: FloatArray, points: int, shift: int, thresholds: EvaluationNoiseThresholds
+) -> FloatArray:
+    """The variance of the latest differences after each evaluation [points]; NaN while there are few."""
+    latest = thresholds.latest
+    variance = np.full(points, np.nan)
+    size = np.abs(differences)
+    for count in range(thresholds.fewest, min(len(size), latest) + 1):
+        variance[shift + count - 1] = _clipped_variance(size[None, :count], thresholds)[0]
+    if len(size) > latest:
+        grid = 1 if points < thresholds.dense_evaluations else thresholds.dense_grid
+        measured = _clipped_variance(sliding_window_view(size, latest)[1::grid], thresholds)
+        variance[shift + latest :] = np.repeat(measured, grid)[: points - shift - latest]
+    return variance
 
 
-def _variance(size: FloatArray) -> FloatArray:
-    limit = _PULLED_IN * _NORMAL_MAD * np.median(size, axis=1, keepdims=True)
+def _clipped_variance(size: FloatArray, thresholds: EvaluationNoiseThresholds) -> FloatArray:
+    limit = thresholds.clip_spreads * MAD_TO_SIGMA * np.median(size, axis=1, keepdims=True)
     variance: FloatArray = np.mean(np.minimum(size, limit) ** 2, axis=1)
     return variance
 
 
-def _highest(value: FloatArray) -> FloatArray:
-    """How far above both its neighbours one of the latest lay at most, after each evaluation [n]."""
+def _highest_single(value: FloatArray, thresholds: EvaluationNoiseThresholds) -> FloatArray:
+    """How far above both its neighbors one of the latest was at most, after each evaluation [n]."""
+    window = 2 * thresholds.latest
     highest = np.zeros(len(value))
-    up = np.maximum(value[1:-1] - np.maximum(value[:-2], value[2:]), 0.0)
-    up = np.concatenate((np.zeros(2 * LATEST - 1), up))
+    above = np.maximum(value[1:-1] - np.maximum(value[:-2], value[2:]), 0.0)
+    above = np.concatenate((np.zeros(window - 1), above))
     if len(value) > 2:
-        highest[2:] = sliding_window_view(up, 2 * LATEST).max(axis=1)
+        highest[2:] = sliding_window_view(above, window).max(axis=1)
     return highest
 
 
-def limits(count: IntArray, known: FloatArray, points: int) -> FloatArray:
-    """Standard errors that a mean over so many evaluations exceeds by chance as rarely as asked, at the
-    `count`-th evaluation [n], its error being known from so many differences [n]; infinite while unknown."""
-    # in ever longer strides, eight to the double: it hardly changes
-    stride = np.ceil(8 * np.log2(np.maximum(count, 1)))
+def chance_limits(
+    count: IntArray, known: FloatArray, points: int, thresholds: EvaluationNoiseThresholds
+) -> FloatArray:
+    """Standard errors that a mean over some evaluations exceeds by chance only rarely.
+
+    For the `count`-th evaluation [n], its error being known from `known` differences [n]; infinite while
+    unknown.
+    """
+    per_octave = thresholds.strides_per_octave
+    stride = np.ceil(per_octave * np.log2(np.maximum(count, 1)))
     changes = np.flatnonzero((np.diff(stride) != 0) | (np.diff(known) != 0)) + 1
     firsts = np.concatenate(([0], changes))
-    found = [_limit(2 ** (stride[one] / 8), int(known[one]), points) for one in firsts.tolist()]
-    return np.repeat(found, np.diff(np.append(firsts, len(count))))
+    limits = [
+        _chance_limit(2 ** (stride[first] / per_octave), int(known[first]), points, thresholds)
+        for first in firsts.tolist()
+    ]
+    return np.repeat(limits, np.diff(np.append(firsts, len(count))))
 
 
 @lru_cache(maxsize=4096)
-def _limit(count: float, known: int, points: int) -> float:
-    if known < FEWEST:
+def _chance_limit(count: float, known: int, points: int, thresholds: EvaluationNoiseThresholds) -> float:
+    if known < thresholds.fewest:
         return float("inf")
-    # differences share their points: each is worth half a degree of freedom, over longer distances less
-    freedom = max(0.6 * known / (1 + 0.05 * (points - 1)), 2.0)
-    return -float(stdtrit(freedom, _CHANCE / count))  # scipy.stats would cost every server 60 MB
+    loss = 1 + thresholds.freedom_loss * (points - 1)
+    freedom = max(thresholds.freedom * known / loss, thresholds.least_freedom)
+    return -float(stdtrit(freedom, thresholds.chance / count))  # scipy.stats would cost every server 60 MB

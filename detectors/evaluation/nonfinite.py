@@ -1,41 +1,53 @@
-"""Evaluations that are no numbers."""
+"""Evaluations that are NaN or infinite."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from holter.detectors.positions import attempt_rows
+from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted
 from holter.types import Finding, Kind, Series, Severity
 
-_FINITE = 3
-"""Evaluations in sequence that must have been numbers before: who writes NaN between evaluations has none."""
-_SHARE = 0.2
-"""Share of rows without a number from which on NaN says that nothing was evaluated."""
+
+@dataclass(frozen=True, kw_only=True)
+class NonfiniteEvaluationThresholds(Thresholds):
+    """When NaN or infinite evaluations are reported."""
+
+    finite_before: int = 3
+    """Finite evaluations in sequence that must precede: some logs write NaN between evaluations."""
+    nonfinite_share: float = 0.2
+    """Share of nonfinite rows from which on NaN means that nothing was evaluated."""
 
 
-def no_numbers(series: Series) -> Iterator[Finding]:
-    """One finding for each sequence of NaN or infinite evaluations, told at its first."""
+def find_nonfinite_evaluations(
+    series: Series, thresholds: NonfiniteEvaluationThresholds
+) -> Iterator[Finding]:
+    """One finding for each sequence of NaN or infinite evaluations, detected at its first."""
     finite = np.isfinite(series.value)
     if finite.all():
         return
-    bad = np.concatenate(([0], np.cumsum(~finite)))
+    nonfinite_before = np.concatenate(([0], np.cumsum(~finite)))
     for span in attempt_rows(series):
-        inside = ~finite[span.rows]
-        firsts = span.first + np.flatnonzero(inside & ~np.concatenate(([False], inside[:-1])))
+        nonfinite = ~finite[span.rows]
+        firsts = span.first + np.flatnonzero(nonfinite & ~np.concatenate(([False], nonfinite[:-1])))
         for row in firsts.tolist():
-            if row < _FINITE or bad[row] > bad[row - _FINITE] or bad[row] > _SHARE * row:
+            finite_before = thresholds.finite_before
+            if row < finite_before or nonfinite_before[row] > nonfinite_before[row - finite_before]:
                 continue
-            good = np.flatnonzero(finite[row : span.after])
-            yield _finding(series, row, row + int(good[0]) if len(good) else None)
+            if nonfinite_before[row] > thresholds.nonfinite_share * row:
+                continue
+            finite_again = np.flatnonzero(finite[row : span.after])
+            yield _finding(series, row, row + int(finite_again[0]) if len(finite_again) else None)
 
 
-def _finding(series: Series, row: int, good: int | None) -> Finding:
-    step, count = int(series.step[row]), 0 if good is None else good - row
-    word = "NaN" if np.isnan(series.value[row]) else "infinite"
-    over = "" if good is None else f" and a number again {counted(count, 'evaluation')} later"
+def _finding(series: Series, row: int, finite_row: int | None) -> Finding:
+    step, count = int(series.step[row]), 0 if finite_row is None else finite_row - row
+    value_name = "NaN" if np.isnan(series.value[row]) else "infinite"
+    after = "" if finite_row is None else f" and was finite again {counted(count, 'evaluation')} later"
     return Finding(
         kind=Kind.NONFINITE,
         metric=series.key.metric,
@@ -43,12 +55,12 @@ def _finding(series: Series, row: int, good: int | None) -> Finding:
         attempt=int(series.attempt[row]),
         start_step=step,
         peak_step=step,
-        end_step=None if good is None else int(series.step[good]),
+        end_step=None if finite_row is None else int(series.step[finite_row]),
         detected_step=step,
         classified_step=step,
         severity=Severity.WARNING,
         confidence=0.95,
-        summary=f"Evaluation loss {series.key} became {word} at step {step:,}{over}.",
-        advice="Where the training loss is finite: evaluate this checkpoint again in fp32, sample by sample.",
+        summary=f"Evaluation loss {series.key} became {value_name} at step {step:,}{after}.",
+        advice="If the training loss is finite, evaluate this checkpoint again in fp32, sample by sample.",
         evidence={"before": float(series.value[row - 1]), "points": count or 1},
     )

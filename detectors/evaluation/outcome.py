@@ -1,4 +1,4 @@
-"""How a rise of an evaluation loss went on: whether it came back, and what that makes of it."""
+"""The outcome of a rise of an evaluation loss: whether it came back, and the kind that follows from it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Kind, Severity
-
-_NEAR = 1.5
-"""Sigmas above the old level within which the mean of two evaluations is back at it."""
-_ALIKE = 0.25
-"""Share of the height of a rise that still counts as back, where the noise is small."""
-_SLOWLY = 2
-"""Evaluations after which a rise that had not come to half of its height was no jump."""
-_MANY = 4
-"""Evaluations that are high, and steps, after which what has jumped is not expected back."""
-_STEPS = 500
-DRIFT = 4
-"""Evaluations in a mean that sees what one or a few do not: a rise from one to the next."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rise:
-    """An evaluation loss above its level: `start`, `detected` index the attempt's evaluations; `width` how
-    many it took to see it, `sigma` their noise, `known` how many differences told that."""
+class RiseOutcomeThresholds(Thresholds):
+    """When a rise of an evaluation loss is over, a jump, a drift or settled."""
+
+    near_sigmas: float = 1.5
+    """Sigmas above the old level within which the mean of two evaluations is back at it."""
+    near_height: float = 0.25
+    """Share of the height of a rise that still counts as back, where the noise is small; at most twice
+    `near_sigmas`."""
+    half_height: float = 0.5
+    """Share of the height at which a rise is timed."""
+    slow_rise: int = 2
+    """Evaluations after which a rise that had not reached half of its height was no jump."""
+    settled: int = 4
+    """Evaluations that are high, after which a jump is not expected back."""
+    settled_steps: int = 500
+    """Steps after which a jump is not expected back."""
+    drift: int = 4
+    """Evaluations in a mean that detects a rise which fewer do not: a rise from one to the next."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRise:
+    """An evaluation loss above its level; `start` and `detected` are indices of the attempt's evaluations.
+
+    `width` is the number of evaluations it took to detect it, `sigma` their noise, `known` the number of
+    differences the noise was measured on.
+    """
 
     attempt: int
     start: int
@@ -34,62 +47,76 @@ class Rise:
     sigma: float
     known: int
     strength: float
-    resumed: bool
+    at_restart: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
-    """How it went on: indices of the highest evaluation, of the first that is back (None while none is) and
-    of the one that confirmed it."""
+class RiseOutcome:
+    """How a rise developed: indices of the highest evaluation, of the first that is back and of the one that
+    confirmed it (both None while none is); and the kind and severity, settled at the index `classified`."""
 
     peak: int
     back: int | None
     confirmed: int | None
     kind: Kind
     severity: Severity
-    settled: int | None
+    classified: int | None
 
 
-def return_of(rise: Rise, value: FloatArray) -> int | None:
-    """The first evaluation of an attempt's [n] that is back at the level from before, with the one after it;
-    None while none is."""
+def find_return(rise: EvaluationRise, value: FloatArray, thresholds: RiseOutcomeThresholds) -> int | None:
+    """The first evaluation of an attempt's [n] that is back at the level from before, with the next one."""
     height = float(value[rise.start : rise.detected + 1].max()) - rise.baseline
-    near = rise.baseline + min(max(_NEAR * rise.sigma, _ALIKE * height), 2 * _NEAR * rise.sigma)
+    tolerance = max(thresholds.near_sigmas * rise.sigma, thresholds.near_height * height)
+    near = rise.baseline + min(tolerance, 2 * thresholds.near_sigmas * rise.sigma)
     first = rise.detected + 1
-    pairs = (value[first:-1] + value[first + 1 :]) / 2
-    hits = np.flatnonzero((pairs <= near) & (value[first:-1] <= near + rise.sigma))
+    pair_means = (value[first:-1] + value[first + 1 :]) / 2
+    hits = np.flatnonzero((pair_means <= near) & (value[first:-1] <= near + rise.sigma))
     return first + int(hits[0]) if len(hits) else None
 
 
-def course_of(rise: Rise, step: IntArray, value: FloatArray, until: int, fast_steps: int) -> Course:
-    """How a rise went on over its attempt's evaluations [n], and what kind that makes it; before `until`
-    another one began."""
-    back = return_of(rise, value)
+def determine_outcome(
+    rise: EvaluationRise,
+    step: IntArray,
+    value: FloatArray,
+    until: int,
+    fast_steps: int,
+    thresholds: RiseOutcomeThresholds,
+) -> RiseOutcome:
+    """How a rise developed over its attempt's evaluations [n]; at index `until` another one began."""
+    back = find_return(rise, value, thresholds)
     confirmed = None if back is None else back + 1
     high = value[rise.start : until if back is None else min(back, until)]
-    kind = _kind(rise, step, high, back, fast_steps)
-    return Course(
+    kind = _kind(rise, step, high, back, fast_steps, thresholds)
+    return RiseOutcome(
         peak=rise.start + int(np.argmax(high)),
         back=back,
         confirmed=confirmed,
         kind=kind,
         severity=_severity(kind, back),
-        settled=rise.detected if kind is Kind.RESUME_ARTIFACT else confirmed,
+        classified=rise.detected if kind is Kind.RESUME_ARTIFACT else confirmed,
     )
 
 
-def _kind(rise: Rise, step: IntArray, high: FloatArray, back: int | None, fast_steps: int) -> Kind:
-    if rise.resumed:
+def _kind(
+    rise: EvaluationRise,
+    step: IntArray,
+    high: FloatArray,
+    back: int | None,
+    fast_steps: int,
+    thresholds: RiseOutcomeThresholds,
+) -> Kind:
+    if rise.at_restart:
         return Kind.RESUME_ARTIFACT
-    half = int(np.argmax(high - rise.baseline >= 0.5 * (high.max() - rise.baseline)))
-    if rise.width >= DRIFT or half >= _SLOWLY:
+    excess = high - rise.baseline
+    half_peak = int(np.argmax(excess >= thresholds.half_height * (high.max() - rise.baseline)))
+    if rise.width >= thresholds.drift or half_peak >= thresholds.slow_rise:
         return Kind.DIVERGENCE
     if back is not None:
-        # it may have come back with the first step after the evaluation before
-        lasted = int(step[back - 1] - step[rise.start]) + 1
-        return Kind.SPIKE_FAST if lasted < fast_steps else Kind.SPIKE_SLOW
+        # the loss may have come back with the first step after the previous evaluation
+        duration = int(step[back - 1] - step[rise.start]) + 1
+        return Kind.SPIKE_FAST if duration < fast_steps else Kind.SPIKE_SLOW
     elapsed = int(step[rise.start + len(high) - 1] - step[rise.start])
-    if len(high) >= _MANY and elapsed >= _STEPS:
+    if len(high) >= thresholds.settled and elapsed >= thresholds.settled_steps:
         return Kind.SPIKE_UNRECOVERED
     return Kind.SPIKE_FAST if elapsed < fast_steps else Kind.SPIKE_SLOW
 

@@ -1,7 +1,7 @@
-"""The scan of an evaluation loss: each evaluation against those before that were part of no event.
+"""The scan of an evaluation loss: each evaluation is compared with earlier ones that are part of no event.
 
-An attempt takes up what was known at its first step. Events that have gone on at one level for long enough
-hand over to it, so that what comes on top is seen.
+An attempt continues with what was known at its first step. The level of an event that has lasted long enough
+becomes the reference, so that a further rise is detected.
 """
 
 from __future__ import annotations
@@ -11,140 +11,194 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from holter.detectors.evaluation.noise import noise_of
-from holter.detectors.evaluation.outcome import DRIFT, Rise, return_of
-from holter.detectors.evaluation.statistics import REACH, looks
+from holter.detectors.evaluation.noise import EvaluationNoiseThresholds, measure_evaluation_noise
+from holter.detectors.evaluation.outcome import EvaluationRise, RiseOutcomeThresholds, find_return
+from holter.detectors.evaluation.rise_strength import EvaluationRiseThresholds, rise_evidence
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
-_FIRST, _LONGEST = 64, 4096
-"""Evaluations that are looked at together, at first and at most."""
-_ALONE = 2
-"""A restart has what its first so many evaluations show."""
-_SETTLED = 12
-"""Evaluations, half of them no higher than the other half, after which a level is the usual one."""
+_STORED_EVALUATIONS = 128
+"""Latest evaluations that are stored: as many as the longest windows and the noise rest on."""
+_FIRST_CHUNK, _LONGEST_CHUNK = 64, 4096
+"""Evaluations that are scanned together, at first and at most."""
 _NO_STEPS, _NO_VALUES = np.empty(0, dtype=np.int64), np.empty(0)
 
-Asked = Callable[[int, int], FloatArray]
-"""By which factor the evidence at the evaluations from one to another (not included) is believed."""
+EvidenceWeight = Callable[[int, int], FloatArray]
+"""The factor on the evidence at the evaluations from one index to another (exclusive)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationScanThresholds(Thresholds):
+    """How rises of an evaluation loss are detected and followed."""
+
+    onset_share: float = 0.5
+    """Share of the mean height of a rise that its first evaluation must have."""
+    restart_evaluations: int = 2
+    """Evaluations after a restart. A rise that begins within them belongs to the restart."""
+    settled: int = 12
+    """Evaluations, the later half no higher than the earlier one, after which a level is the new baseline."""
+    strongest: float = 1e6
+    """Strengths are limited to this, so that they stay finite."""
+    noise: EvaluationNoiseThresholds = EvaluationNoiseThresholds()
+    """How the noise of evaluations is measured."""
+    rises: EvaluationRiseThresholds = EvaluationRiseThresholds()
+    """How much evidence makes a rise."""
+    outcome: RiseOutcomeThresholds = RiseOutcomeThresholds()
+    """When a rise is over, a jump, a drift or settled."""
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """The latest evaluations that belong to no event, and how many there were in all."""
+class EvaluationHistory:
+    """The latest evaluations [n] that belong to no event, and how many there were in total."""
 
     step: IntArray = field(default_factory=lambda: _NO_STEPS)
     value: FloatArray = field(default_factory=lambda: _NO_VALUES)
     count: int = 0
 
-    def before(self, step: int) -> Known:
-        """As it was before a step, from which an attempt takes up the run."""
-        keep = int(np.searchsorted(self.step, step))
-        return Known(self.step[:keep], self.value[:keep], self.count - (len(self.step) - keep))
+    def before(self, step: int) -> EvaluationHistory:
+        """The history before a step, from which an attempt continues the run."""
+        stop = int(np.searchsorted(self.step, step))
+        return EvaluationHistory(self.step[:stop], self.value[:stop], self.count - (len(self.step) - stop))
 
-    def and_then(self, step: IntArray, value: FloatArray) -> Known:
-        return Known(
-            np.concatenate((self.step, step))[-REACH:],
-            np.concatenate((self.value, value))[-REACH:],
+    def extended(self, step: IntArray, value: FloatArray) -> EvaluationHistory:
+        """The history with further evaluations [n]."""
+        return EvaluationHistory(
+            np.concatenate((self.step, step))[-_STORED_EVALUATIONS:],
+            np.concatenate((self.value, value))[-_STORED_EVALUATIONS:],
             self.count + len(step),
         )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scanned:
-    """What a scan has come to, before evaluation `at` of an attempt, with the rises found so far. `is_whole`:
-    further evaluations change nothing in it."""
+class EvaluationScanState:
+    """The state of a scan before evaluation `index` of an attempt, with the rises detected so far.
+
+    `is_final`: further evaluations do not change this state.
+    """
 
     attempt: int
-    known: Known
-    found: tuple[Rise, ...] = ()
-    at: int = 0
-    size: int = _FIRST
-    resumed: bool = False
-    is_whole: bool = True
+    history: EvaluationHistory
+    rises: tuple[EvaluationRise, ...] = ()
+    index: int = 0
+    chunk: int = _FIRST_CHUNK
+    after_restart: bool = False
+    is_final: bool = True
 
-    def next_attempt(self, attempt: int, step: int) -> Scanned:
-        """At the beginning of another attempt, which takes up the run at a step."""
-        return Scanned(
-            attempt=attempt, known=self.known.before(step), found=self.found, resumed=self.attempt >= 0
+    def next_attempt(self, attempt: int, step: int) -> EvaluationScanState:
+        """The state at the beginning of another attempt, which continues the run at a step."""
+        return EvaluationScanState(
+            attempt=attempt,
+            history=self.history.before(step),
+            rises=self.rises,
+            after_restart=self.attempt >= 0,
         )
 
 
-def scan(now: Scanned, step: IntArray, value: FloatArray, asked: Asked) -> Iterator[Scanned]:
-    """Every place from which the scan of an attempt's evaluations [n], all of them finite, might go on, and
-    last what it has come to."""
-    while now.at < len(step):
-        upto = min(now.at + now.size, len(step))
-        rise = _first_rise(step, value, now, upto, asked)
+def scan_evaluations(
+    state: EvaluationScanState,
+    step: IntArray,
+    value: FloatArray,
+    weight: EvidenceWeight,
+    thresholds: EvaluationScanThresholds,
+) -> Iterator[EvaluationScanState]:
+    """The states of the scan of an attempt's evaluations [n], all of them finite, chunk by chunk."""
+    while state.index < len(step):
+        stop = min(state.index + state.chunk, len(step))
+        rise = _first_rise(step, value, state, stop, weight, thresholds)
         if rise is not None:
-            now = _after(rise, step, value, now)
+            state = _state_after(rise, step, value, state, thresholds)
         else:
-            known = now.known.and_then(step[now.at : upto], value[now.at : upto])
-            is_whole = upto == now.at + now.size
-            now = replace(now, at=upto, known=known, size=min(2 * now.size, _LONGEST), is_whole=is_whole)
-        yield now
+            state = replace(
+                state,
+                index=stop,
+                history=state.history.extended(step[state.index : stop], value[state.index : stop]),
+                chunk=min(2 * state.chunk, _LONGEST_CHUNK),
+                is_final=stop == state.index + state.chunk,
+            )
+        yield state
 
 
-def _first_rise(step: IntArray, value: FloatArray, now: Scanned, upto: int, asked: Asked) -> Rise | None:
-    known = now.known
-    steps = np.concatenate((known.step, step[now.at : upto]))
-    values = np.concatenate((known.value, value[now.at : upto]))
-    had = len(known.step)
-    noise = noise_of(steps.astype(np.float64), values)
-    strength, width = np.zeros(len(steps) - had), np.zeros(len(steps) - had, dtype=np.int64)
-    for points, found in looks(values, noise, had, known.count - had):
-        better = found > strength
-        strength[better], width[better] = found[better], points
-    strength *= asked(now.at, upto)
-    loud = np.flatnonzero(strength >= 1)
-    if not len(loud):
+def _first_rise(
+    step: IntArray,
+    value: FloatArray,
+    state: EvaluationScanState,
+    stop: int,
+    weight: EvidenceWeight,
+    thresholds: EvaluationScanThresholds,
+) -> EvaluationRise | None:
+    """The first rise among the evaluations of a chunk."""
+    history = state.history
+    steps = np.concatenate((history.step, step[state.index : stop]))
+    values = np.concatenate((history.value, value[state.index : stop]))
+    known = len(history.step)
+    noise = measure_evaluation_noise(steps.astype(np.float64), values, thresholds.noise)
+    strength, width = np.zeros(len(steps) - known), np.zeros(len(steps) - known, dtype=np.int64)
+    evidence = rise_evidence(values, noise, known, history.count - known, thresholds.rises, thresholds.noise)
+    for points, candidate in evidence:
+        better = candidate > strength
+        strength[better], width[better] = candidate[better], points
+    strength *= weight(state.index, stop)
+    alarms = np.flatnonzero(strength >= 1)
+    if not len(alarms):
         return None
-    first = int(loud[0])
+    first = int(alarms[0])
     points = int(width[first])
-    detected = now.at + first
-    begin = max(had + first - points + 1, had)
-    last = max(begin - 1, 0)
-    level = values[max(begin - DRIFT, 0) : begin]
+    begin = max(known + first - points + 1, known)
+    level = values[max(begin - thresholds.outcome.drift, 0) : begin]
     baseline = float(np.mean(level)) if len(level) else float(values[begin])
-    # of some evaluations the first that stands out by half of what they do on average
-    high = values[begin : had + first + 1] - baseline
-    start = begin + int(np.argmax(high >= 0.5 * np.mean(high)))
-    return Rise(
-        attempt=now.attempt,
-        start=now.at + start - had,
-        detected=detected,
+    # the onset is the first evaluation that stands out by half of what they do on average
+    high = values[begin : known + first + 1] - baseline
+    start = state.index + begin + int(np.argmax(high >= thresholds.onset_share * np.mean(high))) - known
+    before = max(begin - 1, 0)
+    return EvaluationRise(
+        attempt=state.attempt,
+        start=start,
+        detected=state.index + first,
         width=points,
         baseline=baseline,
-        sigma=float(noise.sigma[last]),
-        known=int(noise.known[last]),
-        strength=min(float(strength[first]), 1e6),
-        resumed=now.resumed and now.at + start - had < _ALONE,
+        sigma=float(noise.sigma[before]),
+        known=int(noise.known[before]),
+        strength=min(float(strength[first]), thresholds.strongest),
+        at_restart=state.after_restart and start < thresholds.restart_evaluations,
     )
 
 
-def _after(rise: Rise, step: IntArray, value: FloatArray, now: Scanned) -> Scanned:
-    """Where the scan goes on after a rise: when it is back, or has settled; nowhere while it is neither."""
-    found = (*now.found, rise)
-    before = now.known.and_then(step[now.at : rise.start], value[now.at : rise.start])
-    back, settled = return_of(rise, value), _settled(rise, value)
+def _state_after(
+    rise: EvaluationRise,
+    step: IntArray,
+    value: FloatArray,
+    state: EvaluationScanState,
+    thresholds: EvaluationScanThresholds,
+) -> EvaluationScanState:
+    """The state after a rise that is back or has settled; at the last evaluation while it is neither."""
+    rises = (*state.rises, rise)
+    before = state.history.extended(step[state.index : rise.start], value[state.index : rise.start])
+    back, settled = find_return(rise, value, thresholds.outcome), _settled_index(rise, value, thresholds)
     if back is not None and (settled is None or back + 2 <= settled):
-        known, at = before.and_then(step[back : back + 2], value[back : back + 2]), back + 2
+        history = before.extended(step[back : back + 2], value[back : back + 2])
+        index = back + 2
     elif settled is not None:
-        level = Known().and_then(step[settled - _SETTLED : settled], value[settled - _SETTLED : settled])
-        known, at = replace(level, count=before.count + _SETTLED), settled
+        points = slice(settled - thresholds.settled, settled)
+        level = EvaluationHistory().extended(step[points], value[points])
+        history, index = replace(level, count=before.count + thresholds.settled), settled
     else:
-        return replace(now, at=len(step), known=before, found=found, is_whole=False)
-    return replace(now, at=at, known=known, size=_FIRST, found=found, is_whole=True)
+        return replace(state, index=len(step), history=before, rises=rises, is_final=False)
+    return replace(state, index=index, history=history, chunk=_FIRST_CHUNK, rises=rises, is_final=True)
 
 
-def _settled(rise: Rise, value: FloatArray) -> int | None:
-    """The evaluation from which on others may begin, as this goes on at one level; None while it does not."""
+def _settled_index(
+    rise: EvaluationRise, value: FloatArray, thresholds: EvaluationScanThresholds
+) -> int | None:
+    """The evaluation from which on other rises may begin, since this one stays at one level; None while it
+    does not."""
+    settled = thresholds.settled
     since = value[rise.start :]
-    if len(since) < _SETTLED:
+    if len(since) < settled:
         return None
     total = np.concatenate(([0.0], np.cumsum(since - since[0])))
-    half = _SETTLED // 2
-    ends = np.arange(max(_SETTLED, rise.detected - rise.start + 1), len(total))
+    half = settled // 2
+    ends = np.arange(max(settled, rise.detected - rise.start + 1), len(total))
     later = total[ends] - total[ends - half]
-    earlier = total[ends - half] - total[ends - _SETTLED]
+    earlier = total[ends - half] - total[ends - settled]
     flat = np.flatnonzero(later - earlier <= half * rise.sigma)
     return rise.start + int(ends[flat[0]]) if len(flat) else None

@@ -1,4 +1,4 @@
-"""Scope: which of several series a rise of the loss belongs to: one dataset alone, or all of them."""
+"""Affected datasets: whether a rise of the loss belongs to a single dataset or to all of them."""
 
 from __future__ import annotations
 
@@ -7,56 +7,81 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.detectors.positions import rows_up_to, values_before
+from holter.detectors.robust_statistics import mad_sigma
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Labels, Series, labels_of
 
-_BEFORE = 64
-_FEWEST = 8
-_CLEAR = 4.0
-"""Standard errors that the one dataset must stand out by."""
-_SHARE = 0.3
-"""The other datasets rise by less than this share of it."""
-_WAIT = 3
-"""Points to wait for the other datasets to be sampled, before a rise is taken for one of them all."""
+
+@dataclass(frozen=True, kw_only=True)
+class AffectedDatasetThresholds(Thresholds):
+    """When a rise of the loss is attributed to a single dataset."""
+
+    level_points: int = 64
+    """Points before the rise that form a dataset's level and noise."""
+    fewest_points: int = 8
+    """Points before the rise without which neither is known."""
+    clear_errors: float = 4.0
+    """Standard errors by which the single dataset must have risen."""
+    others_share: float = 0.3
+    """Share of its rise that each other dataset must stay below."""
+    waited_points: int = 3
+    """Points to wait for the other datasets to be sampled; then the rise counts as one of all datasets."""
+    floor_share: float = 1e-3
+    """Share of the level that counts as noise at least."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scope:
-    """The dataset that rose alone, None for all of them; `seen` counts the points it took to tell."""
+class AffectedDataset:
+    """The single dataset that rose, None for all of them, and how many points later that was known."""
 
-    alone: Series | None
-    seen: int
+    dataset: Series | None
+    waited: int
 
 
-def scope_of(datasets: list[Series], attempt: int, start_step: int, steps: IntArray) -> Scope | None:
-    """Whether a rise belongs to one dataset. `steps` [n] are those of the series in which it was seen,
-    from the point on at which it was; None while it cannot be told yet."""
+def find_affected_dataset(
+    datasets: list[Series],
+    attempt: int,
+    start_step: int,
+    steps: IntArray,
+    thresholds: AffectedDatasetThresholds,
+) -> AffectedDataset | None:
+    """Whether a rise belongs to a single dataset; None while that is unknown.
+
+    `steps` [n] are those of the series in which the rise was detected, from the point of detection on.
+    """
     if len(datasets) < 2:
-        return Scope(alone=None, seen=0)
-    for seen, step in enumerate(steps[:_WAIT].tolist()):
-        rises = [_rise(series, attempt, start_step, step) for series in datasets]
+        return AffectedDataset(dataset=None, waited=0)
+    for waited, step in enumerate(steps[: thresholds.waited_points].tolist()):
+        rises = [_rise(series, attempt, start_step, step, thresholds) for series in datasets]
         known = [(rise[0], rise[1], number) for number, rise in enumerate(rises) if rise is not None]
         if len(known) == len(datasets):
             highest, error, number = max(known)
-            calm = sorted(rise for rise, _, _ in known)[-2] < _SHARE * highest
-            return Scope(alone=datasets[number] if calm and highest > _CLEAR * error else None, seen=seen)
-    return Scope(alone=None, seen=_WAIT - 1) if len(steps) >= _WAIT else None
+            others_calm = sorted(rise for rise, _, _ in known)[-2] < thresholds.others_share * highest
+            is_single = others_calm and highest > thresholds.clear_errors * error
+            return AffectedDataset(dataset=datasets[number] if is_single else None, waited=waited)
+    if len(steps) < thresholds.waited_points:
+        return None
+    return AffectedDataset(dataset=None, waited=thresholds.waited_points - 1)
 
 
-def _rise(series: Series, attempt: int, start_step: int, seen_step: int) -> tuple[float, float] | None:
-    """How far a dataset's loss rose on average, and the standard error of that."""
-    rows = slice(rows_up_to(series, (attempt, start_step - 1)), rows_up_to(series, (attempt, seen_step)))
+def _rise(
+    series: Series, attempt: int, start_step: int, end_step: int, thresholds: AffectedDatasetThresholds
+) -> tuple[float, float] | None:
+    """The mean rise of a dataset's loss and its standard error; None while too few points are known."""
+    rows = slice(rows_up_to(series, (attempt, start_step - 1)), rows_up_to(series, (attempt, end_step)))
     values: FloatArray = series.value[rows]
     values = values[np.isfinite(values)]
-    before = values_before(series, attempt, start_step, _BEFORE)
-    if len(before) < _FEWEST or not len(values):
+    before = values_before(series, attempt, start_step, thresholds.level_points)
+    if len(before) < thresholds.fewest_points or not len(values):
         return None
     level = float(np.median(before))
-    noise = 1.4826 * float(np.median(np.abs(before - level))) + 1e-3 * abs(level)
+    noise = mad_sigma(before, level) + thresholds.floor_share * abs(level)
     return float(np.mean(values)) - level, noise / float(np.sqrt(len(values)))
 
 
 def dataset_labels(series: Series) -> Labels:
-    """The labels of a dataset's series, with the dataset by name: where no label says so, the metric does."""
+    """The labels of a dataset's series including the dataset's name, taken from the metric where no label
+    has it."""
     labels = dict(series.key.labels)
     labels.setdefault("dataset", series.key.metric.rsplit("/", 1)[-1])
     return labels_of(labels)

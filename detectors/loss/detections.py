@@ -1,120 +1,171 @@
-"""Sightings: excursions with the series they were seen in, and which of them are one event."""
+"""Detections: excursions with the series they were detected in, and which of them are the same event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holter.detectors.loss.excursions.baseline import CENTRE, plain_noise
-from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.recovery import unfollowed
-from holter.detectors.loss.excursions.segment import Stretch
-from holter.detectors.loss.lr_mismatch import OtherRates
-from holter.detectors.loss.unmarked_restarts import Seam, Seams
+from holter.detectors.loss.excursions.baseline import BaselineThresholds, normal_noise
+from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
+from holter.detectors.loss.excursions.recovery import untracked_recovery
+from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.detectors.loss.lr_mismatch import RateMismatches
+from holter.detectors.loss.unmarked_restarts import UnmarkedRestart, UnmarkedRestarts
 from holter.detectors.positions import values_before
 from holter.types import Series
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sighting:
-    """An excursion with the series and the stretch of points it was seen in, and where it began with a
-    restart that the log does not tell of, that seam. `parts` are the excursions that it is made of, where
-    they are several."""
+class LossDetection:
+    """An excursion with the series and the segment of points it was detected in.
+
+    `restart` is the unmarked restart it began with, if any. `parts` are the excursions that it consists of,
+    where there are several.
+    """
 
     series: Series
-    stretch: Stretch
+    segment: AttemptSegment
     excursion: Excursion
-    seam: Seam | None = None
+    restart: UnmarkedRestart | None = None
     parts: tuple[Excursion, ...] = ()
 
     def step(self, index: int | None) -> int | None:
         """The step of a point counted from the excursion's start."""
-        return None if index is None else int(self.stretch.step[self.excursion.start + index])
+        return None if index is None else int(self.segment.step[self.excursion.start + index])
 
     @property
     def start_step(self) -> int:
-        return int(self.stretch.step[self.excursion.start])
+        return int(self.segment.step[self.excursion.start])
 
     @property
     def detected_step(self) -> int:
-        return int(self.stretch.step[self.excursion.detected])
+        return int(self.segment.step[self.excursion.detected])
 
-    def covers(self, start_step: int, seen_step: int) -> bool:
-        """Whether, as far as was known at a step, an event that began at another lies within this one: it
-        had not ended, or ended later."""
+    def covers(self, start_step: int, known_step: int) -> bool:
+        """Whether, as far as was known at `known_step`, an event that began at `start_step` is within this
+        one: this one had not ended, or ended later."""
         for part in self.parts or (self.excursion,):
-            step, returns = self.stretch.step[part.start :], part.returns
-            if self.stretch.step[part.detected] > seen_step:
+            step, recovery = self.segment.step[part.start :], part.recovery
+            if self.segment.step[part.detected] > known_step:
                 continue
-            # a return is certain once a point after those that confirm it has come
-            certain = None if returns.confirmed is None else returns.confirmed + 1
-            if certain is None or certain >= len(step) or step[certain] > seen_step:
+            # a return is certain once a point after the confirming ones has been logged
+            certain = None if recovery.confirmed is None else recovery.confirmed + 1
+            if certain is None or certain >= len(step) or step[certain] > known_step:
                 return True
-            if returns.back is not None and start_step <= step[returns.back]:
+            if recovery.back is not None and start_step <= step[recovery.back]:
                 return True
         return False
 
-
-def is_same(earlier: Sighting, later: Sighting) -> bool:
-    """Whether a sighting in another series is the event that was already spoken of."""
-    if earlier.excursion.attempt != later.excursion.attempt or earlier.series is later.series:
-        return False
-    return earlier.covers(later.start_step, later.detected_step)
-
-
-def with_seams(sightings: Iterable[Sighting], seams: Seams) -> list[Sighting]:
-    """The sightings, where a rise right after a seam is what the restart there did to the loss."""
-    return [_with_seam(one, seams.get(one.excursion.attempt, [])) for one in sightings]
+    def is_same_event(self, later: LossDetection) -> bool:
+        """Whether a later detection in another series is this event."""
+        if self.excursion.attempt != later.excursion.attempt or self.series is later.series:
+            return False
+        return self.covers(later.start_step, later.detected_step)
 
 
-def _with_seam(sighting: Sighting, seams: list[Seam]) -> Sighting:
-    excursion, step = sighting.excursion, sighting.stretch.step
-    if excursion.resumed or excursion.explained:
-        return sighting
-    for seam in reversed(seams):
-        since = excursion.start - int(np.searchsorted(step, seam.step))
-        if 0 <= since < seam.reach and seam.seen_step <= sighting.detected_step:
-            return replace(sighting, excursion=replace(excursion, resumed=True), seam=seam)
-    return sighting
+def merge_excursions(
+    excursions: Iterable[Excursion], segments: Mapping[int, AttemptSegment], thresholds: TrainThresholds
+) -> Iterator[tuple[Excursion, tuple[Excursion, ...]]]:
+    """Each event as one excursion, with its parts.
 
-
-def with_other_rates(
-    sightings: Iterable[Sighting], series: Series, stretches: Iterable[Stretch], rates: OtherRates
-) -> list[Sighting]:
-    """A loss's sightings, where a restart with another learning rate is one as soon as that is seen.
-
-    What the loss does after such a restart is how that sighting develops, no second one.
+    An excursion that overlaps the previous one continues it. In a train of spikes, the third and all later
+    ones belong to the second.
     """
-    others = {number: rate for number, rate in rates.items() if number > 0}
-    kept = list(sightings)
-    for stretch in stretches:
-        rate = others.get(stretch.attempt)
-        seen = len(stretch.step) if rate is None else int(np.searchsorted(stretch.step, rate.seen_step))
-        if seen == len(stretch.step):
+    events: list[list[Excursion]] = []
+    in_train = 0
+    for excursion in excursions:
+        previous = events[-1][-1] if events else None
+        segment = segments[excursion.attempt]
+        follows = previous is not None and previous.is_soon_followed_by(excursion, segment, thresholds)
+        continues = previous is not None and previous.is_continued_by(excursion)
+        if continues or (follows and in_train >= thresholds.separate_rises):
+            events[-1].append(excursion)
             continue
-        mine = [one for one in kept if one.excursion.attempt == stretch.attempt and one.excursion.resumed]
-        rises = [one.excursion for one in mine if not one.excursion.down]
-        kept = [one for one in kept if one not in mine]
-        found = replace(rises[0], start=0, detected=seen) if rises else _unseen(series, stretch, seen)
-        kept.append(Sighting(series=series, stretch=stretch, excursion=found))
-    return kept
+        in_train = in_train + 1 if follows else 1
+        events.append([excursion])
+    for parts in events:
+        merged = parts[0]
+        for later in parts[1:]:
+            merged = merged.merged_with(later, segments[merged.attempt])
+        yield merged, tuple(parts)
 
 
-def _unseen(series: Series, stretch: Stretch, seen: int) -> Excursion:
-    """An excursion of which the loss shows nothing yet."""
-    before = values_before(series, stretch.attempt - 1, int(stretch.step[0]), CENTRE)
-    known = before if len(before) else stretch.value[:1]
+def with_unmarked_restarts(
+    detections: Iterable[LossDetection], restarts: UnmarkedRestarts
+) -> list[LossDetection]:
+    """The detections, where a rise right after an unmarked restart is attributed to that restart."""
+    return [
+        _with_unmarked_restart(detection, restarts.get(detection.excursion.attempt, []))
+        for detection in detections
+    ]
+
+
+def _with_unmarked_restart(detection: LossDetection, restarts: list[UnmarkedRestart]) -> LossDetection:
+    excursion, step = detection.excursion, detection.segment.step
+    if excursion.at_restart or excursion.explained:
+        return detection
+    for restart in reversed(restarts):
+        distance = excursion.start - int(np.searchsorted(step, restart.step))
+        if 0 <= distance < restart.reach and restart.detected_step <= detection.detected_step:
+            return replace(detection, excursion=replace(excursion, at_restart=True), restart=restart)
+    return detection
+
+
+def with_rate_mismatches(
+    detections: Iterable[LossDetection],
+    series: Series,
+    segments: Iterable[AttemptSegment],
+    mismatches: RateMismatches,
+    baseline: BaselineThresholds,
+    strength: float,
+) -> list[LossDetection]:
+    """A loss's detections, with one for each restart with another learning rate as soon as that is known.
+
+    What the loss does after such a restart is the development of that detection, not a second one. `strength`
+    is that of the evidence where the loss shows nothing yet.
+    """
+    later_attempts = {attempt: mismatch for attempt, mismatch in mismatches.items() if attempt > 0}
+    result = list(detections)
+    for segment in segments:
+        mismatch = later_attempts.get(segment.attempt)
+        if mismatch is None:
+            continue
+        detected = int(np.searchsorted(segment.step, mismatch.detected_step))
+        if detected == len(segment.step):
+            continue
+        at_restart = [
+            detection
+            for detection in result
+            if detection.excursion.attempt == segment.attempt and detection.excursion.at_restart
+        ]
+        rises = [detection.excursion for detection in at_restart if not detection.excursion.down]
+        result = [detection for detection in result if detection not in at_restart]
+        excursion = (
+            replace(rises[0], start=0, detected=detected)
+            if rises
+            else _excursion_without_rise(series, segment, detected, baseline, strength)
+        )
+        result.append(LossDetection(series=series, segment=segment, excursion=excursion))
+    return result
+
+
+def _excursion_without_rise(
+    series: Series, segment: AttemptSegment, detected: int, baseline: BaselineThresholds, strength: float
+) -> Excursion:
+    """An excursion at a restart, of which the loss shows nothing yet."""
+    before = values_before(series, segment.attempt - 1, int(segment.step[0]), baseline.median_points)
+    known = before if len(before) else segment.value[:1]
     level = float(np.median(known))
     return Excursion(
-        attempt=stretch.attempt,
+        attempt=segment.attempt,
         start=0,
-        detected=seen,
-        width=seen + 1,
+        detected=detected,
+        width=detected + 1,
         baseline=level,
-        noise=plain_noise(known - level),
-        strength=2.0,
-        resumed=True,
-        returns=unfollowed(len(stretch.step)),
+        noise=normal_noise(known - level, baseline),
+        strength=strength,
+        at_restart=True,
+        recovery=untracked_recovery(len(segment.step)),
     )

@@ -1,4 +1,4 @@
-"""Restarts with another learning rate: the fault itself, known before the loss shows anything."""
+"""Restarts with another learning rate: the fault itself, known before the loss shows any effect."""
 
 from __future__ import annotations
 
@@ -8,52 +8,68 @@ from dataclasses import dataclass
 import numpy as np
 
 from holter.detectors.positions import AttemptRows, attempt_rows, rows_up_to
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import RunData, Series
 
-_OFF = 0.2
-"""Share by which a rate lies off what it was at that step; schedules move by less from point to point."""
-_POINTS = 2
-"""Points that must agree: the first of an attempt is sometimes logged before the schedule is set."""
+
+@dataclass(frozen=True, kw_only=True)
+class RateMismatchThresholds(Thresholds):
+    """When a restart counts as one with another learning rate."""
+
+    share: float = 0.2
+    """Share by which a rate differs from what it was at that step; schedules move by less from point to
+    point."""
+    points: int = 2
+    """Points that must agree: the first of an attempt is sometimes logged before the schedule is set."""
+    strength: float = 2.0
+    """Strength of the evidence of a mismatch (an alarm from 1 on) that the loss does not show yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OtherRate:
-    """The learning rate an attempt should have begun with and the one it has, and the step that told."""
+class LearningRateMismatch:
+    """The learning rate an attempt should have begun with, the actual one, and the step that showed it."""
 
     expected: float
-    found: float
-    seen_step: int
+    actual: float
+    detected_step: int
 
 
-OtherRates = Mapping[int, OtherRate]
-"""By attempt."""
+RateMismatches = Mapping[int, LearningRateMismatch]
+"""Mismatches by attempt."""
 
 
-def other_rates(run: RunData) -> OtherRates:
-    """By attempt, where its learning rate began elsewhere than the attempts before had it at that step."""
+def find_rate_mismatches(run: RunData, thresholds: RateMismatchThresholds) -> RateMismatches:
+    """The attempts whose learning rate began off the value that earlier attempts had at that step."""
     rates = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LEARNING_RATE]
-    return {number: other for series in reversed(rates) for number, other in _jumps(series)}
+    return {
+        attempt: mismatch
+        for series in reversed(rates)
+        for attempt, mismatch in _mismatches_in(series, thresholds)
+    }
 
 
-def _jumps(series: Series) -> Iterator[tuple[int, OtherRate]]:
+def _mismatches_in(
+    series: Series, thresholds: RateMismatchThresholds
+) -> Iterator[tuple[int, LearningRateMismatch]]:
     spans = attempt_rows(series)
     for number, span in enumerate(spans[1:], start=1):
-        if span.after - span.first < _POINTS:
+        if span.after - span.first < thresholds.points:
             continue
-        steps = series.step[span.first : span.first + _POINTS].tolist()
-        found = series.value[span.first : span.first + _POINTS].tolist()
-        expected = [_before(series, spans[:number], step) for step in steps]
-        off = [
-            rate is not None and abs(now - rate) > _OFF * max(abs(now), abs(rate))
-            for now, rate in zip(found, expected, strict=True)
+        steps = series.step[span.first : span.first + thresholds.points].tolist()
+        actual = series.value[span.first : span.first + thresholds.points].tolist()
+        expected = [_rate_before(series, spans[:number], step) for step in steps]
+        differs = [
+            rate is not None and abs(now - rate) > thresholds.share * max(abs(now), abs(rate))
+            for now, rate in zip(actual, expected, strict=True)
         ]
-        if all(off) and expected[0] is not None:
-            yield span.attempt, OtherRate(expected=expected[0], found=found[0], seen_step=steps[-1])
+        if all(differs) and expected[0] is not None:
+            mismatch = LearningRateMismatch(expected=expected[0], actual=actual[0], detected_step=steps[-1])
+            yield span.attempt, mismatch
 
 
-def _before(series: Series, earlier: Sequence[AttemptRows], step: int) -> float | None:
-    """What the newest attempt that had reached this step had as its rate there, or last before it."""
+def _rate_before(series: Series, earlier: Sequence[AttemptRows], step: int) -> float | None:
+    """The rate at a step, or last before it, of the newest attempt that reached it."""
     for span in reversed(earlier):
         for row in range(rows_up_to(series, (span.attempt, step)) - 1, span.first - 1, -1):
             if np.isfinite(series.value[row]):

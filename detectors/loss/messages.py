@@ -1,9 +1,7 @@
-"""Sentences about a loss that left its trend, for someone who was asleep a minute ago.
+"""Summary and advice for a loss that left its trend, including the rollback that the advice names.
 
-Where to go back to when a loss does not come back by itself, and which batches to leave out.
-
-What large runs did: restart about a hundred steps before the spike and skip some hundred batches (PaLM,
-GLM-130B, K2). A drift began at some time before it could be seen, so the margin grows with that.
+Large runs restarted about a hundred steps before a spike and skipped some hundred batches (PaLM, GLM-130B,
+K2). A drift began some time before it could be detected, so the margin grows with that time.
 """
 
 from __future__ import annotations
@@ -11,21 +9,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holter.detectors.formatting import duration, figure
-from holter.detectors.loss.classify import Verdict
-from holter.detectors.loss.lr_mismatch import OtherRate
-from holter.detectors.loss.unmarked_restarts import Seam
+from holter.detectors.loss.classify import Classification
+from holter.detectors.loss.lr_mismatch import LearningRateMismatch
+from holter.detectors.loss.unmarked_restarts import UnmarkedRestart
+from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted, verb
 from holter.types import Kind, Labels
 
-_MARGIN_STEPS, _MARGIN_POINTS = 100, 4
-_SKIPPED_STEPS = 200
-_CALLS_FOR_IT = frozenset({Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
+_ROLLBACK_KINDS = frozenset({Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rollback:
-    """A checkpoint of step `upto` or before is sound; batches from `skip_from` to `skip_until` are suspect,
-    of a drift none (None): there the batches are not the cause."""
+class RollbackThresholds(Thresholds):
+    """Where the advice rolls back to, and which batches it skips."""
+
+    margin_steps: int = 100
+    """Steps before the onset that a checkpoint must be from. Source: PaLM, GLM-130B and K2 restarted about
+    100 steps before the spike."""
+    margin_points: int = 4
+    """Points before the onset that a checkpoint must be from, where the log is sparse."""
+    skipped_steps: int = 200
+    """Steps after the onset whose batches are skipped, at least; up to the peak, at most twice as many.
+    Source: PaLM and GLM-130B skipped 200 to 500 batches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpikeRollback:
+    """A checkpoint of step `upto` or earlier is sound; batches from `skip_from` to `skip_until` are suspect.
+
+    Both are None for a drift, which batches do not cause.
+    """
 
     upto: int
     skip_from: int | None
@@ -33,26 +46,33 @@ class Rollback:
 
 
 def rollback_for(
-    kind: Kind, *, start_step: int, peak_step: int, seen_step: int, spacing: int
-) -> Rollback | None:
-    """The rollback for an event, None for kinds that ask for none; `spacing` is the log's, in steps."""
-    if kind not in _CALLS_FOR_IT:
+    kind: Kind,
+    thresholds: RollbackThresholds,
+    *,
+    start_step: int,
+    peak_step: int,
+    detected_step: int,
+    spacing: int,
+) -> SpikeRollback | None:
+    """The rollback for an event, None for kinds that need none; `spacing` is the log's, in steps."""
+    if kind not in _ROLLBACK_KINDS:
         return None
-    margin = max(_MARGIN_STEPS, _MARGIN_POINTS * spacing)
+    margin = max(thresholds.margin_steps, thresholds.margin_points * spacing)
     if kind is Kind.DIVERGENCE:
-        upto = start_step - max(margin, (seen_step - start_step) // 2)
-        return Rollback(upto=max(upto, 0), skip_from=None, skip_until=None)
-    # a row of the log may stand for all the steps since the row before
+        upto = start_step - max(margin, (detected_step - start_step) // 2)
+        return SpikeRollback(upto=max(upto, 0), skip_from=None, skip_until=None)
+    # a row of the log may stand for all steps since the previous row
     first = max(start_step - spacing + 1, 0)
-    until = max(min(peak_step, start_step + 2 * _SKIPPED_STEPS), start_step + _SKIPPED_STEPS)
-    return Rollback(upto=max(start_step - margin, 0), skip_from=first, skip_until=until)
+    skipped = thresholds.skipped_steps
+    until = max(min(peak_step, start_step + 2 * skipped), start_step + skipped)
+    return SpikeRollback(upto=max(start_step - margin, 0), skip_from=first, skip_until=until)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Story:
-    """What a sentence is made of; steps are those of the log, `last_step` the last one seen."""
+class SpikeFacts:
+    """The facts that a summary and an advice state; steps are those of the log, `last_step` the last seen."""
 
-    verdict: Verdict
+    classification: Classification
     baseline: float
     peak: float
     start_step: int
@@ -61,88 +81,92 @@ class Story:
     last_step: int
     labels: Labels
     down: bool = False
-    rate: OtherRate | None = None
-    rollback: Rollback | None = None
-    seam: Seam | None = None
+    rate_mismatch: LearningRateMismatch | None = None
+    rollback: SpikeRollback | None = None
+    unmarked_restart: UnmarkedRestart | None = None
 
 
-def summary_of(story: Story) -> str:
+def summarize_spike(facts: SpikeFacts) -> str:
     """What happened, in one sentence with rounded numbers."""
-    verdict, start = story.verdict, f"{story.start_step:,}"
-    dataset = dict(story.labels).get("dataset")
+    classification, start = facts.classification, f"{facts.start_step:,}"
+    dataset = dict(facts.labels).get("dataset")
     loss = f"Loss on {dataset} alone" if dataset else "Loss"
-    moved = f"from {figure(story.baseline)} to {figure(story.peak)}"
-    if verdict.kind is Kind.RESUME_ARTIFACT:
-        return _resume(story)
-    if verdict.kind is Kind.DIVERGENCE:
-        return f"{loss} has been drifting away since about step {start}: {moved} by step {story.peak_step:,}."
-    if verdict.kind is Kind.OUTLIER_BATCH:
+    moved = f"from {figure(facts.baseline)} to {figure(facts.peak)}"
+    if classification.kind is Kind.RESUME_ARTIFACT:
+        return _summarize_restart(facts)
+    if classification.kind is Kind.DIVERGENCE:
         return (
-            f"{loss} was {figure(story.peak)} at step {start} instead of {figure(story.baseline)}: one batch."
+            f"{loss} has been drifting upwards since about step {start}: {moved} by step {facts.peak_step:,}."
         )
-    if verdict.recovery_steps is not None:
-        needed = counted(verdict.recovery_steps, "step")
+    if classification.kind is Kind.OUTLIER_BATCH:
+        peak, baseline = figure(facts.peak), figure(facts.baseline)
+        return f"{loss} was {peak} instead of {baseline} for one batch at step {start}."
+    if classification.recovery_steps is not None:
+        needed = counted(classification.recovery_steps, "step")
         return f"{loss} rose {moved} at step {start} and needed {needed} to come back."
-    lasting = f"{counted(story.last_step - story.start_step, 'step')} later"
-    if verdict.kind is Kind.SPIKE_UNRECOVERED:
-        return f"{loss} rose {moved} at step {start} and has settled higher: it is not back {lasting}."
-    return f"{loss} rose {moved} at step {start} and is not back yet, {lasting}."
+    elapsed = counted(facts.last_step - facts.start_step, "step")
+    if classification.kind is Kind.SPIKE_UNRECOVERED:
+        return f"{loss} rose {moved} at step {start} and settled higher: it is not back after {elapsed}."
+    return f"{loss} rose {moved} at step {start} and is not back after {elapsed}."
 
 
-def _resume(story: Story) -> str:
-    start = f"{story.start_step:,}"
-    if story.rate is not None:
-        rate = f"{figure(story.rate.expected)} there before, {figure(story.rate.found)} now"
-        return f"The restart at step {start} did not take up the learning rate: {rate}."
-    if story.down:
-        moved = f"Loss has been lower than it should since the restart at step {start}"
-        return f"{moved}: data seen before, or another mixture; the log does not say which."
-    back = "" if story.end_step is None else f" and was back at step {story.end_step:,}"
-    moved = f"from {figure(story.baseline)} to {figure(story.peak)}"
-    if story.seam is not None:
-        return f"Loss rose {moved} at step {start}{back}, where {_told_by(story.seam)}: a restart, it seems."
+def _summarize_restart(facts: SpikeFacts) -> str:
+    start, mismatch = f"{facts.start_step:,}", facts.rate_mismatch
+    if mismatch is not None:
+        rates = f"{figure(mismatch.actual)} instead of {figure(mismatch.expected)}"
+        return f"The restart at step {start} did not restore the learning rate: it is {rates}."
+    if facts.down:
+        low = f"Loss has been lower than expected since the restart at step {start}"
+        return f"{low}: repeated data or another data mixture; the log does not show which."
+    back = "" if facts.end_step is None else f" and was back at step {facts.end_step:,}"
+    moved = f"from {figure(facts.baseline)} to {figure(facts.peak)}"
+    if facts.unmarked_restart is not None:
+        sign = _describe_sign(facts.unmarked_restart)
+        return f"Loss rose {moved} at step {start}{back}, probably because of a restart: {sign}."
     return f"Loss rose {moved} with the restart at step {start}{back}."
 
 
-def _told_by(seam: Seam) -> str:
-    at = f"{seam.step:,}"
-    if seam.sign == "silence":
-        return f"the log had been silent for {duration(seam.size)} before step {at}"
-    if seam.sign == "gap":
-        missing = round(seam.size)
-        return f"{counted(missing, 'step')} {verb(missing, 'is', 'are')} missing before step {at}"
-    return f"the learning rate began to warm up anew at step {at}"
+def _describe_sign(restart: UnmarkedRestart) -> str:
+    step = f"{restart.step:,}"
+    if restart.sign == "silence":
+        return f"the log has a pause of {duration(restart.size)} before step {step}"
+    if restart.sign == "gap":
+        missing = round(restart.size)
+        return f"{counted(missing, 'step')} {verb(missing, 'is', 'are')} missing before step {step}"
+    return f"the learning rate began to warm up again at step {step}"
 
 
-def advice_on(story: Story) -> str:
-    """What to do about it: where to roll back to, and what to skip."""
-    kind, start = story.verdict.kind, f"{story.start_step:,}"
-    upto = f"{story.rollback.upto:,}" if story.rollback else start
-    first = f"the latest checkpoint up to step {upto}"
-    if kind is Kind.RESUME_ARTIFACT and story.rate is not None:
-        return f"Unless it was meant: restore the schedule with the checkpoint, resume at step {start} again."
+def advise_on_spike(facts: SpikeFacts) -> str:
+    """What to do: where to roll back to, and what to skip."""
+    kind, start = facts.classification.kind, f"{facts.start_step:,}"
+    upto = f"{facts.rollback.upto:,}" if facts.rollback else start
+    checkpoint = f"the latest checkpoint up to step {upto}"
+    if kind is Kind.RESUME_ARTIFACT and facts.rate_mismatch is not None:
+        return f"Unless intended: restore the schedule with the checkpoint, and resume at step {start} again."
     if kind is Kind.RESUME_ARTIFACT:
-        what = "data mixture and sampler" if story.down else "optimizer state, schedule and data"
-        return f"Compare {what} of this attempt with the one before; resume at step {start} again."
+        what = "data mixture and sampler" if facts.down else "optimizer state, schedule and data"
+        return f"Compare {what} of this attempt with the previous one; resume at step {start} again."
     if kind is Kind.DIVERGENCE:
-        return f"Stop; go back to {first}, with a lower learning rate, or look at precision and data."
+        return f"Stop; go back to {checkpoint}, lower the learning rate, or check precision and data."
     if kind is Kind.SPIKE_UNRECOVERED:
-        return f"Roll back to {first}, and skip the batches of {_skipped(story)}."
-    if kind is Kind.SPIKE_SLOW and story.end_step is None:
-        return f"Watch; if it does not come back, {first} is the one to roll back to."
+        return f"Roll back to {checkpoint}, and skip the batches of {_skipped_steps(facts)}."
+    if kind is Kind.SPIKE_SLOW and facts.end_step is None:
+        return f"Watch the loss; if it does not come back, roll back to {checkpoint}."
     if kind is Kind.OUTLIER_BATCH:
-        return f"Nothing to do: this run's noise has such points. The batch is that of step {start}."
-    return f"Nothing to do now; note the batches of {_steps(story)}, and whether they come with more spikes."
+        return f"Nothing to do: the noise of this run has such points. The batch is that of step {start}."
+    return (
+        f"Nothing to do now; note the batches of {_spike_steps(facts)}, and whether they cause more spikes."
+    )
 
 
-def _skipped(story: Story) -> str:
-    rollback = story.rollback
+def _skipped_steps(facts: SpikeFacts) -> str:
+    rollback = facts.rollback
     if rollback is None or rollback.skip_from is None:
-        return _steps(story)
+        return _spike_steps(facts)
     return f"steps {rollback.skip_from:,} to {rollback.skip_until:,}"
 
 
-def _steps(story: Story) -> str:
-    if story.peak_step == story.start_step:
-        return f"step {story.start_step:,}"
-    return f"steps {story.start_step:,} to {story.peak_step:,}"
+def _spike_steps(facts: SpikeFacts) -> str:
+    if facts.peak_step == facts.start_step:
+        return f"step {facts.start_step:,}"
+    return f"steps {facts.start_step:,} to {facts.peak_step:,}"

@@ -1,7 +1,4 @@
-"""Rows of a log whose loss is missing: every step of the interval was skipped, so there was none to log.
-
-Groups of points or rows that belong together, by their numbers in an attempt.
-"""
+"""Missing losses: rows of a log without a loss, since every step of their interval was skipped."""
 
 from __future__ import annotations
 
@@ -19,140 +16,172 @@ from holter.detectors.positions import (
     rows_of_attempt,
     rows_up_to,
 )
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import IntArray, RunData, Series
 
-_SHOWN = 64
-"""More than it ever takes to speak of a group."""
+_STORED_INDICES = 64
+"""First indices of a group that are stored: more than it ever takes to report one."""
+_REFERENCE_ROLES = (Role.LEARNING_RATE, Role.LOSS_SCALE, Role.GRAD_NORM)
+"""What the training loop logs by the same call as its loss, the most reliable first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissingLossThresholds(Thresholds):
+    """When rows without a loss are reported."""
+
+    fewest_rows: int = 3
+    """Rows in sequence, at least: loss scaling skips one or two steps all the time."""
+    known_rows: int = 64
+    """Rows before which the share of rows with a loss is not known."""
+    share_rows: int = 1024
+    """Rows that the share is measured on."""
+    least_share: float = 0.95
+    """Share of rows with a loss below which the loss is sparse and misses none."""
+    chance: float = 1e-6
+    """Probability that this many rows in sequence miss their loss by chance."""
 
 
 @dataclass(frozen=True)
-class Group:
-    """`begun` are the numbers of the first of them, `last` that of the last one; so many `points` in all."""
+class PointGroup:
+    """Points or rows of an attempt that belong together, by their indices in the attempt.
 
-    begun: tuple[int, ...]
+    `first_indices` are those of the first 64 of them, `last` is the index of the last one, `points` their
+    number.
+    """
+
+    first_indices: tuple[int, ...]
     last: int
     points: int
 
     @staticmethod
-    def of(numbers: Sequence[int]) -> Group:
-        """A group of these, in their order."""
-        return Group(tuple(numbers[:_SHOWN]), numbers[-1], len(numbers))
+    def of(indices: Sequence[int]) -> PointGroup:
+        """The group of these indices, in their order."""
+        return PointGroup(tuple(indices[:_STORED_INDICES]), indices[-1], len(indices))
 
     @property
     def first(self) -> int:
-        return self.begun[0]
+        return self.first_indices[0]
 
-    def and_then(self, numbers: Sequence[int]) -> Group:
-        """With others that follow."""
-        begun = (*self.begun, *numbers[: _SHOWN - len(self.begun)])
-        return Group(begun, numbers[-1], self.points + len(numbers))
-
-
-LASTING = 3
-"""Rows in sequence: one skipped step, or two, is what loss scaling does all the time."""
-_BESIDE = (Role.LEARNING_RATE, Role.LOSS_SCALE, Role.GRAD_NORM)
-"""What the training loop logs by the same call as its loss, the surest first."""
-_KNOWN, _MEMORY = 64, 1024
-"""Rows before which the loss's share of them is not known, and rows that it is measured on."""
-_SHARE = 0.95
-"""A loss that is logged more rarely than in so many rows is sparse, and misses none."""
-_CHANCE = 1e-6
+    def extended(self, indices: Sequence[int]) -> PointGroup:
+        """The group with further indices."""
+        first_indices = (*self.first_indices, *indices[: _STORED_INDICES - len(self.first_indices)])
+        return PointGroup(first_indices, indices[-1], self.points + len(indices))
 
 
 @dataclass(frozen=True)
-class _Stretch:
-    """Rows of an attempt without a loss, and how many of them suffice to tell; None: never."""
+class _MissingGroup:
+    """Rows of an attempt without a loss, and how many of them suffice to report it; None: never."""
 
-    group: Group
-    enough: int | None
+    group: PointGroup
+    required: int | None
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """What the rows so far have shown, by attempt; of the last one how many there were, and which of the
-    latest missed their loss."""
+class _MissingScanState:
+    """The groups so far, by attempt; of the current attempt the number of rows, and which of the latest miss
+    their loss."""
 
-    found: Mapping[int, tuple[_Stretch, ...]] = field(default_factory=dict)
+    groups: Mapping[int, tuple[_MissingGroup, ...]] = field(default_factory=dict)
     attempt: int = -1
     count: int = 0
     missing: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
-    def and_then(self, attempt: int, missing: NDArray[np.bool_]) -> _Rows:
-        """With the next rows of an attempt."""
-        before = self if attempt == self.attempt else _Rows(self.found)
+    def extended(
+        self, attempt: int, missing: NDArray[np.bool_], thresholds: MissingLossThresholds
+    ) -> _MissingScanState:
+        """The state after the next rows of an attempt."""
+        before = self if attempt == self.attempt else _MissingScanState(self.groups)
         known = np.concatenate((before.missing, missing))
         begin = before.count - len(before.missing)
-        found = list(before.found.get(attempt, ()))
+        groups = list(before.groups.get(attempt, ()))
         edges = np.flatnonzero(np.diff(np.concatenate(([False], missing, [False])).astype(np.int8)))
         total = np.concatenate(([0], np.cumsum(known)))
-        for first, after in (edges.reshape(-1, 2) + before.count).tolist():
-            if found and found[-1].group.last == first - 1:
-                found[-1] = replace(found[-1], group=found[-1].group.and_then(range(first, after)))
+        for first, stop in (edges.reshape(-1, 2) + before.count).tolist():
+            if groups and groups[-1].group.last == first - 1:
+                groups[-1] = replace(groups[-1], group=groups[-1].group.extended(range(first, stop)))
                 continue
-            known_rows = min(first, _MEMORY)
-            missed = int(total[first - begin] - total[first - known_rows - begin])
-            share = (missed + 1) / (known_rows + 2)
-            enough = None
-            if known_rows >= _KNOWN and share <= 1 - _SHARE:
-                enough = max(LASTING, int(np.ceil(np.log(_CHANCE) / np.log(share))))
-            found.append(_Stretch(Group.of(range(first, after)), enough))
-        return _Rows(
-            found={**before.found, attempt: tuple(found)},
+            rows = min(first, thresholds.share_rows)
+            missed = int(total[first - begin] - total[first - rows - begin])
+            groups.append(
+                _MissingGroup(PointGroup.of(range(first, stop)), _required_rows(missed, rows, thresholds))
+            )
+        return _MissingScanState(
+            groups={**before.groups, attempt: tuple(groups)},
             attempt=attempt,
             count=before.count + len(missing),
-            missing=known[-_MEMORY:].copy(),
+            missing=known[-thresholds.share_rows :].copy(),
         )
 
 
+def _required_rows(missed: int, rows: int, thresholds: MissingLossThresholds) -> int | None:
+    """How many rows in sequence without a loss suffice to report them, after `rows` of which some missed it.
+
+    None where the loss is sparse, or too few rows are known.
+    """
+    share = (missed + 1) / (rows + 2)
+    if rows < thresholds.known_rows or share > 1 - thresholds.least_share:
+        return None
+    return max(thresholds.fewest_rows, int(np.ceil(np.log(thresholds.chance) / np.log(share))))
+
+
 @dataclass(frozen=True)
-class Absences:
-    """By attempt, stretches of its rows without a loss, where nearly every row before had one: each with how
-    many of them suffice to tell. `beside` has the rows."""
+class MissingLosses:
+    """By attempt, groups of rows without a loss where nearly every row before had one.
 
-    beside: Series | None
-    found: Mapping[int, tuple[_Stretch, ...]]
+    `reference` is the series whose rows these are.
+    """
 
-    def of(self, attempt: int) -> Iterator[tuple[IntArray, Group, int]]:
-        """The steps of an attempt's rows [n], and each stretch in them."""
-        for one in self.found.get(attempt, ()):
-            if one.enough is not None and self.beside is not None:
-                yield self.beside.step[rows_of_attempt(self.beside, attempt).rows], one.group, one.enough
+    reference: Series | None
+    groups: Mapping[int, tuple[_MissingGroup, ...]]
+
+    def of(self, attempt: int) -> Iterator[tuple[IntArray, PointGroup, int]]:
+        """The steps of an attempt's rows [n], with each group and how many rows suffice to report it."""
+        for missing in self.groups.get(attempt, ()):
+            if missing.required is not None and self.reference is not None:
+                steps = self.reference.step[rows_of_attempt(self.reference, attempt).rows]
+                yield steps, missing.group, missing.required
 
 
-def absences(run: RunData, state: IncrementalState) -> Absences:
-    """What a run's log misses of its losses."""
-    beside = _beside(run)
-    # any training loss counts, that of a single dataset too
+def find_missing_losses(
+    run: RunData, state: IncrementalState, thresholds: MissingLossThresholds
+) -> MissingLosses:
+    """The rows of a run's log in which its losses are missing."""
+    reference = _reference_series(run)
+    # any training loss counts, including that of a single dataset
     losses = [s for key, s in run.series.items() if role_of(key) in (Role.LOSS, Role.DATASET_LOSS) and len(s)]
-    if beside is None or not losses:
-        return Absences(beside, {})
-    every = [beside, *losses]
-    checkpoints: ScanCheckpoints[_Rows] = state.checkpoints("absent", every)
-    checkpoint = checkpoints.latest(every)
-    rows, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_Rows(), 0)
-    for place in sorted({last_common_position(every), position_of(beside, len(beside) - 1)}):
-        upto = rows_up_to(beside, place)
-        for span in attempt_rows(beside, done):
-            steps = beside.step[span.first : min(span.after, upto)]
+    if reference is None or not losses:
+        return MissingLosses(reference, {})
+    inputs = [reference, *losses]
+    checkpoints: ScanCheckpoints[_MissingScanState] = state.checkpoints("missing_losses", inputs)
+    checkpoint = checkpoints.latest(inputs)
+    scan, done = (checkpoint.state, checkpoint.rows[0]) if checkpoint else (_MissingScanState(), 0)
+    for position in sorted({last_common_position(inputs), position_of(reference, len(reference) - 1)}):
+        upto = rows_up_to(reference, position)
+        for span in attempt_rows(reference, done):
+            steps = reference.step[span.first : min(span.after, upto)]
             if len(steps):
-                rows = rows.and_then(span.attempt, ~np.isin(steps, _logged(losses, span.attempt, steps)))
+                missing = ~np.isin(steps, _logged_steps(losses, span.attempt, steps))
+                scan = scan.extended(span.attempt, missing, thresholds)
         if upto > done:
             done = upto
-            checkpoints.save(Checkpoint(rows, tuple(rows_up_to(one, place) for one in every), upto=place))
-    return Absences(beside, rows.found)
+            rows = tuple(rows_up_to(series, position) for series in inputs)
+            checkpoints.save(Checkpoint(scan, rows, upto=position))
+    return MissingLosses(reference, scan.groups)
 
 
-def _beside(run: RunData) -> Series | None:
-    """What the training loop logged beside its loss."""
-    for role in _BESIDE:
+def _reference_series(run: RunData) -> Series | None:
+    """A series that the training loop logs together with its loss."""
+    for role in _REFERENCE_ROLES:
         for key in sorted(run.series):
             if role_of(key) is role and not key.labels:
                 return run.series[key] if len(run.series[key]) else None
     return None
 
 
-def _logged(losses: list[Series], attempt: int, steps: IntArray) -> IntArray:
-    """The steps among those given, and between them, at which any loss was logged."""
+def _logged_steps(losses: list[Series], attempt: int, steps: IntArray) -> IntArray:
+    """The steps from the first to the last of those given at which any loss was logged."""
     first, last = (attempt, int(steps[0]) - 1), (attempt, int(steps[-1]))
-    return np.concatenate([one.step[rows_up_to(one, first) : rows_up_to(one, last)] for one in losses])
+    return np.concatenate(
+        [series.step[rows_up_to(series, first) : rows_up_to(series, last)] for series in losses]
+    )

@@ -1,7 +1,7 @@
-"""NaN and infinities in the loss or the gradient norm, and rows without a loss: exact, told at the first.
+"""NaN and infinite values of the loss or the gradient norm, and rows without a loss: exact and immediate.
 
-What happens at one place is one event, and who spoke first names it: a gradient norm that overflows and
-the loss that is NaN from the next step on are one.
+What happens at one step is one event, named after the series that showed it first: a gradient norm that
+overflows and the loss that is NaN from the next step on are one event.
 """
 
 from __future__ import annotations
@@ -14,31 +14,53 @@ import numpy as np
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.loss.missing import LASTING, Absences, Group, absences
+from holter.detectors.loss.missing import (
+    MissingLosses,
+    MissingLossThresholds,
+    PointGroup,
+    find_missing_losses,
+)
 from holter.detectors.positions import attempt_rows, rows_of_attempt
+from holter.detectors.thresholds import Thresholds
+from holter.plurals import counted
 from holter.roles import Role, role_of
 from holter.types import Finding, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
-_APART = 5
-"""Bad points with fewer good ones between them are one event."""
-_SCALE_FOUND, _HALVINGS = 100, 33
-"""Points after which a loss scale has been found; from 2^32, as high as they begin, it is halved as often."""
+
+@dataclass(frozen=True, kw_only=True)
+class NonfiniteThresholds(Thresholds):
+    """When values that are not finite are reported, and which of them are one event."""
+
+    apart_points: int = 5
+    """Points. Nonfinite values with fewer finite ones between them are one event."""
+    scale_found_points: int = 100
+    """Points after which a loss scale has been found."""
+    scale_halvings: int = 33
+    """Overflows before that which are not reported: a scale starts at up to 2^32 and is halved at each."""
+    skipped_steps: int = 3
+    """Overflows of the gradient norm in sequence, at least, once the loss scale has been found: loss scaling
+    skips one or two steps now and then. Fewer that do not reach the loss are information."""
+    level_points: int = 20
+    """Points before an event whose median is its level before."""
+    missing: MissingLossThresholds = MissingLossThresholds()
+    """When rows without a loss are reported."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Trace:
-    """Bad points of one series that belong together, in steps.
+class _NonfiniteGroup:
+    """Nonfinite values of one series that belong together, in steps.
 
-    `word` says what they are, None: missing. `spoken` is where they suffice to speak, None while they do
-    not; `good` the first good point after them and `over` the fifth, None while not logged.
+    `value_name` is "NaN" or "infinite", None where the loss is missing. `detected` is the step at which they
+    suffice to be reported, None while they do not; `finite_again` the step of the first finite value after
+    them and `over` that of the fifth, None while not logged.
     """
 
     series: Series
-    word: str | None
+    value_name: str | None
     points: int
     first: int
-    spoken: int | None
-    good: int | None
+    detected: int | None
+    finite_again: int | None
     over: int | None
 
     @property
@@ -46,175 +68,185 @@ class _Trace:
         return role_of(self.series.key) is Role.LOSS
 
 
+_GroupsByAttempt = Mapping[int, tuple[PointGroup, ...]]
+_SCANNED_ROLES = (Role.LOSS, Role.GRAD_NORM)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NonfiniteDetector:
-    """Finds where a training loss or a gradient norm is NaN or infinite, or the loss is missing."""
+    """Detects where a training loss or a gradient norm is NaN or infinite, or the loss is missing."""
 
     name: ClassVar[str] = "nonfinite"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.NONFINITE})
+    thresholds: NonfiniteThresholds = NonfiniteThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
         """Findings on the run's training losses and gradient norms, attempt by attempt."""
-        state = context.state
         losses = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS]
-        missing = absences(run, state)
+        missing = find_missing_losses(run, context.state, self.thresholds.missing)
         groups = {
-            key: _groups(run.series[key], state) for key in sorted(run.series) if role_of(key) in _LOOKED_AT
+            key: self._point_groups(run.series[key], context.state)
+            for key in sorted(run.series)
+            if role_of(key) in _SCANNED_ROLES
         }
-        for attempt in sorted({span.attempt for one in losses for span in attempt_rows(one)}):
-            for event in _events(_traces(run, groups, missing, attempt)):
-                finding = _told(event, attempt)
+        for attempt in sorted({span.attempt for series in losses for span in attempt_rows(series)}):
+            for event in _events(self._groups_of(run, groups, missing, attempt)):
+                finding = self._finding(event, attempt)
                 if finding is not None:
                     yield finding
 
+    def _point_groups(self, series: Series, state: IncrementalState) -> _GroupsByAttempt:
+        """The nonfinite points of a series by attempt, grouped where they belong together."""
+        apart = self.thresholds.apart_points
+        checkpoints: ScanCheckpoints[_GroupsByAttempt] = state.checkpoints(
+            ("nonfinite", series.key), [series]
+        )
+        checkpoint = checkpoints.latest([series]) or Checkpoint({}, (0,))
+        by_attempt = {**checkpoint.state}
+        (done,) = checkpoint.rows
+        nonfinite = done + np.flatnonzero(~np.isfinite(series.value[done:]))
+        for span in attempt_rows(series, done) if len(nonfinite) else ():
+            attempt_row = rows_of_attempt(series, span.attempt).first
+            indices = nonfinite[(nonfinite >= span.first) & (nonfinite < span.after)] - attempt_row
+            groups = list(by_attempt.get(span.attempt, ()))
+            for part in np.split(indices, np.flatnonzero(np.diff(indices) > apart) + 1):
+                if len(part) and groups and part[0] - groups[-1].last <= apart:
+                    groups[-1] = groups[-1].extended(part.tolist())
+                elif len(part):
+                    groups.append(PointGroup.of(part.tolist()))
+            by_attempt[span.attempt] = tuple(groups)
+        checkpoints.save(Checkpoint(by_attempt, (len(series),)))
+        return by_attempt
 
-_Groups = Mapping[int, tuple[Group, ...]]
-"""By attempt, bad points that belong together."""
-_LOOKED_AT = (Role.LOSS, Role.GRAD_NORM)
+    def _groups_of(
+        self,
+        run: RunData,
+        groups: Mapping[SeriesKey, _GroupsByAttempt],
+        missing: MissingLosses,
+        attempt: int,
+    ) -> Iterator[_NonfiniteGroup]:
+        """Every group of an attempt; those of the loss first."""
+        losses = [run.series[key] for key in groups if role_of(key) is Role.LOSS]
+        for series in losses:
+            for group in groups[series.key].get(attempt, ()):
+                step, value_name = _steps_and_value_name(series, attempt, group)
+                yield self._group(series, step, group, value_name, required=1)
+        for step, group, required in missing.of(attempt):
+            yield self._group(losses[0], step, group, None, required=required)
+        scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
+        for series in (run.series[key] for key in groups if role_of(key) is Role.GRAD_NORM):
+            for group in groups[series.key].get(attempt, ()):
+                step, value_name = _steps_and_value_name(series, attempt, group)
+                required = self._required_overflows(
+                    scales, attempt, int(step[group.first]), points_before=group.first
+                )
+                yield self._group(series, step, group, value_name, required=required)
+
+    def _required_overflows(
+        self, scales: list[Series], attempt: int, step: int, *, points_before: int
+    ) -> int:
+        """How many nonfinite gradients it takes to report them.
+
+        A scaled loss finds its scale by letting gradients overflow: halving after halving at first, now and
+        then for a step or two later on.
+        """
+        for scale in scales:
+            stop = int(np.searchsorted(scale.attempt, attempt + 1))
+            first = int(np.searchsorted(scale.attempt, attempt))
+            row = first + int(np.searchsorted(scale.step[first:stop], step, side="right")) - 1
+            if row >= first and scale.value[row] > 1:
+                is_found = points_before >= self.thresholds.scale_found_points
+                return self.thresholds.skipped_steps if is_found else self.thresholds.scale_halvings
+        return 1
+
+    def _group(
+        self, series: Series, step: IntArray, group: PointGroup, value_name: str | None, *, required: int
+    ) -> _NonfiniteGroup:
+        last, over = group.last, group.last + self.thresholds.apart_points
+        is_sufficient = group.points >= required
+        return _NonfiniteGroup(
+            series=series,
+            value_name=value_name,
+            points=group.points,
+            first=int(step[group.first]),
+            detected=int(step[group.first_indices[required - 1]]) if is_sufficient else None,
+            finite_again=int(step[last + 1]) if last + 1 < len(step) else None,
+            over=int(step[over]) if over < len(step) else None,
+        )
+
+    def _finding(self, event: list[_NonfiniteGroup], attempt: int) -> Finding | None:
+        """The finding of an event, named after the group that sufficed first; None if none does."""
+        sufficient = [(group.detected, group) for group in event if group.detected is not None]
+        if not sufficient:
+            return None
+        detected, named = min(sufficient, key=lambda pair: (pair[0], not pair[1].is_loss))
+        is_over = all(group.over is not None for group in event)
+        end = max(group.finite_again or group.first for group in event) if is_over else None
+        loss = next((group for _, group in sufficient if group.is_loss), None)
+        severity = Severity.WARNING if is_over else Severity.CRITICAL
+        if loss is None and named.points < self.thresholds.skipped_steps:
+            severity = Severity.INFO
+        level = _level_before(named.series, attempt, named.first, self.thresholds.level_points)
+        return Finding(
+            kind=Kind.NONFINITE,
+            metric=named.series.key.metric,
+            labels=named.series.key.labels,
+            attempt=attempt,
+            start_step=named.first,
+            detected_step=detected,
+            peak_step=named.first,
+            end_step=end,
+            classified_step=detected,
+            severity=severity,
+            confidence=1.0 if named.value_name is not None else 0.9,
+            summary=_summary(named, loss, is_over=is_over),
+            advice="Check the loss scale, the gradient norm and the batch of this step."
+            if severity is not Severity.CRITICAL
+            else f"Stop the run; roll back to a checkpoint before step {named.first:,}.",
+            evidence={"points": named.points, "before": level},
+        )
 
 
-def _traces(
-    run: RunData, groups: Mapping[SeriesKey, _Groups], missing: Absences, attempt: int
-) -> Iterator[_Trace]:
-    """Every trace of an attempt; those of the loss first."""
-    losses = [run.series[key] for key in groups if role_of(key) is Role.LOSS]
-    for series in losses:
-        for group in groups[series.key].get(attempt, ()):
-            step, word = _about(series, attempt, group)
-            yield _trace(series, step, group, word, enough=1)
-    for rows, group, enough in missing.of(attempt):
-        yield _trace(losses[0], rows, group, None, enough=enough)
-    scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
-    for series in (run.series[key] for key in groups if role_of(key) is Role.GRAD_NORM):
-        for group in groups[series.key].get(attempt, ()):
-            step, word = _about(series, attempt, group)
-            enough = _overflows(scales, attempt, int(step[group.first]), known=group.first)
-            yield _trace(series, step, group, word, enough=enough)
-
-
-def _groups(series: Series, state: IncrementalState) -> _Groups:
-    """The points of a series that are no numbers, those that belong together, by attempt."""
-    checkpoints: ScanCheckpoints[_Groups] = state.checkpoints(("nonfinite", series.key), [series])
-    checkpoint = checkpoints.latest([series]) or Checkpoint({}, (0,))
-    found = {**checkpoint.state}
-    bad = checkpoint.rows[0] + np.flatnonzero(~np.isfinite(series.value[checkpoint.rows[0] :]))
-    for span in attempt_rows(series, checkpoint.rows[0]) if len(bad) else ():
-        begun = rows_of_attempt(series, span.attempt).first
-        mine = bad[(bad >= span.first) & (bad < span.after)] - begun
-        of_attempt = list(found.get(span.attempt, ()))
-        for numbers in np.split(mine, np.flatnonzero(np.diff(mine) > _APART) + 1):
-            if len(numbers) and of_attempt and numbers[0] - of_attempt[-1].last <= _APART:
-                of_attempt[-1] = of_attempt[-1].and_then(numbers.tolist())
-            elif len(numbers):
-                of_attempt.append(Group.of(numbers.tolist()))
-        found[span.attempt] = tuple(of_attempt)
-    checkpoints.save(Checkpoint(found, (len(series),)))
-    return found
-
-
-def _about(series: Series, attempt: int, group: Group) -> tuple[IntArray, str]:
-    """The steps [n] of an attempt's points, and what the first of a group is."""
+def _steps_and_value_name(series: Series, attempt: int, group: PointGroup) -> tuple[IntArray, str]:
+    """The steps [n] of an attempt's points, and the name of the first value of a group."""
     rows = rows_of_attempt(series, attempt).rows
     return series.step[rows], "NaN" if np.isnan(series.value[rows][group.first]) else "infinite"
 
 
-def _overflows(scales: list[Series], attempt: int, step: int, *, known: int) -> int:
-    """How many gradients that are no numbers it takes to speak, with `known` points before them.
-
-    A scaled loss looks for its scale by letting gradients overflow: halving by halving at first, now and
-    then for a step or two later on.
-    """
-    for scale in scales:
-        upto = int(np.searchsorted(scale.attempt, attempt + 1))
-        own = int(np.searchsorted(scale.attempt, attempt))
-        at = own + int(np.searchsorted(scale.step[own:upto], step, side="right")) - 1
-        if at >= own and scale.value[at] > 1:
-            return LASTING if known >= _SCALE_FOUND else _HALVINGS
-    return 1
-
-
-def _trace(series: Series, step: IntArray, bad: Group, word: str | None, *, enough: int) -> _Trace:
-    last = bad.last
-    return _Trace(
-        series=series,
-        word=word,
-        points=bad.points,
-        first=int(step[bad.first]),
-        spoken=int(step[bad.begun[enough - 1]]) if bad.points >= enough else None,
-        good=int(step[last + 1]) if last + 1 < len(step) else None,
-        over=int(step[last + _APART]) if last + _APART < len(step) else None,
-    )
-
-
-def _events(traces: Iterable[_Trace]) -> Iterator[list[_Trace]]:
-    """Traces, each with those that begin before it is over."""
-    event: list[_Trace] = []
-    for trace in sorted(traces, key=lambda one: one.first):
-        if event and all(one.over is not None and one.over < trace.first for one in event):
+def _events(groups: Iterable[_NonfiniteGroup]) -> Iterator[list[_NonfiniteGroup]]:
+    """Groups, each with those that begin before it is over."""
+    event: list[_NonfiniteGroup] = []
+    for group in sorted(groups, key=lambda group: group.first):
+        if event and all(earlier.over is not None and earlier.over < group.first for earlier in event):
             yield event
             event = []
-        event.append(trace)
+        event.append(group)
     if event:
         yield event
 
 
-def _told(event: list[_Trace], attempt: int) -> Finding | None:
-    """The finding of an event, by the trace that sufficed first; None if none does."""
-    loud = [one for one in event if one.spoken is not None]
-    if not loud:
-        return None
-    told = min(loud, key=lambda one: (one.spoken, not one.is_loss))
-    assert told.spoken is not None
-    is_over = all(one.over is not None for one in event)
-    end = max(one.good or one.first for one in event) if is_over else None
-    reached = next((one for one in loud if one.is_loss), None)
-    severity = Severity.WARNING if is_over else Severity.CRITICAL
-    if reached is None and told.points < LASTING:
-        severity = Severity.INFO
-    return Finding(
-        kind=Kind.NONFINITE,
-        metric=told.series.key.metric,
-        labels=told.series.key.labels,
-        attempt=attempt,
-        start_step=told.first,
-        detected_step=told.spoken,
-        peak_step=told.first,
-        end_step=end,
-        classified_step=told.spoken,
-        severity=severity,
-        confidence=1.0 if told.word is not None else 0.9,
-        summary=_summary(told, reached, is_over=is_over),
-        advice="Look at loss scale, gradient norm and the batch of this step."
-        if severity is not Severity.CRITICAL
-        else f"Stop the run; roll back to a checkpoint before step {told.first:,}.",
-        evidence={"points": told.points, "before": _before(told.series, attempt, told.first)},
+def _summary(named: _NonfiniteGroup, loss: _NonfiniteGroup | None, *, is_over: bool) -> str:
+    first = f"{named.first:,}"
+    if named.value_name is None:
+        so_far = "" if is_over else " so far"
+        return (
+            f"Loss is missing from step {first} on, at {counted(named.points, 'point')}{so_far}, while other "
+            "metrics were logged: probably every step was skipped."
+        )
+    what = "Loss" if named.is_loss else "Gradient norm"
+    after = f" and was finite again {counted(named.points, 'point')} later" if is_over else ""
+    if named.is_loss or loss is None:
+        return f"{what} became {named.value_name} at step {first}{after}."
+    how = "was missing" if loss.value_name is None else f"became {loss.value_name}"
+    return (
+        f"{what} became {named.value_name} at step {first}, and the loss {how} at step {loss.first:,}{after}."
     )
 
 
-def _summary(told: _Trace, reached: _Trace | None, *, is_over: bool) -> str:
-    first = f"{told.first:,}"
-    if told.word is None:
-        so_far = "" if is_over else " so far"
-        return (
-            f"Loss is missing from step {first} on, at {_count(told.points)}{so_far}, while the rest of the "
-            "log went on: every step was skipped, it seems."
-        )
-    what = "Loss" if told.is_loss else "Gradient norm"
-    after = f" and was finite again {_count(told.points)} later" if is_over else ""
-    if told.is_loss or reached is None:
-        return f"{what} became {told.word} at step {first}{after}."
-    how = "was missing" if reached.word is None else f"became {reached.word}"
-    return f"{what} became {told.word} at step {first}, and the loss {how} at step {reached.first:,}{after}."
-
-
-def _before(series: Series, attempt: int, step: int) -> float | None:
-    """The median of the last points before a step, if there are any."""
-    mine = slice(*np.searchsorted(series.attempt, (attempt, attempt + 1)))
-    earlier = series.value[mine][: np.searchsorted(series.step[mine], step)][-20:]
+def _level_before(series: Series, attempt: int, step: int, points: int) -> float | None:
+    """The median of the last finite points before a step, if there are any."""
+    rows = slice(*np.searchsorted(series.attempt, (attempt, attempt + 1)))
+    earlier = series.value[rows][: np.searchsorted(series.step[rows], step)][-points:]
     # halved, so that the mean of the middle two stays finite too
-    known = earlier[np.isfinite(earlier)] / 2
-    return 2 * float(np.median(known)) if len(known) else None
-
-
-def _count(points: int) -> str:
-    return "one point" if points == 1 else f"{points:,} points"
+    finite = earlier[np.isfinite(earlier)] / 2
+    return 2 * float(np.median(finite)) if len(finite) else None

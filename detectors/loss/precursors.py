@@ -1,7 +1,7 @@
-"""Precursors: what other series say about the moment at which the loss may be leaving its trend.
+"""Precursors: how the gradient norm and the learning rate change the evidence that a loss leaves its trend.
 
-A jump of the gradient norm, or of the learning rate to where it has never been, makes a rise of the loss
-easier to believe; a planned warm restart of the learning rate makes it harder.
+A jump of the gradient norm, or of the learning rate to where it has never been, multiplies the evidence from
+the loss by a factor above 1; a planned warm restart of the learning rate by one below 1.
 """
 
 from __future__ import annotations
@@ -11,158 +11,239 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d, median_filter
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
-from holter.detectors.loss.excursions.segment import Stretch
+from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.positions import rows_of_attempt
+from holter.detectors.robust_statistics import MAD_TO_SIGMA
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
-_CENTRE, _SPREAD = 49, 129
-_SETTLED = 300
-"""Points after which a gradient norm is past its own beginnings."""
-_LASTS = 10
-"""Points for which a jump of the gradient norm says something about the loss."""
-_BELIEF = 0.4
-"""A clear jump makes the evidence asked of the loss smaller by 1 + this."""
-_FROM, _CLEAR = 6.0, 10.0
-"""Standard errors at which a jump begins to count, and at which it counts fully."""
-_RATE_JUMP, _RATE_LASTS, _RESTART_LASTS = 1.5, 100, 1000
-"""A learning rate that jumps by so much counts for so many points; where it had been as high before, as a
-planned warm restart is, it counts for as many as the longest means that see it."""
-_RATE_BACK = 20
-_CLIMB, _CLIMBED = 4096, (1.2, 1.5)
-"""Points within which a climb of the learning rate is followed back to where it began; and the ratio to its
-highest before at which it begins to count, and counts fully."""
-_STRIDE, _STEADY, _WARMED = 8, 5e-4, 64
-"""A rate that rises by more than so much in so many points climbs; one that always did is warming up."""
-_WARM_RESTART = 0.4
+_BLOCK_ROWS = 1024
+"""Rows of a learning rate whose highest value is stored, so that a pass reads only new rows."""
 
 
-_LOOK_BACK = 256
-"""Points before those asked about, on which what is said of them rests."""
-_BLOCK = 1024
+@dataclass(frozen=True, kw_only=True)
+class GradientThresholds(Thresholds):
+    """When the gradient norm jumps."""
+
+    median_points: int = 49
+    """Points of the running median of its logarithm."""
+    spread_points: int = 129
+    """Points that its spread is measured on."""
+    least_spread: float = 0.02
+    """Spread of the logarithm, at least."""
+    settled_points: int = 300
+    """Points of an attempt after which a gradient norm is past its initial phase."""
+    lasting_points: int = 10
+    """Points for which a jump counts as evidence about the loss."""
+    look_back_points: int = 256
+    """Points before the evaluated ones that the result rests on."""
+    jump_errors: tuple[float, float] = (6.0, 10.0)
+    """Standard errors at which a jump begins to count, and at which it counts fully."""
+    sum_points: tuple[int, ...] = (2, 3, 5, 8)
+    """Points whose scores are added up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRateThresholds(Thresholds):
+    """When the learning rate jumps, climbs or restarts."""
+
+    jump_ratio: float = 1.5
+    """Ratio by which a learning rate jumps."""
+    jump_points: int = 20
+    """Points before, relative to which it jumps."""
+    steady_ratio: float = 1.1
+    """Ratio by which it may have risen before: a warm-up, which comes from below, is no jump."""
+    new_high_ratio: float = 1.2
+    """Ratio to the highest rate before, above which the rate is a new high."""
+    lasting_points: int = 100
+    """Points for which a jump to a new high counts."""
+    restart_points: int = 1000
+    """Points for which a planned warm restart counts: as many as the longest means that it affects."""
+    warm_restart_factor: float = 0.4
+    """Factor on the evidence after a planned warm restart."""
+    climb_points: int = 4096
+    """Points within which a climb is followed back to its beginning."""
+    climb_ratios: tuple[float, float] = (1.2, 1.5)
+    """Ratio to the highest rate before at which a climb begins to count, and at which it counts fully."""
+    stride_points: int = 8
+    """Points over which a rise of the rate is measured."""
+    steady_rise: float = 5e-4
+    """Share by which a rate rises over `stride_points` when it climbs; a rate that always did warms up."""
+    warmed_up_points: int = 64
+    """Points of an attempt that belong to its warm-up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrecursorThresholds(Thresholds):
+    """How other metrics change the evidence from the loss."""
+
+    raised_evidence: float = 0.4
+    """A clear jump multiplies the evidence by 1 plus this."""
+    gradient: GradientThresholds = GradientThresholds()
+    """When the gradient norm jumps."""
+    learning_rate: LearningRateThresholds = LearningRateThresholds()
+    """When the learning rate jumps, climbs or restarts."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Precursors:
-    """What the gradient norm and the learning rate say, where they are logged.
+    """The gradient norm and the learning rate of a run, where they are logged.
 
-    `highest` [n / 1024] are the highest learning rates in the rows up to each block of so many.
+    `highest` [n / 1024] are the highest learning rates in the rows up to the end of each block of 1,024.
     """
 
     norm: Series | None
     rate: Series | None
     highest: FloatArray
+    thresholds: PrecursorThresholds
 
     @property
     def series(self) -> list[Series]:
-        """Those that are logged."""
-        return [one for one in (self.norm, self.rate) if one is not None]
+        """The series that are logged."""
+        return [series for series in (self.norm, self.rate) if series is not None]
 
-    def at(self, stretch: Stretch, first: int, after: int) -> FloatArray:
-        """The factor that evidence from the loss is multiplied by at the points of a stretch from `first` to
-        `after` (not included), from what was logged up to the step of each."""
-        steps = stretch.step[first:after]
+    def factor(self, segment: AttemptSegment, first: int, stop: int) -> FloatArray:
+        """The factor on evidence from the loss at the points of a segment from `first` to `stop` (exclusive),
+        from what was logged up to the step of each."""
+        steps = segment.step[first:stop]
         factor = np.ones(len(steps))
-        for series, weigh in ((self.norm, _belief_by_gradient), (self.rate, self._belief_by_rate)):
+        for series, rows_factor in ((self.norm, self._gradient_factor), (self.rate, self._rate_factor)):
             if series is not None and len(steps):
-                factor *= _at_steps(series, stretch.attempt, steps, weigh)
+                factor *= _factor_at_steps(series, segment.attempt, steps, rows_factor)
         return factor
 
-    def _belief_by_rate(self, series: Series, begun: int, first: int, after: int) -> FloatArray:
-        back = max(begun, first - _RESTART_LASTS)
+    def _gradient_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
+        """The factor by jumps of the gradient norm, at rows from `first` to `stop` (exclusive)."""
+        limits = self.thresholds.gradient
+        begin, full = limits.jump_errors
+        back = max(attempt_row, first - limits.look_back_points)
+        values = series.value[back:stop]
+        with np.errstate(invalid="ignore"):
+            logs = np.log(np.clip(np.where(np.isfinite(values), values, 1e6), 1e-12, 1e12))
+        above = logs - _trailing_median(logs, limits.median_points)
+        spread = MAD_TO_SIGMA * _trailing_median(np.abs(above), limits.spread_points)
+        score = np.clip(above / np.maximum(spread, limits.least_spread), -full, full)
+        score[: max(attempt_row + limits.settled_points - back, 0)] = 0.0
+        jump = np.zeros(len(score))
+        for points in (points for points in limits.sum_points if points <= len(score)):
+            # summed anew for each point: the sum must not depend on where the array begins
+            total = sliding_window_view(score, points).sum(axis=1)
+            jump[points - 1 :] = np.maximum(jump[points - 1 :], total / points**0.5)
+        size = limits.lasting_points
+        recent = maximum_filter1d(jump, size, origin=(size - 1) // 2, mode="nearest")
+        share = np.clip((recent[first - back :] - begin) / (full - begin), 0.0, 1.0)
+        return 1 + self.thresholds.raised_evidence * share
+
+    def _rate_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
+        """The factor by jumps, warm restarts and climbs of the learning rate, at rows from `first` to
+        `stop`."""
+        limits = self.thresholds.learning_rate
+        lag = limits.jump_points
+        back = max(attempt_row, first - limits.restart_points)
         # the first row stands for what was before it
-        rate = series.value[np.maximum(np.arange(back - 3 * _RATE_BACK, after), begun)]
+        rate = series.value[np.maximum(np.arange(back - 3 * lag, stop), attempt_row)]
         rate = np.where(np.isfinite(rate), rate, 0.0)
-        long_before, before, now = (
-            rate[: after - back],
-            rate[2 * _RATE_BACK : -_RATE_BACK],
-            rate[3 * _RATE_BACK :],
-        )
-        upto = max(back - _RATE_BACK, begun)
-        best = np.maximum.accumulate(np.maximum(before, self._highest(series, upto)))
-        jumped = now > _RATE_JUMP * np.maximum(before, 1e-300)
-        # not a warm-up, which comes from below
-        jumped &= (before > 0) & (before < 1.1 * long_before)
-        jumped[: max(begun + 3 * _RATE_BACK - back, 0)] = False
-        unheard_of = _lasting(jumped & (now > 1.2 * best), _RATE_LASTS)
-        restarted = _lasting(jumped & (now <= 1.2 * best), _RESTART_LASTS) & ~unheard_of
-        belief = np.where(unheard_of, 1 + _BELIEF, np.where(restarted, _WARM_RESTART, 1.0))
-        climb = self._belief_by_climb(series, begun, first, after)
-        return np.where(climb > 1, np.maximum(belief[first - back :], climb), belief[first - back :])
+        long_before, before, now = rate[: stop - back], rate[2 * lag : -lag], rate[3 * lag :]
+        highest_before = self._highest_before(series, max(back - lag, attempt_row))
+        highest = np.maximum.accumulate(np.maximum(before, highest_before))
+        jumped = now > limits.jump_ratio * np.maximum(before, 1e-300)
+        jumped &= (before > 0) & (before < limits.steady_ratio * long_before)
+        jumped[: max(attempt_row + 3 * lag - back, 0)] = False
+        is_new_high = now > limits.new_high_ratio * highest
+        new_high = _extend_marks(jumped & is_new_high, limits.lasting_points)
+        restarted = _extend_marks(jumped & ~is_new_high, limits.restart_points) & ~new_high
+        factor = np.where(
+            new_high,
+            1 + self.thresholds.raised_evidence,
+            np.where(restarted, limits.warm_restart_factor, 1.0),
+        )[first - back :]
+        climb = self._climb_factor(series, attempt_row, first, stop)
+        return np.where(climb > 1, np.maximum(factor, climb), factor)
 
-    def _belief_by_climb(self, series: Series, begun: int, first: int, after: int) -> FloatArray:
-        """A learning rate that climbs, little by little, to where it has never been after its warm-up."""
-        back = max(begun, first - _CLIMB - _RATE_LASTS)
-        rate = np.where(np.isfinite(series.value[back:after]), series.value[back:after], 0.0)
-        before = self._highest(series, back)
-        if back > begun and rate.max(initial=0.0) <= _CLIMBED[0] * before:
-            return np.ones(after - first)
-        calm = np.zeros(len(rate), dtype=bool)
-        calm[_STRIDE:] = rate[_STRIDE:] <= (1 + _STEADY) * rate[:-_STRIDE]
-        calm[: max(begun + _WARMED - back, 0)] = False
+    def _climb_factor(self, series: Series, attempt_row: int, first: int, stop: int) -> FloatArray:
+        """The factor by a learning rate that climbs, little by little, to where it has never been after its
+        warm-up, at rows from `first` to `stop` (exclusive)."""
+        limits = self.thresholds.learning_rate
+        back = max(attempt_row, first - limits.climb_points - limits.lasting_points)
+        rate = np.where(np.isfinite(series.value[back:stop]), series.value[back:stop], 0.0)
+        before = self._highest_before(series, back)
+        if back > attempt_row and rate.max(initial=0.0) <= limits.climb_ratios[0] * before:
+            return np.ones(stop - first)
+        stride = limits.stride_points
+        steady = np.zeros(len(rate), dtype=bool)
+        steady[stride:] = rate[stride:] <= (1 + limits.steady_rise) * rate[:-stride]
+        steady[: max(attempt_row + limits.warmed_up_points - back, 0)] = False
         row = np.arange(len(rate))
-        since = np.maximum.accumulate(np.where(calm, row, -1))
-        known = (since >= 0) & (row - since <= _CLIMB - _STRIDE)
-        best = np.maximum(np.maximum.accumulate(rate), before)[np.maximum(since, 0)]
-        low, high = np.log(_CLIMBED)
+        last_steady = np.maximum.accumulate(np.where(steady, row, -1))
+        known = (last_steady >= 0) & (row - last_steady <= limits.climb_points - stride)
+        highest = np.maximum(np.maximum.accumulate(rate), before)[np.maximum(last_steady, 0)]
+        low, high = np.log(limits.climb_ratios)
         with np.errstate(divide="ignore", invalid="ignore"):
-            climbed = np.clip((np.log(rate / best) - low) / (high - low), 0.0, 1.0)
-        climbed = np.where(known & (best > 0), climbed, 0.0)
-        lasting = maximum_filter1d(climbed, _RATE_LASTS, origin=(_RATE_LASTS - 1) // 2, mode="nearest")
-        return 1 + _BELIEF * np.asarray(lasting[first - back :])
+            climbed = np.clip((np.log(rate / highest) - low) / (high - low), 0.0, 1.0)
+        climbed = np.where(known & (highest > 0), climbed, 0.0)
+        size = limits.lasting_points
+        lasting = maximum_filter1d(climbed, size, origin=(size - 1) // 2, mode="nearest")
+        return 1 + self.thresholds.raised_evidence * np.asarray(lasting[first - back :])
 
-    def _highest(self, series: Series, upto: int) -> float:
-        """The highest learning rate in the rows before one; no less than zero."""
-        whole = upto // _BLOCK
+    def _highest_before(self, series: Series, row: int) -> float:
+        """The highest learning rate in the rows before one; at least zero."""
+        blocks = row // _BLOCK_ROWS
         return max(
-            float(self.highest[whole - 1]) if whole else 0.0, _highest_of(series.value[whole * _BLOCK : upto])
+            float(self.highest[blocks - 1]) if blocks else 0.0,
+            _highest_finite(series.value[blocks * _BLOCK_ROWS : row]),
         )
 
 
-def _highest_of(rate: FloatArray) -> float:
+def _highest_finite(rate: FloatArray) -> float:
     return float(np.max(rate, initial=0.0, where=np.isfinite(rate)))
 
 
-_Weigh = Callable[[Series, int, int, int], FloatArray]
+_RowsFactor = Callable[[Series, int, int, int], FloatArray]
+"""The factor at some rows of a series: (series, first row of the attempt, first, stop)."""
 
 
-def _at_steps(series: Series, attempt: int, steps: IntArray, weigh: _Weigh) -> FloatArray:
-    """What a series says at steps [n] of an attempt, by its last row up to each; 1 before the first."""
+def _factor_at_steps(series: Series, attempt: int, steps: IntArray, rows_factor: _RowsFactor) -> FloatArray:
+    """The factor of a series at steps [n] of an attempt, by its last row up to each; 1 before the first."""
     span = rows_of_attempt(series, attempt)
     row = span.first + np.searchsorted(series.step[span.rows], steps, side="right") - 1
-    said = np.ones(len(steps))
+    factor = np.ones(len(steps))
     known = row >= span.first
     if known.any():
-        first, after = int(row[known][0]), int(row[known][-1]) + 1
-        said[known] = weigh(series, span.first, first, after)[row[known] - first]
-    return said
+        first, stop = int(row[known][0]), int(row[known][-1]) + 1
+        factor[known] = rows_factor(series, span.first, first, stop)[row[known] - first]
+    return factor
 
 
-def precursors_of(run: RunData, state: IncrementalState) -> Precursors:
-    """The precursors in a run's gradient norm and learning rate; the first series of each, by name."""
-    found = [
+def find_precursors(run: RunData, state: IncrementalState, thresholds: PrecursorThresholds) -> Precursors:
+    """The gradient norm and the learning rate of a run; the first series of each, by name."""
+    norm, rate = (
         next((run.series[key] for key in sorted(run.series) if role_of(key) is role), None)
         for role in (Role.GRAD_NORM, Role.LEARNING_RATE)
-    ]
-    norm, rate = found
+    )
     highest = np.empty(0) if rate is None else _highest_by_block(rate, state)
-    return Precursors(norm=norm, rate=rate, highest=highest)
+    return Precursors(norm=norm, rate=rate, highest=highest, thresholds=thresholds)
 
 
 def _highest_by_block(series: Series, state: IncrementalState) -> FloatArray:
-    checkpoints: ScanCheckpoints[FloatArray] = state.checkpoints(("highest", series.key), [series])
+    checkpoints: ScanCheckpoints[FloatArray] = state.checkpoints(
+        ("highest_learning_rate", series.key), [series]
+    )
     checkpoint = checkpoints.latest([series])
-    known = checkpoint.state if checkpoint else np.empty(0)
-    whole = len(series) // _BLOCK
-    if whole > len(known):
-        blocks = range(len(known), whole)
-        fresh = [_highest_of(series.value[block * _BLOCK : (block + 1) * _BLOCK]) for block in blocks]
-        known = np.maximum.accumulate(np.concatenate((known, fresh)))
-        checkpoints.save(Checkpoint(known, (whole * _BLOCK,)))
-    return known
+    highest = checkpoint.state if checkpoint else np.empty(0)
+    complete = len(series) // _BLOCK_ROWS
+    if complete > len(highest):
+        new = [
+            _highest_finite(series.value[block * _BLOCK_ROWS : (block + 1) * _BLOCK_ROWS])
+            for block in range(len(highest), complete)
+        ]
+        highest = np.maximum.accumulate(np.concatenate((highest, new)))
+        checkpoints.save(Checkpoint(highest, (complete * _BLOCK_ROWS,)))
+    return highest
 
 
 def _trailing_median(values: FloatArray, size: int) -> FloatArray:
@@ -171,26 +252,9 @@ def _trailing_median(values: FloatArray, size: int) -> FloatArray:
     return np.concatenate((values[:1], median[:-1]))
 
 
-def _belief_by_gradient(series: Series, begun: int, first: int, after: int) -> FloatArray:
-    back = max(begun, first - _LOOK_BACK)
-    values = series.value[back:after]
-    with np.errstate(invalid="ignore"):
-        logs = np.log(np.clip(np.where(np.isfinite(values), values, 1e6), 1e-12, 1e12))
-    above = logs - _trailing_median(logs, _CENTRE)
-    spread = 1.4826 * _trailing_median(np.abs(above), _SPREAD)
-    score = np.clip(above / np.maximum(spread, 0.02), -_CLEAR, _CLEAR)
-    score[: max(begun + _SETTLED - back, 0)] = 0.0
-    jump = np.zeros(len(score))
-    for points in (points for points in (2, 3, 5, 8) if points <= len(score)):
-        # added up anew for each point: the sum must not depend on where one began to add
-        total = sliding_window_view(score, points).sum(axis=1)
-        jump[points - 1 :] = np.maximum(jump[points - 1 :], total / points**0.5)
-    recent = maximum_filter1d(jump, _LASTS, origin=(_LASTS - 1) // 2, mode="nearest")
-    return 1 + _BELIEF * np.clip((recent[first - back :] - _FROM) / (_CLEAR - _FROM), 0.0, 1.0)
-
-
-def _lasting(marks: np.ndarray, points: int) -> np.ndarray:
-    """True for so many points from each mark on."""
+def _extend_marks(marks: NDArray[np.bool_], points: int) -> NDArray[np.bool_]:
+    """True at each mark and for a number of points after it, the mark included."""
     total = np.concatenate(([0], np.cumsum(marks)))
     ends = np.arange(1, len(total))
-    return (total[ends] - total[np.maximum(ends - points, 0)]) > 0
+    extended: NDArray[np.bool_] = (total[ends] - total[np.maximum(ends - points, 0)]) > 0
+    return extended

@@ -1,116 +1,165 @@
-"""Circumstances: what other series did shortly before a loss left its trend, as numbers for the evidence.
+"""Related changes: what other series did shortly before a loss left its trend, as numbers for the evidence.
 
-They say where to look first; what is found does not rest on them (but see `precursors`).
+They show where to look first; the detection does not rest on them (see `precursors` for what it rests on).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from holter.detectors.positions import rows_of_attempt, rows_up_to
+from holter.detectors.robust_statistics import mad_sigma
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import FloatArray, IntArray, RunData, Series
 
-_POINTS, _BEFORE, _FEWEST, _FURTHEST = 16, 128, 8, 1024
-"""Points before the onset that are shortly before it; points before those to compare with, the least, and
-within how many rows."""
-_RESTART_STEPS = 200
-_JUMP, _CLEAR = 1.5, 6.0
-"""A gradient norm is told from half above its median on, if that is so many of its spreads."""
-_RATE, _SPEED, _SHARE = 1.1, 0.9, 0.02
-"""Ratios of learning rates and throughputs, and the difference of a dataset's share, worth telling."""
 
-Circumstance = dict[str, Any]
-_Told = Callable[[FloatArray, FloatArray, IntArray], Circumstance | None]
+@dataclass(frozen=True, kw_only=True)
+class RelatedChangeThresholds(Thresholds):
+    """When a change of another series before an event is worth reporting."""
+
+    recent_points: int = 16
+    """Points before the onset that count as shortly before it."""
+    reference_points: int = 128
+    """Points before those that they are compared with."""
+    fewest_points: int = 8
+    """Points to compare with, at least."""
+    farthest_rows: int = 1024
+    """Rows before the onset that are read at most."""
+    restart_steps: int = 200
+    """Steps after a restart within which it is reported."""
+    gradient_ratio: float = 1.5
+    """Ratio of a gradient norm to its median from which on a jump is reported."""
+    gradient_sigmas: float = 6.0
+    """Sigmas that the jump of a gradient norm must have as well."""
+    rate_ratio: float = 1.1
+    """Ratio of learning rates from which on a change is reported."""
+    throughput_ratio: float = 0.9
+    """Ratio of throughputs below which a drop is reported."""
+    share: float = 0.02
+    """Difference of a dataset's share from which on it is reported."""
+    share_sigmas: float = 3.0
+    """Sigmas that the difference of a share must have as well."""
 
 
-def circumstances(run: RunData, attempt: int, start_step: int, seen_step: int) -> list[Circumstance]:
-    """What preceded an event that began at a step and was seen at another: each with `what`, the `metric`,
-    the value `before` and the `value` then, and the `step`; a restart with the steps `since` it."""
-    found = list(_restart(run, attempt, start_step))
+RelatedChange = dict[str, Any]
+_Describe = Callable[[FloatArray, FloatArray, IntArray, RelatedChangeThresholds], RelatedChange | None]
+
+
+def find_related_changes(
+    run: RunData, attempt: int, start_step: int, detected_step: int, thresholds: RelatedChangeThresholds
+) -> list[RelatedChange]:
+    """What preceded an event that began and was detected at these steps.
+
+    Each change has `what`, the `metric`, the value `before` and the `value` then, and the `step`; a restart
+    has the steps `since` it.
+    """
+    changes = list(_find_restart(run, attempt, start_step, thresholds))
     for key in sorted(run.series):
-        told = _TOLD.get(role_of(key))
-        if told is None or any(name == "rank" for name, _ in key.labels):
+        describe = _DESCRIBE.get(role_of(key))
+        if describe is None or any(name == "rank" for name, _ in key.labels):
             continue
-        step, value, onset = _around(run.series[key], attempt, start_step, seen_step)
-        first = max(onset - _POINTS, 0)
-        before = value[max(first - _BEFORE, 0) : first]
-        if len(before) >= _FEWEST and first < len(value):
-            one = told(before, value[first:], step[first:])
-            found += [] if one is None else [{"what": role_of(key).value, "metric": key.metric, **one}]
-    return found
+        step, value, onset = _points_around(run.series[key], attempt, start_step, detected_step, thresholds)
+        first = max(onset - thresholds.recent_points, 0)
+        before = value[max(first - thresholds.reference_points, 0) : first]
+        if len(before) >= thresholds.fewest_points and first < len(value):
+            change = describe(before, value[first:], step[first:], thresholds)
+            if change is not None:
+                changes.append({"what": role_of(key).value, "metric": key.metric, **change})
+    return changes
 
 
-def _around(series: Series, attempt: int, start: int, seen: int) -> tuple[IntArray, FloatArray, int]:
-    """An attempt's steps and values up to the step at which the event was seen, and the row of its onset."""
-    begun = rows_of_attempt(series, attempt).first
-    first = max(rows_up_to(series, (attempt, start - 1)) - _FURTHEST, begun)
-    rows = slice(first, rows_up_to(series, (attempt, seen)))
-    known = np.isfinite(series.value[rows])
-    step, value = series.step[rows][known], series.value[rows][known]
-    return step, value, int(np.searchsorted(step, start))
+def _points_around(
+    series: Series, attempt: int, start_step: int, detected_step: int, thresholds: RelatedChangeThresholds
+) -> tuple[IntArray, FloatArray, int]:
+    """An attempt's steps and finite values up to the step of detection, and the index of the onset in
+    them."""
+    attempt_row = rows_of_attempt(series, attempt).first
+    first = max(rows_up_to(series, (attempt, start_step - 1)) - thresholds.farthest_rows, attempt_row)
+    rows = slice(first, rows_up_to(series, (attempt, detected_step)))
+    finite = np.isfinite(series.value[rows])
+    step, value = series.step[rows][finite], series.value[rows][finite]
+    return step, value, int(np.searchsorted(step, start_step))
 
 
-def _restart(run: RunData, attempt: int, start_step: int) -> Iterator[Circumstance]:
-    firsts = [
+def _find_restart(
+    run: RunData, attempt: int, start_step: int, thresholds: RelatedChangeThresholds
+) -> Iterator[RelatedChange]:
+    first_steps = [
         int(series.step[span.first])
         for series in run.series.values()
         if (span := rows_of_attempt(series, attempt)).first < span.after
     ]
-    if attempt > min((int(s.attempt[0]) for s in run.series.values() if len(s)), default=attempt) and firsts:
-        since = start_step - min(firsts)
-        if 0 <= since <= _RESTART_STEPS:
-            yield {"what": "restart", "step": min(firsts), "since": since}
+    first_attempt = min((int(s.attempt[0]) for s in run.series.values() if len(s)), default=attempt)
+    if attempt > first_attempt and first_steps:
+        since = start_step - min(first_steps)
+        if 0 <= since <= thresholds.restart_steps:
+            yield {"what": "restart", "step": min(first_steps), "since": since}
 
 
-def _gradient(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance | None:
-    usual = float(np.median(before))
-    spread = 1.4826 * float(np.median(np.abs(before - usual)))
-    at = int(np.argmax(value))
-    if value[at] < _JUMP * usual or value[at] - usual < _CLEAR * spread:
+def _describe_gradient(
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
+) -> RelatedChange | None:
+    median = float(np.median(before))
+    spread = mad_sigma(before, median)
+    index = int(np.argmax(value))
+    is_small = value[index] < thresholds.gradient_ratio * median
+    if is_small or value[index] - median < thresholds.gradient_sigmas * spread:
         return None
-    return {"before": usual, "value": float(value[at]), "step": int(step[at])}
+    return {"before": median, "value": float(value[index]), "step": int(step[index])}
 
 
-def _rate(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance | None:
+def _describe_rate(
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
+) -> RelatedChange | None:
     old = float(before[-1])
-    at = int(np.argmax(np.abs(value - old)))
-    new = float(value[at])
-    if max(new, old) > _RATE * min(new, old):
-        return {"before": old, "value": new, "step": int(step[at])}
-    # one that climbs little by little
-    long_before, highest = float(before[0]), int(np.argmax(value))
-    if value[highest] <= _RATE * long_before:
+    index = int(np.argmax(np.abs(value - old)))
+    new = float(value[index])
+    if max(new, old) > thresholds.rate_ratio * min(new, old):
+        return {"before": old, "value": new, "step": int(step[index])}
+    # a rate that climbs little by little
+    oldest, highest = float(before[0]), int(np.argmax(value))
+    if value[highest] <= thresholds.rate_ratio * oldest:
         return None
-    return {"before": long_before, "value": float(value[highest]), "step": int(step[highest])}
+    return {"before": oldest, "value": float(value[highest]), "step": int(step[highest])}
 
 
-def _scale(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance | None:
-    at = int(np.argmin(value))
+def _describe_scale(
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
+) -> RelatedChange | None:
+    index = int(np.argmin(value))
     old = float(before[-1])
-    return None if value[at] >= old else {"before": old, "value": float(value[at]), "step": int(step[at])}
+    if value[index] >= old:
+        return None
+    return {"before": old, "value": float(value[index]), "step": int(step[index])}
 
 
-def _speed(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance | None:
+def _describe_throughput(
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
+) -> RelatedChange | None:
     old, new = float(np.median(before)), float(np.median(value))
-    return None if new >= _SPEED * old else {"before": old, "value": new, "step": int(step[0])}
-
-
-def _share(before: FloatArray, value: FloatArray, step: IntArray) -> Circumstance | None:
-    old, new = float(np.median(before)), float(np.median(value))
-    spread = 1.4826 * float(np.median(np.abs(before - old)))
-    if abs(new - old) < max(_SHARE, 3 * spread):
+    if new >= thresholds.throughput_ratio * old:
         return None
     return {"before": old, "value": new, "step": int(step[0])}
 
 
-_TOLD: Mapping[Role, _Told] = {
-    Role.GRAD_NORM: _gradient,
-    Role.LEARNING_RATE: _rate,
-    Role.LOSS_SCALE: _scale,
-    Role.MIXTURE: _share,
-    Role.THROUGHPUT: _speed,
+def _describe_share(
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
+) -> RelatedChange | None:
+    old, new = float(np.median(before)), float(np.median(value))
+    if abs(new - old) < max(thresholds.share, thresholds.share_sigmas * mad_sigma(before, old)):
+        return None
+    return {"before": old, "value": new, "step": int(step[0])}
+
+
+_DESCRIBE: Mapping[Role, _Describe] = {
+    Role.GRAD_NORM: _describe_gradient,
+    Role.LEARNING_RATE: _describe_rate,
+    Role.LOSS_SCALE: _describe_scale,
+    Role.MIXTURE: _describe_share,
+    Role.THROUGHPUT: _describe_throughput,
 }

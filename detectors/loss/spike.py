@@ -1,7 +1,7 @@
-"""Spikes, divergence and bad resumes: excursions of the loss, one finding per real event.
+"""Spikes, divergence and bad resumes: excursions of the training loss, one finding per event.
 
-The total loss and the losses of single datasets are scanned apart. What is found at the same time is one
-event; who spoke first names it, and stays.
+The total loss and the losses of single datasets are scanned separately. Detections at the same time are one
+event; the first one names it, and keeps naming it.
 """
 
 from __future__ import annotations
@@ -11,240 +11,307 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.loss.affected_datasets import dataset_labels, scope_of
-from holter.detectors.loss.classify import KINDS, verdict_on
-from holter.detectors.loss.detections import Sighting, is_same, with_other_rates, with_seams
+from holter.detectors.loss.affected_datasets import (
+    AffectedDatasetThresholds,
+    dataset_labels,
+    find_affected_dataset,
+)
+from holter.detectors.loss.classify import KINDS, classify
+from holter.detectors.loss.detections import (
+    LossDetection,
+    merge_excursions,
+    with_rate_mismatches,
+    with_unmarked_restarts,
+)
 from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.resume_scan import resumed
-from holter.detectors.loss.excursions.segment import Stretch, stretches_of
-from holter.detectors.loss.lr_mismatch import OtherRates, other_rates
-from holter.detectors.loss.messages import Story, advice_on, rollback_for, summary_of
-from holter.detectors.loss.precursors import Precursors, precursors_of
-from holter.detectors.loss.related_changes import circumstances
-from holter.detectors.loss.unmarked_restarts import seams_of
+from holter.detectors.loss.excursions.resume_scan import scan_incrementally
+from holter.detectors.loss.excursions.scan import ExcursionThresholds
+from holter.detectors.loss.excursions.segment import split_attempts
+from holter.detectors.loss.lr_mismatch import (
+    RateMismatches,
+    RateMismatchThresholds,
+    find_rate_mismatches,
+)
+from holter.detectors.loss.messages import (
+    RollbackThresholds,
+    SpikeFacts,
+    advise_on_spike,
+    rollback_for,
+    summarize_spike,
+)
+from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
+from holter.detectors.loss.related_changes import RelatedChangeThresholds, find_related_changes
+from holter.detectors.loss.unmarked_restarts import UnmarkedRestartThresholds, find_unmarked_restarts
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.tuning import Tuning
 from holter.types import Finding, Kind, RunData, Series, SeriesKey
 
-_TRAIN = 2
-"""Rises shortly after each other that are told apart; more of them are an oscillation."""
-_DATASET = 0.5
-"""Sensitivity on the loss of one dataset: its points rest on few samples, and there are many datasets."""
+
+@dataclass(frozen=True, kw_only=True)
+class SpikeThresholds(Thresholds):
+    """All thresholds of the detection of spikes, divergence and bad resumes."""
+
+    dataset_sensitivity: float = 0.5
+    """Factor on the evidence from the loss of a single dataset: its points rest on few samples, and there are
+    many datasets."""
+    doubt: float = 0.3
+    """Confidence lacking at a strength of 1; it falls with the square of the strength."""
+    excursions: ExcursionThresholds = ExcursionThresholds()
+    """How excursions are detected and followed."""
+    precursors: PrecursorThresholds = PrecursorThresholds()
+    """How other metrics raise or lower the evidence."""
+    rate_mismatches: RateMismatchThresholds = RateMismatchThresholds()
+    """When a restart counts as one with another learning rate."""
+    unmarked_restarts: UnmarkedRestartThresholds = UnmarkedRestartThresholds()
+    """When a restart is recognized that the log does not mark."""
+    datasets: AffectedDatasetThresholds = AffectedDatasetThresholds()
+    """When a rise is attributed to a single dataset."""
+    related_changes: RelatedChangeThresholds = RelatedChangeThresholds()
+    """When a change of another metric is reported with an event."""
+    rollback: RollbackThresholds = RollbackThresholds()
+    """Where the advice rolls back to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpikeDetector:
-    """Finds where a training loss leaves its trend upwards, and restarts that move it."""
+    """Detects where a training loss leaves its trend upwards, and restarts that move it."""
 
     name: ClassVar[str] = "spike"
     kinds: ClassVar[frozenset[Kind]] = KINDS
+    thresholds: SpikeThresholds = SpikeThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterator[Finding]:
-        """Findings on the training loss, and on those of single datasets."""
+        """Findings on the training loss, and on the losses of single datasets."""
         by_role: dict[Role, list[Series]] = {Role.LOSS: [], Role.DATASET_LOSS: []}
         for key in sorted(run.series):
             # thousands of ranks repeat the loss of the run
             if role_of(key) in by_role and not any(name == "rank" for name, _ in key.labels):
                 by_role[role_of(key)].append(run.series[key])
-        datasets = by_role[Role.DATASET_LOSS]
-        rates = other_rates(run)
-        believed = precursors_of(run, context.state)
-        sightings = [
-            *(
-                one
-                for series in by_role[Role.LOSS]
-                for one in self._in(run, series, believed, rates, context, 1.0)
-            ),
-            *(
-                one
-                for series in datasets
-                for one in self._in(run, series, believed, rates, context, _DATASET)
-            ),
-        ]
-        # the total first where both spoke at one step
-        sightings.sort(key=lambda one: (one.excursion.attempt, one.detected_step, one.series in datasets))
-        total = next(iter(by_role[Role.LOSS]), None)
-        yield from self._speak(run, sightings, datasets, total, rates, context.tuning)
-
-    def _in(
-        self,
-        run: RunData,
-        series: Series,
-        believed: Precursors,
-        rates: OtherRates,
-        context: DetectorContext,
-        share: float,
-    ) -> list[Sighting]:
-        stretches = stretches_of(series, context.state)
-        by_attempt = {stretch.attempt: stretch for stretch in stretches}
-        share *= context.tuning.of(series.key.metric).sensitivity
-        excursions = resumed(
-            stretches,
-            [series, *believed.series],
-            context.state.checkpoints((self.name, series.key), [series, *believed.series]),
-            doubtful=rates,
-            belief=lambda stretch, first, after: share * believed.at(stretch, first, after),
+        losses, datasets = by_role[Role.LOSS], by_role[Role.DATASET_LOSS]
+        scan = _LossScan(
+            run=run,
+            context=context,
+            thresholds=self.thresholds,
+            mismatches=find_rate_mismatches(run, self.thresholds.rate_mismatches),
+            precursors=find_precursors(run, context.state, self.thresholds.precursors),
         )
-        seen = [
-            Sighting(series=series, stretch=by_attempt[one.attempt], excursion=one, parts=parts)
-            for one, parts in _as_one(excursions, by_attempt)
+        detections = [
+            *(detection for series in losses for detection in scan.detect_in(series, 1.0)),
+            *(
+                detection
+                for series in datasets
+                for detection in scan.detect_in(series, self.thresholds.dataset_sensitivity)
+            ),
         ]
-        is_total = role_of(series.key) is Role.LOSS
-        seen = with_other_rates(seen, series, stretches, rates) if is_total else seen
-        return with_seams(seen, seams_of(run, series, context.state))
-
-    def _speak(
-        self,
-        run: RunData,
-        sightings: list[Sighting],
-        datasets: list[Series],
-        total: Series | None,
-        rates: OtherRates,
-        tuning: Tuning,
-    ) -> Iterator[Finding]:
-        spoken: list[Sighting] = []
-        for sighting in sightings:
-            if any(is_same(earlier, sighting) for earlier in spoken):
-                continue
-            spoken.append(sighting)
-            excursion = sighting.excursion
-            scope = scope_of(
-                [] if excursion.resumed else datasets,
-                excursion.attempt,
-                sighting.start_step,
-                sighting.stretch.step[excursion.detected :],
+        # the total first where both were detected at one step
+        detections.sort(
+            key=lambda detection: (
+                detection.excursion.attempt,
+                detection.detected_step,
+                detection.series in datasets,
             )
-            if scope is None:
+        )
+        reporter = _EventReporter(
+            run=run, tuning=context.tuning, thresholds=self.thresholds, mismatches=scan.mismatches
+        )
+        yield from reporter.findings(detections, datasets, next(iter(losses), None))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _LossScan:
+    """The scan of a run's losses, with what other series contribute to it."""
+
+    run: RunData
+    context: DetectorContext
+    thresholds: SpikeThresholds
+    mismatches: RateMismatches
+    precursors: Precursors
+
+    def detect_in(self, series: Series, sensitivity: float) -> list[LossDetection]:
+        """The detections in one series; `sensitivity` multiplies the evidence."""
+        state, thresholds = self.context.state, self.thresholds
+        segments = split_attempts(series, state)
+        by_attempt = {segment.attempt: segment for segment in segments}
+        sensitivity *= self.context.tuning.of(series.key.metric).sensitivity
+        inputs = [series, *self.precursors.series]
+        excursions = scan_incrementally(
+            segments,
+            inputs,
+            state.checkpoints((SpikeDetector.name, series.key), inputs),
+            thresholds.excursions,
+            mismatched=self.mismatches,
+            factor=lambda segment, first, stop: sensitivity * self.precursors.factor(segment, first, stop),
+        )
+        detections = [
+            LossDetection(
+                series=series, segment=by_attempt[excursion.attempt], excursion=excursion, parts=parts
+            )
+            for excursion, parts in merge_excursions(excursions, by_attempt, thresholds.excursions.trains)
+        ]
+        if role_of(series.key) is Role.LOSS:
+            detections = with_rate_mismatches(
+                detections,
+                series,
+                segments,
+                self.mismatches,
+                thresholds.excursions.baseline,
+                thresholds.rate_mismatches.strength,
+            )
+        restarts = find_unmarked_restarts(self.run, series, state, thresholds.unmarked_restarts)
+        return with_unmarked_restarts(detections, restarts)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _EventReporter:
+    """Turns detections in several series into one finding per event."""
+
+    run: RunData
+    tuning: Tuning
+    thresholds: SpikeThresholds
+    mismatches: RateMismatches
+
+    def findings(
+        self, detections: list[LossDetection], datasets: list[Series], total: Series | None
+    ) -> Iterator[Finding]:
+        """One finding per event, of detections in the order in which they were made."""
+        reported: list[LossDetection] = []
+        for detection in detections:
+            if any(earlier.is_same_event(detection) for earlier in reported):
                 continue
-            if scope.alone is None:
-                rose = sighting.series if total is None or sighting.series not in datasets else total
-                yield self._finding(run, sighting, rose.key, scope.seen, rates, tuning)
+            reported.append(detection)
+            excursion = detection.excursion
+            affected = find_affected_dataset(
+                [] if excursion.at_restart else datasets,
+                excursion.attempt,
+                detection.start_step,
+                detection.segment.step[excursion.detected :],
+                self.thresholds.datasets,
+            )
+            if affected is None:
                 continue
-            # its own curve tells best how it went on
-            own = next((s for s in sightings if s.series is scope.alone and is_same(sighting, s)), None)
-            spoken += [own] if own is not None else []
-            key = SeriesKey(scope.alone.key.metric, dataset_labels(scope.alone))
-            yield self._finding(run, sighting, key, scope.seen, rates, tuning, development=own)
+            if affected.dataset is None:
+                series = detection.series if total is None or detection.series not in datasets else total
+                yield self._finding(detection, detection, series.key, affected.waited)
+                continue
+            # the dataset's own curve shows the development best
+            own = next(
+                (
+                    other
+                    for other in detections
+                    if other.series is affected.dataset and detection.is_same_event(other)
+                ),
+                None,
+            )
+            reported += [own] if own is not None else []
+            key = SeriesKey(affected.dataset.key.metric, dataset_labels(affected.dataset))
+            yield self._finding(detection, own or detection, key, affected.waited)
 
     def _finding(
-        self,
-        run: RunData,
-        sighting: Sighting,
-        key: SeriesKey,
-        waited: int,
-        rates: OtherRates,
-        tuning: Tuning,
-        development: Sighting | None = None,
+        self, detection: LossDetection, development: LossDetection, key: SeriesKey, waited: int
     ) -> Finding:
-        shown = development or sighting
-        detected_step = int(sighting.stretch.step[sighting.excursion.detected + waited])
-        story = self._story(sighting, shown, key, detected_step, rates, tuning)
-        before = circumstances(run, shown.excursion.attempt, story.start_step, detected_step)
-        points = sighting.excursion.detected - sighting.excursion.start + waited + 1
+        """The finding of a detection, whose development is taken from another one of the same event.
+
+        `waited` is the number of points after the detection that were needed to name the series.
+        """
+        detected_step = int(detection.segment.step[detection.excursion.detected + waited])
+        facts = self._facts(detection, development, key, detected_step)
+        attempt = development.excursion.attempt
+        changes = find_related_changes(
+            self.run, attempt, facts.start_step, detected_step, self.thresholds.related_changes
+        )
+        points = detection.excursion.detected - detection.excursion.start + waited + 1
+        strength = min(max(detection.excursion.strength, 1.0), 1e6)
         return Finding(
-            kind=story.verdict.kind,
+            kind=facts.classification.kind,
             metric=key.metric,
             labels=key.labels,
-            attempt=shown.excursion.attempt,
-            start_step=story.start_step,
+            attempt=attempt,
+            start_step=facts.start_step,
             detected_step=detected_step,
-            peak_step=story.peak_step,
-            end_step=story.end_step,
-            classified_step=story.verdict.classified_step,
-            severity=story.verdict.severity,
-            confidence=float(1 - 0.3 / min(max(sighting.excursion.strength, 1.0), 1e6) ** 2),
-            summary=summary_of(story),
-            advice=advice_on(story),
-            evidence={**_evidence(shown.excursion, story), "points_to_detect": points, "precursors": before},
+            peak_step=facts.peak_step,
+            end_step=facts.end_step,
+            classified_step=facts.classification.classified_step,
+            severity=facts.classification.severity,
+            confidence=float(1 - self.thresholds.doubt / strength**2),
+            summary=summarize_spike(facts),
+            advice=advise_on_spike(facts),
+            evidence={
+                **_evidence(development.excursion, facts),
+                "points_to_detect": points,
+                "precursors": changes,
+            },
         )
 
-    def _story(
-        self,
-        sighting: Sighting,
-        shown: Sighting,
-        key: SeriesKey,
-        detected_step: int,
-        rates: OtherRates,
-        tuning: Tuning,
-    ) -> Story:
-        """What is told of a sighting, by how the one that shows it best went on."""
-        excursion, returns = shown.excursion, shown.excursion.returns
-        verdict = verdict_on(excursion, shown.stretch, tuning.of(shown.series.key.metric))
-        peak_step = max(shown.step(returns.peak) or 0, sighting.start_step)
-        is_back = returns.confirmed is not None
-        return Story(
-            verdict=verdict,
-            baseline=excursion.baseline,
-            peak=float(shown.stretch.value[excursion.start + returns.peak]),
-            start_step=sighting.start_step,
+    def _facts(
+        self, detection: LossDetection, development: LossDetection, key: SeriesKey, detected_step: int
+    ) -> SpikeFacts:
+        """The facts of an event, by the detection that shows its development best."""
+        excursion, recovery = development.excursion, development.excursion.recovery
+        classification = classify(
+            excursion,
+            development.segment,
+            self.tuning.of(development.series.key.metric),
+            self.thresholds.excursions.recovery,
+        )
+        peak_step = max(development.step(recovery.peak) or 0, detection.start_step)
+        is_back = recovery.confirmed is not None
+        rollback = rollback_for(
+            classification.kind,
+            self.thresholds.rollback,
+            start_step=detection.start_step,
             peak_step=peak_step,
-            end_step=shown.step(returns.back) if is_back else None,
-            last_step=shown.step(returns.last) or sighting.start_step,
+            detected_step=detected_step,
+            spacing=detection.segment.steps_since_previous(detection.excursion.start),
+        )
+        is_over = is_back and classification.kind is Kind.SPIKE_SLOW
+        has_mismatch = excursion.at_restart and development.restart is None
+        return SpikeFacts(
+            classification=classification,
+            baseline=excursion.baseline,
+            peak=float(development.segment.value[excursion.start + recovery.peak]),
+            start_step=detection.start_step,
+            peak_step=peak_step,
+            end_step=development.step(recovery.back) if is_back else None,
+            last_step=development.step(recovery.last_seen) or detection.start_step,
             labels=key.labels,
             down=excursion.down,
-            rate=rates.get(excursion.attempt) if excursion.resumed and shown.seam is None else None,
-            seam=shown.seam,
-            # nobody goes back behind what is over
-            rollback=None
-            if is_back and verdict.kind is Kind.SPIKE_SLOW
-            else rollback_for(
-                verdict.kind,
-                start_step=sighting.start_step,
-                peak_step=peak_step,
-                seen_step=detected_step,
-                spacing=sighting.stretch.apart(sighting.excursion.start),
-            ),
+            rate_mismatch=self.mismatches.get(excursion.attempt) if has_mismatch else None,
+            unmarked_restart=development.restart,
+            # a slow spike that is over needs no rollback
+            rollback=None if is_over else rollback,
         )
 
 
-def _as_one(
-    excursions: list[Excursion], stretches: dict[int, Stretch]
-) -> Iterator[tuple[Excursion, tuple[Excursion, ...]]]:
-    """Each excursion with its parts: those that reach back into the one before are its going on, and of a
-    train the third and all after it are the second's."""
-    events: list[list[Excursion]] = []
-    in_train = 0
-    for one in excursions:
-        before = events[-1][-1] if events else None
-        follows = before is not None and before.is_soon_followed_by(one, stretches[one.attempt])
-        if before is not None and (before.began_before(one) or (follows and in_train >= _TRAIN)):
-            events[-1].append(one)
-            continue
-        in_train = in_train + 1 if follows else 1
-        events.append([one])
-    for parts in events:
-        whole = parts[0]
-        for later in parts[1:]:
-            whole = whole.going_on(later, stretches[whole.attempt])
-        yield whole, tuple(parts)
-
-
-def _evidence(excursion: Excursion, story: Story) -> dict[str, Any]:
+def _evidence(excursion: Excursion, facts: SpikeFacts) -> dict[str, Any]:
     """The numbers a finding rests on, and those that its advice names."""
     evidence: dict[str, Any] = {
         "baseline": excursion.baseline,
-        "peak": story.peak,
+        "peak": facts.peak,
         "noise": excursion.noise.sigma,
-        "recovery_steps": story.verdict.recovery_steps,
+        "recovery_steps": facts.classification.recovery_steps,
         "strength": excursion.strength,
     }
-    if story.rate is not None:
+    if facts.rate_mismatch is not None:
         evidence |= {
-            "learning_rate_expected": story.rate.expected,
-            "learning_rate_found": story.rate.found,
+            "learning_rate_expected": facts.rate_mismatch.expected,
+            "learning_rate_found": facts.rate_mismatch.actual,
         }
-    if story.down and story.rate is None:
+    if facts.down and facts.rate_mismatch is None:
         evidence["cause"] = "undetermined"
-    if story.seam is not None:
+    if facts.unmarked_restart is not None:
         evidence |= {
-            "seam": story.seam.sign,
-            "seam_step": story.seam.step,
-            "seam_size": story.seam.size,
+            "seam": facts.unmarked_restart.sign,
+            "seam_step": facts.unmarked_restart.step,
+            "seam_size": facts.unmarked_restart.size,
         }
-    if excursion.belief != 1.0:
-        evidence["belief"] = excursion.belief
-    if story.rollback is not None:
-        evidence["rollback_upto"] = story.rollback.upto
-        if story.rollback.skip_from is not None:
-            evidence |= {"skip_from": story.rollback.skip_from, "skip_until": story.rollback.skip_until}
+    if excursion.evidence_factor != 1.0:
+        evidence["belief"] = excursion.evidence_factor
+    if facts.rollback is not None:
+        evidence["rollback_upto"] = facts.rollback.upto
+        if facts.rollback.skip_from is not None:
+            evidence |= {
+                "skip_from": facts.rollback.skip_from,
+                "skip_until": facts.rollback.skip_until,
+            }
     return evidence

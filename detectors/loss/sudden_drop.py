@@ -1,4 +1,7 @@
-"""Sudden drop: a loss falls far faster than it did, and stays: a skill was learnt at once. Information."""
+"""Sudden drops: a loss falls far faster than before and stays low, since a skill was learnt at once.
+
+This is information, not an alarm.
+"""
 
 from __future__ import annotations
 
@@ -16,38 +19,71 @@ from holter.detectors.findings.loss import SUDDEN_DROP
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series
 
-_BLOCK = {Role.LOSS: 8, Role.EVAL_LOSS: 1}
-"""Points in a block, which counts by its median; evaluations are few and quiet."""
-_SCALES = (2, 8, 32)
-"""Blocks in each of the stretches that are compared: long before, gap, before, the fall, after."""
-_STRETCHES = 5
-_EARLY_POINTS, _EARLY_STEPS = 64, 300
-"""A young loss falls fast by itself."""
-_ASKED, _SHARE = 6.0, 0.04
-"""The fall, less what the trend would have done: in units of how such differences vary, and as a share."""
-_TREND = 1.5
-_RESTLESS = 0.2
-"""After it the loss is at rest: it falls no further by more than this share."""
-_PAST, _GRID, _FEWEST = 256, 64, 16
-"""Moves that say how much they vary, after how many that is measured anew, and the fewest that say it."""
-_KEPT = 1024
-"""Blocks that are kept to go on with: twice what the longest stretches and their past take."""
-_EXPLAIN = ("restarted", "learning_rate", "batch_size", "mixture", "epoch")
+_WINDOWS = 5
+"""Windows of equal length that are compared: long before, a gap, before, the fall, after."""
+_QUARTILE_DISTANCE = 1.349
+"""The distance of the quartiles of normal noise, in standard deviations."""
+_VALUE_LIMIT = 1e30
+"""Values are clipped to this magnitude, so that means of them stay finite."""
+_EXPLANATIONS = ("restarted", "learning_rate", "batch_size", "mixture", "epoch")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drop:
-    """A fall between two levels; `start`, `bottom`, `seen` and `from_here`, where comparing began, are blocks
-    while it is looked for, and then steps."""
+class DropThresholds(Thresholds):
+    """When a fall of a loss is a sudden drop."""
+
+    loss_block: int = 8
+    """Points of a training loss in a block, which counts by its median."""
+    evaluation_block: int = 1
+    """Evaluations in a block: they are few and have little noise."""
+    scales: tuple[int, ...] = (2, 8, 32)
+    """Blocks in each of the five windows that are compared."""
+    early_blocks: int = 8
+    """Blocks of a run before which nothing is reported: a young loss falls fast by itself."""
+    early_steps: int = 300
+    """Steps of a run before which nothing is reported."""
+    sigmas: float = 6.0
+    """Standard deviations of such differences that the fall, less what the trend would have done, must
+    have."""
+    least_share: float = 0.04
+    """Share of the level before that the fall must have as well."""
+    trend_factor: float = 1.5
+    """Times the trend from before that is subtracted from the fall."""
+    new_low_share: float = 0.5
+    """Share of the fall by which the level after it must be below the lowest level ever."""
+    unrest_share: float = 0.2
+    """Share of the fall by which the two halves of the last window may differ: the loss is at rest."""
+    edge_share: float = 0.25
+    """Share of the fall within which a block is near the level before or after it."""
+    spread_moves: int = 256
+    """Differences between windows on which their standard deviation is measured."""
+    fewest_moves: int = 16
+    """Differences without which it is not known."""
+    grid_moves: int = 64
+    """Differences after which it is measured anew."""
+    young_moves: int = 8
+    """Number of differences for which it is doubled, since a few of them are uncertain."""
+    stored_blocks: int = 1024
+    """Blocks that are stored to continue with: twice the longest windows and the differences before them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossDrop:
+    """A fall between two levels.
+
+    `start`, `bottom`, `detected` and `compared_from`, where the first window begins, are numbers of blocks
+    during the scan and steps afterwards.
+    """
 
     start: int
     bottom: int
-    seen: int
-    from_here: int
+    detected: int
+    compared_from: int
     before: float
     after: float
     noise: float
@@ -56,203 +92,229 @@ class Drop:
 
 @dataclass(frozen=True)
 class SuddenDrop:
-    """Finds where a training or evaluation loss falls at once to where it has never been, for no known cause.
+    """Detects where a training or evaluation loss falls at once to where it has never been, without known
+    cause.
 
-    A lower learning rate, other batches, other data, a new epoch or a restart explain a fall: then there
-    is nothing to tell. What was not logged cannot have been looked at, and is named.
+    A lower learning rate, another batch size, other data, a new epoch or a restart explain a fall: then
+    nothing is reported. What was not logged cannot be examined, and is named in the finding.
     """
 
     name: ClassVar[str] = "sudden_drop"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.SUDDEN_DROP})
+    thresholds: DropThresholds = DropThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
-        """One finding per fall, from the loss of the run or, where that shows none, an evaluation."""
-        spoken: list[Finding] = []
-        for role in _BLOCK:
+        """One finding per fall, from the loss of the run or, where that shows none, from an evaluation."""
+        blocks = {
+            Role.LOSS: self.thresholds.loss_block,
+            Role.EVAL_LOSS: self.thresholds.evaluation_block,
+        }
+        candidates: list[Finding] = []
+        for role, block in blocks.items():
             for key in sorted(run.series):
                 if role_of(key) is role and not any(name in ("rank", "dataset") for name, _ in key.labels):
-                    spoken += self._in_series(run, run.series[key], _BLOCK[role], context)
-        kept: list[Finding] = []
-        for finding in sorted(spoken, key=lambda one: (one.attempt, one.detected_step)):
-            if not any(_same(earlier, finding) for earlier in kept):
-                kept.append(finding)
-        return kept
+                    candidates += self._in_series(run, run.series[key], block, context)
+        findings: list[Finding] = []
+        for finding in sorted(candidates, key=lambda finding: (finding.attempt, finding.detected_step)):
+            if not any(_is_same_event(earlier, finding) for earlier in findings):
+                findings.append(finding)
+        return findings
 
     def _in_series(
         self, run: RunData, series: Series, block: int, context: DetectorContext
     ) -> Iterator[Finding]:
-        checkpoints: ScanCheckpoints[Falls] = context.state.checkpoints((self.name, series.key), [series])
+        checkpoints: ScanCheckpoints[DropScan] = context.state.checkpoints((self.name, series.key), [series])
         checkpoint = checkpoints.latest([series])
-        falls = (
-            checkpoint.state.copy()
-            if checkpoint
-            else Falls(block, context.tuning.of(series.key.metric).sensitivity)
-        )
+        sensitivity = context.tuning.of(series.key.metric).sensitivity
+        scan = checkpoint.state.copy() if checkpoint else DropScan(block, sensitivity, self.thresholds)
         for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
-            falls.look(span.attempt, series.step[span.rows], series.value[span.rows])
-        checkpoints.save(Checkpoint(falls.copy(), (len(series),)))
-        for attempt, drop in falls.found:
-            told = related_changes(run, attempt, drop.from_here, drop.seen)
-            if drop.start - series.step[0] >= _EARLY_STEPS and not any(name in told for name in _EXPLAIN):
-                yield _finding(run, series, attempt, drop, told)
+            scan.add(span.attempt, series.step[span.rows], series.value[span.rows])
+        checkpoints.save(Checkpoint(scan.copy(), (len(series),)))
+        for attempt, drop in scan.drops:
+            other_changes = related_changes(run, attempt, drop.compared_from, drop.detected)
+            is_late = drop.start - series.step[0] >= self.thresholds.early_steps
+            if is_late and not any(name in other_changes for name in _EXPLANATIONS):
+                yield _finding(run, series, attempt, drop, other_changes)
 
 
-def _same(earlier: Finding, later: Finding) -> bool:
+def _is_same_event(earlier: Finding, later: Finding) -> bool:
     return earlier.attempt == later.attempt and later.start_step <= earlier.detected_step
 
 
-class Falls:
-    """What is known of one series: `found` with their attempts, and of the present attempt the latest blocks.
+class DropScan:
+    """The scan of one series: its `drops` with their attempts, and the latest blocks of the current attempt.
 
-    `lowest` are the lowest means of earlier attempts and of blocks left behind, by scale; `points` are those
-    of earlier attempts, `begin` is the number of the first block still kept, `looked` of the first not
-    looked at.
+    `lowest` are the lowest means, by scale, of earlier attempts and of blocks no longer stored; `points` are
+    the points of earlier attempts. `first_block` is the number of the first block still stored, `next_block`
+    that of the first one not scanned, `covered` that of the last one in which a drop was detected.
     """
 
-    def __init__(self, block: int, sensitivity: float) -> None:
+    def __init__(self, block: int, sensitivity: float, thresholds: DropThresholds) -> None:
         self.block = block
         self.sensitivity = sensitivity
+        self.thresholds = thresholds
         self.attempt = -1
         self.points = 0
-        self.lowest = (np.inf,) * len(_SCALES)
-        self.found: tuple[tuple[int, Drop], ...] = ()
+        self.lowest = (np.inf,) * len(thresholds.scales)
+        self.drops: tuple[tuple[int, LossDrop], ...] = ()
         self._begin_attempt()
 
     def _begin_attempt(self) -> None:
-        self.begin, self.looked, self.until = 0, 0, -1
+        self.first_block, self.next_block, self.covered = 0, 0, -1
         self.value: FloatArray = np.empty(0)
         self.step: IntArray = np.empty(0, dtype=np.int64)
         self.blocks: FloatArray = np.empty(0)
 
-    def copy(self) -> Falls:
-        """As it is now: its arrays are replaced, never changed."""
+    def copy(self) -> DropScan:
+        """A copy of the current state: its arrays are replaced, never changed."""
         return copy(self)
 
-    def look(self, attempt: int, step: IntArray, value: FloatArray) -> None:
-        """Go on with further points [n] of an attempt."""
+    def add(self, attempt: int, step: IntArray, value: FloatArray) -> None:
+        """Scan further points [n] of an attempt."""
         if attempt != self.attempt:
-            self.points += self.begin * self.block + len(self.value)
-            self._leave(len(self.blocks))
+            self.points += self.first_block * self.block + len(self.value)
+            self._discard(len(self.blocks))
             self._begin_attempt()
             self.attempt = attempt
         finite = np.isfinite(value)
-        self.value = np.concatenate((self.value, np.clip(value[finite], -1e30, 1e30)))
+        self.value = np.concatenate((self.value, np.clip(value[finite], -_VALUE_LIMIT, _VALUE_LIMIT)))
         self.step = np.concatenate((self.step, step[finite]))
-        whole = len(self.value) // self.block
-        fresh = self.value[len(self.blocks) * self.block : whole * self.block].reshape(-1, self.block)
-        self.blocks = np.concatenate((self.blocks, np.median(fresh, axis=1)))
+        complete = len(self.value) // self.block
+        new_values = self.value[len(self.blocks) * self.block : complete * self.block]
+        self.blocks = np.concatenate((self.blocks, np.median(new_values.reshape(-1, self.block), axis=1)))
         drops = [
             drop
-            for scale, lowest in zip(_SCALES, self.lowest, strict=True)
-            for drop in _at_scale(self.blocks, scale, lowest, self.sensitivity)
-            if drop.seen + self.begin >= self.looked
+            for scale, lowest in zip(self.thresholds.scales, self.lowest, strict=True)
+            for drop in _drops_at_scale(self.blocks, scale, lowest, self.sensitivity, self.thresholds)
+            if drop.detected + self.first_block >= self.next_block
         ]
-        for drop in sorted(drops, key=lambda one: (one.seen, -one.from_here)):
-            self._speak(drop)
-        self.looked = self.begin + len(self.blocks)
-        self._leave((max(self.looked - _KEPT, 0) // _GRID) * _GRID - self.begin)
+        for drop in sorted(drops, key=lambda drop: (drop.detected, -drop.compared_from)):
+            self._add_drop(drop)
+        self.next_block = self.first_block + len(self.blocks)
+        surplus = max(self.next_block - self.thresholds.stored_blocks, 0)
+        grid = self.thresholds.grid_moves
+        self._discard(surplus // grid * grid - self.first_block)
 
-    def _speak(self, drop: Drop) -> None:
-        if drop.start + self.begin <= self.until:
+    def _add_drop(self, drop: LossDrop) -> None:
+        """Append a drop, in steps, unless it belongs to an earlier one or the series is too young."""
+        if drop.start + self.first_block <= self.covered:
             return
-        self.until = drop.seen + self.begin
-        if self.points + (drop.start + self.begin) * self.block < _EARLY_POINTS * self.block // 8:
+        self.covered = drop.detected + self.first_block
+        points = self.points + (drop.start + self.first_block) * self.block
+        if points < self.thresholds.early_blocks * self.block:
             return
-        first = {
-            name: int(self.step[getattr(drop, name) * self.block])
-            for name in ("start", "bottom", "from_here")
-        }
-        seen = int(self.step[(drop.seen + 1) * self.block - 1])
-        self.found = (*self.found, (self.attempt, replace(drop, seen=seen, **first)))
+        in_steps = replace(
+            drop,
+            start=int(self.step[drop.start * self.block]),
+            bottom=int(self.step[drop.bottom * self.block]),
+            compared_from=int(self.step[drop.compared_from * self.block]),
+            detected=int(self.step[(drop.detected + 1) * self.block - 1]),
+        )
+        self.drops = (*self.drops, (self.attempt, in_steps))
 
-    def _leave(self, count: int) -> None:
-        """Leave the first so many blocks behind."""
+    def _discard(self, count: int) -> None:
+        """Discard the first `count` blocks; only their lowest means are retained."""
         if count <= 0:
             return
-        lows = [_means(self.blocks[: count + scale - 1], scale).min(initial=np.inf) for scale in _SCALES]
+        lows = [
+            _window_means(self.blocks[: count + scale - 1], scale).min(initial=np.inf)
+            for scale in self.thresholds.scales
+        ]
         self.lowest = tuple(min(pair) for pair in zip(self.lowest, lows, strict=True))
-        self.begin += count
+        self.first_block += count
         self.blocks = self.blocks[count:].copy()
         self.value = self.value[count * self.block :].copy()
         self.step = self.step[count * self.block :].copy()
 
 
-def _means(blocks: FloatArray, scale: int) -> FloatArray:
-    """Means of so many blocks up to each [blocks - scale + 1]."""
+def _window_means(blocks: FloatArray, scale: int) -> FloatArray:
+    """The means of `scale` blocks up to each [blocks - scale + 1]."""
     if len(blocks) < scale:
         return np.empty(0)
-    # not by differences of sums: one huge value would leave nothing of all others
+    # not by differences of cumulative sums: one huge value would cancel all others
     means: FloatArray = sliding_window_view(blocks, scale).mean(axis=1)
     return means
 
 
-def _at_scale(blocks: FloatArray, scale: int, lowest: float, sensitivity: float) -> Iterator[Drop]:
-    """Every drop that stretches of so many blocks show, in blocks."""
-    means = _means(blocks, scale)
-    behind = (_STRETCHES - 1) * scale
+def _drops_at_scale(
+    blocks: FloatArray, scale: int, lowest: float, sensitivity: float, thresholds: DropThresholds
+) -> Iterator[LossDrop]:
+    """Every drop that windows of `scale` blocks show, in numbers of blocks."""
+    means = _window_means(blocks, scale)
+    behind = (_WINDOWS - 1) * scale
     if len(means) <= behind:
         return
     long_before, before, after = means[:-behind], means[2 * scale : -2 * scale], means[behind:]
     count = len(after)
     trend = np.maximum(long_before - before, 0.0)
-    fall = before - after - _TREND * trend
-    noise = _noise(means[2 * scale :] - means[: -2 * scale])[2 * scale :]
-    ever = np.minimum(np.minimum.accumulate(means)[2 * scale : -2 * scale], lowest)
-    half = _means(blocks, max(scale // 2, 1))
-    early_half, late_half = half[behind:], half[behind + scale - max(scale // 2, 1) :]
+    fall = before - after - thresholds.trend_factor * trend
+    noise = _move_noise(means[2 * scale :] - means[: -2 * scale], thresholds)[2 * scale :]
+    lowest_before = np.minimum(np.minimum.accumulate(means)[2 * scale : -2 * scale], lowest)
+    half = max(scale // 2, 1)
+    half_means = _window_means(blocks, half)
+    early_half, late_half = half_means[behind:], half_means[behind + scale - half :]
     with np.errstate(invalid="ignore"):
-        found = fall * sensitivity > np.maximum(_ASKED * noise, _SHARE * np.abs(before))
-    found &= after < ever - 0.5 * fall
-    found &= _means(blocks, _SCALES[0])[-count:] < (before + after) / 2
-    found &= np.abs(early_half[:count] - late_half[:count]) < _RESTLESS * fall
-    for at in np.flatnonzero(found).tolist():
-        end = at + behind + scale - 1
-        start, bottom = _edges(blocks[at + 2 * scale : end + 1], float(before[at]), float(after[at]))
-        yield Drop(
-            start=at + 2 * scale + start,
-            bottom=at + 2 * scale + bottom,
-            seen=end,
-            from_here=at,
-            before=float(before[at]),
-            after=float(after[at]),
-            noise=float(noise[at]),
-            trend=float(trend[at]),
+        required = np.maximum(thresholds.sigmas * noise, thresholds.least_share * np.abs(before))
+        is_drop = fall * sensitivity > required
+    is_drop &= after < lowest_before - thresholds.new_low_share * fall
+    is_drop &= _window_means(blocks, thresholds.scales[0])[-count:] < (before + after) / 2
+    is_drop &= np.abs(early_half[:count] - late_half[:count]) < thresholds.unrest_share * fall
+    for index in np.flatnonzero(is_drop).tolist():
+        end = index + behind + scale - 1
+        levels = float(before[index]), float(after[index])
+        start, bottom = _edges(blocks[index + 2 * scale : end + 1], *levels, thresholds.edge_share)
+        yield LossDrop(
+            start=index + 2 * scale + start,
+            bottom=index + 2 * scale + bottom,
+            detected=end,
+            compared_from=index,
+            before=levels[0],
+            after=levels[1],
+            noise=float(noise[index]),
+            trend=float(trend[index]),
         )
 
 
-def _noise(moves: FloatArray) -> FloatArray:
-    """How much such moves vary by themselves: their spread over those before, anew after every so many;
-    infinite while there are too few."""
+def _move_noise(moves: FloatArray, thresholds: DropThresholds) -> FloatArray:
+    """The standard deviation of such differences [n] by themselves, from those before each.
+
+    It is measured anew after every `grid_moves`, and infinite while there are too few.
+    """
+    past, grid, fewest = thresholds.spread_moves, thresholds.grid_moves, thresholds.fewest_moves
     noise = np.full(len(moves), np.inf)
-    for first in (_FEWEST, 2 * _FEWEST, *range(_GRID, min(_PAST, len(moves)), _GRID)):
-        noise[first : first + _GRID] = _spread(moves[None, :first])[0] if first < len(moves) else np.inf
-    if len(moves) > _PAST:
-        spread = _spread(sliding_window_view(moves, _PAST)[: len(moves) - _PAST : _GRID])
-        noise[_PAST:] = np.repeat(spread, _GRID)[: len(moves) - _PAST]
+    for first in (fewest, 2 * fewest, *range(grid, min(past, len(moves)), grid)):
+        spread = _quartile_sigma(moves[None, :first], thresholds)[0] if first < len(moves) else np.inf
+        noise[first : first + grid] = spread
+    if len(moves) > past:
+        windows = sliding_window_view(moves, past)[: len(moves) - past : grid]
+        noise[past:] = np.repeat(_quartile_sigma(windows, thresholds), grid)[: len(moves) - past]
     return noise
 
 
-def _spread(moves: FloatArray) -> FloatArray:
-    """The standard deviation of each row by its quartiles, wider where it has few numbers."""
-    many = moves.shape[1]
-    quarters = np.partition(moves, (many // 4, 3 * many // 4), axis=1)
-    spread: FloatArray = (quarters[:, 3 * many // 4] - quarters[:, many // 4]) / 1.349 * (1 + 8 / many)
-    return spread
+def _quartile_sigma(moves: FloatArray, thresholds: DropThresholds) -> FloatArray:
+    """The standard deviation of each row by its quartiles, larger where the row is short."""
+    count = moves.shape[1]
+    quartiles = np.partition(moves, (count // 4, 3 * count // 4), axis=1)
+    distance = quartiles[:, 3 * count // 4] - quartiles[:, count // 4]
+    sigma: FloatArray = distance / _QUARTILE_DISTANCE * (1 + thresholds.young_moves / count)
+    return sigma
 
 
-def _edges(blocks: FloatArray, before: float, after: float) -> tuple[int, int]:
+def _edges(blocks: FloatArray, before: float, after: float, share: float) -> tuple[int, int]:
     """The last block near the level before, and the first one near the level after it."""
-    high = np.flatnonzero(blocks > before - 0.25 * (before - after))
+    high = np.flatnonzero(blocks > before - share * (before - after))
     start = int(high[-1]) if len(high) else 0
-    low = np.flatnonzero(blocks[start:] < after + 0.25 * (before - after))
+    low = np.flatnonzero(blocks[start:] < after + share * (before - after))
     return start, start + (int(low[0]) if len(low) else 0)
 
 
-def _finding(run: RunData, series: Series, attempt: int, drop: Drop, told: dict[str, object]) -> Finding:
+def _finding(
+    run: RunData, series: Series, attempt: int, drop: LossDrop, other_changes: dict[str, object]
+) -> Finding:
     start, bottom = drop.start, drop.bottom
-    unknown = _not_logged(run)
-    evaluation = role_of(series.key) is Role.EVAL_LOSS
-    unless = f" Not logged, and so not looked at: {', '.join(unknown)}." if unknown else ""
+    not_logged = _not_logged(run)
+    loss = "Evaluation loss" if role_of(series.key) is Role.EVAL_LOSS else "Loss"
+    not_examined = f" Not logged, so not examined: {', '.join(not_logged)}." if not_logged else ""
     return Finding(
         kind=Kind.SUDDEN_DROP,
         metric=series.key.metric,
@@ -261,14 +323,14 @@ def _finding(run: RunData, series: Series, attempt: int, drop: Drop, told: dict[
         start_step=start,
         peak_step=bottom,
         end_step=bottom,
-        detected_step=drop.seen,
-        classified_step=drop.seen,
+        detected_step=drop.detected,
+        classified_step=drop.detected,
         severity=SUDDEN_DROP.only_severity,
-        confidence=0.6 if "learning rate" in unknown else 0.9,
+        confidence=0.6 if "learning rate" in not_logged else 0.9,
         summary=(
-            f"{'Evaluation loss' if evaluation else 'Loss'} fell from {figure(drop.before)} to "
-            f"{figure(drop.after)} within {counted(max(bottom - start, 1), 'step')} of step {start:,}, "
-            f"far faster than before.{unless}"
+            f"{loss} fell from {figure(drop.before)} to {figure(drop.after)} within "
+            f"{counted(max(bottom - start, 1), 'step')} of step {start:,}, far faster than before."
+            f"{not_examined}"
         ),
         advice=SUDDEN_DROP.advice,
         evidence={
@@ -277,13 +339,14 @@ def _finding(run: RunData, series: Series, attempt: int, drop: Drop, told: dict[
             "noise": drop.noise,
             "expected_fall": drop.trend,
             "duration_steps": bottom - start,
-            "not_logged": unknown,
-            **told,
+            "not_logged": not_logged,
+            **other_changes,
         },
     )
 
 
 def _not_logged(run: RunData) -> list[str]:
+    """The metrics that might explain a drop and are not logged."""
     roles = {role_of(key) for key in run.series}
-    asked = {Role.LEARNING_RATE: "learning rate", Role.MIXTURE: "data mix", Role.EPOCH: "epoch"}
-    return [name for role, name in asked.items() if role not in roles]
+    names = {Role.LEARNING_RATE: "learning rate", Role.MIXTURE: "data mix", Role.EPOCH: "epoch"}
+    return [name for role, name in names.items() if role not in roles]

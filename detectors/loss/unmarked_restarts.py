@@ -1,7 +1,8 @@
-"""Seams: where a run was taken up again within one attempt, because its log says nothing of the restart.
+"""Unmarked restarts: steps at which a run was restarted within one attempt, without a mark in its log.
 
-A silence of a kind this run has hardly had before, steps that were left out, or a learning rate that fell
-and is warming up again. A seam alone is nothing; a loss that jumps right there did so because of it.
+The signs are a pause of a kind this run has hardly had before, missing steps, or a learning rate that fell
+and warms up again. The sign alone is not reported; a loss that jumps right there did so because of the
+restart.
 """
 
 from __future__ import annotations
@@ -14,127 +15,176 @@ from scipy.ndimage import median_filter
 
 from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheckpoints
 from holter.detectors.positions import AttemptRows, attempt_rows, rows_of_attempt
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import FloatArray, RunData, Series
 
-_USUAL, _FEWEST = 49, 16
-"""Rows that the usual pause and spacing are the median of, and rows before which neither is known."""
-_LONG, _SECONDS = 10.0, 120.0
-"""Times the usual pause, and seconds, that a restart takes at least."""
-_ROUTINE = 3
-"""Pauses half as long or longer, after so many of which it is what this run does: evaluation, checkpoints."""
-_FALLS, _RISES = 0.3, 1.01
-"""What a learning rate falls to when it warms up anew, and by how much it then rises from row to row."""
-CLOSE, NEAR = 3, 50
-"""A loss that jumps within so many points of the seam did so because of it: of a mere silence, and of a seam
-that something else tells too."""
+
+@dataclass(frozen=True, kw_only=True)
+class UnmarkedRestartThresholds(Thresholds):
+    """When a pause, missing steps or a new warm-up count as the sign of a restart."""
+
+    median_rows: int = 49
+    """Rows whose median is the usual pause and the usual spacing."""
+    fewest_rows: int = 16
+    """Rows of an attempt before which neither is known."""
+    times_usual: float = 10.0
+    """Times the usual pause or spacing that a restart takes at least."""
+    least_seconds: float = 120.0
+    """Seconds that a restart takes at least."""
+    routine_pauses: int = 3
+    """Pauses half as long or longer, after which this many are routine: evaluations, checkpoints."""
+    rate_fall: float = 0.3
+    """Share of its value that a learning rate falls below when it warms up again."""
+    rate_rise: float = 1.01
+    """Ratio by which it then rises from row to row."""
+    points_after_pause: int = 3
+    """Points. A loss that jumps within this many points of a mere pause did so because of it."""
+    points_after_restart: int = 50
+    """Points. The same for missing steps and a new warm-up, which are stronger signs."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seam:
-    """A step at which the run was taken up; known at `seen_step`. `sign` says what told it, `size` how
-    much: seconds of silence, steps left out, or the learning rate over what it was."""
+class UnmarkedRestart:
+    """A step at which the run was restarted, known at `detected_step`.
+
+    `sign` is "silence", "gap" or "warm-up"; `size` the seconds of the pause, the missing steps, or the ratio
+    of the learning rate to what it was. An excursion within `reach` points belongs to the restart.
+    """
 
     step: int
-    seen_step: int
+    detected_step: int
     sign: str
     size: float
-
-    @property
-    def reach(self) -> int:
-        """Points within which an excursion belongs to it."""
-        return CLOSE if self.sign == "silence" else NEAR
+    reach: int
 
 
-Seams = Mapping[int, list[Seam]]
-"""By attempt, in the order of their steps."""
+UnmarkedRestarts = Mapping[int, list[UnmarkedRestart]]
+"""Unmarked restarts by attempt, in the order of their steps."""
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """The seams so far, by attempt, and the longest silences and gaps of the attempt that goes on."""
+class _RestartScanState:
+    """The restarts so far, by attempt, and the longest pauses and gaps of the current attempt."""
 
-    found: Mapping[int, tuple[Seam, ...]] = field(default_factory=dict)
-    silences: tuple[float, ...] = (0.0,) * _ROUTINE
-    gaps: tuple[float, ...] = (0.0,) * _ROUTINE
+    restarts: Mapping[int, tuple[UnmarkedRestart, ...]] = field(default_factory=dict)
+    longest_pauses: tuple[float, ...] = ()
+    longest_gaps: tuple[float, ...] = ()
 
 
-def seams_of(run: RunData, series: Series, state: IncrementalState) -> Seams:
-    """The seams of a series' attempts: by its own rows, and by the learning rate."""
+def find_unmarked_restarts(
+    run: RunData, series: Series, state: IncrementalState, thresholds: UnmarkedRestartThresholds
+) -> UnmarkedRestarts:
+    """The unmarked restarts in a series' attempts, by its own rows and by the learning rate."""
     rates = next((run.series[key] for key in sorted(run.series) if role_of(key) is Role.LEARNING_RATE), None)
-    found = {attempt: list(seams) for attempt, seams in _in_rows(series, state).items()}
-    for attempt, seams in (_warmups(rates, state) if rates is not None else {}).items():
-        found.setdefault(attempt, []).extend(seams)
-    return {attempt: sorted(seams, key=lambda one: one.step) for attempt, seams in found.items()}
+    by_attempt = {
+        attempt: list(restarts) for attempt, restarts in _scan_rows(series, state, thresholds).items()
+    }
+    warmups = _scan_warmups(rates, state, thresholds) if rates is not None else {}
+    for attempt, restarts in warmups.items():
+        by_attempt.setdefault(attempt, []).extend(restarts)
+    return {
+        attempt: sorted(restarts, key=lambda restart: restart.step)
+        for attempt, restarts in by_attempt.items()
+    }
 
 
-def _in_rows(series: Series, state: IncrementalState) -> Mapping[int, tuple[Seam, ...]]:
-    checkpoints: ScanCheckpoints[_Seen] = state.checkpoints(("seams", series.key), [series])
-    checkpoint = checkpoints.latest([series]) or Checkpoint(_Seen(), (0,))
-    seen, (row,) = checkpoint.state, checkpoint.rows
+def _scan_rows(
+    series: Series, state: IncrementalState, thresholds: UnmarkedRestartThresholds
+) -> Mapping[int, tuple[UnmarkedRestart, ...]]:
+    """Restarts by pauses and missing steps between the rows of a series."""
+    checkpoints: ScanCheckpoints[_RestartScanState] = state.checkpoints(
+        ("unmarked_restarts", series.key), [series]
+    )
+    none = (0.0,) * thresholds.routine_pauses
+    checkpoint = checkpoints.latest([series]) or Checkpoint(_RestartScanState({}, none, none), (0,))
+    scan, (row,) = checkpoint.state, checkpoint.rows
     for span in attempt_rows(series, row):
-        begun = rows_of_attempt(series, span.attempt).first
-        seen = seen if begun < span.first else _Seen(seen.found)
-        silences, longest_silences = _told(series, begun, span, seen.silences, "silence")
-        gaps, longest_gaps = _told(series, begun, span, seen.gaps, "gap")
-        found = dict(seen.found)
-        if silences or gaps:
-            found[span.attempt] = (*found.get(span.attempt, ()), *silences, *gaps)
-        seen = _Seen(found, longest_silences, longest_gaps)
-    checkpoints.save(Checkpoint(seen, (len(series),)))
-    return seen.found
+        first = rows_of_attempt(series, span.attempt).first
+        scan = scan if first < span.first else _RestartScanState(scan.restarts, none, none)
+        pauses, longest_pauses = _restarts_in(series, first, span, scan.longest_pauses, "silence", thresholds)
+        gaps, longest_gaps = _restarts_in(series, first, span, scan.longest_gaps, "gap", thresholds)
+        restarts = dict(scan.restarts)
+        if pauses or gaps:
+            restarts[span.attempt] = (*restarts.get(span.attempt, ()), *pauses, *gaps)
+        scan = _RestartScanState(restarts, longest_pauses, longest_gaps)
+    checkpoints.save(Checkpoint(scan, (len(series),)))
+    return scan.restarts
 
 
-_Outstanding = tuple[list[int], tuple[float, ...]]
+def _unusual_rows(
+    distance: FloatArray,
+    new_rows: int,
+    longest: tuple[float, ...],
+    thresholds: UnmarkedRestartThresholds,
+) -> tuple[list[int], tuple[float, ...]]:
+    """Of the last `new_rows` rows those that are far more distant from the previous row than usual, except
+    for routine ones; and the longest such distances so far.
 
-
-def _outstanding(apart: FloatArray, new: int, longest: tuple[float, ...]) -> _Outstanding:
-    """Of the last `new` rows those whose distance [n] from the row before is far longer than usual, but for
-    what is routine; and the longest such distances so far."""
-    usual = median_filter(apart, size=_USUAL, origin=_USUAL // 2, mode="nearest")
-    usual = np.concatenate((apart[:1], usual[:-1]))
-    rows, first = [], len(apart) - new
-    for row in (first + np.flatnonzero(apart[first:] > _LONG * usual[first:])).tolist():
-        if longest[0] < apart[row] / 2:
+    `distance` [n] is that of each row from the previous one.
+    """
+    window = thresholds.median_rows
+    usual = median_filter(distance, size=window, origin=window // 2, mode="nearest")
+    usual = np.concatenate((distance[:1], usual[:-1]))
+    rows, first = [], len(distance) - new_rows
+    unusual = first + np.flatnonzero(distance[first:] > thresholds.times_usual * usual[first:])
+    for row in unusual.tolist():
+        if longest[0] < distance[row] / 2:
             rows.append(row)
-        longest = tuple(sorted([*longest, float(apart[row])])[1:])
+        longest = tuple(sorted([*longest, float(distance[row])])[1:])
     return rows, longest
 
 
-def _told(
+def _restarts_in(
     series: Series,
-    begun: int,
+    attempt_row: int,
     span: AttemptRows,
     longest: tuple[float, ...],
     sign: str,
-) -> tuple[list[Seam], tuple[float, ...]]:
-    """Seams of one kind in some rows of an attempt whose first row is `begun`."""
-    column, least = (series.time, _SECONDS) if sign == "silence" else (series.step, 0.0)
-    first = max(span.first - _USUAL - 1, begun)
-    apart = np.diff(column[max(first - 1, begun) : span.after].astype(np.float64))
-    apart = np.concatenate(([0.0], apart)) if first == begun else apart
-    apart = np.nan_to_num(apart, nan=0.0, posinf=0.0, neginf=0.0)
-    rows, longest = _outstanding(apart, span.after - span.first, longest)
-    steps = [
-        (int(series.step[first + row]), float(apart[row])) for row in rows if first + row - begun >= _FEWEST
-    ]
-    return [Seam(step=at, seen_step=at, sign=sign, size=size) for at, size in steps if size >= least], longest
+    thresholds: UnmarkedRestartThresholds,
+) -> tuple[list[UnmarkedRestart], tuple[float, ...]]:
+    """Restarts of one sign in some rows of an attempt whose first row is `attempt_row`."""
+    is_pause = sign == "silence"
+    column = series.time if is_pause else series.step
+    least = thresholds.least_seconds if is_pause else 0.0
+    reach = thresholds.points_after_pause if is_pause else thresholds.points_after_restart
+    first = max(span.first - thresholds.median_rows - 1, attempt_row)
+    distance = np.diff(column[max(first - 1, attempt_row) : span.after].astype(np.float64))
+    distance = np.concatenate(([0.0], distance)) if first == attempt_row else distance
+    distance = np.nan_to_num(distance, nan=0.0, posinf=0.0, neginf=0.0)
+    rows, longest = _unusual_rows(distance, span.after - span.first, longest, thresholds)
+    restarts = []
+    for row in rows:
+        step, size = int(series.step[first + row]), float(distance[row])
+        if first + row - attempt_row >= thresholds.fewest_rows and size >= least:
+            restarts.append(UnmarkedRestart(step=step, detected_step=step, sign=sign, size=size, reach=reach))
+    return restarts, longest
 
 
-def _warmups(rates: Series, state: IncrementalState) -> Mapping[int, tuple[Seam, ...]]:
-    checkpoints: ScanCheckpoints[_Seen] = state.checkpoints(("seams", "rate", rates.key), [rates])
-    checkpoint = checkpoints.latest([rates]) or Checkpoint(_Seen(), (0,))
-    found = dict(checkpoint.state.found)
-    # a fall is told two rows later
+def _scan_warmups(
+    rates: Series, state: IncrementalState, thresholds: UnmarkedRestartThresholds
+) -> Mapping[int, tuple[UnmarkedRestart, ...]]:
+    """Restarts by a learning rate that fell and then rose for two rows."""
+    checkpoints: ScanCheckpoints[_RestartScanState] = state.checkpoints(
+        ("unmarked_restarts", "rate", rates.key), [rates]
+    )
+    checkpoint = checkpoints.latest([rates]) or Checkpoint(_RestartScanState(), (0,))
+    restarts = dict(checkpoint.state.restarts)
+    # a fall is recognized two rows later
     for span in attempt_rows(rates, max(checkpoint.rows[0] - 2, 0)):
-        begun = rows_of_attempt(rates, span.attempt).first
-        first = max(span.first - 1, begun)
+        first = max(span.first - 1, rows_of_attempt(rates, span.attempt).first)
         step, rate = rates.step[first : span.after], rates.value[first : span.after]
-        fell = np.flatnonzero((rate[1:-2] < _FALLS * rate[:-3]) & (rate[1:-2] >= 0)) + 1
-        for row in fell.tolist():
-            if rate[row + 1] > _RISES * rate[row] and rate[row + 2] > _RISES * rate[row + 1]:
-                size = float(rate[row] / rate[row - 1])
-                seam = Seam(step=int(step[row]), seen_step=int(step[row + 2]), sign="warm-up", size=size)
-                found[span.attempt] = (*found.get(span.attempt, ()), seam)
-    checkpoints.save(Checkpoint(_Seen(found), (len(rates),)))
-    return found
+        fell = (rate[1:-2] < thresholds.rate_fall * rate[:-3]) & (rate[1:-2] >= 0)
+        for row in (np.flatnonzero(fell) + 1).tolist():
+            rise = thresholds.rate_rise
+            if rate[row + 1] > rise * rate[row] and rate[row + 2] > rise * rate[row + 1]:
+                restart = UnmarkedRestart(
+                    step=int(step[row]),
+                    detected_step=int(step[row + 2]),
+                    sign="warm-up",
+                    size=float(rate[row] / rate[row - 1]),
+                    reach=thresholds.points_after_restart,
+                )
+                restarts[span.attempt] = (*restarts.get(span.attempt, ()), restart)
+    checkpoints.save(Checkpoint(_RestartScanState(restarts), (len(rates),)))
+    return restarts

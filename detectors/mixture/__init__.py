@@ -1,1 +1,1 @@
-"""Which data the loss is made of, where several datasets are logged apart."""
+"""Detection of changes in the mixture of datasets, where the losses of several datasets are logged."""

@@ -1,1 +1,1 @@
-"""Data that comes again: its fingerprint in the noise of the loss."""
+"""Detection of data that a run sees again after a resume."""

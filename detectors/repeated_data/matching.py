@@ -1,10 +1,10 @@
-"""Finding the place in a run's past whose batches are being seen again, by the fingerprint of the noise.
+"""Matching of a run's loss with its past: which steps saw the same batches, by the fingerprint of the noise.
 
-The noise of the loss around its trend is mostly the batch's own: the same batch later in training leaves
-nearly the same residual. So the residuals after a resume are slid along those of earlier attempts
-(normalised cross-correlation). Points that are means over intervals match between two of the past, by
-the share in which their intervals overlap. No published method was found; the nearest is palimpsestic
-inference (training order against likelihood).
+The noise of the loss around its trend is mostly that of the batch: the same batch later in training leaves
+nearly the same residual. So the residuals after a resume are slid along those of earlier attempts (normalized
+cross-correlation). Points that are means over intervals match between two earlier points, by the share in
+which their intervals overlap. No published method was found; the nearest is palimpsestic inference (training
+order against likelihood).
 """
 
 from __future__ import annotations
@@ -17,25 +17,51 @@ from scipy.ndimage import median_filter
 from scipy.special import ndtri
 
 from holter.detectors.positions import rows_of_attempt, rows_up_to
+from holter.detectors.robust_statistics import MAD_TO_SIGMA
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Series
 
-_TREND, _CLIP = 33, 4.0
-_LONGEST_PAST = 1 << 18
-_FEWEST = 16
-_CHANCE, _CHANCE_AT_LIKELY = 1e-5, 1e-4
-"""False alarms accepted per resume: over all places, and at the likeliest ones."""
-_RIVAL = 0.8
-_CLEARLY = 4.0
-_SECOND = 0.5
-"""Weight of the second channel: the gradient norm's fingerprint is about half as strong."""
+
+@dataclass(frozen=True, kw_only=True)
+class MatchThresholds(Thresholds):
+    """When residuals after a resume match those of an earlier attempt."""
+
+    trend_points: int = 33
+    """Points of the running median that is the trend."""
+    clip_sigmas: float = 4.0
+    """Sigmas. A residual counts at most this much."""
+    fewest_points: int = 16
+    """Points that overlap, at least."""
+    longest_past: int = 1 << 18
+    """Points of an earlier attempt that are searched, the latest ones."""
+    on_grid_share: float = 0.9
+    """Share of points that must be on a regular grid of steps."""
+    grid_stretch: int = 4
+    """Times its points that an attempt may cover in grid intervals: sparser ones have no regular grid."""
+    chance: float = 1e-5
+    """Probability of a false alarm per resume, over all positions."""
+    chance_at_likely: float = 1e-4
+    """Probability of a false alarm per resume, over the likeliest positions."""
+    rival_share: float = 0.8
+    """Share of the best score that the second best position must stay below."""
+    rival_intervals: int = 3
+    """Log intervals within which a position is the best one, not a rival."""
+    least_correlation: float = 0.1
+    """Correlation, at least."""
+    between_points: float = 4.0
+    """Difference of squared scores by which a lag between two points must be better than one on a point."""
+    lags_per_interval: int = 10
+    """Lags within a log interval that are tried at most."""
+    second_weight: float = 0.5
+    """Weight of the second channel: the fingerprint of the gradient norm is about half as strong."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Trace:
-    """Residuals [n] of one attempt on a regular grid: point i was logged at step `first + i * interval`.
+class ResidualTrace:
+    """The residuals of one attempt on a regular grid: point i was logged at step `first + i * interval`.
 
-    A channel each row [channels, n]; zero where nothing was logged. `persistence` [channels] is each
-    channel's correlation with its own last point.
+    `residual` [channels, n] is zero where nothing was logged. `persistence` [channels] is each channel's
+    correlation with its own previous point.
     """
 
     attempt: int
@@ -51,10 +77,10 @@ class Trace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Match:
-    """The new attempt's step s saw the batch of step `s - lag` of `attempt`.
+class DataMatch:
+    """A match: the new attempt's step s saw the batch of step `s - lag` of `attempt`.
 
-    `correlation` is that of the residuals, `score` its Fisher z, `sure` says it is beyond chance.
+    `correlation` is that of the residuals, `score` its Fisher z; `sure`: it is beyond chance.
     """
 
     attempt: int
@@ -64,197 +90,226 @@ class Match:
     sure: bool
 
 
-def trace_of(channels: list[Series], attempt: int, *, points: int | None = None) -> Trace | None:
-    """The trace of an attempt's first `points` points; None where they lie on no regular grid."""
+def read_residual_trace(
+    channels: list[Series], attempt: int, thresholds: MatchThresholds, *, points: int | None = None
+) -> ResidualTrace | None:
+    """The residuals of an attempt's first `points` points; None where they are on no regular grid."""
     main = channels[0]
     step = main.step[rows_of_attempt(main, attempt).rows][:points]
-    if len(step) < _FEWEST:
+    if len(step) < thresholds.fewest_points:
         return None
     interval = int(np.median(np.diff(step)))
-    # the first and the last point of an attempt often lie off the grid
+    # the first and the last point of an attempt are often off the grid
     phase = int(np.median(step % interval))
     on_grid = step % interval == phase
-    if np.mean(on_grid) < 0.9 or step[-1] - step[0] > 4 * interval * len(step):
+    is_sparse = step[-1] - step[0] > thresholds.grid_stretch * interval * len(step)
+    if np.mean(on_grid) < thresholds.on_grid_share or is_sparse:
         return None
     first, last = int(step[on_grid][0]), int(step[on_grid][-1])
-    rows = [_on_grid(series, attempt, first, last, interval) for series in channels]
-    return _trace(attempt, first, interval, np.stack(rows))
+    residual = [_grid_residuals(series, attempt, first, last, interval, thresholds) for series in channels]
+    return _trace(attempt, first, interval, np.stack(residual))
 
 
-def _trace(attempt: int, first: int, interval: int, residual: FloatArray) -> Trace:
-    persistence = np.array([_autocorrelation(row) for row in residual])
-    return Trace(attempt=attempt, first=first, interval=interval, residual=residual, persistence=persistence)
+def _trace(attempt: int, first: int, interval: int, residual: FloatArray) -> ResidualTrace:
+    persistence = np.array([_autocorrelation(channel) for channel in residual])
+    return ResidualTrace(
+        attempt=attempt, first=first, interval=interval, residual=residual, persistence=persistence
+    )
 
 
-def _on_grid(series: Series, attempt: int, first: int, last: int, interval: int) -> FloatArray:
+def _grid_residuals(
+    series: Series, attempt: int, first: int, last: int, interval: int, thresholds: MatchThresholds
+) -> FloatArray:
     rows = slice(rows_up_to(series, (attempt, first - 1)), rows_up_to(series, (attempt, last)))
-    place, beside = np.divmod(series.step[rows] - first, interval)
+    index, off_grid = np.divmod(series.step[rows] - first, interval)
     grid = np.full((last - first) // interval + 1, np.nan)
-    grid[place[beside == 0]] = series.value[rows][beside == 0]
-    return residuals(grid)
+    grid[index[off_grid == 0]] = series.value[rows][off_grid == 0]
+    return normalized_residuals(grid, thresholds)
 
 
-def residuals(values: FloatArray) -> FloatArray:
-    """Distance from the local trend in units of the usual one, clipped; zero where unknown.
+def normalized_residuals(values: FloatArray, thresholds: MatchThresholds) -> FloatArray:
+    """The distance of values [n] from the local trend, over its usual size, clipped; zero where unknown.
 
-    One unit for all: where the noise is small, as it is early on, there is little of a batch in it.
+    One unit for the full attempt: where the noise is small, as it is early on, it carries little of a batch.
     """
     known = np.flatnonzero(np.isfinite(values))
-    out = np.zeros(len(values))
-    if len(known) < _FEWEST:
-        return out
+    residuals = np.zeros(len(values))
+    if len(known) < thresholds.fewest_points:
+        return residuals
     level = values[known]
     level = np.log(level) if (level > 0).all() else level
-    rest = level - median_filter(level, size=min(_TREND, len(level) // 2 * 2 - 1), mode="nearest")
+    window = min(thresholds.trend_points, len(level) // 2 * 2 - 1)
+    rest = level - median_filter(level, size=window, mode="nearest")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        rest = rest / (1.4826 * np.median(np.abs(rest)))
-    out[known] = np.clip(np.nan_to_num(rest, nan=0.0), -_CLIP, _CLIP)
-    return out
+        rest = rest / (MAD_TO_SIGMA * np.median(np.abs(rest)))
+    limit = thresholds.clip_sigmas
+    residuals[known] = np.clip(np.nan_to_num(rest, nan=0.0), -limit, limit)
+    return residuals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Slide:
-    """What sliding a new trace along an old one gave: a lag in steps, a score and a correlation each."""
+class _LagScores:
+    """The result of sliding a new trace along an old one: a lag in steps, a score and a correlation for each
+    position. The first `positions` of them are on a point of the old trace."""
 
-    old: Trace
-    places: int
+    old: ResidualTrace
+    positions: int
     lag: IntArray
     score: FloatArray
     correlation: FloatArray
 
-    def at(self, place: int, *, sure: bool) -> Match:
-        return Match(
+    def match(self, index: int, *, sure: bool) -> DataMatch:
+        return DataMatch(
             attempt=self.old.attempt,
-            lag=int(self.lag[place]),
-            correlation=float(self.correlation[place]),
-            score=float(self.score[place]),
+            lag=int(self.lag[index]),
+            correlation=float(self.correlation[index]),
+            score=float(self.score[index]),
             sure=sure,
         )
 
+    def prefer_on_point(self, best: int, thresholds: MatchThresholds) -> int:
+        """A position on an old point, unless the best one, between two points, is clearly better."""
+        on_point = best % self.positions
+        on_point = max(
+            range(on_point, min(on_point + 2, self.positions)), key=lambda index: float(self.score[index])
+        )
+        gain = self.score[best] ** 2 - max(self.score[on_point], 0.0) ** 2
+        return on_point if gain < thresholds.between_points else best
 
-def refined(new: Trace, old: Trace, lag: int) -> int:
-    """The lag in steps, from more points than it was found with: the best one around it."""
-    slide = _slide(new, old)
-    if slide is None:
+
+def refine_lag(new: ResidualTrace, old: ResidualTrace, lag: int, thresholds: MatchThresholds) -> int:
+    """The best lag in steps around a known one, from more points than that was detected with."""
+    scores = _score_lags(new, old, thresholds)
+    if scores is None:
         return lag
-    near = np.flatnonzero(np.abs(slide.lag - lag) <= new.interval)
+    near = np.flatnonzero(np.abs(scores.lag - lag) <= new.interval)
     if not len(near):
         return lag
-    return int(slide.lag[_whole(slide.score, int(near[np.argmax(slide.score[near])]), slide.places)])
+    best = int(near[np.argmax(scores.score[near])])
+    return int(scores.lag[scores.prefer_on_point(best, thresholds)])
 
 
-def match(new: Trace, past: list[Trace], *, looks: int, sensitivity: float = 1.0) -> Match | None:
-    """The likeliest place in the past of the batches that `new` has seen; None where no past compares.
+def find_match(
+    new: ResidualTrace,
+    past: list[ResidualTrace],
+    thresholds: MatchThresholds,
+    *,
+    tests: int,
+    sensitivity: float = 1.0,
+) -> DataMatch | None:
+    """The likeliest match of `new` in the past; None where no past is comparable.
 
-    `looks` is how often this is asked after one resume; it shares the chance of a false alarm. Two
-    places are asked for less evidence: none needs a lag of zero (a resume that is right, after a
-    rollback), and the beginning of the first attempt is where loaders start that forget their place.
+    `tests` is how often this is tested after one resume; they share the chance of a false alarm. Two
+    positions require less evidence: a lag of zero (a correct resume after a rollback), and the beginning of
+    the first attempt, where loaders start that lose their position.
     """
-    slides = [
-        slide
+    all_scores = [
+        scores
         for old in past
-        for part in _parts(new)
-        if old.interval == new.interval and (slide := _slide(part, old))
+        for part in _parts(new, thresholds)
+        if old.interval == new.interval and (scores := _score_lags(part, old, thresholds))
     ]
-    tried = looks * sum(len(slide.lag) for slide in slides)
-    found = []
-    for slide in slides:
-        best = _whole(slide.score, int(np.argmax(slide.score)), slide.places)
-        apart = np.abs(slide.lag - slide.lag[best]) > 3 * new.interval
-        rival = float(slide.score[apart].max()) if apart.any() else 0.0
-        clear = rival < _RIVAL * slide.score[best] and slide.correlation[best] > 0.1
-        sure = clear and slide.score[best] > _limit(_CHANCE / tried) / sensitivity
-        found.append(slide.at(best, sure=bool(sure)))
-        source = new.first - slide.lag  # where the new attempt's first batch comes from
-        is_first = slide.old is past[0]
-        likely = np.flatnonzero(
-            (np.abs(slide.lag) < new.interval)
-            | (is_first & (np.abs(source - slide.old.first) <= new.interval))
-        )
+    tried = tests * sum(len(scores.lag) for scores in all_scores)
+    candidates = []
+    for scores in all_scores:
+        best = scores.prefer_on_point(int(np.argmax(scores.score)), thresholds)
+        distant = np.abs(scores.lag - scores.lag[best]) > thresholds.rival_intervals * new.interval
+        rival = float(scores.score[distant].max()) if distant.any() else 0.0
+        is_clear = rival < thresholds.rival_share * scores.score[best]
+        is_clear = is_clear and scores.correlation[best] > thresholds.least_correlation
+        sure = is_clear and scores.score[best] > _score_limit(thresholds.chance / tried) / sensitivity
+        candidates.append(scores.match(best, sure=bool(sure)))
+        likely = _likely_positions(new, scores, is_first=scores.old is past[0])
         if len(likely):
-            best = _whole(slide.score, int(likely[np.argmax(slide.score[likely])]), slide.places)
-            limit = _limit(_CHANCE_AT_LIKELY / (looks * len(likely))) / sensitivity
-            found.append(slide.at(best, sure=bool(slide.score[best] > max(limit, rival))))
-    return max(found, key=lambda one: (one.sure, one.score), default=None)
+            best = scores.prefer_on_point(int(likely[np.argmax(scores.score[likely])]), thresholds)
+            limit = _score_limit(thresholds.chance_at_likely / (tests * len(likely))) / sensitivity
+            candidates.append(scores.match(best, sure=bool(scores.score[best] > max(limit, rival))))
+    return max(candidates, key=lambda candidate: (candidate.sure, candidate.score), default=None)
 
 
-def _whole(score: FloatArray, best: int, places: int) -> int:
-    """A place right on an old point, unless one between two points is clearly better than it.
-
-    The first `places` scores are those right on a point.
-    """
-    on = best % places
-    on = max(range(on, min(on + 2, places)), key=lambda place: float(score[place]))
-    return on if score[best] ** 2 - max(score[on], 0.0) ** 2 < _CLEARLY else best
+def _likely_positions(new: ResidualTrace, scores: _LagScores, *, is_first: bool) -> IntArray:
+    """The positions with a lag of zero and, in the first attempt, those at its beginning."""
+    source = new.first - scores.lag  # the step whose batch is the first of the new attempt
+    at_beginning = is_first & (np.abs(source - scores.old.first) <= new.interval)
+    return np.flatnonzero((np.abs(scores.lag) < new.interval) | at_beginning)
 
 
-def _parts(new: Trace) -> list[Trace]:
-    """All of it, and its later half: a model that was new then has left another residual early on."""
+def _parts(new: ResidualTrace, thresholds: MatchThresholds) -> list[ResidualTrace]:
+    """The full trace, and its later half: early on, a model that was new left other residuals."""
     half = new.residual.shape[1] // 2
-    if half < _FEWEST:
+    if half < thresholds.fewest_points:
         return [new]
     first, later = new.first + half * new.interval, new.residual[:, half:]
     return [new, _trace(new.attempt, first, new.interval, later)]
 
 
-def _limit(chance: float) -> float:
+def _score_limit(chance: float) -> float:
     return float(-ndtri(max(chance, 1e-300)))
 
 
-def _slide(new: Trace, old: Trace) -> _Slide | None:
-    n, m = new.residual.shape[1], min(old.residual.shape[1], _LONGEST_PAST)
-    fewest = max(_FEWEST, n // 2)
+def _score_lags(new: ResidualTrace, old: ResidualTrace, thresholds: MatchThresholds) -> _LagScores | None:
+    """The scores of all lags; None where the old trace is too short."""
+    n, m = new.residual.shape[1], min(old.residual.shape[1], thresholds.longest_past)
+    fewest = max(thresholds.fewest_points, n // 2)
     if m < fewest:
         return None
-    shares = _shares(new.interval)
+    fractions = _interval_fractions(new.interval, thresholds.lags_per_interval)
     overlap = np.minimum(n, m - np.arange(m - fewest + 1))
     scores, correlations = [], []
-    # both correlated with their own past: fewer points count (Bartlett)
+    # both are correlated with their own past: fewer points are independent (Bartlett)
     product = np.maximum(new.persistence, 0.0) * np.maximum(old.persistence, 0.0)
     independent = (1 - product) / (1 + product)
-    for q, h, part in zip(new.residual, old.residual[:, -m:], independent, strict=True):
-        correlation = _correlations(q, h, overlap, shares)
-        count = np.maximum(overlap * np.mean(q != 0) * part - 3, 1e-9)
+    for query, history, share in zip(new.residual, old.residual[:, -m:], independent, strict=True):
+        correlation = _correlations(query, history, overlap, fractions)
+        count = (
+            overlap * np.mean(query != 0) * share - 3
+        )  # Fisher's z of n points has the variance 1 / (n - 3)
         correlations.append(correlation)
-        scores.append(np.arctanh(np.clip(correlation, -0.999999, 0.999999)) * np.sqrt(count))
-    weights = np.array([1.0, _SECOND])[: len(scores)]
-    score = sum(weight * one for weight, one in zip(weights, scores, strict=True)) / np.sqrt(
-        weights @ weights
-    )
+        fisher_z = np.arctanh(np.clip(correlation, -0.999999, 0.999999))
+        scores.append(fisher_z * np.sqrt(np.maximum(count, 1e-9)))
+    weights = np.array([1.0, thresholds.second_weight])[: len(scores)]
+    weighted = sum(weight * score for weight, score in zip(weights, scores, strict=True))
+    score = weighted / np.sqrt(weights @ weights)
     begin = old.last - old.interval * (m - 1)
-    place = np.arange(len(overlap))[None, :] + shares[:, None]
-    lag = np.rint(new.first - begin - new.interval * place).astype(np.int64)
-    return _Slide(
+    position = np.arange(len(overlap))[None, :] + fractions[:, None]
+    lag = np.rint(new.first - begin - new.interval * position).astype(np.int64)
+    return _LagScores(
         old=old,
-        places=len(overlap),
+        positions=len(overlap),
         lag=lag.ravel(),
         score=score.ravel(),
         correlation=correlations[0].ravel(),
     )
 
 
-def _shares(interval: int) -> FloatArray:
-    """Shares of the way from one old point to the next, whole steps each, ten at most."""
-    return np.unique(np.arange(min(interval, 10)) * interval // min(interval, 10)) / interval
+def _interval_fractions(interval: int, most: int) -> FloatArray:
+    """Fractions of the distance from one old point to the next, full steps each, `most` at most."""
+    count = min(interval, most)
+    return np.unique(np.arange(count) * interval // count) / interval
 
 
-def _autocorrelation(x: FloatArray) -> float:
-    power = float(x @ x)
-    return float(x[1:] @ x[:-1]) / power if power > 0 else 0.0
+def _autocorrelation(values: FloatArray) -> float:
+    power = float(values @ values)
+    return float(values[1:] @ values[:-1]) / power if power > 0 else 0.0
 
 
-def _correlations(q: FloatArray, h: FloatArray, overlap: IntArray, shares: FloatArray) -> FloatArray:
-    """Of `q` with `h` from each place on [shares, places]; between two points of `h`, their weighted mean."""
-    n, places = len(q), len(overlap)
-    padded = np.concatenate([h, np.zeros(n + 1)])
-    cross = _sliding_products(padded, q)[: places + 1]
-    energy = _sliding_sum(padded[: places + n] ** 2, n)
-    beside = _sliding_sum(padded[: places + n - 1] * padded[1 : places + n], n)
-    own = np.cumsum(q**2)[overlap - 1]
-    share = shares[:, None]
-    above = (1 - share) * cross[:-1] + share * cross[1:]
-    below = (1 - share) ** 2 * energy[:-1] + 2 * share * (1 - share) * beside + share**2 * energy[1:]
-    correlation: FloatArray = above / np.sqrt(np.maximum(below * own, 1e-12))
+def _correlations(
+    query: FloatArray, history: FloatArray, overlap: IntArray, fractions: FloatArray
+) -> FloatArray:
+    """The correlation of `query` with `history` from each position on [fractions, positions]; between two
+    points of `history`, with their weighted mean."""
+    n, positions = len(query), len(overlap)
+    padded = np.concatenate([history, np.zeros(n + 1)])
+    cross = _sliding_products(padded, query)[: positions + 1]
+    energy = _sliding_sum(padded[: positions + n] ** 2, n)
+    neighbors = _sliding_sum(padded[: positions + n - 1] * padded[1 : positions + n], n)
+    query_energy = np.cumsum(query**2)[overlap - 1]
+    share = fractions[:, None]
+    product = (1 - share) * cross[:-1] + share * cross[1:]
+    history_energy = (
+        (1 - share) ** 2 * energy[:-1] + 2 * share * (1 - share) * neighbors + share**2 * energy[1:]
+    )
+    correlation: FloatArray = product / np.sqrt(np.maximum(history_energy * query_energy, 1e-12))
     return correlation
 
 
@@ -264,16 +319,16 @@ def _sliding_sum(values: FloatArray, length: int) -> FloatArray:
 
 
 def _sliding_products(long: FloatArray, short: FloatArray) -> FloatArray:
-    """`long[k : k + n] @ short` for every place k, by Fourier transforms of overlapping blocks.
+    """`long[k : k + n] @ short` for every position k, by Fourier transforms of overlapping blocks.
 
     `scipy.signal` has this too, and costs every server 50 MB of memory to import.
     """
-    n, places = len(short), len(long) - len(short) + 1
+    n, positions = len(short), len(long) - len(short) + 1
     size = next_fast_len(max(8 * n, 1024), real=True)
     hop = size - n + 1
     spectrum = np.conj(rfft(short, size))
-    products = np.empty(places)
-    for start in range(0, places, hop):
+    products = np.empty(positions)
+    for start in range(0, positions, hop):
         block = irfft(rfft(long[start : start + size], size) * spectrum, size)
-        products[start : start + hop] = block[: min(hop, places - start)]
+        products[start : start + hop] = block[: min(hop, positions - start)]
     return products

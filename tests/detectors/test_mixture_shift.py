@@ -7,7 +7,7 @@ import pytest
 
 from holter.detectors import find
 from holter.detectors.detector import DetectorContext
-from holter.detectors.mixture.shares import fitted
+from holter.detectors.mixture.shares import ShareThresholds, fit_shares
 from holter.detectors.mixture.shift import MixtureShift
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
@@ -105,10 +105,10 @@ def test_together_with_the_rise_it_explains_it_is_one_finding() -> None:
 def test_what_the_losses_leave_open_stays_as_it_was() -> None:
     before = np.array([0.5, 0.3, 0.2])
     alike = np.full((64, 3), 2.0)
-    assert fitted(alike.mean(axis=1), alike, before) == pytest.approx(before)
+    assert fit_shares(alike.mean(axis=1), alike, before, ShareThresholds()) == pytest.approx(before)
     apart = np.array([1.0, 2.0, 4.0]) * np.random.default_rng(0).normal(1, 0.1, (64, 3))
     now = np.array([0.1, 0.3, 0.6])
-    assert fitted(apart @ now, apart, before) == pytest.approx(now, abs=0.01)
+    assert fit_shares(apart @ now, apart, before, ShareThresholds()) == pytest.approx(now, abs=0.01)
 
 
 def test_shares_that_change_with_a_restart_are_what_it_did_not_restore() -> None:

@@ -1,249 +1,332 @@
-"""What a series does when nothing is wrong: its recent level, its noise, and how heavy the noise's tail is.
+"""The baseline of a series: its recent level, its noise, and how heavy the tail of the noise is.
 
-Everything is trailing: what is said about a point rests on points before it. Levels are medians or means
-of values pulled in to a few sigma, noise is a MAD, so that what is to be found does not hide itself.
+All estimates are trailing: those for a point rest on earlier points only. Levels are medians, or means of
+values clipped to a few sigma, and noise is measured by the MAD, so that an event does not raise the estimates
+it is compared with.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.ndimage import median_filter
 
-from holter.detectors.loss.excursions.noise_tails import NOWHERE, Reach, reach_of
+from holter.detectors.loss.excursions.noise_tails import (
+    NO_REACH,
+    NoiseReach,
+    NoiseTailThresholds,
+    measure_reach,
+)
+from holter.detectors.robust_statistics import mad_sigma
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray
 
-MEMORY = 1024
-"""Points that the shape of the noise is measured on: quantiles up to 99.5 % need a thousand."""
-CENTRE = 25
-"""Points in the running median: long against a spike's first points, short against a loss's decline."""
-FEWEST = 32
-"""Points before which nothing is said: the error of a MAD is then still 20 %."""
-_RECENT = 128
-"""Points that its size is measured on: a loss's noise shrinks with its level, most of all early on."""
-_TREND = 384
-"""Points that the slope of the level is measured on."""
-_SHAPED = 160
-"""Points before which the noise is taken for normal."""
-_KEPT = 4096 + 512
-_ALIKE = 0.5
-"""Correlation of neighbours from which on more points are needed to tell how far means wander."""
-_PULLED_IN = 4.0
-"""Points count for at most so many sigma in a mean: one outlier alone never makes a level."""
-_NORMAL_MAD = 1.4826
-_TINY = 1e-30
-"""A sigma above nothing, whose inverse times any bounded loss is still finite."""
+TINY = 1e-30
+"""A sigma just above zero, whose inverse times any bounded loss is still finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noise:
-    """Noise around the running median: `sigma`, two upper quantiles, and by how much means wander more.
+class BaselineThresholds(Thresholds):
+    """How the level, the noise and the trend of a loss are measured."""
 
-    `tail` is the Weibull exponent between the quantiles: 1.3 for normal noise, 0.6 for Student's t3.
-    `spread` >= 1 is the standard deviation of scores pulled in to a few sigma, by which heavy tails
-    widen the standard error of means; `wander8`, `wander32`, `wander128` >= 1 are what it is multiplied by
-    for so many points and more, which neighbours that resemble each other make larger still. `alike` is
-    how much they do: the correlation of neighbours, from 0 to 1. `reach` is how far noise places lone points.
+    median_points: int = 25
+    """Points of the running median: long compared with the first points of a spike, short compared with the
+    decline of a loss."""
+    fewest_points: int = 32
+    """Points before which nothing is detected: the error of a MAD is then still 20 %."""
+    shape_points: int = 1024
+    """Points that the shape of the noise is measured on: quantiles up to 99.5 % need a thousand."""
+    size_points: int = 128
+    """Points that the size of the noise is measured on: it shrinks with the level of a loss, fastest early
+    on."""
+    trend_points: int = 384
+    """Points that the slope of the level is measured on."""
+    shape_known_after: int = 160
+    """Points before which the noise is assumed to be normal."""
+    stored_points: int = 4096 + 512
+    """Points of the history that are retained."""
+    correlated_from: float = 0.5
+    """Correlation of neighboring points from which on all stored points, not the latest `shape_points`, are
+    used to measure how far means wander."""
+    clip_sigmas: float = 4.0
+    """Sigmas. A point counts at most this much in a mean, so that a single outlier never forms a level."""
+    upper_odds: float = 40.0
+    """One in this many points exceeds the upper quantile (97.5 %), where the tail of the noise begins."""
+    far_odds: float = 200.0
+    """One in this many points exceeds the far quantile (99.5 %), which gives the tail its weight."""
+    least_upper_sigmas: float = 1.8
+    """Sigmas. A smaller upper quantile is not trusted: normal noise has 1.96, and the sample is small."""
+    least_far_ratio: float = 1.30
+    """Ratio of the far to the upper quantile, at least: normal noise has 1.31, and the sample is small."""
+    normal_upper_sigmas: float = 1.96
+    """Sigmas. The upper quantile of normal noise."""
+    normal_far_sigmas: float = 2.576
+    """Sigmas. The far quantile of normal noise, used for the noise of a few points."""
+    young_far_sigmas: float = 2.83
+    """Sigmas. The far quantile assumed until `shape_known_after`: a tail a little heavier than normal."""
+    body_exponent: float = 1.5
+    """Exponent with which surprise grows from the median to the upper quantile."""
+    wander_windows: tuple[tuple[int, int], ...] = ((8, 32), (32, 96), (128, 256))
+    """Points in a mean, and in the mean before it, whose differences show how far means wander."""
+    wander_samples: tuple[int, ...] = (8, 8, 24)
+    """For each of `wander_windows`, the fewest independent means; more of the longest, since a few of them
+    would overrate the curvature of a young loss."""
+    same_spacing: float = 1.5
+    """Ratio of spacings in steps up to which points belong to the same logging interval."""
+    floor_share: float = 1e-3
+    """Share of the level that counts as noise at least, however smooth the curve."""
+    damping: tuple[float, float] = (0.5, 0.9)
+    """Least and greatest share of a trend that continues from one third of `trend_points` to the next."""
+    tails: NoiseTailThresholds = NoiseTailThresholds()
+    """How the reach of noise is estimated from points below the level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossNoise:
+    """The noise around the running median: its `sigma`, an upper quantile, and how far means wander.
+
+    `tail` is the Weibull exponent beyond the `upper` quantile: 1.3 for normal noise, 0.6 for Student's t3.
+    `spread` >= 1 is the standard deviation of clipped scores, by which heavy tails widen the standard error
+    of means. `wander` has pairs of a number of points and a factor >= 1: the standard error of means of that
+    many points or more is multiplied by it, since neighboring points resemble each other. `correlation` of
+    neighboring points is from 0 to 1. `reach` is how far above the level noise puts single points.
     """
 
     sigma: float
     upper: float
     tail: float
     spread: float = 1.0
-    wander8: float = 1.0
-    wander32: float = 1.0
-    wander128: float = 1.0
-    alike: float = 0.0
-    reach: Reach = NOWHERE
+    wander: tuple[tuple[int, float], ...] = ()
+    correlation: float = 0.0
+    reach: NoiseReach = NO_REACH
+    thresholds: BaselineThresholds = field(default_factory=BaselineThresholds)
 
     def error(self, points: int) -> float:
-        """The standard error of a mean of so many pulled-in points times the root of their number."""
-        wander = max(self.spread, self.wander8 if points >= 8 else 1.0)
-        wander = max(wander, self.wander32 if points >= 32 else 1.0)
-        return self.sigma * max(wander, self.wander128 if points >= 128 else 1.0)
+        """The standard error of a mean of clipped points, times the root of their number."""
+        return self.sigma * max(
+            self.spread, *(factor for least, factor in self.wander if points >= least), 1.0
+        )
 
     def surprise(self, excess: FloatArray) -> FloatArray:
-        """-ln P(a point lies so far above the running median), for excesses [n].
+        """-ln P(a point is this far above the running median), for excesses [n].
 
-        Beyond the 97.5 % quantile the tail is Weibull's: exact enough for normal noise (6 sigma where
-        p = 1e-8 is 5.6) and heavy enough for Student's t3, whose far quantiles it reaches by one decade.
+        Beyond the 97.5 % quantile the tail is Weibull's: accurate for normal noise (6 sigma where p = 1e-8
+        is 5.6) and heavy enough for Student's t3, whose far quantiles it meets within one decade.
         """
+        half, upper, _ = _log_odds(self.thresholds)
         with np.errstate(over="ignore"):
             ratio = np.clip(excess / self.upper, 0.0, 1e9)
-        below = _LN2 + (_LN40 - _LN2) * ratio**1.5
-        surprise: FloatArray = np.where(ratio > 1, _LN40 * ratio**self.tail, below)
+        body = half + (upper - half) * ratio**self.thresholds.body_exponent
+        surprise: FloatArray = np.where(ratio > 1, upper * ratio**self.tail, body)
         return surprise
 
 
-_LN2, _LN40, _LN200 = np.log((2.0, 40.0, 200.0))
+def _log_odds(thresholds: BaselineThresholds) -> FloatArray:
+    """-ln P of a point above the median, the upper and the far quantile [3]."""
+    return np.log((2.0, thresholds.upper_odds, thresholds.far_odds))
 
 
-def measure(residual: FloatArray, score: FloatArray, pulled: FloatArray, floor: float) -> Noise:
-    """The noise in residuals [n >= 1] around the running median, in `score` [m], residuals in units of the
-    sigma of their time, and in `pulled` [m], the values themselves; `floor` is the least sigma believed."""
-    recent = residual[-min(max(len(residual) // 2, FEWEST // 2), _RECENT) :]
-    sigma = max(_NORMAL_MAD * float(np.median(np.abs(recent - np.median(recent)))), floor)
+def measure_noise(
+    residual: FloatArray, score: FloatArray, clipped: FloatArray, floor: float, thresholds: BaselineThresholds
+) -> LossNoise:
+    """The noise of a history.
+
+    `residual` [n >= 1] are distances from the running median, `score` [m] residuals in units of the sigma of
+    their time (NaN where unknown), `clipped` [m] the clipped values; `floor` is the least sigma.
+    """
+    half = max(len(residual) // 2, thresholds.fewest_points // 2)
+    recent = residual[-min(half, thresholds.size_points) :]
+    sigma = max(mad_sigma(recent, float(np.median(recent))), floor)
     all_known = score[~np.isnan(score)]
-    if len(all_known) < _SHAPED:
-        return _shaped(sigma, 1.96, 2.83)
-    known = all_known[-MEMORY:]
+    if len(all_known) < thresholds.shape_known_after:
+        return _noise_with_tail(
+            sigma, thresholds.normal_upper_sigmas, thresholds.young_far_sigmas, thresholds
+        )
+    known = all_known[-thresholds.shape_points :]
     known = known - np.median(known)
-    upper, far = np.quantile(known, (0.975, 0.995))
-    bounded = np.clip(known, -_PULLED_IN, _PULLED_IN)
-    alike = float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + _TINY), 0, 1))
-    # neighbours that resemble each other say little that is new
-    latest = pulled[-MEMORY if alike < _ALIKE else 0 :]
+    upper, far = np.quantile(known, (1 - 1 / thresholds.upper_odds, 1 - 1 / thresholds.far_odds))
+    bounded = np.clip(known, -thresholds.clip_sigmas, thresholds.clip_sigmas)
+    correlation = float(np.clip(np.mean(bounded[1:] * bounded[:-1]) / (np.mean(bounded**2) + TINY), 0, 1))
     return replace(
-        _shaped(sigma, float(upper), float(far)),
+        _noise_with_tail(sigma, float(upper), float(far), thresholds),
         spread=max(1.0, float(np.std(bounded))),
-        wander8=_wander(latest / sigma, 8, 32),
-        wander32=_wander(latest / sigma, 32, 96),
-        # of few such means the curve of a young loss would make too much
-        wander128=_wander(pulled / sigma, 128, 256, fewest=24),
-        alike=alike,
-        reach=reach_of(all_known),
+        wander=_measure_wander(clipped / sigma, correlation, thresholds),
+        correlation=correlation,
+        reach=measure_reach(all_known, thresholds.tails),
     )
 
 
-def _shaped(sigma: float, upper: float, far: float) -> Noise:
-    # quantiles below those of normal noise are not believed: the sample is small
-    upper = max(upper, 1.8)
-    far = max(far, 1.30 * upper)
-    tail = float(np.log(_LN200 / _LN40) / np.log(far / upper))
-    return Noise(sigma=sigma, upper=upper * sigma, tail=tail)
+def _noise_with_tail(sigma: float, upper: float, far: float, thresholds: BaselineThresholds) -> LossNoise:
+    # quantiles below those of normal noise come from a small sample
+    upper = max(upper, thresholds.least_upper_sigmas)
+    far = max(far, thresholds.least_far_ratio * upper)
+    _, log_upper, log_far = _log_odds(thresholds)
+    tail = float(np.log(log_far / log_upper) / np.log(far / upper))
+    return LossNoise(sigma=sigma, upper=upper * sigma, tail=tail, thresholds=thresholds)
 
 
-def plain_noise(residual: FloatArray) -> Noise:
-    """The noise of a few residuals [n >= 1], taken for normal."""
-    return _shaped(_NORMAL_MAD * float(np.median(np.abs(residual))) + _TINY, 1.96, 2.576)
+def normal_noise(residual: FloatArray, thresholds: BaselineThresholds) -> LossNoise:
+    """The noise of a few residuals [n >= 1], assumed to be normal."""
+    sigma = mad_sigma(residual, 0.0) + TINY
+    return _noise_with_tail(sigma, thresholds.normal_upper_sigmas, thresholds.normal_far_sigmas, thresholds)
 
 
-def _wander(value: FloatArray, width: int, before: int, *, fewest: int = 8) -> float:
-    """How much means of `width` values less the mean of those before vary, over what they would alone;
-    1 while there are fewer than `fewest` times as many values."""
-    if len(value) < fewest * width + before:
+def _measure_wander(
+    score: FloatArray, correlation: float, thresholds: BaselineThresholds
+) -> tuple[tuple[int, float], ...]:
+    """For each width of a mean, by how much more such means vary than independent points would make them.
+
+    The longest means use all stored points. So do the others where neighboring points resemble each other,
+    since such points carry little new information.
+    """
+    latest = score[-thresholds.shape_points if correlation < thresholds.correlated_from else 0 :]
+    longest = max(width for width, _ in thresholds.wander_windows)
+    return tuple(
+        (width, _wander(score if width == longest else latest, width, before, fewest=fewest))
+        for (width, before), fewest in zip(thresholds.wander_windows, thresholds.wander_samples, strict=True)
+    )
+
+
+def _wander(score: FloatArray, width: int, before: int, *, fewest: int) -> float:
+    """The spread of means of `width` scores less the mean of those before, over that of independent scores.
+
+    It is 1 while there are fewer than `fewest` times as many scores.
+    """
+    if len(score) < fewest * width + before:
         return 1.0
-    total = np.concatenate(([0.0], np.cumsum(value - value[0])))
+    total = np.concatenate(([0.0], np.cumsum(score - score[0])))
     mean = (total[width:] - total[:-width]) / width
     earlier = (total[before:] - total[:-before]) / before
     rise = mean[before:] - earlier[: len(mean) - before]
-    spread = _NORMAL_MAD * float(np.median(np.abs(rise - np.median(rise))))
+    spread = mad_sigma(rise, float(np.median(rise)))
     return max(1.0, spread / float(np.sqrt(1 / width + 1 / before)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fall:
-    """A trend downwards: by `slope` <= 0 a step at first, dying out over `span` steps."""
+class DampedFall:
+    """A falling trend: by `slope` <= 0 a step at first, damped with a time constant of `span` steps."""
 
     slope: float = 0.0
     span: float = 1.0
 
     def after(self, steps: IntArray) -> FloatArray:
-        """How far the level has fallen after so many steps [n]."""
-        fallen: FloatArray = self.slope * self.span * -np.expm1(-steps / self.span)
-        return fallen
+        """The change of the level (<= 0) after these numbers of steps [n]."""
+        change: FloatArray = self.slope * self.span * -np.expm1(-steps / self.span)
+        return change
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class History:
+class LossHistory:
     """The latest points of a series that are not part of any event; arrays share the length [n].
 
-    `count` is how many there were in all, `residual` their distances from the
-    running median, `score` the same in sigmas of that time (NaN where none was known), `pulled` the values
-    pulled in to a few sigma, `spacing` the steps since the point before.
+    `count` is how many there were in total, `residual` their distances from the running median, `score` the
+    same in sigmas of that time (NaN where unknown), `clipped` the values clipped to a few sigma, `spacing`
+    the steps since the previous point.
     """
 
+    thresholds: BaselineThresholds
     count: int
     value: FloatArray
     residual: FloatArray
     score: FloatArray
-    pulled: FloatArray
+    clipped: FloatArray
     spacing: IntArray
 
     @staticmethod
-    def empty() -> History:
+    def empty(thresholds: BaselineThresholds) -> LossHistory:
         nothing = np.empty(0)
-        return History(
+        return LossHistory(
+            thresholds=thresholds,
             count=0,
             value=nothing,
             residual=nothing,
             score=nothing,
-            pulled=nothing,
+            clipped=nothing,
             spacing=np.empty(0, dtype=np.int64),
         )
 
-    def without_last(self, points: int) -> History:
-        """The history as it was before its last points."""
-        keep = max(len(self.value) - points, 0)
+    def without_last(self, points: int) -> LossHistory:
+        """The history before its last points."""
+        stop = max(len(self.value) - points, 0)
         return replace(
             self,
             count=max(self.count - points, 0),
-            value=self.value[:keep],
-            residual=self.residual[:keep],
-            score=self.score[:keep],
-            pulled=self.pulled[:keep],
-            spacing=self.spacing[:keep],
+            value=self.value[:stop],
+            residual=self.residual[:stop],
+            score=self.score[:stop],
+            clipped=self.clipped[:stop],
+            spacing=self.spacing[:stop],
         )
 
-    def noise(self, spacing: int) -> Noise | None:
-        """The noise to expect of points that stand `spacing` steps apart; None before enough is known.
+    def noise(self, spacing: int) -> LossNoise | None:
+        """The noise to expect of points `spacing` steps apart; None before enough points are known.
 
-        Interval means get noisier when the interval shrinks: until enough points of the new kind are
-        known, the noise of the old is scaled up as if they were means of independent steps.
+        Interval means get noisier when the interval shrinks: until enough points of the new interval are
+        known, the noise of the old one is scaled as if points were means of independent steps.
         """
-        if len(self.residual) < FEWEST:
+        limits = self.thresholds
+        if len(self.residual) < limits.fewest_points:
             return None
-        alike = self.spacing[-MEMORY:] <= 1.5 * spacing
-        residual = self.residual[-MEMORY:]
+        latest_spacing = self.spacing[-limits.shape_points :]
+        same = latest_spacing <= limits.same_spacing * spacing
+        residual = self.residual[-limits.shape_points :]
         scale = 1.0
-        if np.count_nonzero(alike) >= 2 * FEWEST:
-            residual = residual[alike]
-        elif not alike.all():
-            scale = float(np.sqrt(np.median(self.spacing[-MEMORY:]) / max(spacing, 1)))
-        # a thousandth of the level is nothing to speak of, however smooth the curve
-        floor = 1e-3 * abs(float(np.median(self.value[-CENTRE:]))) + _TINY
-        return measure(residual * max(scale, 1.0), self.score, self.pulled, floor)
+        if np.count_nonzero(same) >= 2 * limits.fewest_points:
+            residual = residual[same]
+        elif not same.all():
+            scale = float(np.sqrt(np.median(latest_spacing) / max(spacing, 1)))
+        floor = limits.floor_share * abs(float(np.median(self.value[-limits.median_points :]))) + TINY
+        return measure_noise(residual * max(scale, 1.0), self.score, self.clipped, floor, limits)
 
-    def fall(self, noise: Noise) -> Fall:
-        """How the level surely falls: the slope of the latest third of points against the third before,
-        less a standard error; losses fall ever more slowly, so it is damped as it was from third to third."""
-        last = self.pulled[-_TREND:]
+    def fall(self, noise: LossNoise) -> DampedFall:
+        """The trend by which the level falls with certainty.
+
+        The slope is that of the latest third of points against the third before, less a standard error.
+        Losses fall ever more slowly, so it is damped as it was from third to third.
+        """
+        limits = self.thresholds
+        last = self.clipped[-limits.trend_points :]
         third = len(last) // 3
-        if third < FEWEST:
-            return Fall()
+        if third < limits.fewest_points:
+            return DampedFall()
         means = last[-3 * third :].reshape(3, third).mean(axis=1)
-        earlier, later = np.diff(means) + noise.error(32) * np.sqrt(2 / third) * np.array((0.0, 1.0))
+        error = noise.error(limits.fewest_points) * np.sqrt(2 / third)
+        earlier, later = np.diff(means) + error * np.array((0.0, 1.0))
         if later >= 0:
-            return Fall()
+            return DampedFall()
         steps = max(int(np.sum(self.spacing[-third:])), 1)
-        kept = float(np.clip(later / earlier, 0.5, 0.9)) if earlier < 0 else 0.9
-        # the slope measured is that of a third ago
-        return Fall(slope=float(later) * kept / steps, span=-steps / float(np.log(kept)))
+        strongest, weakest = limits.damping
+        share = float(np.clip(later / earlier, strongest, weakest)) if earlier < 0 else weakest
+        # the measured slope is that of a third ago
+        return DampedFall(slope=float(later) * share / steps, span=-steps / float(np.log(share)))
 
-    def centres(self, values: FloatArray) -> FloatArray:
+    def running_medians(self, values: FloatArray) -> FloatArray:
         """For each of the next values [n] the median of the points before it."""
-        both = np.concatenate((self.value[-CENTRE:], values))
+        size = self.thresholds.median_points
+        both = np.concatenate((self.value[-size:], values))
         if not len(self.value):
             both = np.concatenate((values[:1], values))
-        # origin shifts the window to end at its own point; one further back leaves that point out
-        median = median_filter(both, size=CENTRE, origin=CENTRE // 2, mode="nearest")
+        # origin shifts the window to end at its own point; one further back excludes that point
+        median = median_filter(both, size=size, origin=size // 2, mode="nearest")
         known = len(both) - len(values)
         return np.asarray(median[known - 1 : len(both) - 1])
 
-    def accept(
-        self, values: FloatArray, centres: FloatArray, spacing: IntArray, noise: Noise | None
-    ) -> History:
-        """The history with further values [n] that belong to no event."""
-        residual = values - centres
-        reach = _PULLED_IN * noise.sigma if noise is not None else np.inf
+    def extend(
+        self, values: FloatArray, medians: FloatArray, spacing: IntArray, noise: LossNoise | None
+    ) -> LossHistory:
+        """The history with further values [n] that belong to no event, and their running medians [n]."""
+        stored = self.thresholds.stored_points
+        residual = values - medians
+        limit = self.thresholds.clip_sigmas * noise.sigma if noise is not None else np.inf
         score = residual / noise.sigma if noise is not None else np.full(len(values), np.nan)
-        pulled = centres + np.clip(residual, -reach, reach)
-        return History(
+        clipped = medians + np.clip(residual, -limit, limit)
+        return LossHistory(
+            thresholds=self.thresholds,
             count=self.count + len(values),
-            value=np.concatenate((self.value, values))[-_KEPT:],
-            residual=np.concatenate((self.residual, residual))[-_KEPT:],
-            score=np.concatenate((self.score, score))[-_KEPT:],
-            pulled=np.concatenate((self.pulled, pulled))[-_KEPT:],
-            spacing=np.concatenate((self.spacing, spacing))[-_KEPT:],
+            value=np.concatenate((self.value, values))[-stored:],
+            residual=np.concatenate((self.residual, residual))[-stored:],
+            score=np.concatenate((self.score, score))[-stored:],
+            clipped=np.concatenate((self.clipped, clipped))[-stored:],
+            spacing=np.concatenate((self.spacing, spacing))[-stored:],
         )

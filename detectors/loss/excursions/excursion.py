@@ -1,24 +1,41 @@
-"""Excursions: where a series leaves its own recent level upwards, from when to when, seen causally."""
+"""Excursions: where a series leaves its own recent level, from when to when, detected causally."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from holter.detectors.loss.excursions.baseline import Fall, Noise
-from holter.detectors.loss.excursions.recovery import Course, Return, follow, unfollowed
-from holter.detectors.loss.excursions.segment import Stretch
+from holter.detectors.loss.excursions.baseline import DampedFall, LossNoise
+from holter.detectors.loss.excursions.recovery import (
+    ExcursionPoints,
+    Recovery,
+    RecoveryThresholds,
+    track_recovery,
+    untracked_recovery,
+)
+from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.detectors.thresholds import Thresholds
 
-_CALM_STEPS, _CALM_POINTS = 100, 64
-"""Steps for which a loss must have been calm for the next rise to be another event, however short the last
-was, and points after which it always is one."""
+
+@dataclass(frozen=True, kw_only=True)
+class TrainThresholds(Thresholds):
+    """When rises in sequence belong to one train of spikes."""
+
+    calm_steps: int = 100
+    """Steps for which a loss must have been calm for the next rise to be another event, however short the
+    last one was."""
+    calm_points: int = 64
+    """Points of calm after which the next rise is always another event."""
+    separate_rises: int = 2
+    """Rises of a train that are reported separately; further ones belong to the last: an oscillation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excursion:
-    """One departure from the level `baseline`; `start` and `detected` index the stretch's points.
+    """One departure from the level `baseline`; `start` and `detected` are indices of the segment's points.
 
-    `belief` is what other series multiplied its evidence by. `resumed`: it began with the attempt.
-    `down`: it lies below the level, not above. `explained`: it began with a point that the noise explains.
+    `width` is the number of points whose evidence raised the alarm, `evidence_factor` what other series
+    multiplied it by. `at_restart`: it began with the attempt. `down`: it is below the level, not above.
+    `explained`: it began with a point that the shape of the noise explains.
     """
 
     attempt: int
@@ -26,71 +43,74 @@ class Excursion:
     detected: int
     width: int
     baseline: float
-    noise: Noise
+    noise: LossNoise
     strength: float
-    returns: Return
-    fall: Fall = field(default_factory=Fall)
-    belief: float = 1.0
-    resumed: bool = False
+    recovery: Recovery
+    fall: DampedFall = field(default_factory=DampedFall)
+    evidence_factor: float = 1.0
+    at_restart: bool = False
     down: bool = False
     explained: bool = False
 
-    def began_before(self, later: Excursion) -> bool:
-        """Whether a later one, seen when this was over, reaches back into it, so that both are one."""
-        back, confirmed = self.returns.back, self.returns.confirmed
+    def is_continued_by(self, later: Excursion) -> bool:
+        """Whether a later one, detected when this was over, began before this was back: both are one."""
+        back, confirmed = self.recovery.back, self.recovery.confirmed
         if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
             return False
         return later.start < self.start + back and self.start + confirmed <= later.detected
 
-    def is_soon_followed_by(self, later: Excursion, stretch: Stretch) -> bool:
-        """Whether a later one, seen when this was over, began before the loss had been back for as long as
-        this had lasted."""
-        back, confirmed = self.returns.back, self.returns.confirmed
+    def is_soon_followed_by(
+        self, later: Excursion, segment: AttemptSegment, thresholds: TrainThresholds
+    ) -> bool:
+        """Whether a later one, detected when this was over, began before the loss had been back for as long
+        as this one had lasted."""
+        back, confirmed = self.recovery.back, self.recovery.confirmed
         if self.attempt != later.attempt or self.down or later.down or back is None or confirmed is None:
             return False
         if self.start + confirmed > later.detected or self.explained or later.explained:
             return False
-        ended, apart = self.start + back, later.start - self.start - back
-        if apart > _CALM_POINTS:
+        ended, calm_points = self.start + back, later.start - self.start - back
+        if calm_points > thresholds.calm_points:
             return False
-        steps = int(stretch.step[later.start] - stretch.step[ended])
-        return steps <= max(_CALM_STEPS, int(stretch.step[ended] - stretch.step[self.start]))
+        calm_steps = int(segment.step[later.start] - segment.step[ended])
+        return calm_steps <= max(thresholds.calm_steps, int(segment.step[ended] - segment.step[self.start]))
 
-    def going_on(self, later: Excursion, stretch: Stretch) -> Excursion:
-        """This one, going on as the later one that reaches back into it did."""
-        since, returns = later.start - self.start, later.returns
-        peaks = (self.returns.peak, returns.peak + since)
+    def merged_with(self, later: Excursion, segment: AttemptSegment) -> Excursion:
+        """This excursion, with the development of a later one that continues it."""
+        offset, recovery = later.start - self.start, later.recovery
+        peaks = (self.recovery.peak, recovery.peak + offset)
         return replace(
             self,
             explained=self.explained and later.explained,
-            returns=replace(
-                returns,
-                peak=max(peaks, key=lambda peak: float(stretch.value[self.start + peak])),
-                half=self.returns.half,
-                back=None if returns.back is None else returns.back + since,
-                confirmed=None if returns.confirmed is None else returns.confirmed + since,
-                level_from=returns.level_from + since,
-                resume=returns.resume + since,
-                last=returns.last + since,
+            recovery=replace(
+                recovery,
+                peak=max(peaks, key=lambda peak: float(segment.value[self.start + peak])),
+                half_peak=self.recovery.half_peak,
+                back=None if recovery.back is None else recovery.back + offset,
+                confirmed=None if recovery.confirmed is None else recovery.confirmed + offset,
+                level_start=recovery.level_start + offset,
+                next_scan=recovery.next_scan + offset,
+                last_seen=recovery.last_seen + offset,
                 search=None,
             ),
         )
 
-    def followed(self, stretch: Stretch) -> Excursion:
-        """As it has gone on by the last point of its attempt."""
-        points = len(stretch.step)
-        if self.returns.confirmed is not None or self.returns.last == points - 1 - self.start:
+    def updated(self, segment: AttemptSegment, thresholds: RecoveryThresholds) -> Excursion:
+        """This excursion with its development by the last point of its attempt."""
+        points = len(segment.step)
+        if self.recovery.confirmed is not None or self.recovery.last_seen == points - 1 - self.start:
             return self
         if self.down:
-            return replace(self, returns=unfollowed(points))
-        course = Course(
-            step=stretch.step[self.start :],
-            value=stretch.value[self.start :],
-            seen=self.detected - self.start,
+            return replace(self, recovery=untracked_recovery(points))
+        excursion_points = ExcursionPoints(
+            step=segment.step[self.start :],
+            value=segment.value[self.start :],
+            detected=self.detected - self.start,
             width=self.width,
             baseline=self.baseline,
             fall=self.fall,
             noise=self.noise,
+            thresholds=thresholds,
         )
-        returns = follow(course, known=self.returns if self.returns.last >= 0 else None)
-        return replace(self, returns=returns)
+        known = self.recovery if self.recovery.last_seen >= 0 else None
+        return replace(self, recovery=track_recovery(excursion_points, known=known))

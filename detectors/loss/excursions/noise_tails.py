@@ -1,75 +1,105 @@
-"""How far noise alone places a lone point above the level: by its own depth, its own tail, its own skew.
+"""How far above the level noise alone puts a single point, estimated from the points below the level.
 
-Bad batches raise a loss for one point, nothing lowers it. So what lies below is noise, and tells how far
-noise goes above: as deep as lone points were, further the heavier their tail is. Where the noise is skewed
-in its body already (the loss of few samples is), below says too little; what a shifted lognormal with the
-quantiles of the body reaches is added. Outliers that a few bad batches left are not in the body.
+A bad batch raises a loss for one point; nothing lowers it. Points below the level are therefore noise, and
+their depth shows how far noise reaches above it: as far as single points lie below, and further the heavier
+their tail is. Where the body of the noise is skewed already (a loss averaged over few samples), the depth
+below is too small an estimate, and the reach of a shifted lognormal with the quantiles of the body is used
+where it is larger. The body's quantiles are not affected by the outliers of a few bad batches.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
-_DEEPEST = 3
-"""Lone points whose mean depth says how far noise reaches: one may be chance, more need a longer memory."""
-_TAIL, _TAIL_SHARE = 40, 100
-"""Deepest points that the tail's index is taken from (Hill): so many, or one in a hundred if that is less."""
-_USUAL, _RARE = 1.7, 16.0
-"""Times the depth where normal noise and Student's t4 hardly ever come; and how much rarer than three of
-4,608 points a point shall be that the tail below is no longer an explanation for: once in 25,000 points."""
-_USUAL_SIGMAS, _RARE_SIGMAS = 3.7, 4.6
-"""What of normal noise is exceeded once in 10,000 points, and once in 500,000: for the skewed body."""
-_EVEN = 1.2
-"""Ratio of the upper to the lower quantile up to which a body counts as even: chance, in a small sample."""
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseTailThresholds(Thresholds):
+    """How the reach of noise is estimated from the points below the level."""
+
+    deepest_points: int = 3
+    """Points. The mean depth of this many single points is the reach of noise: one may be chance, and more
+    would need a longer history."""
+    tail_points: int = 40
+    """Points. The index of the tail (Hill's estimator) is taken from at most this many of the deepest."""
+    tail_points_in: int = 100
+    """Points. The index of the tail is taken from one point in this many, if that is fewer."""
+    smallest_index_inverse: float = 0.1
+    """Inverse of the tail's index, at least: a lighter tail is treated as this light."""
+    typical_depths: float = 1.7
+    """Times the mean depth. Normal noise and Student's t4 hardly ever exceed it."""
+    rare_odds: float = 16.0
+    """Ratio. A point that the tail no longer explains is this much rarer than three in 4,608 points, that is
+    once in 25,000 points."""
+    typical_sigmas: float = 3.7
+    """Sigmas. Normal noise exceeds this once in 10,000 points; used for a skewed body."""
+    rare_sigmas: float = 4.6
+    """Sigmas. Normal noise exceeds this once in 500,000 points; used for a skewed body."""
+    symmetric_ratio: float = 1.2
+    """Ratio of the upper to the lower outer quantile range. Up to it the body counts as symmetric: chance in
+    a small sample."""
+    body_quantiles: tuple[float, float, float, float, float] = (0.025, 0.16, 0.5, 0.84, 0.975)
+    """Quantiles of the body from which its skew is measured: two sigmas, one sigma and the median."""
+    outer_sigmas: float = 1.96
+    """Sigmas. Distance of normal noise's 97.5 % quantile, the outermost of `body_quantiles`."""
 
 
-class Reach(NamedTuple):
-    """In sigmas: up to `usual` a lone point is nothing, up to `rare` the noise's own shape explains it."""
+class NoiseReach(NamedTuple):
+    """In sigmas: a single point up to `typical` is ordinary; up to `rare` the noise's shape explains it."""
 
-    usual: float
+    typical: float
     rare: float
 
 
-NOWHERE = Reach(0.0, 0.0)
+NO_REACH = NoiseReach(0.0, 0.0)
 
 
-def reach_of(score: FloatArray) -> Reach:
-    """How far the noise with these scores [n >= 3], distances in sigmas of their time, places lone points."""
-    deep, index = _depth(score)
-    usual, rare = _skewed(score)
-    return Reach(
-        usual=max(_USUAL * deep, usual),
-        rare=max(max(_USUAL, _RARE ** (1 / index)) * deep, rare),
+def measure_reach(score: FloatArray, thresholds: NoiseTailThresholds) -> NoiseReach:
+    """The reach of noise with these scores [n >= 3]: distances from the level in sigmas of their time."""
+    depth, tail_index = _tail_below(score, thresholds)
+    typical, rare = _skewed_reach(score, thresholds)
+    factor = max(thresholds.typical_depths, thresholds.rare_odds ** (1 / tail_index))
+    return NoiseReach(
+        typical=max(thresholds.typical_depths * depth, typical),
+        rare=max(factor * depth, rare),
     )
 
 
-def _depth(score: FloatArray) -> tuple[float, float]:
-    """How far below both their neighbours the deepest points lie, and the index of that tail; a fall, whose
-    points all lie low, does not count."""
-    beside = np.minimum(np.minimum(score[:-2], score[2:]), 0.0)
-    depth = beside - score[1:-1]
-    size = min(max(min(len(depth) // _TAIL_SHARE, _TAIL), _DEEPEST) + 1, len(depth))
+def _tail_below(score: FloatArray, thresholds: NoiseTailThresholds) -> tuple[float, float]:
+    """The mean depth of the deepest points below both their neighbors, and the index of that tail.
+
+    A fall, whose points are all low, does not count, since a point there is not below its neighbors.
+    """
+    lower_neighbor = np.minimum(np.minimum(score[:-2], score[2:]), 0.0)
+    depth = lower_neighbor - score[1:-1]
+    least = thresholds.deepest_points
+    size = min(
+        max(min(len(depth) // thresholds.tail_points_in, thresholds.tail_points), least) + 1, len(depth)
+    )
     deepest = np.sort(np.partition(depth, -size)[-size:])
-    deep = max(0.0, float(np.mean(deepest[-_DEEPEST:])))
-    if size <= 2 * _DEEPEST or deepest[0] <= 0:
-        return deep, np.inf
-    return deep, 1 / max(float(np.mean(np.log(deepest[1:] / deepest[0]))), 0.1)
+    mean_depth = max(0.0, float(np.mean(deepest[-least:])))
+    if size <= 2 * least or deepest[0] <= 0:
+        return mean_depth, np.inf
+    inverse = max(float(np.mean(np.log(deepest[1:] / deepest[0]))), thresholds.smallest_index_inverse)
+    return mean_depth, 1 / inverse
 
 
-def _skewed(score: FloatArray) -> Reach:
-    """What a lognormal with the skew of the body reaches; nothing where the body is even."""
-    low, beneath, middle, over, high = np.quantile(score, (0.025, 0.16, 0.5, 0.84, 0.975)).tolist()
-    if not (low < beneath < middle < over < high):
-        return NOWHERE
-    wide, narrow = (high - middle) / (middle - low), (over - middle) / (middle - beneath)
-    # the tail's skew counts as far as the body shows it too
-    skew = min(float(np.log(wide)) / 1.96, float(np.log(narrow)))
-    if wide < _EVEN or skew <= 0:
-        return NOWHERE
-    scale = (high - middle) / float(np.expm1(1.96 * skew))
-    usual, rare = (scale * float(np.expm1(skew * sigmas)) for sigmas in (_USUAL_SIGMAS, _RARE_SIGMAS))
-    return Reach(usual, rare)
+def _skewed_reach(score: FloatArray, thresholds: NoiseTailThresholds) -> NoiseReach:
+    """The reach of a lognormal with the skew of the body; none where the body is symmetric."""
+    lowest, low, middle, high, highest = np.quantile(score, thresholds.body_quantiles).tolist()
+    if not (lowest < low < middle < high < highest):
+        return NO_REACH
+    outer, inner = (highest - middle) / (middle - lowest), (high - middle) / (middle - low)
+    # the skew of the outer quantiles counts only as far as the inner quantiles confirm it
+    skew = min(float(np.log(outer)) / thresholds.outer_sigmas, float(np.log(inner)))
+    if outer < thresholds.symmetric_ratio or skew <= 0:
+        return NO_REACH
+    scale = (highest - middle) / float(np.expm1(thresholds.outer_sigmas * skew))
+    sigmas = (thresholds.typical_sigmas, thresholds.rare_sigmas)
+    typical, rare = (scale * float(np.expm1(skew * distance)) for distance in sigmas)
+    return NoiseReach(typical, rare)

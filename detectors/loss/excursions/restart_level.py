@@ -1,4 +1,4 @@
-"""Resumes: does the loss go on after a restart where it was before it?"""
+"""Whether the loss continues after a restart at the level it had before."""
 
 from __future__ import annotations
 
@@ -6,58 +6,85 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.loss.excursions.baseline import FEWEST, History, Noise
+from holter.detectors.loss.excursions.baseline import LossHistory, LossNoise
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
-FIRST_POINTS = 50
-"""An excursion that starts within so many points of a restart belongs to the restart."""
-_LOOK = 150
-"""Points after a restart whose mean is held against the level before it."""
-_BEFORE = 128
-_ASKED, _ASKED_DOWN = 4.5, 4.5
-"""Standard errors; a handful of looks a restart, so fewer than for the whole of a run. Downwards the
-trend must be extrapolated as well, and most of what lies lower is welcome."""
-_DOUBT = 0.7
-"""Share of that evidence which is enough when the learning rate did not go on as it was."""
-LR_POINTS = 1000
-"""With another learning rate the loss may take so many points to show it."""
+
+@dataclass(frozen=True, kw_only=True)
+class RestartThresholds(Thresholds):
+    """When a loss counts as moved by a restart."""
+
+    first_points: int = 50
+    """Points. An excursion that starts within this many points of a restart belongs to the restart."""
+    compared_points: int = 150
+    """Points after a restart whose mean is compared with the level before it."""
+    reference_points: int = 128
+    """Points before a restart that form the level; the trend is measured on twice as many."""
+    rise_errors: float = 4.5
+    """Standard errors of a rise: each restart is tested a few times, so fewer are needed than for a full
+    run."""
+    fall_errors: float = 4.5
+    """Standard errors of a fall against the extrapolated trend: most lower losses are welcome."""
+    mismatch_share: float = 0.7
+    """Share of `rise_errors` that suffices when the learning rate did not continue as it was."""
+    mismatch_points: int = 1000
+    """Points after a restart with another learning rate within which the loss may show it."""
+    least_share: float = 0.02
+    """Share of the level by which the loss must move to be worth reporting."""
+    least_sigmas: float = 0.25
+    """Sigmas of a point by which the loss must move to be worth reporting."""
+    clip_sigmas: float = 4.0
+    """Sigmas. A point counts at most this much in the mean."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Entry:
-    """What was known when an attempt after the first began."""
+class RestartLevel:
+    """What was known of a loss when an attempt after the first began.
 
-    history: History
-    doubtful: bool
+    `rate_mismatch`: the attempt began with another learning rate.
+    """
 
-    def strength(self, values: FloatArray, noise: Noise, *, down: bool = False) -> FloatArray:
-        """Evidence over 1 that the first points [n] up to each lie off the level before the restart."""
-        before = self.history.pulled[-_BEFORE:]
-        if len(before) < FEWEST:
+    thresholds: RestartThresholds
+    history: LossHistory
+    rate_mismatch: bool
+
+    def strength(self, values: FloatArray, noise: LossNoise, *, down: bool = False) -> FloatArray:
+        """The strength of evidence that the first points [n] up to each are off the level before the
+        restart."""
+        limits = self.thresholds
+        before = self.history.clipped[-limits.reference_points :]
+        if len(before) < self.history.thresholds.fewest_points:
             return np.zeros(len(values))
         count = np.arange(1, len(values) + 1)
         level = float(np.mean(before))
-        reach = 4.0 * noise.sigma
-        above = np.cumsum(np.clip(values - level, -reach, reach)) / count
-        scale = np.where(count < 8, noise.error(1), np.where(count < 32, noise.error(8), noise.error(32)))
-        error = scale * np.sqrt(1 / count + 1 / len(before))
-        enough = max(0.02 * abs(level), 0.25 * noise.sigma)
-        fall, doubt = self._fall(noise)
+        clip = limits.clip_sigmas * noise.sigma
+        above = np.cumsum(np.clip(values - level, -clip, clip)) / count
+        error = self._errors(noise, count) * np.sqrt(1 / count + 1 / len(before))
+        worthwhile = max(limits.least_share * abs(level), limits.least_sigmas * noise.sigma)
+        slope, slope_error = self._trend(noise)
         ahead = (len(before) + count) / 2
-        against_trend = (above - fall * ahead) / np.hypot(error, doubt * ahead)
+        off_trend = above - slope * ahead
+        against_trend = off_trend / np.hypot(error, slope_error * ahead)
         if down:
-            found = np.minimum(-against_trend / _ASKED_DOWN, -(above - fall * ahead) / enough)
+            strength = np.minimum(-against_trend / limits.fall_errors, -off_trend / worthwhile)
         else:
-            asked = _ASKED * (_DOUBT if self.doubtful else 1.0)
-            found = np.minimum(np.maximum(above / error, against_trend) / asked, above / enough)
-        # beyond the first points only a cause that works slowly, like another learning rate, is looked for
-        horizon = LR_POINTS if self.doubtful else _LOOK
-        return np.where(count <= horizon, found, 0.0)
+            required = limits.rise_errors * (limits.mismatch_share if self.rate_mismatch else 1.0)
+            strength = np.minimum(np.maximum(above / error, against_trend) / required, above / worthwhile)
+        # beyond the first points only a slow cause, such as another learning rate, is considered
+        horizon = limits.mismatch_points if self.rate_mismatch else limits.compared_points
+        return np.where(count <= horizon, strength, 0.0)
 
-    def _fall(self, noise: Noise) -> tuple[float, float]:
-        """The slope of the level per point, where it falls, and the slope's standard error."""
-        last = self.history.pulled[-2 * _BEFORE :]
+    def _errors(self, noise: LossNoise, count: np.ndarray) -> FloatArray:
+        """The standard error of a point in means of these numbers of points [n]."""
+        (short, _), (medium, _), *_ = self.history.thresholds.wander_windows
+        long_error = np.where(count < medium, noise.error(short), noise.error(medium))
+        return np.where(count < short, noise.error(1), long_error)
+
+    def _trend(self, noise: LossNoise) -> tuple[float, float]:
+        """The slope (<= 0) of the level per point, and the standard error of the slope."""
+        last = self.history.clipped[-2 * self.thresholds.reference_points :]
         half = len(last) // 2
         slope = float(np.mean(last[half:]) - np.mean(last[:half])) / max(half, 1)
-        error = noise.error(32) * np.sqrt(2 / max(half, 1)) / max(half, 1)
+        error = noise.error(self.history.thresholds.fewest_points) * np.sqrt(2 / max(half, 1)) / max(half, 1)
         return min(slope, 0.0), float(error)

@@ -1,4 +1,4 @@
-"""Going on with the scan of a loss where an earlier look ended."""
+"""Incremental scan of a loss: it continues from the state that an earlier pass saved."""
 
 from __future__ import annotations
 
@@ -7,75 +7,87 @@ from typing import NamedTuple
 
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.scan import Belief, Standing, excursions_of
-from holter.detectors.loss.excursions.segment import Stretch
+from holter.detectors.loss.excursions.scan import (
+    EvidenceFactor,
+    ExcursionScanState,
+    ExcursionThresholds,
+    scan_excursions,
+)
+from holter.detectors.loss.excursions.segment import AttemptSegment
 from holter.detectors.positions import last_common_position, position_of, rows_up_to
 from holter.types import Series
 
-_APART = (0, 4096, 32_768, 262_144)
-"""Rows from the newest at which what is known is kept: an attempt may roll back behind the newest mark."""
+_CHECKPOINT_DISTANCES = (0, 4096, 32_768, 262_144)
+"""Rows before the newest at which a checkpoint is saved: an attempt may roll back behind the newest one."""
 
 
-def resumed(
-    stretches: list[Stretch],
+def scan_incrementally(
+    segments: list[AttemptSegment],
     series: list[Series],
-    checkpoints: ScanCheckpoints[Standing],
+    checkpoints: ScanCheckpoints[ExcursionScanState],
+    thresholds: ExcursionThresholds,
     *,
-    doubtful: Collection[int],
-    belief: Belief,
+    mismatched: Collection[int],
+    factor: EvidenceFactor,
 ) -> list[Excursion]:
-    """Every excursion of the first of these series, which is cut into stretches; what is believed of it
-    rests on the others."""
-    known = checkpoints.cached_result(series)
-    if isinstance(known, _Answer) and known.doubtful == frozenset(doubtful):
-        return list(known.found)
+    """Every excursion of the first of these series, which is split into segments.
+
+    The evidence factor rests on the other series.
+    """
+    answer = checkpoints.cached_result(series)
+    if isinstance(answer, _ScanResult) and answer.mismatched == frozenset(mismatched):
+        return list(answer.excursions)
     checkpoint = checkpoints.latest(series)
-    while checkpoint is not None and not checkpoint.state.holds(stretches, doubtful):
+    while checkpoint is not None and not checkpoint.state.is_valid(segments, mismatched):
         checkpoint = checkpoints.previous(checkpoint)
-    keeper = _Keeper(stretches, series, checkpoints)
+    saver = _CheckpointSaver(segments, series, checkpoints)
     since = None if checkpoint is None else checkpoint.state
-    found = excursions_of(stretches, doubtful=doubtful, belief=belief, since=since, keep=keeper.hear)
-    keeper.end()
-    checkpoints.cache_result(series, _Answer(frozenset(doubtful), tuple(found)))
-    return found
+    excursions = scan_excursions(
+        segments, thresholds, mismatched=mismatched, factor=factor, since=since, save=saver.add
+    )
+    saver.finish()
+    checkpoints.cache_result(series, _ScanResult(frozenset(mismatched), tuple(excursions)))
+    return excursions
 
 
-class _Answer(NamedTuple):
-    """What was found, where these attempts were thought to have begun with another setting."""
+class _ScanResult(NamedTuple):
+    """The excursions of a scan, and the attempts that were assumed to begin with another learning rate."""
 
-    doubtful: frozenset[int]
-    found: tuple[Excursion, ...]
+    mismatched: frozenset[int]
+    excursions: tuple[Excursion, ...]
 
 
-class _Keeper:
-    """Keeps a few of the places from which a scan might go on: those that are the last before some rows."""
+class _CheckpointSaver:
+    """Saves a few of the states from which a scan might continue: the last ones before certain rows."""
 
     def __init__(
-        self, stretches: list[Stretch], series: list[Series], checkpoints: ScanCheckpoints[Standing]
+        self,
+        segments: list[AttemptSegment],
+        series: list[Series],
+        checkpoints: ScanCheckpoints[ExcursionScanState],
     ) -> None:
-        self._stretches = stretches
+        self._segments = segments
         self._series = series
-        self._trail = checkpoints
-        self._last: tuple[int, Standing] | None = None
-        known = [one for one in series if len(one)]
-        rows = {len(series[0]) - apart for apart in _APART}
-        # what a series that is behind will say still counts
-        self._before = sorted(rows | {rows_up_to(series[0], last_common_position(known))}) if known else []
+        self._checkpoints = checkpoints
+        self._last: tuple[int, ExcursionScanState] | None = None
+        logged = [member for member in series if len(member)]
+        rows = {len(series[0]) - distance for distance in _CHECKPOINT_DISTANCES}
+        # points of a series that lags behind may still change the result
+        self._rows = sorted(rows | {rows_up_to(series[0], last_common_position(logged))}) if logged else []
 
-    def hear(self, standing: Standing) -> None:
-        stretch = self._stretches[standing.number]
-        # where an excursion is left, the point after it has had its say
-        row = stretch.row(min(standing.at, len(stretch.step) - 1)) + 1
-        if self._last is not None and any(self._last[0] <= one < row for one in self._before):
-            self._keep(*self._last)
-        self._last = row, standing
+    def add(self, state: ExcursionScanState) -> None:
+        segment = self._segments[state.number]
+        # at the end of an excursion, the point after it has already contributed
+        row = segment.row(min(state.index, len(segment.step) - 1)) + 1
+        if self._last is not None and any(self._last[0] <= limit < row for limit in self._rows):
+            self._save(*self._last)
+        self._last = row, state
 
-    def end(self) -> None:
+    def finish(self) -> None:
         if self._last is not None:
-            self._keep(*self._last)
+            self._save(*self._last)
 
-    def _keep(self, row: int, standing: Standing) -> None:
-        place = position_of(self._series[0], row - 1)
-        self._trail.save(
-            Checkpoint(standing, tuple(rows_up_to(one, place) for one in self._series), upto=place)
-        )
+    def _save(self, row: int, state: ExcursionScanState) -> None:
+        position = position_of(self._series[0], row - 1)
+        rows = tuple(rows_up_to(member, position) for member in self._series)
+        self._checkpoints.save(Checkpoint(state, rows, upto=position))

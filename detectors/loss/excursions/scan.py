@@ -1,7 +1,7 @@
-"""The scan of a series for excursions: one pass over it in the order in which it was logged.
+"""The scan of a series for excursions: one pass in the order in which the points were logged.
 
-Points that belong to no excursion become the history that later points are judged by; while an excursion
-lasts, the level and noise from before it stay as they were. An attempt that rolls back takes up the history
+Points that belong to no excursion form the history that later points are compared with. While an excursion
+lasts, the level and noise from before it are retained. An attempt that rolls back continues with the history
 as it was at its first step.
 """
 
@@ -12,362 +12,476 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holter.detectors.loss.excursions.baseline import History, Noise
-from holter.detectors.loss.excursions.excursion import Excursion
-from holter.detectors.loss.excursions.recovery import DRIFT, half_of, rose_slowly, unfollowed
-from holter.detectors.loss.excursions.restart_level import FIRST_POINTS, LR_POINTS, Entry
-from holter.detectors.loss.excursions.segment import Stretch
-from holter.detectors.loss.excursions.statistics import OUTLIER, lone, means, sums
+from holter.detectors.loss.excursions.alarm_strength import (
+    OUTLIER,
+    AlarmThresholds,
+    single_points,
+    surprise_sums,
+    window_means,
+)
+from holter.detectors.loss.excursions.baseline import BaselineThresholds, LossHistory, LossNoise
+from holter.detectors.loss.excursions.excursion import Excursion, TrainThresholds
+from holter.detectors.loss.excursions.recovery import (
+    RecoveryThresholds,
+    half_peak_index,
+    is_slow_rise,
+    untracked_recovery,
+)
+from holter.detectors.loss.excursions.restart_level import RestartLevel, RestartThresholds
+from holter.detectors.loss.excursions.segment import AttemptSegment
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
-_SLOW = 32
-_LOOK_BACK = 512
-"""The level before a rise seen by that many points or more is the lowest within so many points."""
-_GRIDS = ((64, 8), (4096, 64), (65536, 512), (np.inf, 2048))
-"""Up to so many points, the noise is measured anew after so many: more rarely later in a long series."""
+_AT_RESTART = 0
+"""In place of the width of an alarm: the evidence compares with the level before the restart."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Alarm:
-    """Evidence for an excursion: `strength` over 1, at point `at`, by the last `width` points; `explained`
-    where it is a lone point such as this noise has."""
+class ScanThresholds(Thresholds):
+    """How the scan finds the level before an excursion and the point at which it began."""
 
-    at: int
+    noise_grid: tuple[tuple[float, int], ...] = ((64, 8), (4096, 64), (65536, 512), (np.inf, 2048))
+    """Up to this many points known, the noise is measured anew after this many: less often later in a long
+    series."""
+    level_points: int = 64
+    """Points whose mean is the level before an excursion."""
+    slow_points: int = 32
+    """Points. Before a rise detected by this many or more, the level is the lowest of the recent levels."""
+    look_back_points: int = 512
+    """Points among which the lowest recent level is searched for."""
+    onset_points: int = 5
+    """Points up to the alarm among which the onset is searched for, at least; otherwise those of the
+    alarm."""
+    onset_clip_sigmas: float = 6.0
+    """Sigmas. A point counts at most this much in the search for the onset."""
+    onset_mean_points: int = 3
+    """Points whose mean must be high at the onset."""
+    onset_share: float = 0.5
+    """Share of the mean height of the excursion that the mean at the onset must reach; at least one sigma."""
+    onset_point_sigmas: float = 0.5
+    """Sigmas that the first point of an excursion must be above the level."""
+    continued_share: float = 0.5
+    """Share of the rise of an excursion that lasts, below which a further rise is part of it."""
+    strongest: float = 1e6
+    """Strengths are limited to this, so that they stay finite."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExcursionThresholds(Thresholds):
+    """All thresholds of the detection of excursions."""
+
+    baseline: BaselineThresholds = BaselineThresholds()
+    """How the level, the noise and the trend are measured."""
+    alarms: AlarmThresholds = AlarmThresholds()
+    """How much evidence makes an excursion."""
+    recovery: RecoveryThresholds = RecoveryThresholds()
+    """When an excursion is over, settled or a drift."""
+    restart: RestartThresholds = RestartThresholds()
+    """When a loss counts as moved by a restart."""
+    scan: ScanThresholds = ScanThresholds()
+    """How the level before an excursion and its onset are found."""
+    trains: TrainThresholds = TrainThresholds()
+    """When rises in sequence belong to one train of spikes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExcursionAlarm:
+    """Evidence for an excursion: `strength` over 1 at point `index`, from the last `width` points.
+
+    `explained`: it is a single point that the shape of the noise explains.
+    """
+
+    index: int
     width: int
     strength: float
     explained: bool = False
 
 
-Belief = Callable[[Stretch, int, int], FloatArray]
-"""What the evidence at the points of a stretch from one to another (not included) is multiplied by."""
+EvidenceFactor = Callable[[AttemptSegment, int, int], FloatArray]
+"""What evidence is multiplied by at the points of a segment, from one index to another (exclusive)."""
 
 
-def _plain(_: Stretch, first: int, after: int) -> FloatArray:
-    return np.ones(after - first)
+def _no_factor(_: AttemptSegment, first: int, stop: int) -> FloatArray:
+    return np.ones(stop - first)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Standing:
-    """What a scan knows between two pieces: before point `at` of the stretch with a `number`.
+class ExcursionScanState:
+    """The state of a scan between two chunks: before point `index` of the segment with a `number`.
 
-    The first `count` of `found` were found by then, and `lasting` is the number of the last that was told.
+    The first `count` of `excursions` were detected by then; `current` is the number of the last one reported.
+    `mismatched` are the attempts so far that began with another learning rate.
     """
 
     number: int
-    at: int
-    history: History
-    entry: Entry | None
+    index: int
+    history: LossHistory
+    restart: RestartLevel | None
     is_low: bool
-    lasting: int | None
-    found: list[Excursion]
+    current: int | None
+    excursions: list[Excursion]
     count: int
-    doubtful: frozenset[int]
+    mismatched: frozenset[int]
 
-    def holds(self, stretches: list[Stretch], doubtful: Collection[int]) -> bool:
-        """Whether a scan may go on from here: attempts that began since take the run up at a later point, or
-        one that is still to be scanned; and those so far began as they were thought to."""
-        if self.doubtful != frozenset(one.attempt for one in stretches[: self.number + 1]) & set(doubtful):
+    def is_valid(self, segments: list[AttemptSegment], mismatched: Collection[int]) -> bool:
+        """Whether a scan may continue from here.
+
+        Attempts that began since must continue the run at a later point, or at one that is still to be
+        scanned; and the learning rates with which attempts so far began must be judged as before.
+        """
+        begun = frozenset(segment.attempt for segment in segments[: self.number + 1])
+        if self.mismatched != begun & set(mismatched):
             return False
-        for number in range(self.number + 1, len(stretches)):
-            first = int(stretches[number].step[0])
-            over = [one for one in stretches[:number] if one.step[0] < first <= one.step[-1]]
-            if not over:
+        for number in range(self.number + 1, len(segments)):
+            first = int(segments[number].step[0])
+            rolled_back = [
+                segment for segment in segments[:number] if segment.step[0] < first <= segment.step[-1]
+            ]
+            if not rolled_back:
                 continue
-            begun = stretches.index(over[-1])
-            if begun < self.number or (
-                begun == self.number and int(np.searchsorted(over[-1].step, first)) < self.at
-            ):
+            last = segments.index(rolled_back[-1])
+            index = int(np.searchsorted(rolled_back[-1].step, first))
+            if last < self.number or (last == self.number and index < self.index):
                 return False
         return True
 
 
-def excursions_of(
-    stretches: list[Stretch],
+def scan_excursions(
+    segments: list[AttemptSegment],
+    thresholds: ExcursionThresholds,
     *,
-    doubtful: Collection[int] = (),
-    belief: Belief = _plain,
-    since: Standing | None = None,
-    keep: Callable[[Standing], None] | None = None,
+    mismatched: Collection[int] = (),
+    factor: EvidenceFactor = _no_factor,
+    since: ExcursionScanState | None = None,
+    save: Callable[[ExcursionScanState], None] | None = None,
 ) -> list[Excursion]:
-    """Every excursion of a series, attempt by attempt; `doubtful` attempts began with another setting.
+    """Every excursion of a series, attempt by attempt.
 
-    `since`: where to go on; `keep` is told of every place from which one might.
+    `mismatched` attempts began with another learning rate. `since` is the state to continue from; `save`
+    receives every state from which a later scan might continue.
     """
-    found = [] if since is None else _so_far(stretches, since)
-    snapshots: dict[int, History] = {}
-    firsts = [int(stretch.step[0]) for stretch in stretches]
-    latest = History.empty()
-    for number in range(0 if since is None else since.number, len(stretches)):
-        stretch = stretches[number]
-        scan = _Scan(stretch, found, belief, stops=sorted(set(firsts[number + 1 :])))
+    excursions = [] if since is None else _updated_excursions(segments, since, thresholds)
+    snapshots: dict[int, LossHistory] = {}
+    first_steps = [int(segment.step[0]) for segment in segments]
+    latest = LossHistory.empty(thresholds.baseline)
+    for number in range(0 if since is None else since.number, len(segments)):
+        segment = segments[number]
+        later_steps = sorted(set(first_steps[number + 1 :]))
+        scan = _SegmentScan(segment, excursions, factor, thresholds, later_steps)
         if since is not None and number == since.number:
-            scan.go_on(since)
+            scan.restore(since)
         else:
-            history = snapshots.get(firsts[number], latest)
-            entry = Entry(history=history, doubtful=stretch.attempt in doubtful) if number else None
-            scan.begin(history, entry)
-        for at in scan.run():
-            if keep is not None:
-                begun = frozenset(one.attempt for one in stretches[: number + 1]) & set(doubtful)
-                keep(scan.standing(number, at, begun))
+            history = snapshots.get(first_steps[number], latest)
+            restart = None
+            if number:
+                restart = RestartLevel(
+                    thresholds=thresholds.restart,
+                    history=history,
+                    rate_mismatch=segment.attempt in mismatched,
+                )
+            scan.begin(history, restart)
+        for index in scan.run():
+            if save is not None:
+                begun = frozenset(earlier.attempt for earlier in segments[: number + 1])
+                save(scan.state(number, index, begun & set(mismatched)))
         snapshots.update(scan.snapshots)
         latest = scan.history
-    return found
+    return excursions
 
 
-def _so_far(stretches: list[Stretch], since: Standing) -> list[Excursion]:
-    by_attempt = {stretch.attempt: stretch for stretch in stretches}
-    return [one.followed(by_attempt[one.attempt]) for one in since.found[: since.count]]
+def _updated_excursions(
+    segments: list[AttemptSegment], since: ExcursionScanState, thresholds: ExcursionThresholds
+) -> list[Excursion]:
+    by_attempt = {segment.attempt: segment for segment in segments}
+    return [
+        excursion.updated(by_attempt[excursion.attempt], thresholds.recovery)
+        for excursion in since.excursions[: since.count]
+    ]
 
 
-class _Scan:
-    """Goes through one stretch; keeps the history, and copies of it at the steps where others begin."""
+class _SegmentScan:
+    """The scan of one segment: it maintains the history and saves copies at the steps where others begin."""
 
-    def __init__(self, stretch: Stretch, found: list[Excursion], belief: Belief, stops: list[int]) -> None:
-        self.stretch = stretch
-        self.found = found
-        self.belief = belief
-        within = [stop for stop in stops if stretch.step[0] < stop <= stretch.step[-1]]
-        self.stops = {int(np.searchsorted(stretch.step, stop)): stop for stop in within}
-        self.snapshots: dict[int, History] = {}
+    def __init__(
+        self,
+        segment: AttemptSegment,
+        excursions: list[Excursion],
+        factor: EvidenceFactor,
+        thresholds: ExcursionThresholds,
+        later_steps: list[int],
+    ) -> None:
+        self.segment = segment
+        self.excursions = excursions
+        self.factor = factor
+        self.thresholds = thresholds
+        within = [step for step in later_steps if segment.step[0] < step <= segment.step[-1]]
+        self.snapshot_steps = {int(np.searchsorted(segment.step, step)): step for step in within}
+        self.snapshots: dict[int, LossHistory] = {}
 
-    def begin(self, history: History, entry: Entry | None) -> None:
-        """Stand at the first point, with what is known there."""
-        self.at = 0
+    def begin(self, history: LossHistory, restart: RestartLevel | None) -> None:
+        """Start at the first point, with what is known there."""
+        self.index = 0
         self.history = history
-        self.entry = entry
+        self.restart = restart
         self.is_low = False
-        self.lasting: int | None = None
+        self.current: int | None = None
 
-    def go_on(self, since: Standing) -> None:
-        """Stand where another scan of the same stretch did."""
-        self.at = since.at
+    def restore(self, since: ExcursionScanState) -> None:
+        """Start where another scan of the same segment was."""
+        self.index = since.index
         self.history = since.history
-        self.entry = since.entry
+        self.restart = since.restart
         self.is_low = since.is_low
-        self.lasting = since.lasting
+        self.current = since.current
 
-    def standing(self, number: int, at: int, doubtful: frozenset[int]) -> Standing:
-        return Standing(
+    def state(self, number: int, index: int, mismatched: frozenset[int]) -> ExcursionScanState:
+        return ExcursionScanState(
             number=number,
-            at=at,
+            index=index,
             history=self.history,
-            entry=self.entry,
+            restart=self.restart,
             is_low=self.is_low,
-            lasting=self.lasting,
-            found=self.found,
-            count=len(self.found),
-            doubtful=doubtful,
+            current=self.current,
+            excursions=self.excursions,
+            count=len(self.excursions),
+            mismatched=mismatched,
         )
 
     def run(self) -> Iterator[int]:
-        """Look at piece after piece; yields each point before which nothing can change any more."""
-        at, end = self.at, len(self.stretch.step)
-        while at < end:
-            upto, is_whole = self._next_cut(at, end)
-            noise = self.history.noise(self.stretch.apart(at))
-            values = self.stretch.value[at:upto]
-            centres = self.history.centres(values)
-            if noise is not None and self.entry is not None and not self.is_low:
-                self._low(at, upto, noise)
-            alarm = None if noise is None else self._alarm(at, values, centres, noise)
-            self._snapshot(at, upto if alarm is None else alarm.at, values, centres, noise)
+        """Scan chunk by chunk; yields each index before which nothing can change any more."""
+        index, end = self.index, len(self.segment.step)
+        while index < end:
+            stop, is_complete = self._chunk_end(index, end)
+            noise = self.history.noise(self.segment.steps_since_previous(index))
+            values = self.segment.value[index:stop]
+            medians = self.history.running_medians(values)
+            if noise is not None and self.restart is not None and not self.is_low:
+                self._detect_low_restart(index, stop, noise)
+            alarm = None if noise is None else self._alarm(index, values, medians, noise)
+            self._snapshot(index, stop if alarm is None else alarm.index, values, medians, noise)
             if alarm is None:
-                spacing = self.stretch.spacing(at, upto)
-                self.history = self.history.accept(values, centres, spacing, noise)
-                at = upto
+                spacing = self.segment.spacing(index, stop)
+                self.history = self.history.extend(values, medians, spacing, noise)
+                index = stop
             else:
                 assert noise is not None
-                excursion = self._open(at, alarm, values, centres, noise)
-                if not self._goes_on(excursion):
-                    self.lasting = len(self.found)
-                    self.found.append(excursion)
-                at = self._close(excursion)
-                is_whole = at < end
-            if is_whole:
-                yield at
+                excursion = self._open(index, alarm, values, medians, noise)
+                if not self._is_part_of_current(excursion):
+                    self.current = len(self.excursions)
+                    self.excursions.append(excursion)
+                index = self._close(excursion)
+                is_complete = index < end
+            if is_complete:
+                yield index
 
-    def _goes_on(self, excursion: Excursion) -> bool:
-        """Whether it belongs to one that has not come back: a rise by less than half of what that rose, one
-        of a drift that has not settled yet, or one that leads a drift no higher than it was."""
-        if self.lasting is None:
+    def _is_part_of_current(self, excursion: Excursion) -> bool:
+        """Whether an excursion belongs to the current one, which is not back.
+
+        It does if it rises by less than half of what that one rose, if that one is a drift that has not
+        settled yet, or if that one is a drift and this one is no higher.
+        """
+        if self.current is None:
             return False
-        earlier = self.found[self.lasting]
-        confirmed = earlier.returns.confirmed
+        earlier = self.excursions[self.current]
+        confirmed = earlier.recovery.confirmed
         if confirmed is not None and earlier.start + confirmed <= excursion.detected:
             return False
-        values = self.stretch.value
+        values = self.segment.value
         highest = float(values[earlier.start : excursion.start].max(initial=earlier.baseline))
         now = float(values[excursion.start : excursion.detected + 1].mean())
-        if earlier.width >= DRIFT and now < highest:
+        if earlier.width >= self.thresholds.recovery.drift_points and now < highest:
             return True
-        if not earlier.returns.settled and self._drifts(earlier, excursion.detected):
+        if not earlier.recovery.settled and self._is_drift(earlier, excursion.detected):
             return True
-        return now - excursion.baseline < 0.5 * (highest - earlier.baseline)
+        share = self.thresholds.scan.continued_share
+        return now - excursion.baseline < share * (highest - earlier.baseline)
 
-    def _drifts(self, excursion: Excursion, upto: int) -> bool:
-        """Whether it rose slowly, as far as the points before `upto` tell."""
-        if excursion.width >= DRIFT:
+    def _is_drift(self, excursion: Excursion, stop: int) -> bool:
+        """Whether an excursion rose slowly, as far as the points before `stop` show."""
+        limits = self.thresholds.recovery
+        if excursion.width >= limits.drift_points:
             return True
-        step = self.stretch.step[excursion.start : upto]
-        half = half_of(step, self.stretch.value[excursion.start : upto] - excursion.baseline)
-        return rose_slowly(step, half=half)
+        step = self.segment.step[excursion.start : stop]
+        excess = self.segment.value[excursion.start : stop] - excursion.baseline
+        return is_slow_rise(step, limits, half_peak=half_peak_index(step, excess, limits))
 
-    def _next_cut(self, at: int, end: int) -> tuple[int, bool]:
-        """Where this piece ends: the noise is constant within it, and so is the spacing, or it grows; and
-        whether it would end there with more points too."""
+    def _chunk_end(self, index: int, end: int) -> tuple[int, bool]:
+        """The end of the chunk that begins at `index`, and whether more points would not change it.
+
+        Within a chunk the noise is constant, and the spacing is constant or grows.
+        """
         count = self.history.count
-        grid = next(apart for upto, apart in _GRIDS if count < upto)
-        whole = at + grid - count % grid
-        cut = min(whole, end)
-        spacing = self.stretch.spacing(at, cut)
-        finer = np.flatnonzero(spacing[1:] * 1.5 < spacing[:-1])
-        return (at + 1 + int(finer[0]), True) if len(finer) else (cut, cut == whole)
+        grid = next(points for limit, points in self.thresholds.scan.noise_grid if count < limit)
+        grid_end = index + grid - count % grid
+        stop = min(grid_end, end)
+        spacing = self.segment.spacing(index, stop)
+        finer = np.flatnonzero(spacing[1:] * self.thresholds.baseline.same_spacing < spacing[:-1])
+        return (index + 1 + int(finer[0]), True) if len(finer) else (stop, stop == grid_end)
 
     def _snapshot(
-        self, at: int, upto: int, values: FloatArray, centres: FloatArray, noise: Noise | None
+        self, index: int, stop: int, values: FloatArray, medians: FloatArray, noise: LossNoise | None
     ) -> None:
-        """Note the history at the steps within a piece at which other attempts begin."""
-        for stop, step in self.stops.items():
-            if at <= stop < upto:
-                seen = stop - at
-                self.snapshots[step] = self.history.accept(
-                    values[:seen], centres[:seen], self.stretch.spacing(at, stop), noise
+        """Save the history at the steps within a chunk at which other attempts begin."""
+        for position, step in self.snapshot_steps.items():
+            if index <= position < stop:
+                count = position - index
+                self.snapshots[step] = self.history.extend(
+                    values[:count], medians[:count], self.segment.spacing(index, position), noise
                 )
 
-    def _alarm(self, at: int, values: FloatArray, centres: FloatArray, noise: Noise) -> Alarm | None:
+    def _alarm(
+        self, index: int, values: FloatArray, medians: FloatArray, noise: LossNoise
+    ) -> ExcursionAlarm | None:
+        """The first alarm among the points of a chunk, by the statistic that is strongest there."""
         strength = np.zeros(len(values))
         width = np.zeros(len(values), dtype=np.int64)
-        what = (self.history, values, centres, noise)
-        looks = [*sums(*what), *means(*what), *lone(*what)]
-        if self.entry is not None and at < LR_POINTS:
-            known = self.stretch.value[: at + len(values)]
-            looks.insert(0, (_RESUMED, self.entry.strength(known, noise)[at:]))
-        for points, found in looks:
-            # an outlier is what nothing else explains
-            better = (found > strength) & ((points != OUTLIER) | (strength < 1))
-            strength[better], width[better] = found[better], points
-        strength *= self.belief(self.stretch, at, at + len(values))
-        loud = np.flatnonzero(strength >= 1)
-        if not len(loud):
+        inputs = (self.history, values, medians, noise, self.thresholds.alarms)
+        evidence = [*surprise_sums(*inputs), *window_means(*inputs), *single_points(*inputs)]
+        if self.restart is not None and index < self.thresholds.restart.mismatch_points:
+            known = self.segment.value[: index + len(values)]
+            evidence.insert(0, (_AT_RESTART, self.restart.strength(known, noise)[index:]))
+        for points, candidate in evidence:
+            # an outlier is what no other statistic explains
+            better = (candidate > strength) & ((points != OUTLIER) | (strength < 1))
+            strength[better], width[better] = candidate[better], points
+        strength *= self.factor(self.segment, index, index + len(values))
+        alarms = np.flatnonzero(strength >= 1)
+        if not len(alarms):
             return None
-        first = int(loud[0])
+        first = int(alarms[0])
         points, explained = int(width[first]), bool(width[first] == OUTLIER)
-        return Alarm(
-            at=at + first,
+        return ExcursionAlarm(
+            index=index + first,
             width=1 if explained else points,
-            strength=min(float(strength[first]), 1e6),
+            strength=min(float(strength[first]), self.thresholds.scan.strongest),
             explained=explained,
         )
 
-    def _low(self, at: int, upto: int, noise: Noise) -> None:
-        """A restart after which the loss lies lower than it should. Nothing waits for its end: it stays
-        history, and the level that later rises are held against."""
-        assert self.entry is not None
-        if at >= LR_POINTS:
+    def _detect_low_restart(self, index: int, stop: int, noise: LossNoise) -> None:
+        """Append an excursion for a restart after which the loss is lower than it should be.
+
+        The scan does not wait for its end: its points become history, the level that later rises are
+        compared with.
+        """
+        assert self.restart is not None
+        if index >= self.thresholds.restart.mismatch_points:
             return
-        strength = self.entry.strength(self.stretch.value[:upto], noise, down=True)[at:]
+        strength = self.restart.strength(self.segment.value[:stop], noise, down=True)[index:]
         if not (strength >= 1).any():
             return
         self.is_low = True
-        detected = at + int(np.argmax(strength >= 1))
-        found = Excursion(
-            attempt=self.stretch.attempt,
+        detected = index + int(np.argmax(strength >= 1))
+        level = self.restart.history.clipped[-self.thresholds.scan.level_points :]
+        excursion = Excursion(
+            attempt=self.segment.attempt,
             start=0,
             detected=detected,
             width=detected + 1,
-            baseline=float(np.mean(self.entry.history.pulled[-64:])),
+            baseline=float(np.mean(level)),
             noise=noise,
-            strength=min(float(strength.max()), 1e6),
-            resumed=True,
+            strength=min(float(strength.max()), self.thresholds.scan.strongest),
+            at_restart=True,
             down=True,
-            returns=unfollowed(len(self.stretch.step)),
+            recovery=untracked_recovery(len(self.segment.step)),
         )
-        self.found.append(found)
+        self.excursions.append(excursion)
 
     def _open(
-        self, at: int, alarm: Alarm, values: FloatArray, centres: FloatArray, noise: Noise
+        self, index: int, alarm: ExcursionAlarm, values: FloatArray, medians: FloatArray, noise: LossNoise
     ) -> Excursion:
-        """The excursion behind an alarm: the history keeps only what was before its start."""
-        seen = alarm.at - at
-        self.history = self.history.accept(
-            values[:seen], centres[:seen], self.stretch.spacing(at, alarm.at), noise
+        """The excursion behind an alarm; the history is cut at its start."""
+        count = alarm.index - index
+        self.history = self.history.extend(
+            values[:count], medians[:count], self.segment.spacing(index, alarm.index), noise
         )
         start = self._onset(alarm, noise)
-        near = LR_POINTS if self.entry is not None and self.entry.doubtful else FIRST_POINTS
-        resumed = self.entry is not None and start < near and not alarm.explained
-        if resumed:
+        limits = self.thresholds.restart
+        mismatch = self.restart is not None and self.restart.rate_mismatch
+        near = limits.mismatch_points if mismatch else limits.first_points
+        at_restart = self.restart is not None and start < near and not alarm.explained
+        if at_restart:
             start = 0
-        self.history = self.history.without_last(alarm.at - start)
-        self.entry = self.entry if alarm.explained else None
-        baseline = self._level(alarm) if len(self.history.pulled) else float(values[0])
+        self.history = self.history.without_last(alarm.index - start)
+        self.restart = self.restart if alarm.explained else None
+        baseline = self._level(alarm) if len(self.history.clipped) else float(values[0])
         excursion = Excursion(
-            attempt=self.stretch.attempt,
+            attempt=self.segment.attempt,
             start=start,
-            detected=alarm.at,
+            detected=alarm.index,
             width=alarm.width,
             baseline=baseline,
             noise=noise,
             strength=alarm.strength,
-            belief=float(self.belief(self.stretch, alarm.at, alarm.at + 1)[0]),
-            resumed=resumed,
+            evidence_factor=float(self.factor(self.segment, alarm.index, alarm.index + 1)[0]),
+            at_restart=at_restart,
             explained=alarm.explained,
             fall=self.history.fall(noise),
-            returns=unfollowed(0),
+            recovery=untracked_recovery(0),
         )
-        return excursion.followed(self.stretch)
+        return excursion.updated(self.segment, self.thresholds.recovery)
 
-    def _level(self, alarm: Alarm) -> float:
-        """The level before an excursion; before a slow rise the lowest of the last levels."""
-        level = float(np.mean(self.history.pulled[-64:]))
-        recent = self.history.pulled[-_LOOK_BACK:]
-        if alarm.width < _SLOW or len(recent) < 64:
+    def _level(self, alarm: ExcursionAlarm) -> float:
+        """The level before an excursion; before a slow rise the lowest of the recent levels."""
+        limits = self.thresholds.scan
+        points = limits.level_points
+        level = float(np.mean(self.history.clipped[-points:]))
+        recent = self.history.clipped[-limits.look_back_points :]
+        if alarm.width < limits.slow_points or len(recent) < points:
             return level
         total = np.concatenate(([0.0], np.cumsum(recent)))
-        return min(level, float(np.min(total[64:] - total[:-64])) / 64)
+        return min(level, float(np.min(total[points:] - total[:-points])) / points)
 
-    def _onset(self, alarm: Alarm, noise: Noise) -> int:
-        """Where it began: the stretch of points up to the alarm that stands out most, from where it is
-        half as high as it is on average. Late rather than early, and never before this attempt."""
-        if alarm.width == _RESUMED:
+    def _onset(self, alarm: ExcursionAlarm, noise: LossNoise) -> int:
+        """The point at which an excursion began.
+
+        Of the points up to the alarm, the run of points that stands out most begins where it is half as high
+        as it is on average. The onset is late rather than early, and never before this attempt.
+        """
+        if alarm.width == _AT_RESTART:
             return 0
-        first = max(alarm.at - max(alarm.width, 5) + 1, 0)
-        window = self.stretch.value[first : alarm.at + 1]
-        before = self.history.without_last(alarm.at - first).pulled[-64:]
+        limits = self.thresholds.scan
+        first = max(alarm.index - max(alarm.width, limits.onset_points) + 1, 0)
+        window = self.segment.value[first : alarm.index + 1]
+        before = self.history.without_last(alarm.index - first).clipped[-limits.level_points :]
         level = float(np.mean(before)) if len(before) else float(window[0])
-        excess = np.minimum(window - level, 6 * noise.sigma)
-        suffix = np.cumsum(excess[::-1])[::-1] / np.arange(len(window), 0, -1)
-        start = int(np.argmax(suffix * np.sqrt(np.arange(len(window), 0, -1))))
-        # means of three points, of fewer at the end, and of single points that stand out by themselves
+        excess = np.minimum(window - level, limits.onset_clip_sigmas * noise.sigma)
+        count = np.arange(len(window), 0, -1)
+        suffix_mean = np.cumsum(excess[::-1])[::-1] / count
+        start = int(np.argmax(suffix_mean * np.sqrt(count)))
+        # means of a few points, of fewer at the end, and of single points that stand out by themselves
         total = np.concatenate(([0.0], np.cumsum(excess[start:])))
-        ends = np.minimum(np.arange(len(total) - 1) + 3, len(total) - 1)
-        mean = (total[ends] - total[:-1]) / (ends - np.arange(len(total) - 1))
-        high = (mean >= max(0.5 * suffix[start], noise.sigma)) & (excess[start:] > 0.5 * noise.sigma)
-        begin = first + start + (int(np.argmax(high)) if high.any() else 0)
-        # a precursor says when: what rose before it was noise
-        belief = self.belief(self.stretch, begin, alarm.at + 1)
-        believed = belief > belief[0]
-        return begin + int(np.argmax(believed)) if believed.any() else begin
+        firsts = np.arange(len(total) - 1)
+        ends = np.minimum(firsts + limits.onset_mean_points, len(total) - 1)
+        mean = (total[ends] - total[:-1]) / (ends - firsts)
+        high = mean >= max(limits.onset_share * suffix_mean[start], noise.sigma)
+        high &= excess[start:] > limits.onset_point_sigmas * noise.sigma
+        onset = first + start + (int(np.argmax(high)) if high.any() else 0)
+        # a precursor dates the event: what rose before it was noise
+        factor = self.factor(self.segment, onset, alarm.index + 1)
+        raised = factor > factor[0]
+        return onset + int(np.argmax(raised)) if raised.any() else onset
 
     def _close(self, excursion: Excursion) -> int:
-        """Go on after the excursion: the points it came back with, or settled at, are history."""
-        returns = excursion.returns
-        upto = excursion.start + returns.resume
-        for stop, step in self.stops.items():
-            if excursion.detected < stop < upto:
-                # who takes up the run amid an excursion takes it up at the level it had there
-                first = max(stop - _LOOK_BACK, excursion.start)
-                self.snapshots[step] = self._with(History.empty(), first, stop, excursion.noise)
-        level_from = excursion.start + returns.level_from
-        is_back = returns.back is not None and returns.back == returns.level_from
-        before = self.history if is_back else History.empty()
-        self.history = self._with(before, level_from, upto, excursion.noise)
-        return upto
+        """Continue after the excursion: the points it came back with, or settled at, become the history."""
+        recovery = excursion.recovery
+        stop = excursion.start + recovery.next_scan
+        for position, step in self.snapshot_steps.items():
+            if excursion.detected < position < stop:
+                # an attempt that rolls back into an excursion continues at the level it had there
+                first = max(position - self.thresholds.scan.look_back_points, excursion.start)
+                self.snapshots[step] = self._history_with(
+                    self._empty_history(), first, position, excursion.noise
+                )
+        level_start = excursion.start + recovery.level_start
+        is_back = recovery.back is not None and recovery.back == recovery.level_start
+        before = self.history if is_back else self._empty_history()
+        self.history = self._history_with(before, level_start, stop, excursion.noise)
+        return stop
 
-    def _with(self, history: History, first: int, upto: int, noise: Noise) -> History:
-        values = self.stretch.value[first:upto]
-        return history.accept(values, history.centres(values), self.stretch.spacing(first, upto), noise)
+    def _empty_history(self) -> LossHistory:
+        return LossHistory.empty(self.thresholds.baseline)
 
-
-_RESUMED = 0
-"""In place of a width: the evidence is held against the level before the restart."""
+    def _history_with(self, history: LossHistory, first: int, stop: int, noise: LossNoise) -> LossHistory:
+        values = self.segment.value[first:stop]
+        medians = history.running_medians(values)
+        return history.extend(values, medians, self.segment.spacing(first, stop), noise)

@@ -1,4 +1,4 @@
-"""Stretches: the attempts of a series, without points that are no numbers."""
+"""Segments: a series split into its attempts, without the points that are not finite."""
 
 from __future__ import annotations
 
@@ -10,55 +10,65 @@ from holter.detectors.incremental import Checkpoint, IncrementalState, ScanCheck
 from holter.detectors.positions import attempt_rows
 from holter.types import FloatArray, IntArray, Series
 
-_HUGE = 1e30
-"""Values are bounded by it, so that their sums stay finite."""
+_VALUE_LIMIT = 1e30
+"""Values are clipped to this magnitude, so that sums of them stay finite."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Stretch:
-    """One attempt's points [n] of a series, finite, in the order of their steps.
+class AttemptSegment:
+    """The finite points [n] of one attempt of a series, in the order of their steps.
 
-    Point i stands in row `rows[i]` of the series; None: in row `first + i`.
+    Point i is row `rows[i]` of the series or, where `rows` is None, row `first_row + i`.
     """
 
     attempt: int
     step: IntArray
     value: FloatArray
-    first: int = 0
+    first_row: int = 0
     rows: IntArray | None = None
 
-    def row(self, point: int) -> int:
-        """The row of the series in which a point stands."""
-        return self.first + point if self.rows is None else int(self.rows[point])
+    def row(self, index: int) -> int:
+        """The row of the series that holds a point."""
+        return self.first_row + index if self.rows is None else int(self.rows[index])
 
-    def spacing(self, first: int, after: int) -> IntArray:
-        """Steps since the point before, of the points from `first` to `after` (not included); the first
-        point's is that of the second."""
+    def spacing(self, first: int, stop: int) -> IntArray:
+        """Steps since the previous point, for the points from `first` to `stop` (exclusive), at least 1.
+
+        The first point of the segment has the spacing of the second.
+        """
         if len(self.step) < 2:
-            return np.ones(after - first, dtype=np.int64)
-        apart = np.diff(self.step[max(first - 1, 0) : max(after, 2)])
-        spacing: IntArray = np.maximum(apart if first else np.concatenate((apart[:1], apart)), 1)
-        return spacing[: after - first]
+            return np.ones(stop - first, dtype=np.int64)
+        differences = np.diff(self.step[max(first - 1, 0) : max(stop, 2)])
+        spacing: IntArray = np.maximum(
+            differences if first else np.concatenate((differences[:1], differences)), 1
+        )
+        return spacing[: stop - first]
 
-    def apart(self, point: int) -> int:
-        """Steps between a point and the one before."""
-        return int(self.spacing(point, point + 1)[0])
+    def steps_since_previous(self, index: int) -> int:
+        """Steps between a point and the previous one."""
+        return int(self.spacing(index, index + 1)[0])
 
 
-def stretches_of(series: Series, state: IncrementalState) -> list[Stretch]:
-    """A series cut into its attempts, without what is not finite, and with huge values bounded."""
-    checkpoints: ScanCheckpoints[frozenset[int]] = state.checkpoints(("stretches", series.key), [series])
+def split_attempts(series: Series, state: IncrementalState) -> list[AttemptSegment]:
+    """A series split into its attempts, without non-finite values and with huge values clipped."""
+    checkpoints: ScanCheckpoints[frozenset[int]] = state.checkpoints(("segments", series.key), [series])
     checkpoint = checkpoints.latest([series]) or Checkpoint(frozenset(), (0,))
-    news = slice(checkpoint.rows[0], len(series))
-    unfit = ~(np.abs(series.value[news]) <= _HUGE)
-    unfit_in = checkpoint.state | set(series.attempt[news][unfit].tolist())
-    checkpoints.save(Checkpoint(unfit_in, (len(series),)))
-    found = []
-    for attempt, first, after in attempt_rows(series):
-        step, value, rows = series.step[first:after], series.value[first:after], None
-        if attempt in unfit_in:
+    new_rows = slice(checkpoint.rows[0], len(series))
+    unusable = ~(np.abs(series.value[new_rows]) <= _VALUE_LIMIT)
+    attempts_to_clean = checkpoint.state | set(series.attempt[new_rows][unusable].tolist())
+    checkpoints.save(Checkpoint(attempts_to_clean, (len(series),)))
+    segments = []
+    for attempt, first, stop in attempt_rows(series):
+        step, value, rows = series.step[first:stop], series.value[first:stop], None
+        if attempt in attempts_to_clean:
             finite = np.flatnonzero(np.isfinite(value))
-            step, value, rows = step[finite], np.clip(value[finite], -_HUGE, _HUGE), first + finite
+            step, value, rows = (
+                step[finite],
+                np.clip(value[finite], -_VALUE_LIMIT, _VALUE_LIMIT),
+                first + finite,
+            )
         if len(step):
-            found.append(Stretch(attempt=attempt, step=step, value=value, first=first, rows=rows))
-    return found
+            segments.append(
+                AttemptSegment(attempt=attempt, step=step, value=value, first_row=first, rows=rows)
+            )
+    return segments
