@@ -40,13 +40,13 @@ def strip_prefixes(line: bytes) -> CleanLine:
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    at, labels, time = 0, Labels(), _NO_TIME
-    while (found := _PREFIX.match(text, at)) is not None:
+    position, labels, time = 0, Labels(), _NO_TIME
+    while (found := _PREFIX.match(text, position)) is not None:
         labels = _labels(found, labels)
         if found["stamp"] is not None:
             time = _second(found["stamp"], found["zone"]) + float(found["part"] or 0)
-        at = found.end()
-    return CleanLine(text[at:], labels, time)
+        position = found.end()
+    return CleanLine(text[position:], labels, time)
 
 
 def _labels(prefix: re.Match[str], before: Labels) -> Labels:

@@ -37,10 +37,10 @@ class CsvLog:
             return False
         line, end, _ = head.partition(b"\n")
         names, _ = _split_header(line)
-        whole = bool(end) or len(head) >= HEAD_BYTES
+        complete = bool(end) or len(head) >= HEAD_BYTES
         if step_columns.is_long_table(names) or is_chart_export(names):  # for holter import
             return False
-        return whole and step_columns.find_step(names) is not None
+        return complete and step_columns.find_step(names) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
         """A reader that goes on from `state`, or that follows up on a file written anew."""
@@ -59,7 +59,7 @@ class CsvReader:
         self._delimiter: str = state.get("delimiter", before.get("delimiter", ","))
         self._lines = LineBlocks(state, expected="a row")
         self._layout = CsvLayout.from_state(self._header or [], state)
-        self._trail = RowFingerprint(state.get("trail", {}))
+        self._fingerprint = RowFingerprint(state.get("trail", {}))
         self._expected = RowFingerprint(before.get("trail", {}))
         self._problems = ProblemBuffer(state)
 
@@ -72,14 +72,14 @@ class CsvReader:
             "delimiter": self._delimiter,
             **self._lines.state(),
             **self._layout.state(),
-            "trail": self._trail.state(),
+            "trail": self._fingerprint.state(),
             **self._problems.state(),
         }
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield the rows of every complete line; see `Reader`."""
         yield from self._problems.drain()
-        if self._expected.rows and not self._pass_known(stream):
+        if self._expected.rows and not self._skip_known(stream):
             return
         while (block := self._lines.next(stream, self._problems)) is not None:
             yield from self._batches(self._table(block), block, stream)
@@ -115,8 +115,8 @@ class CsvReader:
 
     def _batches(self, table: CsvTable, block: LineBlock, stream: BinaryIO) -> Iterator[Batch]:
         """Batches of one attempt each; the stream and the state stand right after each as it is yielded."""
-        line, position, told = self._lines.number, stream.tell(), 0
-        for start, stop in table.stretches():
+        line, position, taken = self._lines.number, stream.tell(), 0
+        for start, stop in table.attempt_spans():
             if stop < len(table):
                 following = int(table.lines[stop])
                 self._lines.number = following - 1
@@ -124,41 +124,41 @@ class CsvReader:
             else:
                 self._lines.number = line
                 stream.seek(position)
-            told = self._blame(table, told)
-            self._trail.extend(table, start, stop)
+            taken = self._take_problems(table, taken)
+            self._fingerprint.extend(table, start, stop)
             yield table.batch(start, stop, attempt=self._attempt)
-        self._blame(table, told)
+        self._take_problems(table, taken)
 
-    def _blame(self, table: CsvTable, told: int) -> int:
+    def _take_problems(self, table: CsvTable, taken: int) -> int:
         """Take over the table's problems up to the current line; how many are taken over by now."""
-        due = [problem for problem in table.problems[told:] if problem[0] <= self._lines.number]
+        due = [problem for problem in table.problems[taken:] if problem[0] <= self._lines.number]
         for line, reason in due:
             self._problems.add(f"line {line}", reason)
-        return told + len(due)
+        return taken + len(due)
 
-    def _pass_known(self, stream: BinaryIO) -> bool:
+    def _skip_known(self, stream: BinaryIO) -> bool:
         """Pass over the rows of a rewritten file that were read before it was; False to wait for more.
 
         A logger that rewrites the whole file (Lightning does when a new metric appears) repeats every row.
         When the rows are the ones known, reading goes on after them; when they differ, the file is new.
         """
         start = stream.tell()
-        while self._trail.rows < self._expected.rows:
+        while self._fingerprint.rows < self._expected.rows:
             here, line = stream.tell(), self._lines.number
             block = self._lines.next(stream, self._problems)
             if block is None:
-                if self._trail.agrees(self._expected):
+                if self._fingerprint.agrees(self._expected):
                     self._restart(stream, start)
                     return False
                 break
             table = self._table(block)
-            wanted = min(len(table), self._expected.rows - self._trail.rows)
-            self._trail.extend(table, 0, wanted)
+            wanted = min(len(table), self._expected.rows - self._fingerprint.rows)
+            self._fingerprint.extend(table, 0, wanted)
             if wanted < len(table):
                 self._lines.number = int(table.lines[wanted]) - 1
                 stream.seek(block.offsets[self._lines.number - line])
             assert stream.tell() > here
-        agrees = self._trail.agrees(self._expected)
+        agrees = self._fingerprint.agrees(self._expected)
         self._expected = RowFingerprint({})
         self._problems = ProblemBuffer({})  # told before, or told again when the file is read from its start
         if not agrees:
@@ -168,7 +168,7 @@ class CsvReader:
     def _restart(self, stream: BinaryIO, start: int) -> None:
         stream.seek(start)
         self._header, self._lines = None, LineBlocks({}, expected="a row")
-        self._layout, self._trail, self._problems = CsvLayout([]), RowFingerprint({}), ProblemBuffer({})
+        self._layout, self._fingerprint, self._problems = CsvLayout([]), RowFingerprint({}), ProblemBuffer({})
 
 
 def _split_header(line: bytes) -> tuple[list[str], str]:

@@ -28,9 +28,9 @@ class CsvLayout:
     def __init__(self, header: Sequence[str]) -> None:
         self.header = list(header)
         self._first = {name: len(header) - 1 - back for back, name in enumerate(reversed(self.header))}
-        self.step = _place(self.header, step_columns.find_step(self.header))
-        self.clock = _place(self.header, step_columns.find_clock(self.header))
-        self.attempt = _place(self.header, step_columns.ATTEMPT_NAME)
+        self.step = _index_of(self.header, step_columns.find_step(self.header))
+        self.clock = _index_of(self.header, step_columns.find_clock(self.header))
+        self.attempt = _index_of(self.header, step_columns.ATTEMPT_NAME)
         # `time` is a clock or a duration: the first value that stands there decides
         self.clock_is = (
             "?" if self.clock is not None and step_columns.is_ambiguous_clock(self.header[self.clock]) else ""
@@ -43,16 +43,16 @@ class CsvLayout:
     def from_state(cls, header: Sequence[str], state: Mapping[str, Any]) -> CsvLayout:
         """The layout that `state()` described."""
         layout = cls(header)
-        layout.numeric = _places(state.get("numeric", "0"))
-        layout.text = _places(state.get("text", "0"))
+        layout.numeric = _from_bitmap(state.get("numeric", "0"))
+        layout.text = _from_bitmap(state.get("text", "0"))
         layout.settle_clock(state.get("clock", "?"))
         return layout
 
     def state(self) -> dict[str, Any]:
         """What was learned from rows, as JSON-able values."""
         return {
-            "numeric": _bits(self.numeric),
-            "text": _bits(self.text),
+            "numeric": _to_bitmap(self.numeric),
+            "text": _to_bitmap(self.text),
             **({"clock": self.clock_is} if self.clock_is else {}),
         }
 
@@ -66,7 +66,7 @@ class CsvLayout:
     def metrics(self) -> list[int]:
         """The places of metric columns; of columns of one name only the first, none without a name."""
         taken = {self.step, self.clock, self.attempt, *self.labels}
-        return [place for name, place in self._first.items() if name and place not in taken]
+        return [index for name, index in self._first.items() if name and index not in taken]
 
 
 @dataclass(kw_only=True)
@@ -84,7 +84,7 @@ class CsvTable:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def stretches(self) -> Iterator[tuple[int, int]]:
+    def attempt_spans(self) -> Iterator[tuple[int, int]]:
         """The spans of rows that share an attempt, in order."""
         if not len(self):
             return
@@ -96,7 +96,7 @@ class CsvTable:
         """Rows [start, stop) as a batch; a column `attempt` says more than the file's name."""
         columns: list[Column] = []
         for cells in self.columns:
-            values, rows = _between(cells, start, stop)
+            values, rows = _slice(cells, start, stop)
             if not len(values):
                 continue
             if self.labels is None:
@@ -121,11 +121,11 @@ def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, fir
         rows, numbers = [], []
     rows, numbers, steps = _steps(rows, numbers, layout, problems)
     cells = list(zip(*rows, strict=True)) if rows else []
-    place = np.array(numbers, dtype=np.int64)
-    times = _times(cells, layout, place, problems)
-    columns = [_column(cells[at], at, layout, place, problems) for at in layout.metrics()] if rows else []
+    index = np.array(numbers, dtype=np.int64)
+    times = _times(cells, layout, index, problems)
+    columns = [_column(cells[at], at, layout, index, problems) for at in layout.metrics()] if rows else []
     return CsvTable(
-        lines=place,
+        lines=index,
         steps=steps,
         times=times,
         columns=[column for column in columns if len(column.values)],
@@ -169,19 +169,23 @@ def _steps(
     rows: list[list[str]], numbers: list[int], layout: CsvLayout, problems: list[tuple[int, str]]
 ) -> tuple[list[list[str]], list[int], IntArray]:
     """Rows whose step can be read, and those steps."""
-    place = layout.step or 0
+    index = layout.step or 0
     try:
-        return rows, numbers, np.array([int(row[place]) for row in rows], dtype=np.int64)
+        return rows, numbers, np.array([int(row[index]) for row in rows], dtype=np.int64)
     except (ValueError, OverflowError):
         pass
-    steps, kept = [], []
-    for at, row in enumerate(rows):
+    steps, readable = [], []
+    for row_index, row in enumerate(rows):
         try:
-            steps.append(step_columns.read_step(row[place]))
-            kept.append(at)
+            steps.append(step_columns.read_step(row[index]))
+            readable.append(row_index)
         except ValueError as error:
-            problems.append((numbers[at], f"column {layout.header[place]}: {error}"))
-    return [rows[at] for at in kept], [numbers[at] for at in kept], np.array(steps, dtype=np.int64)
+            problems.append((numbers[row_index], f"column {layout.header[index]}: {error}"))
+    return (
+        [rows[row_index] for row_index in readable],
+        [numbers[row_index] for row_index in readable],
+        np.array(steps, dtype=np.int64),
+    )
 
 
 def _times(
@@ -212,35 +216,35 @@ def _times(
 
 
 def _column(
-    cells: Sequence[str], place: int, layout: CsvLayout, numbers: IntArray, problems: list[tuple[int, str]]
+    cells: Sequence[str], index: int, layout: CsvLayout, numbers: IntArray, problems: list[tuple[int, str]]
 ) -> CsvCells:
-    name = layout.header[place]
+    name = layout.header[index]
     try:
         values = np.array(list(map(float, cells)), dtype=np.float64)
-        layout.numeric.add(place)
+        layout.numeric.add(index)
         return CsvCells(name, values, None)
     except ValueError:
         pass
-    found: list[float] = []
+    numbers_found: list[float] = []
     rows: list[int] = []
     wrong: list[int] = []
     for row, cell in enumerate(cells):
         if not cell:
             continue
         try:
-            found.append(float(cell))
+            numbers_found.append(float(cell))
             rows.append(row)
         except ValueError:
             if not step_columns.is_empty_cell(cell):
                 wrong.append(row)
-    _tell_wrong(cells, wrong, place, layout, numbers, problems, any_number=bool(found))
-    return CsvCells(name, np.array(found, dtype=np.float64), np.array(rows, dtype=np.int64))
+    _report_wrong(cells, wrong, index, layout, numbers, problems, any_number=bool(numbers_found))
+    return CsvCells(name, np.array(numbers_found, dtype=np.float64), np.array(rows, dtype=np.int64))
 
 
-def _tell_wrong(
+def _report_wrong(
     cells: Sequence[str],
     wrong: Sequence[int],
-    place: int,
+    index: int,
     layout: CsvLayout,
     numbers: IntArray,
     problems: list[tuple[int, str]],
@@ -249,15 +253,15 @@ def _tell_wrong(
 ) -> None:
     """A cell that is no number is a problem; a column that never held one is a problem once."""
     if any_number:
-        layout.numeric.add(place)
-    name = layout.header[place]
-    if place in layout.numeric:
+        layout.numeric.add(index)
+    name = layout.header[index]
+    if index in layout.numeric:
         problems += [
             (int(numbers[row]), f"column {name}: expected a number, found {cells[row][:60]!r}")
             for row in wrong
         ]
-    elif wrong and place not in layout.text:
-        layout.text.add(place)
+    elif wrong and index not in layout.text:
+        layout.text.add(index)
         shown = cells[wrong[0]][:60]
         problems.append(
             (int(numbers[wrong[0]]), f"column {name}: expected numbers, found text like {shown!r}")
@@ -265,17 +269,17 @@ def _tell_wrong(
 
 
 def _attempts(cells: Sequence[str]) -> list[str]:
-    return [_whole(cell) for cell in cells]
+    return [_integer_text(cell) for cell in cells]
 
 
 def _labels(cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[Labels]:
-    names = [layout.header[place] for place in layout.labels]
+    names = [layout.header[index] for index in layout.labels]
     known: dict[tuple[str, ...], Labels] = {}
     found = []
-    for row in zip(*(cells[place] for place in layout.labels), strict=True):
+    for row in zip(*(cells[index] for index in layout.labels), strict=True):
         if row not in known:
             known[row] = labels_of(
-                {name: _whole(cell) for name, cell in zip(names, row, strict=True) if cell.strip()}
+                {name: _integer_text(cell) for name, cell in zip(names, row, strict=True) if cell.strip()}
             )
         found.append(known[row])
     return found
@@ -291,27 +295,27 @@ def _labelled(name: str, values: FloatArray, rows: IntArray, labels: Sequence[La
         yield Column(key=SeriesKey(name, label), values=values[taken], rows=rows[taken])
 
 
-def _between(cells: CsvCells, start: int, stop: int) -> tuple[FloatArray, IntArray]:
+def _slice(cells: CsvCells, start: int, stop: int) -> tuple[FloatArray, IntArray]:
     if cells.rows is None:
         return cells.values[start:stop], np.arange(stop - start, dtype=np.int64)
     first, last = np.searchsorted(cells.rows, (start, stop))
     return cells.values[first:last], cells.rows[first:last] - start
 
 
-def _whole(cell: str) -> str:
+def _integer_text(cell: str) -> str:
     """`3` for `3`, `3.0` and ` 3`: loggers that go through a data frame write integers as floats."""
     text = storable_label(cell.strip())
     return text[:-2] if text.endswith(".0") and text[:-2].isdecimal() else text
 
 
-def _place(header: Sequence[str], name: str | None) -> int | None:
+def _index_of(header: Sequence[str], name: str | None) -> int | None:
     return header.index(name) if name is not None and name in header else None
 
 
-def _bits(places: set[int]) -> str:
-    return format(sum(1 << place for place in places), "x")
+def _to_bitmap(indices: set[int]) -> str:
+    return format(sum(1 << index for index in indices), "x")
 
 
-def _places(bits: str) -> set[int]:
+def _from_bitmap(bits: str) -> set[int]:
     number: int = int(bits, 16)
-    return {place for place in range(number.bit_length()) if number >> place & 1}
+    return {index for index in range(number.bit_length()) if number >> index & 1}

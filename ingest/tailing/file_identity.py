@@ -1,4 +1,4 @@
-"""Distinguishes a log that has grown from one that was replaced, by its first bytes and its last read ones."""
+"""Distinguishes a log that has grown from one that was replaced, by its first and its last read bytes."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ from holter.plurals import counted
 from holter.types import NO_CONFIG, Batch, Column, Config, IntArray, SeriesKey, Unreadable
 
 BLOCK = 2 * 1024 * 1024
-LARGEST_RECORD = 16 * 1024 * 1024
-LARGEST_BATCH = 65_536
+MAX_RECORD_BYTES = 16 * 1024 * 1024
+MAX_BATCH_POINTS = 65_536
 _TORN = 1024 * 1024  # damage up to this size at a file's end may be a write under way
 _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5  # field numbers of event.proto
 
@@ -67,16 +67,16 @@ class EventFileReader:
         self._decoder = ScalarDecoder(state.get("ignored", ()))
         self._restarts: bool = state.get("restarts", False)
         # what is said after the first point cannot be told from what a new launch would say
-        self._statements = None if state.get("rows") else EventFileSettings(state.get("statements", {}))
+        self._settings = None if state.get("rows") else EventFileSettings(state.get("statements", {}))
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """Tags to ignore, whether a new launch was marked after the last point, whether there was one."""
-        waiting = {} if self._statements is None else self._statements.state()
+        waiting = {} if self._settings is None else self._settings.state()
         return {
             **({"ignored": sorted(self._decoder.ignored)} if self._decoder.ignored else {}),
             **({"restarts": True} if self._restarts else {}),
-            **({"rows": True} if self._statements is None else {}),
+            **({"rows": True} if self._settings is None else {}),
             **({"statements": waiting} if waiting else {}),
             **self._problems.state(),
         }
@@ -103,8 +103,8 @@ class EventFileReader:
                 return
             elif records.length is not None and HEADER + records.length + TRAILER > BLOCK:
                 size = HEADER + records.length + TRAILER
-                if size > LARGEST_RECORD:
-                    if not self._pass_over(stream, position, size):
+                if size > MAX_RECORD_BYTES:
+                    if not self._skip_record(stream, position, size):
                         return
                     size = BLOCK
             yield from self._problems.drain()
@@ -117,13 +117,13 @@ class EventFileReader:
             return
         scalars = self._decoder.decode(block, records.start, records.end, kernels)
         ends = records.end + (base + TRAILER)
-        config = self._stated(block, records, scalars)
-        for first, last in _cuts(scalars):
+        config = self._config_of(block, records, scalars)
+        for first, last in _batch_spans(scalars):
             if first in scalars.starts:
                 self._restarts = True
-            for at in scalars.broken[(scalars.broken >= first) & (scalars.broken < last)].tolist():
-                place = f"byte {base + int(records.start[at]) - HEADER}"
-                self._problems.add(place, "expected a TensorBoard event, found a record that is not one")
+            for index in scalars.broken[(scalars.broken >= first) & (scalars.broken < last)].tolist():
+                location = f"byte {base + int(records.start[index]) - HEADER}"
+                self._problems.add(location, "expected a TensorBoard event, found a record that is not one")
             low, high = np.searchsorted(scalars.event, (first, last))
             if low == high:
                 continue
@@ -136,14 +136,14 @@ class EventFileReader:
         if config:
             yield batch_from_rows([], config=config)
 
-    def _stated(self, block: bytes, records: Records, scalars: Scalars) -> Config:
+    def _config_of(self, block: bytes, records: Records, scalars: Scalars) -> Config:
         """What the file says of its launch before its first point."""
-        if self._statements is None:
+        if self._settings is None:
             return NO_CONFIG
         before = int(scalars.event[0]) if len(scalars.event) else len(records.start)
-        config = self._statements.read(block, records, before)
+        config = self._settings.read(block, records, before)
         if len(scalars.event):
-            self._statements = None
+            self._settings = None
         return config
 
     def _recover(self, stream: BinaryIO, position: int, length: int | None) -> bool:
@@ -161,7 +161,7 @@ class EventFileReader:
         stream.seek(following)
         return True
 
-    def _pass_over(self, stream: BinaryIO, position: int, size: int) -> bool:
+    def _skip_record(self, stream: BinaryIO, position: int, size: int) -> bool:
         """Skip a record too large to hold: a graph, an image; False if it is not complete yet."""
         head = stream.read(64)
         end = stream.seek(0, 2)
@@ -171,18 +171,18 @@ class EventFileReader:
         fields = protobuf.fields(head[HEADER:], 0, size)
         kind = next((field.number for field in fields if field.number not in (_WALL_TIME, _STEP)), None)
         if kind == _SUMMARY:
-            reason = f"expected a record of at most {LARGEST_RECORD} bytes, found {size}"
+            reason = f"expected a record of at most {MAX_RECORD_BYTES} bytes, found {size}"
             self._problems.add(f"byte {position}", reason)
         stream.seek(position + size)
         return True
 
 
-def _cuts(scalars: Scalars) -> Iterator[tuple[int, int]]:
+def _batch_spans(scalars: Scalars) -> Iterator[tuple[int, int]]:
     """Spans of events that make one batch each: a marked launch begins one, no span holds too many points."""
     size = len(scalars.steps)
     marks = {0, size, *scalars.starts.tolist()}
-    if len(scalars.event) > LARGEST_BATCH:
-        marks.update(scalars.event[LARGEST_BATCH::LARGEST_BATCH].tolist())
+    if len(scalars.event) > MAX_BATCH_POINTS:
+        marks.update(scalars.event[MAX_BATCH_POINTS::MAX_BATCH_POINTS].tolist())
     ordered = sorted(marks)
     yield from pairwise(ordered)
 
@@ -221,11 +221,11 @@ def _rows(event: IntArray, tags: NDArray[Any], order: IntArray) -> tuple[IntArra
     """
     first = np.append(True, event[1:] != event[:-1])
     rows = (np.cumsum(first) - 1)[order]
-    again = np.append(False, (rows[1:] == rows[:-1]) & (np.diff(tags[order]) == 0))
-    if not again.any():
+    repeated = np.append(False, (rows[1:] == rows[:-1]) & (np.diff(tags[order]) == 0))
+    if not repeated.any():
         return event[first], rows
-    place = np.arange(len(rows))
-    nth = place - np.maximum.accumulate(np.where(again, 0, place))
+    index = np.arange(len(rows))
+    nth = index - np.maximum.accumulate(np.where(repeated, 0, index))
     most = int(nth.max()) + 1
     found, rows = np.unique(event[order] * most + nth, return_inverse=True)
     return found // most, rows

@@ -23,9 +23,9 @@ _SESSION_START, _HPARAMS = 3, 1
 _NUMBER, _TEXT, _TRUTH = 2, 3, 4
 
 _MARKS = re.compile(rb"\x07hparams|\x04text")
-LARGEST_TEXT = 1024 * 1024
-_LONGEST_LINE = 200
-_PENDING = 100
+MAX_TEXT_LENGTH = 1024 * 1024
+_MAX_LINE_LENGTH = 200
+_MAX_PENDING = 100
 """Texts of one line that are kept until enough of their tags are names of settings."""
 _SUFFIX = "/text_summary"  # of torch and tensorboardX
 _FENCES = (("```", "```"), ("<pre><code>", "</code></pre>"), ("<pre>", "</pre>"))
@@ -43,71 +43,71 @@ class EventFileSettings:
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._lines: dict[str, str] = dict(state.get("lines", {}))
-        self._telling: bool = state.get("telling", False)
+        self._is_launch: bool = state.get("telling", False)
 
     def state(self) -> dict[str, Any]:
         """What waits for more."""
         return {
             **({"lines": dict(self._lines)} if self._lines else {}),
-            **({"telling": True} if self._telling else {}),
+            **({"telling": True} if self._is_launch else {}),
         }
 
     def read(self, block: bytes, records: Records, before: int) -> dict[ConfigKey, ConfigValue]:
         """What the records of a block say, up to number `before`; later words win."""
-        said: dict[ConfigKey, ConfigValue] = {}
+        settings: dict[ConfigKey, ConfigValue] = {}
         stop = int(records.end[before - 1]) if before else 0
-        places = [found.start() for found in _MARKS.finditer(block, 0, stop)]
-        for at in np.unique(np.searchsorted(records.start[:before], places, side="right") - 1).tolist():
-            if at >= 0:
-                for found in self._of_event(block, int(records.start[at]), int(records.end[at])):
-                    said |= kept_of(found)[0]
-        return dict(list(said.items())[:MOST])
+        marks = [texts.start() for texts in _MARKS.finditer(block, 0, stop)]
+        for index in np.unique(np.searchsorted(records.start[:before], marks, side="right") - 1).tolist():
+            if index >= 0:
+                for texts in self._read_event(block, int(records.start[index]), int(records.end[index])):
+                    settings |= kept_of(texts)[0]
+        return dict(list(settings.items())[:MOST])
 
-    def _of_event(self, block: bytes, start: int, end: int) -> Iterator[Mapping[str, Any]]:
+    def _read_event(self, block: bytes, start: int, end: int) -> Iterator[Mapping[str, Any]]:
         for summary in _fields(block, start, end, _SUMMARY):
             for value in _fields(block, summary.start, summary.end, _VALUE):
-                yield from self._of_value(block, value)
+                yield from self._read_value(block, value)
 
-    def _of_value(self, block: bytes, value: Field) -> Iterator[Mapping[str, Any]]:
+    def _read_value(self, block: bytes, value: Field) -> Iterator[Mapping[str, Any]]:
         for metadata in _fields(block, value.start, value.end, _METADATA):
             for plugin in _fields(block, metadata.start, metadata.end, _PLUGIN):
                 name = _bytes(block, plugin, _NAME)
                 if name == b"hparams":
                     yield dict(_hparams(_bytes(block, plugin, _CONTENT)))
                 elif name == b"text":
-                    yield from self._of_text(_string(block, value, _TAG), _tensor_text(block, value))
+                    yield from self._read_text(_string(block, value, _TAG), _tensor_text(block, value))
 
-    def _of_text(self, tag: str, text: str) -> Iterator[Mapping[str, Any]]:
-        if not text or len(text) > LARGEST_TEXT:
+    def _read_text(self, tag: str, text: str) -> Iterator[Mapping[str, Any]]:
+        if not text or len(text) > MAX_TEXT_LENGTH:
             return
         found = settings_in(text)
         if found is not None:
             yield found
             return
         name = tag.removesuffix(_SUFFIX)
-        if "\n" in text or len(text) > _LONGEST_LINE or not _TAG_NAME.fullmatch(name):
+        if "\n" in text or len(text) > _MAX_LINE_LENGTH or not _TAG_NAME.fullmatch(name):
             return
-        if self._telling:
+        if self._is_launch:
             yield {name: _plain(text)}
-        elif len(self._lines) < _PENDING:
+        elif len(self._lines) < _MAX_PENDING:
             self._lines[name] = text
             if are_telling(set(self._lines)):
                 yield {one: _plain(line) for one, line in self._lines.items()}
-                self._telling, self._lines = True, {}
+                self._is_launch, self._lines = True, {}
 
 
 def settings_in(text: str) -> Mapping[str, Any] | None:
     """The settings that a text holds, None where it is something else, or settings of something else."""
     inner = _unfenced(text.strip())
-    found = _table(inner)
-    if found is None and (inner.startswith("{") or "\n" in inner):
+    settings = _table(inner)
+    if settings is None and (inner.startswith("{") or "\n" in inner):
         suffix = ".json" if inner.startswith("{") else ".yaml"
         try:
             mapping = mapping_of(suffix, inner.encode("utf-8", "replace"))
         except ValueError:  # larger than settings can be
             return None
-        found = None if mapping is None else {str(name): value for name, value in mapping.items()}
-    return found if found and are_telling(set(found)) else None
+        settings = None if mapping is None else {str(name): value for name, value in mapping.items()}
+    return settings if settings and are_telling(set(settings)) else None
 
 
 def _unfenced(text: str) -> str:
@@ -125,7 +125,7 @@ def _unfenced(text: str) -> str:
 def _table(text: str) -> dict[str, Any] | None:
     """A table of two columns in Markdown: a head, a rule, rows of name and value."""
     lines = text.splitlines()
-    if len(lines) < 3 or not _RULE.fullmatch(lines[1][:_LONGEST_LINE].strip()):
+    if len(lines) < 3 or not _RULE.fullmatch(lines[1][:_MAX_LINE_LENGTH].strip()):
         return None
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|", 1)] for line in lines[2:]]
     return {row[0]: _plain(row[1]) for row in rows if len(row) == 2 and row[0]}
@@ -171,11 +171,15 @@ def _tensor_text(block: bytes, value: Field) -> str:
 
 
 def _fields(data: bytes, start: int, end: int, number: int) -> Iterator[Field]:
-    return (one for one in protobuf.fields(data, start, end) if (one.number, one.kind) == (number, LENGTH))
+    return (
+        field for field in protobuf.fields(data, start, end) if (field.number, field.kind) == (number, LENGTH)
+    )
 
 
 def _bytes(data: bytes, within: Field, number: int) -> bytes:
-    return next((data[one.start : one.end] for one in _fields(data, within.start, within.end, number)), b"")
+    return next(
+        (data[field.start : field.end] for field in _fields(data, within.start, within.end, number)), b""
+    )
 
 
 def _string(data: bytes, within: Field, number: int) -> str:

@@ -19,7 +19,7 @@ from holter.types import FloatArray, IntArray
 _log = logging.getLogger(__name__)
 
 _COMPILED = "holter.ingest.tensorboard.numba_kernels"
-_WORTH_IT = 16 * 1024 * 1024  # bytes: a process that reads less is done before it gains anything
+_MIN_BYTES = 16 * 1024 * 1024  # bytes: a process that reads less is done before it gains anything
 _LONGEST_COMPILATION = 300.0
 
 
@@ -59,8 +59,8 @@ class BackgroundCompiler:
     never are any.
     """
 
-    def __init__(self, *, worth_it: int = _WORTH_IT, compiled: str = _COMPILED) -> None:
-        self._left, self._compiled = worth_it, compiled
+    def __init__(self, *, min_bytes: int = _MIN_BYTES, compiled: str = _COMPILED) -> None:
+        self._left, self._compiled = min_bytes, compiled
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._prepare, name="holter-kernels", daemon=True)
         self._kernels: Kernels | None = None
@@ -75,7 +75,7 @@ class BackgroundCompiler:
         return self._kernels
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether so much has been read that compiling has begun."""
         return self._left <= 0
 

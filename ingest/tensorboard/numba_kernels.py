@@ -50,24 +50,24 @@ def scan(block: bytes, start: IntArray, end: IntArray) -> PlainEvents:
     steps, times = np.zeros(events, dtype=np.int64), np.full(events, np.nan)
     odd, spans = np.zeros(events, dtype=np.uint8), np.zeros((2, events), dtype=np.int64)
     _events(words, start, end, steps, times.view(np.uint64), odd, spans)
-    places = np.empty((3, len(data) // _LEAST + 1), dtype=np.int64)
-    places = places[:, : _values(words, spans, odd, places)]
-    event, size = places[0], places.shape[1]
+    spans_of_values = np.empty((3, len(data) // _LEAST + 1), dtype=np.int64)
+    spans_of_values = spans_of_values[:, : _values(words, spans, odd, spans_of_values)]
+    event, size = spans_of_values[0], spans_of_values.shape[1]
     tags, bits = np.empty((2, size), dtype=np.int64), np.zeros(size, dtype=np.uint64)
     kinds, tensors = np.zeros(size, dtype=np.uint8), np.zeros((2, size), dtype=np.int64)
-    _numbers(data, words, places, odd, tags, kinds, bits, tensors)
+    _numbers(data, words, spans_of_values, odd, tags, kinds, bits, tensors)
     tensor = kinds == _TENSOR
     if tensor.any():
         _tensors(words, tensors, event, odd, kinds, bits)
     code, first = np.empty(size, dtype=np.int64), np.empty(_TAGS, dtype=np.int64)
-    named = _codes(data, words, tags, event, odd, code, np.full(_SLOTS, -1, dtype=np.int64), first)
-    spelt = [block[tags[0, at] : tags[1, at]] for at in first[:named].tolist()]
+    tag_count = _codes(data, words, tags, event, odd, code, np.full(_SLOTS, -1, dtype=np.int64), first)
+    spellings = [block[tags[0, offset] : tags[1, offset]] for offset in first[:tag_count].tolist()]
     values = bits.astype(np.uint32).view(np.float32).astype(np.float64)
     values = np.where(kinds == _DOUBLE, bits.view(np.float64), values) if tensor.any() else values
     good = (odd[event] == 0) & (kinds != _NONE)
     if good.all():
-        return PlainEvents(steps, times, odd, event, values, tensor, code, spelt)
-    return PlainEvents(steps, times, odd, event[good], values[good], tensor[good], code[good], spelt)
+        return PlainEvents(steps, times, odd, event, values, tensor, code, spellings)
+    return PlainEvents(steps, times, odd, event[good], values[good], tensor[good], code[good], spellings)
 
 
 def _words(data: Bytes) -> NDArray[np.uint64]:
@@ -83,8 +83,8 @@ def _crc_tables() -> NDArray[np.uint32]:
         values = (values >> np.uint32(1)) ^ np.where(values & 1, np.uint32(0x82F63B78), np.uint32(0))
     tables[0] = values
     for number in range(1, 8):
-        before = tables[number - 1]
-        tables[number] = (before >> np.uint32(8)) ^ tables[0][before & np.uint32(255)]
+        shorter = tables[number - 1]
+        tables[number] = (shorter >> np.uint32(8)) ^ tables[0][shorter & np.uint32(255)]
     return tables
 
 
@@ -94,11 +94,11 @@ _SCALARS = np.frombuffer(b"\x0a\x09\x0a\x07scalars\x20\x01", dtype=np.uint8)  # 
 
 
 @njit(inline="always")
-def _masked_crc(data: Any, words: Any, tables: Any, at: Any, end: Any) -> Any:
+def _masked_crc(data: Any, words: Any, tables: Any, offset: Any, end: Any) -> Any:
     """CRC32C of bytes [at, end) as TFRecord stores it."""
     crc, low = _LOW, np.uint64(255)
-    while at + 8 <= end:
-        word = words[at] ^ crc
+    while offset + 8 <= end:
+        word = words[offset] ^ crc
         crc = np.uint64(
             tables[7, word & low]
             ^ tables[6, word >> np.uint64(8) & low]
@@ -109,10 +109,10 @@ def _masked_crc(data: Any, words: Any, tables: Any, at: Any, end: Any) -> Any:
             ^ tables[1, word >> np.uint64(48) & low]
             ^ tables[0, word >> np.uint64(56)]
         )
-        at += 8
-    while at < end:
-        crc = np.uint64(tables[0, (crc ^ np.uint64(data[at])) & low]) ^ crc >> np.uint64(8)
-        at += 1
+        offset += 8
+    while offset < end:
+        crc = np.uint64(tables[0, (crc ^ np.uint64(data[offset])) & low]) ^ crc >> np.uint64(8)
+        offset += 1
     crc ^= _LOW
     rotated = crc >> np.uint64(15) | crc << np.uint64(17) & _LOW
     return (rotated + np.uint64(MASK_DELTA)) & _LOW
@@ -126,31 +126,34 @@ def _masked_crc(data: Any, words: Any, tables: Any, at: Any, end: Any) -> Any:
 def _walk(data: Any, words: Any, size: Any, tables: Any, start: Any, end: Any) -> Any:
     """How many records there are, where the walk stops, the length of the record there (-1: no header),
     and whether what stands there is damaged."""
-    count, at = 0, np.int64(0)
-    while at + HEADER <= size:
-        announced = words[at]
-        if _masked_crc(data, words, tables, at, at + 8) != words[at + 8] & _LOW or announced >= _LONGEST:
-            return count, at, -1, 1
+    count, offset = 0, np.int64(0)
+    while offset + HEADER <= size:
+        announced = words[offset]
+        if (
+            _masked_crc(data, words, tables, offset, offset + 8) != words[offset + 8] & _LOW
+            or announced >= _LONGEST
+        ):
+            return count, offset, -1, 1
         length = np.int64(announced)
-        begin = at + HEADER
+        begin = offset + HEADER
         stop = begin + length
         if stop + TRAILER > size:
-            return count, at, length, 0
+            return count, offset, length, 0
         if _masked_crc(data, words, tables, begin, stop) != words[stop] & _LOW:
-            return count, at, length, 1
+            return count, offset, length, 1
         start[count] = begin
         end[count] = stop
         count += 1
-        at = stop + TRAILER
-    return count, at, -1, 0
+        offset = stop + TRAILER
+    return count, offset, -1, 0
 
 
 @njit(inline="always")
-def _field(word: Any, at: Any, end: Any) -> Any:
+def _field(word: Any, offset: Any, end: Any) -> Any:
     """The key of the field at byte `at`, whose first eight bytes are `word`, where its payload begins and
     ends, and a varint's value; key 0 for what is malformed or not to be found in plain events."""
-    key, begin = np.int64(word & np.uint64(255)), at + 1
-    kind, stop, value = key & 7, at - 1, np.uint64(0)
+    key, begin = np.int64(word & np.uint64(255)), offset + 1
+    kind, stop, value = key & 7, offset - 1, np.uint64(0)
     if kind == 0 or kind == 2:
         rest, shift = word >> np.uint64(8), np.uint64(0)
         while rest & np.uint64(128) and shift < np.uint64(42):
@@ -161,10 +164,10 @@ def _field(word: Any, at: Any, end: Any) -> Any:
         if not rest & np.uint64(128):
             stop = begin + np.int64(value) if kind == 2 else begin
     elif kind == 5:
-        stop = at + 5
+        stop = offset + 5
     elif kind == 1:
-        stop = at + 9
-    if stop <= at or stop > end or key >= 128:
+        stop = offset + 9
+    if stop <= offset or stop > end or key >= 128:
         key, stop = np.int64(0), end
     return key, begin, stop, value
 
@@ -173,16 +176,16 @@ def _field(word: Any, at: Any, end: Any) -> Any:
 def _events(words: Any, start: Any, end: Any, steps: Any, times: Any, odd: Any, spans: Any) -> Any:
     """Of each event the step, the wall time's bits, and where its summary stands; or that it is odd."""
     for number in range(len(start)):
-        at, stop, seen = start[number], end[number], 0
-        while at < stop:
-            key, begin, at, value = _field(words[at], at, stop)
+        offset, stop, seen = start[number], end[number], 0
+        while offset < stop:
+            key, begin, offset, value = _field(words[offset], offset, stop)
             bit = 1 << (key >> 3)
             if key == 9 and not seen & bit:
                 times[number] = words[begin]
             elif key == 16 and not seen & bit:
                 steps[number] = np.int64(value)
             elif key == 42 and not seen & bit:
-                spans[0, number], spans[1, number] = begin, at
+                spans[0, number], spans[1, number] = begin, offset
             else:
                 odd[number] = 1
                 break
@@ -190,15 +193,15 @@ def _events(words: Any, start: Any, end: Any, steps: Any, times: Any, odd: Any, 
 
 
 @njit(types.int64(_WORDS, types.int64[:, ::1], _FLAGS, types.int64[:, ::1]), cache=True, nogil=True)
-def _values(words: Any, spans: Any, odd: Any, places: Any) -> Any:
+def _values(words: Any, spans: Any, odd: Any, value_spans: Any) -> Any:
     """Of each Summary.Value its event's number and where it stands; how many there are."""
-    count, room = 0, places.shape[1]
+    count, capacity = 0, value_spans.shape[1]
     for number in range(len(odd)):
-        at, stop = spans[0, number], spans[1, number]
-        while at < stop and not odd[number]:
-            key, begin, at, _ = _field(words[at], at, stop)
-            if key == 10 and count < room:
-                places[0, count], places[1, count], places[2, count] = number, begin, at
+        offset, stop = spans[0, number], spans[1, number]
+        while offset < stop and not odd[number]:
+            key, begin, offset, _ = _field(words[offset], offset, stop)
+            if key == 10 and count < capacity:
+                value_spans[0, count], value_spans[1, count], value_spans[2, count] = number, begin, offset
                 count += 1
             else:
                 odd[number] = 1
@@ -220,28 +223,28 @@ def _values(words: Any, spans: Any, odd: Any, places: Any) -> Any:
     nogil=True,
 )
 def _numbers(
-    data: Any, words: Any, places: Any, odd: Any, tags: Any, kinds: Any, bits: Any, tensors: Any
+    data: Any, words: Any, value_spans: Any, odd: Any, tags: Any, kinds: Any, bits: Any, tensors: Any
 ) -> Any:
     """Of each value where its tag stands, and its bits, or where its tensor stands."""
     for number in range(len(kinds)):
-        event, at, stop, seen = places[0, number], places[1, number], places[2, number], 0
-        tags[0, number], tags[1, number] = at, at
-        while at < stop:
-            key, begin, at, _ = _field(words[at], at, stop)
+        event, offset, stop, seen = value_spans[0, number], value_spans[1, number], value_spans[2, number], 0
+        tags[0, number], tags[1, number] = offset, offset
+        while offset < stop:
+            key, begin, offset, _ = _field(words[offset], offset, stop)
             bit = 1 << (key >> 3)
             if key == 0 or seen & bit:
                 odd[event] = 1
                 break
             seen |= bit
             if key == 10:
-                tags[0, number], tags[1, number] = begin, at
+                tags[0, number], tags[1, number] = begin, offset
             elif key == 21 and not kinds[number]:
                 kinds[number], bits[number] = _SIMPLE, words[begin] & _LOW
             elif key == 66 and not kinds[number]:
-                kinds[number], tensors[0, number], tensors[1, number] = _TENSOR, begin, at
-            elif key == 74 and (at - begin == len(_SCALARS) or at - begin == len(_SCALARS) - 2):
-                for place in range(at - begin):
-                    if data[begin + place] != _SCALARS[place]:
+                kinds[number], tensors[0, number], tensors[1, number] = _TENSOR, begin, offset
+            elif key == 74 and (offset - begin == len(_SCALARS) or offset - begin == len(_SCALARS) - 2):
+                for index in range(offset - begin):
+                    if data[begin + index] != _SCALARS[index]:
                         odd[event] = 1
             else:
                 odd[event] = 1
@@ -258,9 +261,9 @@ def _tensors(words: Any, spans: Any, event: Any, odd: Any, kinds: Any, bits: Any
     for number in range(len(kinds)):
         if kinds[number] != _TENSOR:
             continue
-        at, stop, seen, place, width, dtype = spans[0, number], spans[1, number], 0, 0, 0, np.int64(0)
-        while at < stop:
-            key, begin, at, value = _field(words[at], at, stop)
+        offset, stop, seen, payload, width, dtype = spans[0, number], spans[1, number], 0, 0, 0, np.int64(0)
+        while offset < stop:
+            key, begin, offset, value = _field(words[offset], offset, stop)
             bit = 1 << (key >> 3)
             if key == 0 or seen & bit:
                 width = -1
@@ -271,14 +274,14 @@ def _tensors(words: Any, spans: Any, event: Any, odd: Any, kinds: Any, bits: Any
                 or (dtype == 1 and (key == 42 or key == 45))
                 or (dtype == 2 and (key == 49 or key == 50))
             ) and width == 0:  # tensor_content; float_val or double_val, packed or not
-                place, width = begin, at - begin
-            elif not (key == 18 and begin == at):  # a shape without dimensions
+                payload, width = begin, offset - begin
+            elif not (key == 18 and begin == offset):  # a shape without dimensions
                 width = -1
             seen |= bit
         if dtype == 1 and width == 4:
-            kinds[number], bits[number] = _FLOAT, words[place] & _LOW
+            kinds[number], bits[number] = _FLOAT, words[payload] & _LOW
         elif dtype == 2 and width == 8:
-            kinds[number], bits[number] = _DOUBLE, words[place]
+            kinds[number], bits[number] = _DOUBLE, words[payload]
         else:
             odd[event[number]] = 1
 
@@ -292,36 +295,36 @@ def _tensors(words: Any, spans: Any, event: Any, odd: Any, kinds: Any, bits: Any
 )
 def _codes(data: Any, words: Any, tags: Any, event: Any, odd: Any, code: Any, slots: Any, first: Any) -> Any:
     """The code of each value's tag, and which value has it `first`; how many tags there are."""
-    named, mask = 0, np.uint64(len(slots) - 1)
+    tag_count, mask = 0, np.uint64(len(slots) - 1)
     for number in range(len(code)):
         begin, end = tags[0, number], tags[1, number]
         length = end - begin
-        hashed, at = np.uint64(length), begin
-        while at < end:
-            word = words[at]
-            if end - at < 8:
-                word &= (np.uint64(1) << np.uint64(8 * (end - at))) - np.uint64(1)
+        hashed, offset = np.uint64(length), begin
+        while offset < end:
+            word = words[offset]
+            if end - offset < 8:
+                word &= (np.uint64(1) << np.uint64(8 * (end - offset))) - np.uint64(1)
             hashed = (hashed ^ word) * np.uint64(0x9E3779B97F4A7C15)
             hashed ^= hashed >> np.uint64(32)
-            at += 8
+            offset += 8
         slot = hashed & mask
         while slots[slot] >= 0:
             known = tags[0, first[slots[slot]]]
-            same, place = tags[1, first[slots[slot]]] - known == length, 0
-            while same and place + 8 <= length:
-                same = words[known + place] == words[begin + place]
-                place += 8
-            while same and place < length:
-                same = data[known + place] == data[begin + place]
-                place += 1
+            same, index = tags[1, first[slots[slot]]] - known == length, 0
+            while same and index + 8 <= length:
+                same = words[known + index] == words[begin + index]
+                index += 8
+            while same and index < length:
+                same = data[known + index] == data[begin + index]
+                index += 1
             if same:
                 break
             slot = (slot + np.uint64(1)) & mask
-        if slots[slot] < 0 and named < len(first):
-            first[named] = number
-            slots[slot] = named
-            named += 1
+        if slots[slot] < 0 and tag_count < len(first):
+            first[tag_count] = number
+            slots[slot] = tag_count
+            tag_count += 1
         code[number] = max(slots[slot], 0)
         if slots[slot] < 0:
             odd[event[number]] = 1
-    return named
+    return tag_count

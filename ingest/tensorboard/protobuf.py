@@ -46,7 +46,7 @@ class Fields(NamedTuple):
     end: IntArray
     value: Words
 
-    def of(self, number: int, kind: int) -> Fields:
+    def select(self, number: int, kind: int) -> Fields:
         """Those with this number and wire type."""
         chosen = np.flatnonzero((self.number == number) & (self.kind == kind))
         return Fields._make(column[chosen] for column in self)
@@ -58,19 +58,19 @@ class FieldRounds(list[tuple[Fields, int | None]]):
     Messages of one writer have their fields in one order, so that mostly a round is all of one key.
     """
 
-    def of(self, number: int, kind: int) -> Fields:
+    def select(self, number: int, kind: int) -> Fields:
         """Those with this number and wire type, of all rounds."""
         wanted = number << 3 | kind
         return _joined(
             [
-                fields if key == wanted else fields.of(number, kind)
+                fields if key == wanted else fields.select(number, kind)
                 for fields, key in self
                 if key is None or key == wanted
             ]
         )
 
 
-def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[FieldRounds, NDArray[np.bool_]]:
+def split_fields(data: Bytes, start: IntArray, end: IntArray) -> tuple[FieldRounds, NDArray[np.bool_]]:
     """The fields of the messages at bytes [start, end), and which messages are not well formed.
 
     `data` has `PADDING` bytes after the last message. Of a malformed message the fields before the fault
@@ -83,14 +83,16 @@ def split(data: Bytes, start: IntArray, end: IntArray) -> tuple[FieldRounds, NDA
     position, stop = position[active], end[active]
     while len(active) >= _FEW:
         key = _common_key(data, position)
-        found, after = _round(data, active, position) if key is None else _alike(data, active, position, key)
+        decoded, after = (
+            _round(data, active, position) if key is None else _round_of_key(data, active, position, key)
+        )
         good = after <= stop
         if key is None:
-            good &= found.kind >= 0
+            good &= decoded.kind >= 0
         if not good.all():
             broken[active[~good]] = True
-            found = Fields._make(column[good] for column in found)
-        rounds.append((found, key))
+            decoded = Fields._make(column[good] for column in decoded)
+        rounds.append((decoded, key))
         going = good & (after < stop)
         if going.all():
             position = after
@@ -109,7 +111,7 @@ def _common_key(data: Bytes, position: IntArray) -> int | None:
     return key if plain and bool((keys == key).all()) else None
 
 
-def _alike(data: Bytes, active: IntArray, position: IntArray, key: int) -> tuple[Fields, IntArray]:
+def _round_of_key(data: Bytes, active: IntArray, position: IntArray, key: int) -> tuple[Fields, IntArray]:
     """As `_round`, where the key of all is known."""
     kind, start = key & 7, position + 1
     value = np.zeros(len(active), dtype=np.uint64) if kind in (FIXED64, FIXED32) else None
@@ -127,17 +129,17 @@ def _alike(data: Bytes, active: IntArray, position: IntArray, key: int) -> tuple
 
 def _round(data: Bytes, active: IntArray, position: IntArray) -> tuple[Fields, IntArray]:
     """The next field of each active message, and where the one after it begins; kind -1 if malformed."""
-    key, at = varints(data, position)
+    key, offset = varints(data, position)
     kind = (key & np.uint64(7)).astype(np.int64)
     number = (key >> np.uint64(3)).astype(np.int64)
-    start, after = at, at.copy()
+    start, after = offset, offset.copy()
     value = np.zeros(len(active), dtype=np.uint64)
     numeric = np.flatnonzero((kind == VARINT) | (kind == LENGTH))
     if len(numeric):
-        value[numeric], after[numeric] = varints(data, at[numeric])
+        value[numeric], after[numeric] = varints(data, offset[numeric])
     sized = np.flatnonzero(kind == LENGTH)
     if len(sized):
-        start = at.copy()
+        start = offset.copy()
         start[sized] = after[sized]
         after[sized] += np.minimum(value[sized], np.uint64(len(data))).astype(np.int64)
     after[kind == FIXED64] += 8
@@ -151,11 +153,11 @@ def _finish(
     data: Bytes, active: IntArray, position: IntArray, end: IntArray, broken: NDArray[np.bool_]
 ) -> Fields:
     rows: list[tuple[int, int, int, int, int, int]] = []
-    for owner, at, stop in zip(active.tolist(), position.tolist(), end.tolist(), strict=True):
-        for field in fields(data.data, at, stop):
+    for owner, offset, stop in zip(active.tolist(), position.tolist(), end.tolist(), strict=True):
+        for field in fields(data.data, offset, stop):
             rows.append((owner, *field))
-            at = field.end
-        broken[owner] |= at != stop
+            offset = field.end
+        broken[owner] |= offset != stop
     table = np.array([row[:5] for row in rows], dtype=np.int64).reshape(-1, 5)
     value = np.array([row[5] for row in rows], dtype=np.uint64)
     return Fields(table[:, 0], table[:, 1], table[:, 2], table[:, 3], table[:, 4], value)
@@ -163,50 +165,50 @@ def _finish(
 
 def fields(data: bytes | memoryview, start: int, end: int) -> Iterator[Field]:
     """The fields of one message, up to its end or its first fault; `data` may hold its beginning only."""
-    at = start
-    while at < end:
-        key, at = _varint(data, at, end)
+    offset = start
+    while offset < end:
+        key, offset = _varint(data, offset, end)
         number, kind = key >> 3, key & 7
-        begin, value = at, 0
+        begin, value = offset, 0
         if kind == VARINT:
-            value, at = _varint(data, at, end)
+            value, offset = _varint(data, offset, end)
         elif kind == LENGTH:
-            value, begin = _varint(data, at, end)
-            at = begin + value
+            value, begin = _varint(data, offset, end)
+            offset = begin + value
         else:
-            at += {FIXED64: 8, FIXED32: 4}.get(kind, _LARGEST)
-        if at > end or not number:
+            offset += {FIXED64: 8, FIXED32: 4}.get(kind, _LARGEST)
+        if offset > end or not number:
             return
-        yield Field(number, kind, begin, at, value)
+        yield Field(number, kind, begin, offset, value)
 
 
-def _varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
+def _varint(data: bytes | memoryview, offset: int, end: int) -> tuple[int, int]:
     value = 0
     end = min(end, len(data))
     for shift in range(0, 70, 7):
-        if at >= end:
+        if offset >= end:
             return 0, _LARGEST
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & _PLAIN) << shift
         if byte <= _PLAIN:
-            return value & 0xFFFF_FFFF_FFFF_FFFF, at
+            return value & 0xFFFF_FFFF_FFFF_FFFF, offset
     return 0, _LARGEST
 
 
-def varints(data: Bytes, at: IntArray) -> tuple[Words, IntArray]:
+def varints(data: Bytes, offset: IntArray) -> tuple[Words, IntArray]:
     """The varints that begin at these bytes, and where each one ends; far away where it never does."""
-    byte = data[at]
+    byte = data[offset]
     value = (byte & _PLAIN).astype(np.uint64)
-    after = at + 1
+    after = offset + 1
     more = np.flatnonzero(byte > _PLAIN)
     for shift in range(7, 70, 7):
         if not len(more):
             return value, after
-        here = after[more]
-        byte = data[np.minimum(here, len(data) - 1)]
+        next_byte = after[more]
+        byte = data[np.minimum(next_byte, len(data) - 1)]
         value[more] |= (byte & _PLAIN).astype(np.uint64) << np.uint64(shift)
-        after[more] = here + 1
+        after[more] = next_byte + 1
         more = more[byte > _PLAIN]
     after[more] = len(data) - 1
     return value, after

@@ -14,9 +14,9 @@ from holter.types import IntArray
 HEADER = 12
 TRAILER = 4
 _WINDOW = 1024 * 1024
-_LONGEST = 2**40  # bytes; beyond it a length is noise
+_MAX_LENGTH = 2**40  # bytes; beyond it a length is noise
 MASK_DELTA = 0xA282EAD8
-_LONGEST_TABLED = 512  # bytes; longer ones are summed one by one
+_MAX_TABLE_LENGTH = 512  # bytes; longer ones are summed one by one
 _ALL = np.uint32(0xFFFFFFFF)
 
 
@@ -39,17 +39,19 @@ class RecordWalker:
 
     def walk(self, block: bytes) -> Records:
         """The complete records from the block's first byte on, up to the first that is not, or is damaged."""
-        at, length = _chain(block)
-        start, end = at + HEADER, at + HEADER + length
-        wrong = np.flatnonzero(crc32c_of(block, start, end) != _stored(block, end))
-        if len(wrong):
-            bad = int(wrong[0])
-            return Records(start[:bad], end[:bad], int(at[bad]), int(length[bad]), True)
+        offsets, length = _chain(block)
+        start, end = offsets + HEADER, offsets + HEADER + length
+        mismatches = np.flatnonzero(masked_crcs(block, start, end) != _stored(block, end))
+        if len(mismatches):
+            first_bad = int(mismatches[0])
+            return Records(
+                start[:first_bad], end[:first_bad], int(offsets[first_bad]), int(length[first_bad]), True
+            )
         stop = int(end[-1]) + TRAILER if len(end) else 0
         header = block[stop : stop + HEADER]
-        announced = read_header(header)
-        damaged = announced is None and len(header) == HEADER
-        return Records(start, end, stop, announced, damaged)
+        data_length = read_header(header)
+        damaged = data_length is None and len(header) == HEADER
+        return Records(start, end, stop, data_length, damaged)
 
 
 def _chain(block: bytes) -> tuple[IntArray, IntArray]:
@@ -58,19 +60,19 @@ def _chain(block: bytes) -> tuple[IntArray, IntArray]:
     All headers that stand in the block are found at once, by their zeros and checksums. Mostly each one
     ends where the next begins; what looks like a header within a record's data does not, and is left out.
     """
-    found, length = _headers(block)
-    following = found + length + (HEADER + TRAILER)
-    breaks = np.flatnonzero(following[:-1] != found[1:])
-    pieces, at, place = [], 0, 0
-    while place < len(found) and found[place] == at:
-        next_break = int(np.searchsorted(breaks, place))
-        last = int(breaks[next_break]) if next_break < len(breaks) else len(found) - 1
-        pieces.append(np.arange(place, last + 1))
-        at = int(following[last])
-        place = int(np.searchsorted(found, at))
+    headers, length = _headers(block)
+    following = headers + length + (HEADER + TRAILER)
+    breaks = np.flatnonzero(following[:-1] != headers[1:])
+    pieces, position, index = [], 0, 0
+    while index < len(headers) and headers[index] == position:
+        next_break = int(np.searchsorted(breaks, index))
+        last = int(breaks[next_break]) if next_break < len(breaks) else len(headers) - 1
+        pieces.append(np.arange(index, last + 1))
+        position = int(following[last])
+        index = int(np.searchsorted(headers, position))
     chosen = np.concatenate(pieces) if pieces else _NONE
     chosen = chosen[following[chosen] <= len(block)]
-    return found[chosen], length[chosen]
+    return headers[chosen], length[chosen]
 
 
 def _headers(block: bytes) -> tuple[IntArray, IntArray]:
@@ -80,20 +82,20 @@ def _headers(block: bytes) -> tuple[IntArray, IntArray]:
     zero = np.frombuffer(block, dtype=np.uint8) == 0
     last = len(block) - HEADER + 1
     zeros = zero[3 : last + 3] & zero[4 : last + 4]
-    for place in (5, 6, 7):
-        zeros &= zero[place : last + place]
+    for byte in (5, 6, 7):
+        zeros &= zero[byte : last + byte]
     # room that a file system has set aside: the checksum of a length of 0 does not begin with a zero
     zeros &= ~(zero[:last] & zero[1 : last + 1] & zero[2 : last + 2] & zero[8 : last + 8])
-    found = np.flatnonzero(zeros)
-    length = _numbers(block, "<u4")[found]
-    crc = np.full(len(found), _BEFORE[8], dtype=np.uint32)
-    for place in range(3):
-        crc ^= _TABLES[7 - place][length >> np.uint32(8 * place) & np.uint32(255)]
-    good = _masked(crc) == _stored(block, found + 8)
-    return found[good], length[good].astype(np.int64)
+    candidates = np.flatnonzero(zeros)
+    length = _numbers(block, "<u4")[candidates]
+    crc = np.full(len(candidates), _CRC_OF_ZEROS[8], dtype=np.uint32)
+    for byte in range(3):
+        crc ^= _CRC_TABLES[7 - byte][length >> np.uint32(8 * byte) & np.uint32(255)]
+    good = _masked(crc) == _stored(block, candidates + 8)
+    return candidates[good], length[good].astype(np.int64)
 
 
-def crc32c_of(block: bytes, start: IntArray, end: IntArray) -> NDArray[np.uint32]:
+def masked_crcs(block: bytes, start: IntArray, end: IntArray) -> NDArray[np.uint32]:
     """CRC32C, as TFRecord stores it, of bytes [start, end) for all of these at once.
 
     There are at least eight bytes before each end. What a byte contributes to the checksum depends on
@@ -101,29 +103,33 @@ def crc32c_of(block: bytes, start: IntArray, end: IntArray) -> NDArray[np.uint32
     """
     length = end - start
     crc = np.zeros(len(start), dtype=np.uint32)
-    long = np.flatnonzero(length > _LONGEST_TABLED)
-    for at in long.tolist():
-        crc[at] = crc32c(block[start[at] : end[at]])
-    order = np.argsort(-np.minimum(length, _LONGEST_TABLED + 1).astype(np.int16), kind="stable")[len(long) :]
-    ends, left = end[order], length[order]
-    sums = _BEFORE[left]
+    long = np.flatnonzero(length > _MAX_TABLE_LENGTH)
+    for index in long.tolist():
+        crc[index] = crc32c(block[start[index] : end[index]])
+    order = np.argsort(-np.minimum(length, _MAX_TABLE_LENGTH + 1).astype(np.int16), kind="stable")[
+        len(long) :
+    ]
+    ends, remaining = end[order], length[order]
+    sums = _CRC_OF_ZEROS[remaining]
     words = _numbers(block, "<u8")
-    for after in range(0, int(left[0]) if len(left) else 0, 8):
-        count = int(np.searchsorted(-left, -after))  # those longer than that
-        word = words[ends[:count] - (after + 8)]
-        short = np.searchsorted(-left[:count], -(after + 8), side="right")  # those with less than eight left
-        surplus = (8 * (8 + after - left[short:count])).astype(np.uint64)
+    for done in range(0, int(remaining[0]) if len(remaining) else 0, 8):
+        count = int(np.searchsorted(-remaining, -done))  # those longer than that
+        word = words[ends[:count] - (done + 8)]
+        short = np.searchsorted(
+            -remaining[:count], -(done + 8), side="right"
+        )  # those with less than eight left
+        surplus = (8 * (8 + done - remaining[short:count])).astype(np.uint64)
         word[short:] = word[short:] >> surplus << surplus
-        held = word.view(np.uint8).reshape(-1, 8)
-        for place in range(8):
-            sums[:count] ^= _TABLES[after + 7 - place].take(held[:, place])
+        word_bytes = word.view(np.uint8).reshape(-1, 8)
+        for byte in range(8):
+            sums[:count] ^= _CRC_TABLES[done + 7 - byte].take(word_bytes[:, byte])
     crc[order] = sums
     crc[long] = crc[long] ^ _ALL
     return _masked(crc)
 
 
-def _stored(block: bytes, at: IntArray) -> NDArray[np.uint32]:
-    return _numbers(block, "<u4")[at]
+def _stored(block: bytes, offset: IntArray) -> NDArray[np.uint32]:
+    return _numbers(block, "<u4")[offset]
 
 
 def _numbers(block: bytes, dtype: str) -> NDArray[Any]:
@@ -143,7 +149,7 @@ def read_header(header: bytes) -> int | None:
     if len(header) != HEADER:
         return None
     length, stored = struct.unpack("<QI", header)
-    good = masked_crc(header[:8]) == stored and length < _LONGEST
+    good = masked_crc(header[:8]) == stored and length < _MAX_LENGTH
     return int(length) if good else None
 
 
@@ -159,18 +165,18 @@ def find_header(stream: BinaryIO, after: int) -> int | None:
     window = stream.read(_WINDOW)
     while len(window) >= HEADER:
         data = np.frombuffer(window, dtype=np.uint8)
-        last = len(window) - HEADER + 1
+        width = len(window) - HEADER + 1
         # lengths below 2^40: three zero bytes, and not all eight zero
-        zeros = (data[5 : last + 5] == 0) & (data[6 : last + 6] == 0) & (data[7 : last + 7] == 0)
-        zeros &= (data[:last] != 0) | (data[1 : last + 1] != 0) | (data[2 : last + 2] != 0)
-        for at in np.flatnonzero(zeros).tolist():
-            if read_header(window[at : at + HEADER]) is not None:
-                return after + int(at)
-        after += last
+        zeros = (data[5 : width + 5] == 0) & (data[6 : width + 6] == 0) & (data[7 : width + 7] == 0)
+        zeros &= (data[:width] != 0) | (data[1 : width + 1] != 0) | (data[2 : width + 2] != 0)
+        for offset in np.flatnonzero(zeros).tolist():
+            if read_header(window[offset : offset + HEADER]) is not None:
+                return after + int(offset)
+        after += width
         more = stream.read(_WINDOW)
         if not more:
             break
-        window = window[last:] + more
+        window = window[width:] + more
     return None
 
 
@@ -186,21 +192,23 @@ def only_zeros(stream: BinaryIO, after: int) -> bool:
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _crc_tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """What a byte contributes where n more follow, [n, byte]; the checksum of n zeros, not inverted, [n]."""
-    one = np.arange(256, dtype=np.uint32)
+    single = np.arange(256, dtype=np.uint32)
     for _ in range(8):
-        one = (one >> np.uint32(1)) ^ np.where(one & np.uint32(1), np.uint32(0x82F63B78), np.uint32(0))
-    tables = np.empty((_LONGEST_TABLED + 8, 256), dtype=np.uint32)
-    before = np.empty(_LONGEST_TABLED + 1, dtype=np.uint32)
-    tables[0], before[0] = one, _ALL
+        single = (single >> np.uint32(1)) ^ np.where(
+            single & np.uint32(1), np.uint32(0x82F63B78), np.uint32(0)
+        )
+    tables = np.empty((_MAX_TABLE_LENGTH + 8, 256), dtype=np.uint32)
+    before = np.empty(_MAX_TABLE_LENGTH + 1, dtype=np.uint32)
+    tables[0], before[0] = single, _ALL
     for number in range(1, len(tables)):
         shorter = tables[number - 1]
-        tables[number] = (shorter >> np.uint32(8)) ^ one[shorter & np.uint32(255)]
+        tables[number] = (shorter >> np.uint32(8)) ^ single[shorter & np.uint32(255)]
     for number in range(1, len(before)):
         state = before[number - 1]
-        before[number] = (state >> np.uint32(8)) ^ one[state & np.uint32(255)]
+        before[number] = (state >> np.uint32(8)) ^ single[state & np.uint32(255)]
     return tables, before
 
 
-_TABLES, _BEFORE = _tables()
+_CRC_TABLES, _CRC_OF_ZEROS = _crc_tables()

@@ -23,7 +23,7 @@ _START = 1
 
 _UNIT_DIMENSION = bytes((0x12, 0x02, 0x08, 0x01))
 _BFLOAT16 = 14
-_LONGEST_HASHED = 64  # bytes; longer tags are compared one by one
+_MAX_HASHED_LENGTH = 64  # bytes; longer tags are compared one by one
 _HALF_VALUES = 13
 
 # DataType: how one element stands in tensor_content
@@ -70,18 +70,22 @@ class ScalarDecoder:
         plain = kernels.scan(block, start, end)
         odd = np.flatnonzero(plain.odd)
         others = self._decode(block, start[odd], end[odd]) if len(odd) else None
-        scalars = self._taken(plain)
-        return scalars if others is None else _merged(scalars, others, odd)
+        scalars = self._from_plain(plain)
+        return scalars if others is None else _merge(scalars, others, odd)
 
-    def _taken(self, plain: PlainEvents) -> Scalars:
+    def _from_plain(self, plain: PlainEvents) -> Scalars:
         names: dict[str, int] = {}
-        spelt = [names.setdefault(_text(tag), len(names)) for tag in plain.tags]
-        tags = np.array(spelt, dtype=np.int64)[plain.code] if len(names) < len(spelt) else plain.code
+        codes_of_spellings = [names.setdefault(_text(tag), len(names)) for tag in plain.tags]
+        tags = (
+            np.array(codes_of_spellings, dtype=np.int64)[plain.code]
+            if len(names) < len(codes_of_spellings)
+            else plain.code
+        )
         event, values = plain.event, plain.values
         if self.ignored and plain.tensor.any():
             foreign = np.array([name in self.ignored for name in names], dtype=bool)
-            kept = ~(plain.tensor & foreign[tags])
-            event, tags, values = event[kept], tags[kept], values[kept]
+            chosen = ~(plain.tensor & foreign[tags])
+            event, tags, values = event[chosen], tags[chosen], values[chosen]
         return Scalars(
             steps=plain.steps,
             times=plain.times,
@@ -95,14 +99,14 @@ class ScalarDecoder:
 
     def _decode(self, block: bytes, start: IntArray, end: IntArray) -> Scalars:
         data = np.frombuffer(block + bytes(protobuf.PADDING), dtype=np.uint8)
-        fields, broken = protobuf.split(data, start, end)
+        fields, broken = protobuf.split_fields(data, start, end)
         steps = np.zeros(len(start), dtype=np.int64)
-        found = fields.of(_STEP, VARINT)
-        steps[found.owner] = found.value.view(np.int64)
+        decoded = fields.select(_STEP, VARINT)
+        steps[decoded.owner] = decoded.value.view(np.int64)
         times = np.full(len(start), np.nan)
-        found = fields.of(_WALL_TIME, FIXED64)
-        times[found.owner] = _gather(data, found.start, "<f8")
-        event, values = _within(data, fields.of(_SUMMARY, LENGTH), _VALUE, broken)
+        decoded = fields.select(_WALL_TIME, FIXED64)
+        times[decoded.owner] = _gather(data, decoded.start, "<f8")
+        event, values = _inner_fields(data, fields.select(_SUMMARY, LENGTH), _VALUE, broken)
         tags, names, numbers, known = self._values(block, data, values, event, broken)
         return Scalars(
             steps=steps,
@@ -112,7 +116,7 @@ class ScalarDecoder:
             values=numbers[known],
             names=names,
             broken=np.flatnonzero(broken),
-            starts=_starts(data, fields.of(_SESSION_LOG, LENGTH), broken),
+            starts=_launch_starts(data, fields.select(_SESSION_LOG, LENGTH), broken),
         )
 
     def _values(
@@ -120,22 +124,22 @@ class ScalarDecoder:
     ) -> tuple[IntArray, list[str], FloatArray, IntArray]:
         """Of every Summary.Value its tag's code and its number, and which of them are scalars."""
         size = len(spans.start)
-        fields, bad = protobuf.split(data, spans.start, spans.end)
+        fields, bad = protobuf.split_fields(data, spans.start, spans.end)
         broken[event[bad]] = True
         numbers, scalar = np.zeros(size), np.zeros(size, dtype=bool)
-        tensors = fields.of(_TENSOR, LENGTH)
+        tensors = fields.select(_TENSOR, LENGTH)
         if len(tensors.owner):
-            found, is_scalar, malformed = _tensors(data, tensors)
-            numbers[tensors.owner], scalar[tensors.owner] = found, is_scalar
+            decoded, is_scalar, malformed = _tensors(data, tensors)
+            numbers[tensors.owner], scalar[tensors.owner] = decoded, is_scalar
             broken[event[tensors.owner[malformed]]] = True
-        simple = fields.of(_SIMPLE, FIXED32)
+        simple = fields.select(_SIMPLE, FIXED32)
         numbers[simple.owner], scalar[simple.owner] = _gather(data, simple.start, "<f4"), True
-        tags, names = _tags(block, data, fields.of(_TAG, LENGTH), size)
+        tags, names = _tags(block, data, fields.select(_TAG, LENGTH), size)
         tensor_only = np.zeros(size, dtype=bool)
         tensor_only[tensors.owner] = True
         tensor_only[simple.owner] = False
         if np.any(tensor_only):
-            self._learn(block, data, fields.of(_METADATA, LENGTH), tags, names, scalar & tensor_only)
+            self._learn(block, data, fields.select(_METADATA, LENGTH), tags, names, scalar & tensor_only)
             foreign = np.array([name in self.ignored for name in names], dtype=bool)
             scalar &= ~(tensor_only & foreign[tags])
         scalar &= ~broken[event]
@@ -145,7 +149,7 @@ class ScalarDecoder:
         self, block: bytes, data: Bytes, metadata: Fields, of: IntArray, names: list[str], scalar: Any
     ) -> None:
         """Remember tags that look like scalars but belong to another plugin; a tag's first value says so."""
-        groups, first = _equal(data, metadata.start, metadata.end)
+        groups, first = _group_equal(data, metadata.start, metadata.end)
         spans = zip(metadata.start[first].tolist(), metadata.end[first].tolist(), strict=True)
         foreign = [_plugin(block[start:end]) not in ("", "scalars") for start, end in spans]
         for owner in metadata.owner[np.array(foreign, dtype=bool)[groups]].tolist():
@@ -153,7 +157,7 @@ class ScalarDecoder:
                 self.ignored.add(names[of[owner]])
 
 
-def _merged(scalars: Scalars, others: Scalars, which: IntArray) -> Scalars:
+def _merge(scalars: Scalars, others: Scalars, which: IntArray) -> Scalars:
     """The scalars with those of other events, whose numbers are `which`, in their places."""
     steps, times = scalars.steps.copy(), scalars.times.copy()
     steps[which], times[which] = others.steps, others.times
@@ -180,11 +184,13 @@ def _text(tag: bytes) -> str:
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def _within(data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]) -> tuple[IntArray, Fields]:
+def _inner_fields(
+    data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]
+) -> tuple[IntArray, Fields]:
     """The messages of a repeated field inside other messages, by those others' owners, in order."""
-    fields, bad = protobuf.split(data, outer.start, outer.end)
+    fields, bad = protobuf.split_fields(data, outer.start, outer.end)
     broken[outer.owner[bad]] = True
-    inner = fields.of(number, LENGTH)
+    inner = fields.select(number, LENGTH)
     owner = outer.owner[inner.owner]
     if np.any(owner[1:] < owner[:-1]):
         order = np.argsort(owner, kind="stable")
@@ -192,29 +198,29 @@ def _within(data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]) 
     return owner, inner
 
 
-def _starts(data: Bytes, logs: Fields, broken: NDArray[np.bool_]) -> IntArray:
-    fields, bad = protobuf.split(data, logs.start, logs.end)
+def _launch_starts(data: Bytes, logs: Fields, broken: NDArray[np.bool_]) -> IntArray:
+    fields, bad = protobuf.split_fields(data, logs.start, logs.end)
     broken[logs.owner[bad]] = True
-    status = fields.of(1, VARINT)
+    status = fields.select(1, VARINT)
     return np.unique(logs.owner[status.owner[status.value == _START]])
 
 
 def _tags(block: bytes, data: Bytes, tags: Fields, size: int) -> tuple[IntArray, list[str]]:
     """The code of each value's tag, and the tags by their codes; a value without one has the tag ""."""
-    groups, first = _equal(data, tags.start, tags.end)
+    groups, first = _group_equal(data, tags.start, tags.end)
     names: dict[str, int] = {"": 0}
     spans = zip(tags.start[first].tolist(), tags.end[first].tolist(), strict=True)
-    spelt = [names.setdefault(_text(block[start:end]), len(names)) for start, end in spans]
+    codes_of_spellings = [names.setdefault(_text(block[start:end]), len(names)) for start, end in spans]
     code = np.zeros(size, dtype=np.int64)
-    code[tags.owner] = np.array(spelt, dtype=np.int64)[groups]
+    code[tags.owner] = np.array(codes_of_spellings, dtype=np.int64)[groups]
     return code, list(names)
 
 
-def _equal(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+def _group_equal(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Numbers that are the same for stretches with the same bytes, and one stretch of each number."""
     length = end - start
-    if not len(start) or length.max() > _LONGEST_HASHED:
-        return _equal_by_bytes(data, start, end)
+    if not len(start) or length.max() > _MAX_HASHED_LENGTH:
+        return _group_equal_bytes(data, start, end)
     parts, hashed = [length.astype(np.uint64)], length.astype(np.uint64)
     for after in range(0, int(length.max()), 8):
         surplus = (8 * np.clip(8 + after - length, 0, 7)).astype(np.uint64)
@@ -228,10 +234,10 @@ def _equal(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntAr
     groups[order] = np.cumsum(fresh) - 1
     if all(np.array_equal(part, part[first][groups]) for part in parts):
         return groups, first
-    return _equal_by_bytes(data, start, end)
+    return _group_equal_bytes(data, start, end)
 
 
-def _equal_by_bytes(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+def _group_equal_bytes(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     known: dict[bytes, int] = {}
     spans = zip(start.tolist(), end.tolist(), strict=True)
     groups = [known.setdefault(data[begin:stop].tobytes(), len(known)) for begin, stop in spans]
@@ -251,13 +257,13 @@ def _plugin(metadata: bytes) -> str:
 def _tensors(data: Bytes, spans: Fields) -> tuple[FloatArray, NDArray[np.bool_], NDArray[np.bool_]]:
     """The number in each TensorProto, whether it is a single number, and whether it is malformed."""
     size = len(spans.start)
-    fields, malformed = protobuf.split(data, spans.start, spans.end)
+    fields, malformed = protobuf.split_fields(data, spans.start, spans.end)
     dtype, content = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
-    found = fields.of(_DTYPE, VARINT)
-    dtype[found.owner] = np.minimum(found.value, np.uint64(255)).astype(np.int64)
-    scalar = _single(data, fields.of(_SHAPE, LENGTH), size) & ~malformed
+    decoded = fields.select(_DTYPE, VARINT)
+    dtype[decoded.owner] = np.minimum(decoded.value, np.uint64(255)).astype(np.int64)
+    scalar = _single(data, fields.select(_SHAPE, LENGTH), size) & ~malformed
     numbers = np.zeros(size)
-    stored = fields.of(_CONTENT, LENGTH)
+    stored = fields.select(_CONTENT, LENGTH)
     content[stored.owner[stored.end > stored.start]] = True
     for kind in np.unique(dtype).tolist():
         if kind not in _STORED:
@@ -272,9 +278,11 @@ def _tensors(data: Bytes, spans: Fields) -> tuple[FloatArray, NDArray[np.bool_],
 def _single(data: Bytes, shapes: Fields, size: int) -> NDArray[np.bool_]:
     """Whether a TensorShapeProto stands for one number: no dimension, or dimensions of size 1 only."""
     single = np.ones(size, dtype=bool)
-    for at in np.flatnonzero(shapes.end > shapes.start).tolist():
-        shape = data[shapes.start[at] : min(int(shapes.end[at]), int(shapes.start[at]) + 64)].tobytes()
-        single[shapes.owner[at]] = shape == _UNIT_DIMENSION * (len(shape) // 4)
+    for index in np.flatnonzero(shapes.end > shapes.start).tolist():
+        shape = data[
+            shapes.start[index] : min(int(shapes.end[index]), int(shapes.start[index]) + 64)
+        ].tobytes()
+        single[shapes.owner[index]] = shape == _UNIT_DIMENSION * (len(shape) // 4)
     return single
 
 
@@ -286,8 +294,8 @@ def _take_content(
     width = np.dtype(_STORED[dtype]).itemsize
     fits = stored.end[chosen] - start == width
     scalar[owner[~fits]] = False
-    found = _gather(data, start[fits], _STORED[dtype])
-    numbers[owner[fits]] = _bfloat16(found) if dtype == _BFLOAT16 else found
+    decoded = _gather(data, start[fits], _STORED[dtype])
+    numbers[owner[fits]] = _bfloat16(decoded) if dtype == _BFLOAT16 else decoded
 
 
 def _take_listed(
@@ -298,7 +306,7 @@ def _take_listed(
     if form.startswith("<"):
         width = np.dtype(form).itemsize
         kind = FIXED32 if width == 4 else FIXED64
-        packed, single = fields.of(number, LENGTH), fields.of(number, kind)
+        packed, single = fields.select(number, LENGTH), fields.select(number, kind)
         start = np.concatenate((packed.start, single.start))
         length = np.concatenate((packed.end - packed.start, np.full(len(single.start), width)))
         owner = np.concatenate((packed.owner, single.owner))
@@ -307,7 +315,7 @@ def _take_listed(
         scalar[owner[chosen & ~fits]] = False
         numbers[owner[fits]] = _gather(data, start[fits], form)
         return
-    packed, single = fields.of(number, LENGTH), fields.of(number, VARINT)
+    packed, single = fields.select(number, LENGTH), fields.select(number, VARINT)
     value, after = protobuf.varints(data, packed.start)
     owner = np.concatenate((packed.owner, single.owner))
     fits = np.concatenate((after == packed.end, np.ones(len(single.owner), dtype=bool)))
@@ -332,5 +340,5 @@ def _bfloat16(words: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _gather(data: Bytes, start: IntArray, dtype: str) -> NDArray[Any]:
-    taken: NDArray[Any] = protobuf.numbers(data, dtype)[start]
-    return taken
+    gathered: NDArray[Any] = protobuf.numbers(data, dtype)[start]
+    return gathered

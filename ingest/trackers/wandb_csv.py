@@ -60,7 +60,7 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
 def _read(header: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[ChartColumn]) -> Contents:
     left_out: list[Unreadable] = []
-    own = next((curve.place for curve in curves if curve.metric == OWN_STEP and not curve.bound), None)
+    own = next((curve.column for curve in curves if curve.metric == OWN_STEP and not curve.bound), None)
     axis = own if own is not None else 0 if step_columns.find_step([header[0]]) is not None else None
     if axis is None:
         reason = f"its axis is {header[0]!r}, not a step: points are counted"
@@ -86,17 +86,17 @@ def _points(
     values: list[float] = []
     wrong = 0
     for row in rows:
-        if len(row) <= max(axis or 0, curve.place) or step_columns.is_empty_cell(row[curve.place]):
+        if len(row) <= max(axis or 0, curve.column) or step_columns.is_empty_cell(row[curve.column]):
             continue
         try:
-            value = float(row[curve.place])
+            value = float(row[curve.column])
             steps.append(len(steps) if axis is None else step_columns.read_step(row[axis]))
             values.append(value)
         except ValueError:
             wrong += 1
     if wrong:
         reason = f"{counted(wrong, 'row')} without a number, or without a whole one as their step"
-        left_out.append(Unreadable(location=f"column {curve.place + 1}", reason=reason))
+        left_out.append(Unreadable(location=f"column {curve.column + 1}", reason=reason))
     labels = (("bucket", curve.bound),) if curve.bound else ()
     return Logged(
         SeriesKey(curve.metric, labels),

@@ -49,9 +49,9 @@ def row_of(found: Mapping[str, Any]) -> LogRow | None:
         return None
     values = {}
     for name, value in flatten_object(found):
-        told = _passed(value) if name in _TIMES else _number(value)
-        if told is not None and name not in (_STEP, _LAST):
-            values[_TIMES.get(name, name)] = told
+        number_value = _passed(value) if name in _TIMES else _number(value)
+        if number_value is not None and name not in (_STEP, _LAST):
+            values[_TIMES.get(name, name)] = number_value
     return LogRow(read_step(found[_STEP]), float("nan"), values)
 
 

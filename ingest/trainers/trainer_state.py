@@ -59,38 +59,38 @@ class TrainerStateReader:
             before = before["rewritten"]
         self._before: str | None = None if before is None else before.get("marks", "")
         self._marks: str = state.get("marks", "")
-        self._whole: bool = state.get("whole", False)
+        self._complete: bool = state.get("whole", False)
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
         """A mark of each row that is told, by which it is known again."""
         if self._before is not None:
             return {"rewritten": {"marks": self._before}}
-        return {"marks": self._marks, "whole": self._whole, **self._problems.state()}
+        return {"marks": self._marks, "whole": self._complete, **self._problems.state()}
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
         """Yield what a whole file has that was not told before; see `Reader`."""
         yield from self._problems.drain()
-        place = stream.tell()
-        if self._whole and place:
+        position = stream.tell()
+        if self._complete and position:
             return
         stream.seek(0)
         data = stream.read(MAX_STATE_BYTES + 1)
         found = decode_state(data) if len(data) <= MAX_STATE_BYTES else {}
         if found is None:
-            stream.seek(place)
+            stream.seek(position)
             return
         if len(data) > MAX_STATE_BYTES:
             self._problems.add("file", f"expected at most {MAX_STATE_BYTES} bytes")
         rows, marks = self._rows(found)
-        for batch, told in self._batches(rows, marks, trainer_config(found)):
-            self._marks, self._whole = marks[: MARK * told], told == len(rows)
-            if self._whole:
+        for batch, reported in self._batches(rows, marks, trainer_config(found)):
+            self._marks, self._complete = marks[: MARK * reported], reported == len(rows)
+            if self._complete:
                 stream.seek(0, 2)
             else:
-                stream.seek(told)
+                stream.seek(reported)
             yield batch
-        self._marks, self._whole, self._before = marks, True, None
+        self._marks, self._complete, self._before = marks, True, None
         stream.seek(0, 2)
         yield from self._problems.drain()
 
@@ -98,46 +98,46 @@ class TrainerStateReader:
         """What is not told yet, and how many rows are with each batch."""
         known = self._marks if self._before is None else self._before
         first = common_rows(known, marks)
-        goes_on = self._before is None and bool(self._marks)  # it was stopped in between
+        resumed = self._before is None and bool(self._marks)  # it was stopped in between
         restarts, self._before = first < len(known) // MARK, None
         for start in range(first, len(rows), _LARGEST_BATCH):
             batch = batch_from_rows(rows[start : start + _LARGEST_BATCH])
             begins = start == first
             batch = replace(
-                batch, restarts=restarts and begins, config=config if begins and not goes_on else NO_CONFIG
+                batch, restarts=restarts and begins, config=config if begins and not resumed else NO_CONFIG
             )
             yield batch, start + len(batch.steps)
 
     def _rows(self, found: Mapping[str, Any]) -> tuple[list[LogRow], str]:
         rows = []
-        for place, logged in enumerate(log_history(found)):
+        for index, logged in enumerate(log_history(found)):
             try:
                 if not isinstance(logged, dict) or "step" not in logged:
                     raise ValueError("expected an object with a step")
                 values = {
-                    metric_name(name): told
+                    metric_name(name): reported
                     for name, value in flatten_object(logged)
-                    if name != "step" and (told := json_number(value)) is not None
+                    if name != "step" and (reported := json_number(value)) is not None
                 }
                 rows.append(LogRow(read_step(logged["step"]), nan, values))
             except ValueError as error:
                 if not self._marks:  # else it is told
-                    self._problems.add(f"log_history {place}", str(error))
+                    self._problems.add(f"log_history {index}", str(error))
         return rows, row_marks(rows)
 
 
 def decode_state(data: bytes) -> dict[str, Any] | None:
     """The object that a file holds; None while it is not all there, or is none."""
     try:
-        found = _decode(data)
+        decoded = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:  # NaN and Infinity, which msgspec does not know
-            found = json.loads(data)
+            decoded = json.loads(data)
         except (ValueError, RecursionError):
             return None
     except RecursionError:
         return None
-    return found if isinstance(found, dict) else None
+    return decoded if isinstance(decoded, dict) else None
 
 
 def log_history(found: Mapping[str, Any]) -> Sequence[Any]:
@@ -158,9 +158,9 @@ def common_rows(some: str, others: str) -> int:
         return rows
     return next(
         (
-            at
-            for at in range(rows)
-            if some[MARK * at : MARK * at + MARK] != others[MARK * at : MARK * at + MARK]
+            row
+            for row in range(rows)
+            if some[MARK * row : MARK * row + MARK] != others[MARK * row : MARK * row + MARK]
         ),
         rows,
     )
@@ -168,5 +168,5 @@ def common_rows(some: str, others: str) -> int:
 
 def trainer_config(found: Mapping[str, Any]) -> Config:
     """What the file says of the launch."""
-    said = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), int | float)}
-    return {ConfigKey(name): to_config_value(value) for name, value in said.items()}
+    settings = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), int | float)}
+    return {ConfigKey(name): to_config_value(value) for name, value in settings.items()}

@@ -14,7 +14,7 @@ _BOUNDS = {"__MIN": "min", "__MAX": "max"}
 class ChartColumn(NamedTuple):
     """A column: whose it is, of what, and which bound of its buckets ("" for the value)."""
 
-    place: int
+    column: int
     run: str
     metric: str
     bound: str
@@ -38,14 +38,16 @@ def parse_header(header: Sequence[str]) -> list[ChartColumn]:
     if not own or _BETWEEN in header[0]:
         return []
     shared = _shared([name for name, _ in plain if not name.endswith(_BETWEEN + OWN_STEP)])
-    found = []
-    for place, (name, bound) in enumerate(plain, start=1):
+    columns = []
+    for column, (name, bound) in enumerate(plain, start=1):
         if shared and name.endswith(shared):
-            found.append(ChartColumn(place, name.removesuffix(shared), shared.removeprefix(_BETWEEN), bound))
+            columns.append(
+                ChartColumn(column, name.removesuffix(shared), shared.removeprefix(_BETWEEN), bound)
+            )
         else:
             run, _, metric = name.rpartition(_BETWEEN)
-            found.append(ChartColumn(place, run, metric, bound))
-    return found
+            columns.append(ChartColumn(column, run, metric, bound))
+    return columns
 
 
 def _unbound(name: str) -> tuple[str, str]:

@@ -34,35 +34,35 @@ def walk_records(data: bytes, base: int) -> WalkedRecords:
     """The complete records of `data`, which begins with a record at byte `base` of its file."""
     frames: list[RecordFrame] = []
     damaged: list[int] = []
-    at, stop, pieces = 0, 0, list[bytes]()
+    position, stop, pieces = 0, 0, list[bytes]()
     while True:
-        left = BLOCK - (base + at) % BLOCK
+        left = BLOCK - (base + position) % BLOCK
         if left < _HEADER.size:  # too little for a header: padding
-            at += left
-            stop = at if not pieces else stop
+            position += left
+            stop = position if not pieces else stop
             continue
-        if at + _HEADER.size > len(data):
+        if position + _HEADER.size > len(data):
             break
-        checksum, size, kind = _HEADER.unpack_from(data, at)
-        start, end = at + _HEADER.size, at + _HEADER.size + size
+        checksum, size, kind = _HEADER.unpack_from(data, position)
+        start, end = position + _HEADER.size, position + _HEADER.size + size
         fits = _FULL <= kind <= _LAST and size <= left - _HEADER.size
         if fits and end > len(data):
             break
-        if not fits or zlib.crc32(data[at + 6 : end]) != checksum:
-            if at + left > len(data):  # the block may still be written to
+        if not fits or zlib.crc32(data[position + 6 : end]) != checksum:
+            if position + left > len(data):  # the block may still be written to
                 break
-            damaged.append(base + at)
-            at, pieces = at + left, []
-            stop = at
+            damaged.append(base + position)
+            position, pieces = position + left, []
+            stop = position
             continue
         if kind in (_FULL, _FIRST):
             pieces = []
         elif not pieces:  # the rest of a record whose beginning is damaged
-            at = stop = end
+            position = stop = end
             continue
         pieces.append(data[start:end])
-        at = end
+        position = end
         if kind in (_FULL, _LAST):
-            frames.append(RecordFrame(b"".join(pieces), base + at))
-            pieces, stop = [], at
+            frames.append(RecordFrame(b"".join(pieces), base + position))
+            pieces, stop = [], position
     return WalkedRecords(frames, base + min(stop, len(data)), damaged)

@@ -40,8 +40,8 @@ def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
         for name, value in flatten_settings(dict(_values(items))).items()
         if not (isinstance(value, str) and _PATH.search(value))
     }
-    kept, _ = without_private({ConfigKey(name): value for name, value in plain.items()})
-    return kept
+    public, _ = without_private({ConfigKey(name): value for name, value in plain.items()})
+    return public
 
 
 def _values(items: Any) -> Iterator[tuple[str, Any]]:
@@ -166,8 +166,8 @@ class WandbReader:
 
     def _stats(self, stats: Any) -> LogRow:
         values = {f"system.{item.key}": _number(item.value_json) for item in stats.item}
-        found = {name: value for name, value in values.items() if value is not None}
-        return LogRow(self._step, stats.timestamp.seconds + stats.timestamp.nanos / 1e9, found)
+        numbers = {name: value for name, value in values.items() if value is not None}
+        return LogRow(self._step, stats.timestamp.seconds + stats.timestamp.nanos / 1e9, numbers)
 
 
 def _pass_header(stream: BinaryIO) -> bool:

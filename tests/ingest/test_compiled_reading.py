@@ -21,7 +21,7 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.tensorboard.jit import BackgroundCompiler, Kernels, no_kernels
-from holter.ingest.tensorboard.records import RecordWalker, crc32c_of, masked_crc
+from holter.ingest.tensorboard.records import RecordWalker, masked_crcs, masked_crc
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
 DATA = Path(__file__).parents[1] / "data" / "tensorboard"
@@ -162,7 +162,7 @@ def test_checksums_of_many_records_at_once_are_those_of_each() -> None:
     block = b"".join(framed(payload) for payload in payloads)
     records = RecordWalker().walk(block)
     assert (records.end - records.start).tolist() == [len(payload) for payload in payloads]
-    assert crc32c_of(block, records.start, records.end).tolist() == [masked_crc(one) for one in payloads]
+    assert masked_crcs(block, records.start, records.end).tolist() == [masked_crc(one) for one in payloads]
 
 
 def test_a_record_within_a_record_is_none_of_the_files_own(reading: Any) -> None:
@@ -245,9 +245,9 @@ def test_reading_may_go_over_to_compiled_code_between_any_two_blocks(reading: An
 
 
 def test_compiled_code_is_made_ready_while_reading_goes_on() -> None:
-    ready = BackgroundCompiler(worth_it=1000)
+    ready = BackgroundCompiler(min_bytes=1000)
     assert ready(500) is None
-    assert not ready.begun
+    assert not ready.has_begun
     began = time.monotonic()
     assert ready(600) is None
     assert time.monotonic() - began < 0.5
@@ -259,7 +259,7 @@ def test_compiled_code_is_made_ready_while_reading_goes_on() -> None:
 
 
 def test_without_a_compiler_reading_stays_with_numpy() -> None:
-    preparation = BackgroundCompiler(worth_it=1, compiled="holter.ingest.not_there")
+    preparation = BackgroundCompiler(min_bytes=1, compiled="holter.ingest.not_there")
     preparation(10)
     preparation.wait(30)
     assert preparation(10) is None
