@@ -17,12 +17,12 @@ from holter.cli.commands.db import add_database_flags, on_database
 from holter.cli.commands.serve import refuse
 from holter.cli.report.progress import progress
 from holter.server.database import reading
-from holter.server.import_export import FORMATS, MissingPyarrowError, exported
+from holter.server.import_export import FORMATS, MissingPyarrowError, open_export
 from holter.server.maintenance.find_run import RunLookupError, find_run
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
 
-_BINARY = {"parquet", "arrow"}
+_BINARY = {"parquet"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             if not keys and arguments.metric != "*":
                 return refuse(f"{arguments.run} has no metric like {arguments.metric!r}")
             with (
-                exported(engine, found.id, form, only=keys, incidents=not arguments.no_incidents) as one,
+                open_export(engine, found.id, form, only=keys, incidents=not arguments.no_incidents) as one,
                 progress(f"{found.project}/{found.name}", "bytes") as written,
             ):
                 _write(arguments.output, one.content, written)

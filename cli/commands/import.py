@@ -18,11 +18,21 @@ from holter.cli.report.progress import progress
 from holter.ingest.trackers import collection_at
 from holter.ingest.trackers.base import Collection, CollectionError
 from holter.plurals import counted
-from holter.server.import_export import ImportRefusedError, Into, MissingPyarrowError
-from holter.server.import_export.dry_run import look_into
-from holter.server.import_export.http_target import Door, Sender, SendError, ServerAwayError
-from holter.server.import_export.local_target import Here
-from holter.server.import_export.trackers import Taken, Taker, only_looking, take_collection
+from holter.server.import_export import ImportContext, ImportRefusedError, MissingPyarrowError
+from holter.server.import_export.import_file import inspect_file
+from holter.server.import_export.import_targets import (
+    HttpImportTarget,
+    ImportRejectedError,
+    LocalImportTarget,
+    ServerAddress,
+    ServerUnavailableError,
+)
+from holter.server.import_export.trackers import (
+    RunImporter,
+    TrackerImportResult,
+    dry_run_importer,
+    import_collection,
+)
 from holter.server.store import Store, StoreLockedError
 
 _TOLD = 5
@@ -35,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="PATH",
-        help="a file of holter export (Parquet, Arrow, JSON, CSV); MLflow's mlflow.db or mlruns; a trackio "
+        help="a file of holter export (Parquet, JSON, CSV); MLflow's mlflow.db or mlruns; a trackio "
         "database or the folder of them; what neptune-exporter wrote; a CSV export of W&B's page",
     )
     parser.add_argument("--project", help="default: as the source says, else default")
@@ -66,7 +76,7 @@ def run(arguments: argparse.Namespace, environ: Mapping[str, str] = os.environ) 
             return max(_look(arguments, path, one) for path, one in found.items())
         with _place(arguments, environ) as place:
             return max(_bring(arguments, path, one, place) for path, one in found.items())
-    except (ImportRefusedError, MissingPyarrowError, SendError, ServerAwayError) as error:
+    except (ImportRefusedError, MissingPyarrowError, ImportRejectedError, ServerUnavailableError) as error:
         return refuse(str(error))
 
 
@@ -89,12 +99,14 @@ def _problem(arguments: argparse.Namespace, found: Mapping[Path, Collection | No
 
 
 @contextmanager
-def _place(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Here | Sender]:
+def _place(
+    arguments: argparse.Namespace, environ: Mapping[str, str]
+) -> Iterator[LocalImportTarget | HttpImportTarget]:
     """Where the runs go: a server that was named or has the database, else the database itself."""
     token = arguments.token or environ.get("HOLTER_TOKEN")
     with progress("importing", "points") as stored:
         if arguments.server is not None:
-            with _sender(Door(arguments.server, token), stored) as sender:
+            with _sender(ServerAddress(arguments.server, token), stored) as sender:
                 yield sender
             return
         with on_database(arguments, make=True) as (engine, _):
@@ -103,19 +115,19 @@ def _place(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Iterato
                 store.start()
             except StoreLockedError as error:
                 if not error.address:
-                    raise ServerAwayError(str(error)) from error
+                    raise ServerUnavailableError(str(error)) from error
                 _say(f"a server has the database: importing through it, at {error.address}")
-                with _sender(Door(error.address, token), stored) as sender:
+                with _sender(ServerAddress(error.address, token), stored) as sender:
                     yield sender
                 return
             try:
-                yield Here(Into(engine=engine, store=store), stored=stored)
+                yield LocalImportTarget(ImportContext(engine=engine, store=store), stored=stored)
             finally:
                 store.close()
 
 
-def _sender(door: Door, stored: Callable[..., None]) -> Sender:
-    return Sender(
+def _sender(door: ServerAddress, stored: Callable[..., None]) -> HttpImportTarget:
+    return HttpImportTarget(
         door,
         sent=lambda size: stored(0, f"sending, {size / 1e6:,.0f} MB"),
         stored=stored,
@@ -128,7 +140,10 @@ def _say(what: str) -> None:
 
 
 def _bring(
-    arguments: argparse.Namespace, path: Path, collection: Collection | None, place: Here | Sender
+    arguments: argparse.Namespace,
+    path: Path,
+    collection: Collection | None,
+    place: LocalImportTarget | HttpImportTarget,
 ) -> int:
     if collection is not None:
         return _take(arguments, path, collection, place.run)
@@ -143,9 +158,9 @@ def _bring(
 
 def _look(arguments: argparse.Namespace, path: Path, collection: Collection | None) -> int:
     if collection is not None:
-        return _take(arguments, path, collection, only_looking(), dry=True)
+        return _take(arguments, path, collection, dry_run_importer(), dry=True)
     try:
-        seen = look_into(path)
+        seen = inspect_file(path)
     except OSError as error:
         return refuse(f"{path}: {error.strerror}")
     except UnicodeDecodeError:
@@ -162,12 +177,17 @@ def _look(arguments: argparse.Namespace, path: Path, collection: Collection | No
 
 
 def _take(
-    arguments: argparse.Namespace, path: Path, collection: Collection, taker: Taker, *, dry: bool = False
+    arguments: argparse.Namespace,
+    path: Path,
+    collection: Collection,
+    taker: RunImporter,
+    *,
+    dry: bool = False,
 ) -> int:
     """A line a run, what was left out below it, and the sum."""
-    everything: list[Taken] = []
+    everything: list[TrackerImportResult] = []
     try:
-        runs = take_collection(
+        runs = import_collection(
             collection, path, taker, project=arguments.project, private=arguments.keep_private
         )
         for taken in runs:
@@ -175,7 +195,7 @@ def _take(
             _tell(taken, dry=dry)
     except (CollectionError, OSError) as error:
         return refuse(str(error))
-    there = [taken for taken in everything if not taken.why_not]
+    there = [taken for taken in everything if not taken.reason]
     new, known = sum(taken.points for taken in there), sum(taken.known for taken in there)
     told = f"{path} ({collection.name}): {counted(len(there), 'run')}, {counted(new, 'point')} "
     told += "would be taken" if dry else "taken"
@@ -185,10 +205,10 @@ def _take(
     return 0 if there else 1
 
 
-def _tell(taken: Taken, *, dry: bool) -> None:
+def _tell(taken: TrackerImportResult, *, dry: bool) -> None:
     name = f"{taken.project}/{taken.run}"
-    if taken.why_not:
-        print(f"  not taken: {name}: {taken.why_not}")
+    if taken.reason:
+        print(f"  not taken: {name}: {taken.reason}")
         return
     new = counted(taken.points, "point") if taken.points or not taken.known else "nothing new"
     launches = f", {taken.attempts} attempts" if taken.attempts > 1 else ""

@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from holter.server.api.responses import error_response, field_errors_response
 from holter.server.context import Context, ServerContext
 from holter.server.database import unavailable_reason
-from holter.server.import_export import Imported, ImportRefusedError, Into, import_file
+from holter.server.import_export import ImportContext, ImportProgress, ImportRefusedError, import_file
 from holter.server.ingest_http.compression import CompressionError, TooLargeError
 from holter.server.ingest_http.memory_budget import MemoryBudgetError
 from holter.server.ingest_http.receiver import BodyTimeoutError, ClientDisconnectedError
@@ -30,7 +30,7 @@ _BODY: dict[str, Any] = {
     "description": "a file of holter export, in any of its forms; zstd with Content-Encoding",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
-_LINE = msgspec.json.schema_components([Imported])[1]["Imported"]
+_LINE = msgspec.json.schema_components([ImportProgress])[1]["ImportProgress"]
 _ANSWER = {
     "description": "A line as far as it has come; the last one is `whole`, or says in `detail` why not"
 }
@@ -65,11 +65,11 @@ async def import_run(
         try:
             content = await held.enter_async_context(context.uploads.file(request.receive, coding))
             await held.enter_async_context(context.uploads.turn())
-            into = Into(
+            into = ImportContext(
                 engine=context.engine,
                 store=context.store,
                 clock=context.clock,
-                apart=context.analysis.deferred,
+                exclude=context.analysis.deferred,
             )
             steps = import_file(into, content, file or "the file", project=project, run=run)
             held.callback(steps.close)
@@ -92,11 +92,11 @@ async def import_run(
 
 
 async def _told(
-    context: ServerContext, first: Imported, steps: Generator[Imported], held: AsyncExitStack
+    context: ServerContext, first: ImportProgress, steps: Generator[ImportProgress], held: AsyncExitStack
 ) -> AsyncIterator[bytes]:
     """A line for each step, the first of which is done. Who has gone is not waited for: the rest is left."""
     async with held:
-        step: Imported | None = first
+        step: ImportProgress | None = first
         try:
             while step is not None:
                 yield msgspec.json.encode(asdict(step)) + b"\n"

@@ -1,119 +1,106 @@
-"""What becomes of a run as a whole: taken out as a file, or deleted.
-
-Runs: the overview, one run, its series, its end.
-"""
+"""Routes about runs: overview, details, series, end, export, deletion."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter
 from starlette.responses import Response, StreamingResponse
 
 from holter.json_values import number, time_or_none
-from holter.server.api.responses import ApiResponse, field_errors_response
+from holter.server.api.responses import RUN_NOT_FOUND, ApiResponse, ResponseDocs, field_errors_response
 from holter.server.context import Context, ServerContext
-from holter.server.import_export.export import MEDIA, MissingPyarrowError, exported, need_pyarrow
+from holter.server.import_export.export import MEDIA, MissingPyarrowError, open_export, require_pyarrow
 from holter.server.live import run_event
-from holter.server.schemas.points import SeriesList
+from holter.server.schemas.points import SeriesInfo, SeriesList
 from holter.server.schemas.runs import RunDetail, RunList, RunState
-from holter.server.schemas.service import Problem
+from holter.server.store import SeriesSummary
+from holter.tuning import Tuning
+
+_FILE: ResponseDocs = {
+    200: {"content": {media: {} for media in MEDIA.values()}, "description": "The file, streamed"}
+}
+ExportFormat = Literal["csv", "jsonl", "json", "parquet", "arrow"]
 
 router = APIRouter(tags=["runs"])
-NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
 
 
 @router.get("/runs", responses={200: {"model": RunList}})
 def list_runs(
     context: Context, project: str | None = None, state: RunState | None = None, q: str | None = None
 ) -> ApiResponse:
-    """Every run, the one with the newest points first. `q`: part of the run's or project's name."""
-    runs = context.runs.runs(project=project, state=state, q=q)
-    return ApiResponse({"runs": [_with_numbers(run) for run in runs]})
+    """All runs, the one with the newest points first. `q`: part of the run's or project's name."""
+    return ApiResponse(RunList(runs=context.runs.runs(project=project, state=state, q=q)))
 
 
-@router.get("/runs/{run_id}", responses={200: {"model": RunDetail}, **NOT_FOUND})
-def one_run(run_id: str, context: Context) -> ApiResponse:
-    """One run with its configuration, the charts to begin with, and what rollbacks cost."""
-    return ApiResponse(_with_numbers(context.runs.run(run_id)))
+@router.get("/runs/{run_id}", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})
+def read_run(run_id: str, context: Context) -> ApiResponse:
+    """A run with its configuration, its first charts, and the cost of rollbacks."""
+    return ApiResponse(context.runs.run(run_id))
 
 
-@router.post("/runs/{run_id}/finish", responses={200: {"model": RunDetail}, **NOT_FOUND})
+@router.post("/runs/{run_id}/finish", responses={200: {"model": RunDetail}, **RUN_NOT_FOUND})
 def finish_run(run_id: str, context: Context) -> ApiResponse:
-    """Say that a run has ended: silence is no longer a stall. Points that come later open it again."""
-    context.analysis.look_soon(context.runs.finish(run_id))
-    context.live.tell(run_event(run_id))
-    return ApiResponse(_with_numbers(context.runs.run(run_id)))
+    """Mark a run as finished, so that its silence is no stall. Later points make it a running one again."""
+    context.analysis.request_analysis(context.runs.finish(run_id))
+    context.live.publish(run_event(run_id))
+    return ApiResponse(context.runs.run(run_id))
 
 
-@router.get("/runs/{run_id}/series", responses={200: {"model": SeriesList}, **NOT_FOUND})
+@router.get("/runs/{run_id}/series", responses={200: {"model": SeriesList}, **RUN_NOT_FOUND})
 def list_series(run_id: str, context: Context, q: str | None = None) -> ApiResponse:
     """The series of a run by name. `q`: part of the metric's name or a label."""
-    wanted = (q or "").lower()
     internal = context.runs.run_id(run_id)
-    told = context.planned_events.on_the_pages(context.planned_events.project_of(internal))
-    summaries = context.store.series(internal)
-    return ApiResponse(
-        {
-            "series": [
-                {
-                    "metric": one.key.metric,
-                    "labels": dict(one.key.labels),
-                    "role": told.role(one.key).value,
-                    "points": one.points,
-                    "logged": one.logged,
-                    "first_step": one.first_step,
-                    "last_step": one.last_step,
-                    "last_time": time_or_none(one.last_time),
-                    "last_value": number(one.last_value),
-                    "minimum": time_or_none(one.minimum),
-                    "maximum": time_or_none(one.maximum),
-                    "nonfinite": one.nonfinite,
-                }
-                for one in summaries
-                if not wanted or wanted in str(one.key).lower()
-            ]
-        }
-    )
+    tuning = context.planned_events.display_tuning(context.planned_events.project_of(internal))
+    part = (q or "").lower()
+    matches = [
+        summary for summary in context.store.series(internal) if not part or part in str(summary.key).lower()
+    ]
+    return ApiResponse(SeriesList(series=[_series_info(summary, tuning) for summary in matches]))
 
 
-def _with_numbers(run: dict[str, Any]) -> dict[str, Any]:
-    latest = {
-        role: point and {**point, "value": number(point["value"])} for role, point in run["latest"].items()
+def _series_info(summary: SeriesSummary, tuning: Tuning) -> SeriesInfo:
+    return {
+        "metric": summary.key.metric,
+        "labels": dict(summary.key.labels),
+        "role": tuning.role(summary.key).value,
+        "points": summary.points,
+        "logged": summary.logged,
+        "first_step": summary.first_step,
+        "last_step": summary.last_step,
+        "last_time": time_or_none(summary.last_time),
+        "last_value": number(summary.last_value),
+        "minimum": time_or_none(summary.minimum),
+        "maximum": time_or_none(summary.maximum),
+        "nonfinite": summary.nonfinite,
     }
-    return {**run, "latest": latest}
 
 
-_NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
-_FILE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {media: {} for media in MEDIA.values()}, "description": "The file, as it is made"}
-}
-Form = Literal["csv", "jsonl", "json", "parquet", "arrow"]
-
-
-@router.get("/runs/{run_id}/export", responses={**_FILE, **_NOT_FOUND}, response_class=StreamingResponse)
-def export_run(run_id: str, context: Context, format: Form = "csv") -> Response:
-    """A run exactly as it is stored, as a file (docs/keeping.md)."""
+@router.get("/runs/{run_id}/export", responses={**_FILE, **RUN_NOT_FOUND}, response_class=StreamingResponse)
+def download_run(run_id: str, context: Context, format: ExportFormat = "csv") -> Response:
+    """Export a run exactly as it is stored (docs/keeping.md)."""
     number = context.runs.run_id(run_id)
     try:
-        need_pyarrow(format)
+        require_pyarrow(format)
     except MissingPyarrowError as error:
         return field_errors_response([(("query", "format"), str(error))])
-    name = f'attachment; filename="{run_id}.{format}"'
+    disposition = f'attachment; filename="{run_id}.{format}"'
     return StreamingResponse(
-        _content(context, number, format), media_type=MEDIA[format], headers={"Content-Disposition": name}
+        _content(context, number, format),
+        media_type=MEDIA[format],
+        headers={"Content-Disposition": disposition},
     )
 
 
-def _content(context: ServerContext, number: int, form: str) -> Iterator[bytes]:
-    with exported(context.engine, number, form) as one:
-        yield from one.content
+def _content(context: ServerContext, run_id: int, format: ExportFormat) -> Iterator[bytes]:
+    with open_export(context.engine, run_id, format) as export:
+        yield from export.content
 
 
-@router.delete("/runs/{run_id}", status_code=204, responses=_NOT_FOUND, response_class=Response)
+@router.delete("/runs/{run_id}", status_code=204, responses=RUN_NOT_FOUND, response_class=Response)
 def delete_run(run_id: str, context: Context) -> Response:
-    """Delete a run with everything that belongs to it, for good. What is sent later is another run."""
+    """Delete a run with all its data, for good. Points that arrive later make a new run."""
     context.maintenance.delete(context.runs.run_id(run_id))
-    context.live.tell(run_event(run_id))
+    context.live.publish(run_event(run_id))
     return Response(status_code=204)

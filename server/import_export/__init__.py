@@ -1,16 +1,16 @@
 """Runs as files and back: what is exported is imported without loss."""
 
-from holter.server.import_export.export import FORMATS, Exported, MissingPyarrowError, exported
+from holter.server.import_export.export import FORMATS, ExportedRun, MissingPyarrowError, open_export
 from holter.server.import_export.import_file import ImportRefusedError, import_file
-from holter.server.import_export.importer import Imported, Into
+from holter.server.import_export.importer import ImportContext, ImportProgress
 
 __all__ = [
     "FORMATS",
-    "Exported",
+    "ExportedRun",
+    "ImportContext",
+    "ImportProgress",
     "ImportRefusedError",
-    "Imported",
-    "Into",
     "MissingPyarrowError",
-    "exported",
     "import_file",
+    "open_export",
 ]

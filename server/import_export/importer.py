@@ -1,4 +1,4 @@
-"""A run that arrives in the store portion by portion, from one source, once."""
+"""Stores a run that arrives in portions from one source, exactly once."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from holter.server.store.keys import LIMITS, batch_digest, check_name
 from holter.server.store.write.sql import create_run, find_run
 from holter.types import Batch, Delivery
 
-PORTION = 250_000
-"""Points that are stored, then compacted, at a time: a log that has grown takes more memory to compact."""
+IMPORT_BATCH_POINTS = 250_000
+"""Points that are stored and then compacted at a time: compacting a larger log takes more memory."""
 
-_LONGEST_PLACE = 200
+_MAX_LOCATION_LENGTH = 200
 _SOURCE = "holter import"
-_UNFINISHED = "not all of the run has arrived: the same import, given again, goes on"
-_PATIENCE = 20  # tries, each of 30 seconds, while the store has no room
+_UNFINISHED = "the run was not imported completely: repeat the same import to continue"
+_MAX_TRIES = 20  # of 30 seconds each, while the store is busy
 
 
-def _unwatched(_run_id: int) -> AbstractContextManager[object]:
+def _not_excluded(_run_id: int) -> AbstractContextManager[object]:
     return nullcontext()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Into:
-    """Where imports go: a store that runs, and its database. `apart` keeps others from judging a run that is
-    not whole yet, for as long as its context lasts."""
+class ImportContext:
+    """The running store that receives imports, and its database.
+
+    `exclude` keeps a run from being analysed while its context lasts, since it is incomplete.
+    """
 
     engine: Engine
     store: Store
     clock: Callable[[], float] = time.time
-    apart: Callable[[int], AbstractContextManager[object]] = _unwatched
+    exclude: Callable[[int], AbstractContextManager[object]] = _not_excluded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Imported:
-    """How far a run has come. `points`: new ones so far; `known`: those found there that are the same.
+class ImportProgress:
+    """Progress of an import: `points` are the new ones so far, `known` those that were stored already.
 
-    `whole`: everything is in the store. `duplicate`: it was before, and nothing changed.
+    `whole`: the run is complete. `duplicate`: it was complete before, and nothing changed.
     """
 
     project: str
@@ -56,110 +58,112 @@ class Imported:
     duplicate: bool = False
 
 
-class Arriving:
-    """The run that a source is in the store, known by a key among those of its batches; see `arrive`."""
+class ImportedRun:
+    """The run of an import source, identified by a key among those of its batches; see `open_import`."""
 
-    def __init__(self, into: Into, project: str, run: str, source: str, *, id: int, fresh: bool) -> None:
-        self._into, self._source = into, source
-        self._waiting, self._begun = 0, False
-        self.project, self.run, self.id, self.fresh = project, run, id, fresh
-        with reading(into.engine) as connection:
+    def __init__(
+        self, context: ImportContext, project: str, run: str, source: str, *, id: int, is_new: bool
+    ) -> None:
+        self._context, self._source = context, source
+        self._uncompacted, self._is_marked = 0, False
+        self.project, self.run, self.id, self.is_new = project, run, id, is_new
+        with reading(context.engine) as connection:
             self._public_id = connection.scalar(select(RunRecord.public_id).where(RunRecord.id == id)) or ""
 
-    def had(self, part: str) -> bool:
+    def has_part(self, part: str) -> bool:
         """Whether a part of the source is in the run."""
-        with reading(self._into.engine) as connection:
-            return _is_noted(connection, self.id, self._key(part))
+        with reading(self._context.engine) as connection:
+            return _has_key(connection, self.id, self._key(part))
 
-    def whole(self, connection: Connection, part: str | None = None) -> None:
-        """Everything has arrived; what knows that again is called `part`."""
-        connection.execute(delete(UnreadableRow).where(*self._unfinished))
+    def mark_complete(self, connection: Connection, part: str | None = None) -> None:
+        """Remove the mark of an incomplete run, and add the key of `part`."""
+        connection.execute(delete(UnreadableRow).where(*self._unfinished_condition))
         if part is not None:
-            _note(connection, self.id, self._key(part))
+            _add_key(connection, self.id, self._key(part))
 
-    def take(self, batch: Batch, part: str) -> Receipt:
-        """Store a batch, however long the store asks to wait. Raises ValueError where not all is taken."""
-        if not self._begun:
-            self._begin()
+    def store_batch(self, batch: Batch, part: str) -> Receipt:
+        """Store a batch, waiting as long as the store asks. Raises ValueError where series are refused."""
+        if not self._is_marked:
+            self._mark_unfinished()
         delivery = Delivery(
             project=self.project, run=self.run, writer=f"import:{self._source}"[: LIMITS["writer"]],
             batch_id=self._key(part), batch=batch,
         )  # fmt: skip
-        receipt = self._accepted(delivery)
+        receipt = self._accept(delivery)
         if receipt.refused:
             raise ValueError("; ".join(refusal.reason for refusal in receipt.refused))
-        self._waiting += batch.points
-        if self._waiting >= PORTION:
+        self._uncompacted += batch.points
+        if self._uncompacted >= IMPORT_BATCH_POINTS:
             self.compact()
         return receipt
 
     def compact(self) -> None:
-        """Make chunks of what the log has of the run."""
-        self._into.store.compact(self.id)
-        self._waiting = 0
+        """Compact the log of the run."""
+        self._context.store.compact(self.id)
+        self._uncompacted = 0
 
-    def so_far(
+    def progress(
         self, points: int, known: int = 0, *, whole: bool = False, duplicate: bool = False
-    ) -> Imported:
-        """What to tell."""
-        return Imported(
+    ) -> ImportProgress:
+        """Return the progress to report."""
+        return ImportProgress(
             project=self.project, run=self.run, run_id=self._public_id, points=points, known=known,
             whole=whole, duplicate=duplicate,
         )  # fmt: skip
 
-    def _begin(self) -> None:
-        """Until everything has arrived, the run says so, whatever becomes of this process."""
-        self._begun = True
-        with writing(self._into.engine) as connection:
-            if connection.scalar(select(UnreadableRow.id).where(*self._unfinished)) is None:
-                row = {"run_id": self.id, "source": _SOURCE, "place": self._source[:_LONGEST_PLACE]}
-                row |= {"reason": _UNFINISHED, "seen_at": self._into.clock()}
+    def _mark_unfinished(self) -> None:
+        """Mark the run as incomplete until everything has arrived, whatever happens to this process."""
+        self._is_marked = True
+        with writing(self._context.engine) as connection:
+            if connection.scalar(select(UnreadableRow.id).where(*self._unfinished_condition)) is None:
+                row = {"run_id": self.id, "source": _SOURCE, "place": self._source[:_MAX_LOCATION_LENGTH]}
+                row |= {"reason": _UNFINISHED, "seen_at": self._context.clock()}
                 connection.execute(insert(UnreadableRow).values(row))
 
     @property
-    def _unfinished(self) -> tuple[ColumnElement[bool], ...]:
+    def _unfinished_condition(self) -> tuple[ColumnElement[bool], ...]:
         return UnreadableRow.run_id == self.id, UnreadableRow.source == _SOURCE
 
-    def _accepted(self, delivery: Delivery) -> Receipt:
+    def _accept(self, delivery: Delivery) -> Receipt:
         tries = 0
         while True:
             try:
-                return self._into.store.accept(delivery)
-            except RateLimitError as error:  # the project's quota is kept, and nothing is lost by it
+                return self._context.store.accept(delivery)
+            except RateLimitError as error:  # the quota is respected, and nothing is lost
                 time.sleep(error.seconds)
             except StoreBusyError:
                 tries += 1
-                if tries == _PATIENCE:
+                if tries == _MAX_TRIES:
                     raise
 
     def _key(self, part: str) -> str:
         return f"import:{self._source}:{part}"
 
 
-def arrive(into: Into, project: str, run: str, source: str) -> Arriving | None:
-    """The run of that name, made where there is none; None where the one that is there is not of this source.
+def open_import(context: ImportContext, project: str, run: str, source: str) -> ImportedRun | None:
+    """Return the run of that name, created if missing; None if an existing run is not from this source.
 
-    Raises ValueError where the names cannot be kept.
+    Raises ValueError for invalid names.
     """
     for what, name in (("project", project), ("run", run)):
         check_name(what, name)
         if not name:
             raise ValueError(f"{what} is empty")
     key = f"import:{source}"
-    with writing(into.engine) as connection:
-        found = find_run(connection, project, run)
-        if found is not None:
-            ours = _is_noted(connection, found, key)
-            return Arriving(into, project, run, source, id=found, fresh=False) if ours else None
-        made = create_run(connection, project, run, into.clock()).id
-        _note(connection, made, key)
-    return Arriving(into, project, run, source, id=made, fresh=True)
+    with writing(context.engine) as connection:
+        run_id = find_run(connection, project, run)
+        if run_id is not None:
+            is_ours = _has_key(connection, run_id, key)
+            return ImportedRun(context, project, run, source, id=run_id, is_new=False) if is_ours else None
+        run_id_new = create_run(connection, project, run, context.clock()).id
+        _add_key(connection, run_id_new, key)
+    return ImportedRun(context, project, run, source, id=run_id_new, is_new=True)
 
 
-def _is_noted(connection: Connection, run_id: int, key: str) -> bool:
+def _has_key(connection: Connection, run_id: int, key: str) -> bool:
     query = select(AcceptedBatch.run_id).where(AcceptedBatch.run_id == run_id)
     return connection.scalar(query.where(AcceptedBatch.digest == batch_digest(key))) is not None
 
 
-def _note(connection: Connection, run_id: int, key: str) -> None:
+def _add_key(connection: Connection, run_id: int, key: str) -> None:
     connection.execute(insert(AcceptedBatch).values(run_id=run_id, digest=batch_digest(key)))

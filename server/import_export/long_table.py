@@ -1,7 +1,4 @@
-"""A run's points piece by piece, so that memory does not grow with the run.
-
-Points in long form, as files have them, and the batches that they become.
-"""
+"""Points in long form, one per row: read from the store in pieces, and converted to batches."""
 
 from __future__ import annotations
 
@@ -23,11 +20,13 @@ from holter.types import Batch, Column, FloatArray, IntArray, Series, SeriesKey,
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class Rows:
-    """Points, one a row; `which` [n] says which of `keys` each belongs to. Times are NaN without a clock."""
+class PointRows:
+    """Points, one per row; `key_index` [n] is the index of each one's series in `keys`. Times are NaN without
+    a clock.
+    """
 
     keys: list[SeriesKey]
-    which: IntArray
+    key_index: IntArray
     attempt: IntArray
     step: IntArray
     time: FloatArray
@@ -35,8 +34,8 @@ class Rows:
 
 
 @lru_cache(maxsize=100_000)
-def key_from(metric: str, labels: str) -> SeriesKey:
-    """A series by its metric and its labels as a JSON object, empty for none. Raises ValueError."""
+def parse_key(metric: str, labels: str) -> SeriesKey:
+    """Return a series by its metric and its labels as a JSON object, empty for none. Raises ValueError."""
     if labels in ("", "{}"):
         return SeriesKey(metric)
     try:
@@ -47,110 +46,120 @@ def key_from(metric: str, labels: str) -> SeriesKey:
         ) from error
 
 
-def batches(rows: Rows) -> Iterator[tuple[int, Batch]]:
-    """The points as batches, one for each attempt; series that were logged together share its rows."""
+def batches_by_attempt(rows: PointRows) -> Iterator[tuple[int, Batch]]:
+    """Return the points as batches, one per attempt; series logged together share rows."""
     if not len(rows.step):
         return
-    order = np.lexsort((rows.which, rows.attempt))
-    which, attempt = rows.which[order], rows.attempt[order]
-    new = (which[1:] != which[:-1]) | (attempt[1:] != attempt[:-1])
-    bounds = [0, *(np.flatnonzero(new) + 1).tolist(), len(order)]
-    held: dict[int, list[tuple[SeriesKey, IntArray]]] = {}
+    order = np.lexsort((rows.key_index, rows.attempt))
+    key_index, attempt = rows.key_index[order], rows.attempt[order]
+    is_boundary = (key_index[1:] != key_index[:-1]) | (attempt[1:] != attempt[:-1])
+    bounds = [0, *(np.flatnonzero(is_boundary) + 1).tolist(), len(order)]
+    by_attempt: dict[int, list[tuple[SeriesKey, IntArray]]] = {}
     for start, stop in pairwise(bounds):
-        held.setdefault(int(attempt[start]), []).append((rows.keys[int(which[start])], order[start:stop]))
-    for number, columns in held.items():
-        yield number, _batch(rows, number, columns)
+        by_attempt.setdefault(int(attempt[start]), []).append(
+            (rows.keys[int(key_index[start])], order[start:stop])
+        )
+    for attempt_number, columns in by_attempt.items():
+        yield attempt_number, _batch(rows, attempt_number, columns)
 
 
-def _batch(rows: Rows, attempt: int, columns: list[tuple[SeriesKey, IntArray]]) -> Batch:
-    places: dict[bytes, int] = {}
-    clocks: list[IntArray] = []
+def _batch(rows: PointRows, attempt: int, columns: list[tuple[SeriesKey, IntArray]]) -> Batch:
+    start_of: dict[bytes, int] = {}
+    timelines: list[IntArray] = []
     size = 0
-    begins = []
-    for _, at in columns:
-        clock = timeline_digest(rows.step[at], rows.time[at])
-        if clock not in places:
-            places[clock] = size
-            clocks.append(at)
-            size += len(at)
-        begins.append(places[clock])
-    everything = np.concatenate(clocks)
+    starts = []
+    for _, indices in columns:
+        digest = timeline_digest(rows.step[indices], rows.time[indices])
+        if digest not in start_of:
+            start_of[digest] = size
+            timelines.append(indices)
+            size += len(indices)
+        starts.append(start_of[digest])
+    all_rows = np.concatenate(timelines)
     return Batch(
-        steps=rows.step[everything],
-        times=rows.time[everything],
+        steps=rows.step[all_rows],
+        times=rows.time[all_rows],
         columns=tuple(
             Column(
                 key=key,
-                values=rows.value[at],
-                rows=None if len(at) == size else np.arange(begin, begin + len(at), dtype=np.int64),
+                values=rows.value[indices],
+                rows=None if len(indices) == size else np.arange(start, start + len(indices), dtype=np.int64),
             )
-            for (key, at), begin in zip(columns, begins, strict=True)
+            for (key, indices), start in zip(columns, starts, strict=True)
         ),
         attempt=str(attempt),
     )
 
 
-PIECE = 262_144
-"""About how many points are held at once."""
+PIECE_POINTS = 262_144
+"""Approximate number of points in memory at a time."""
 
-_EVERY = 16_384  # points of the log between two places where a piece may begin
+_LOG_POINTS_PER_MARK = 16_384  # points of the log between possible piece boundaries
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Piece:
-    """Points of one series over some of its steps, and which of them newer attempts superseded [n]."""
+class SeriesPiece:
+    """Points of one series in a range of steps; `superseded` [n] are those that a newer attempt repeated."""
 
     series: Series
     superseded: NDArray[np.bool_]
 
 
-def pieces(connection: Connection, run_id: int, keys: Collection[SeriesKey]) -> Iterator[list[Piece]]:
+def read_pieces(
+    connection: Connection, run_id: int, keys: Collection[SeriesKey]
+) -> Iterator[list[SeriesPiece]]:
     """All points of these series, in portions of about `PIECE` points, in the order of their keys.
 
     A long series comes in several pieces, one range of steps after the other; a piece is in the order of
     attempts, then steps.
     """
     spans = RunSnapshot(connection, run_id).spans()
-    for some, steps in _portions(connection, run_id, keys):
+    for some, steps in _plan_portions(connection, run_id, keys):
         # a snapshot of its own for each: it remembers the timelines that it has read
         found = read_series(RunSnapshot(connection, run_id), some, steps)
         yield [
-            Piece(found[key], superseded_points(found[key].attempt, found[key].step, spans))
+            SeriesPiece(found[key], superseded_points(found[key].attempt, found[key].step, spans))
             for key in some
             if len(found[key])
         ]
 
 
-def _portions(
+def _plan_portions(
     connection: Connection, run_id: int, keys: Collection[SeriesKey]
 ) -> Iterator[tuple[list[SeriesKey], StepRange]]:
-    """Which series are read together, over which steps."""
+    """Yield series that are read together, with the range of steps."""
     snapshot = RunSnapshot(connection, run_id)
     names = snapshot.series(keys)
     chunks = chunks_by_series(snapshot.chunks(names))
     log = log_points(snapshot.log(names))
     short: list[SeriesKey] = []
-    held = 0
-    for number, key in names.items():
-        logged = [points.step for points in log.get(number, {}).values()]
-        marks = [(row.step_min, row.points) for row in chunks.get(number, ())]
-        marks += [(int(steps[at]), _EVERY) for steps in logged for at in range(0, len(steps), _EVERY)]
-        size = sum(row.points for row in chunks.get(number, ())) + sum(map(len, logged))
-        if short and held + size > PIECE:
+    size_so_far = 0
+    for series_id, key in names.items():
+        log_steps = [points.step for points in log.get(series_id, {}).values()]
+        marks = [(row.step_min, row.points) for row in chunks.get(series_id, ())]
+        marks += [
+            (int(steps[index]), _LOG_POINTS_PER_MARK)
+            for steps in log_steps
+            for index in range(0, len(steps), _LOG_POINTS_PER_MARK)
+        ]
+        size = sum(row.points for row in chunks.get(series_id, ())) + sum(map(len, log_steps))
+        if short and size_so_far + size > PIECE_POINTS:
             yield short, StepRange()
-            short, held = [], 0
-        if size > PIECE:
+            short, size_so_far = [], 0
+        if size > PIECE_POINTS:
             yield from (([key], steps) for steps in _ranges(np.array(sorted(marks), dtype=np.int64)))
         else:
             short.append(key)
-            held += size
+            size_so_far += size
     if short:
         yield short, StepRange()
 
 
 def _ranges(marks: IntArray) -> Iterator[StepRange]:
-    """Ranges of steps that hold about `PIECE` points each; `marks` [m, 2]: so many points from a step on."""
-    which = np.cumsum(marks[:, 1]) // PIECE
-    begins = np.unique(marks[np.flatnonzero(which[1:] > which[:-1]) + 1, 0]).tolist()
-    firsts, lasts = [None, *begins], [*(begin - 1 for begin in begins), None]
+    """Return step ranges with about PIECE_POINTS points each; `marks` [m, 2]: a step, and the points from
+    there on.
+    """
+    piece_index = np.cumsum(marks[:, 1]) // PIECE_POINTS
+    starts = np.unique(marks[np.flatnonzero(piece_index[1:] > piece_index[:-1]) + 1, 0]).tolist()
+    firsts, lasts = [None, *starts], [*(start - 1 for start in starts), None]
     return (StepRange(first, last) for first, last in zip(firsts, lasts, strict=True))

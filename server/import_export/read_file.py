@@ -1,4 +1,4 @@
-"""Reads exported files, told apart by their first bytes, in portions."""
+"""Reads exported files in portions, recognising the format by its first bytes."""
 
 from __future__ import annotations
 
@@ -12,67 +12,73 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holter.server.import_export.export import FORMAT, need_pyarrow
-from holter.server.import_export.json_reader import AT_ONCE, at, lines, read_json
-from holter.server.import_export.long_table import Rows, key_from
+from holter.server.import_export.export import FORMAT, require_pyarrow
+from holter.server.import_export.json_reader import POINTS_PER_READ, error_location, read_json, read_lines
+from holter.server.import_export.long_table import PointRows, parse_key
 from holter.types import SeriesKey
 
-_MAGIC = {b"PAR1": "parquet", b"ARRO": "arrow"}
-Head = Mapping[str, Any]
+_PARQUET, _ARROW = b"PAR1", b"ARRO"
+RunMetadata = Mapping[str, Any]
 
 
-class Content(NamedTuple):
-    """What a file holds: what it says of its `run`, exported or `kept` by another tracker (None where it has
-    points alone), and its points."""
+class FileContent(NamedTuple):
+    """The content of a file: metadata of an exported `run` or of a `tracker_run` (None in a file of points
+    only).
+    """
 
-    run: Head | None
-    kept: Head | None
-    rows: Iterator[Rows]
+    run: RunMetadata | None
+    tracker_run: RunMetadata | None
+    rows: Iterator[PointRows]
 
 
-def read_file(file: BinaryIO) -> Content:
-    """What a file holds, from its beginning; it must stay open while the points are read.
+def read_file(file: BinaryIO) -> FileContent:
+    """Read a file from its beginning; it must stay open while the points are read.
 
-    Raises ValueError, also while the points are read, saying where the file is not what it should be;
-    MissingPyarrowError; OSError.
+    Raises ValueError, also while the points are read, naming the location of an error; MissingPyarrowError;
+    OSError.
     """
     file.seek(0)
     first = file.read(4)
     file.seek(0)
-    if first in _MAGIC:
-        need_pyarrow(_MAGIC[first])
-        head, rows = import_module("holter.server.import_export.arrow").read_table(file)
+    if first == _PARQUET:
+        require_pyarrow("parquet")
+        head, rows = import_module("holter.server.import_export.parquet_file").read_parquet(file)
+    elif first == _ARROW:
+        raise ValueError(
+            "Arrow files are not imported: convert it to Parquet, which keeps everything, with "
+            'pyarrow.parquet.write_table(pyarrow.feather.read_table("a.arrow"), "a.parquet")'
+        )
     elif first[:1] == b"{":
         head, rows = read_json(file)
     else:
         head, rows = None, _read_csv(file)
     if head is None:
-        return Content(None, None, rows)
+        return FileContent(None, None, rows)
     if not isinstance(head, dict) or head.get("holter_export") != FORMAT:
-        raise ValueError(f"it is not of this version or an earlier one: expected holter_export {FORMAT}")
-    run, kept = head.get("run"), head.get("kept")
-    if not isinstance(run if kept is None else kept, dict):
-        raise ValueError("its head says nothing of the run: expected an object 'run'")
-    return Content(run, kept, rows)
+        raise ValueError(f"not written by this version or an earlier one: expected holter_export {FORMAT}")
+    run, tracker_run = head.get("run"), head.get("kept")
+    if not isinstance(run if tracker_run is None else tracker_run, dict):
+        raise ValueError("its head does not describe the run: expected an object 'run'")
+    return FileContent(run, tracker_run, rows)
 
 
-def _read_csv(file: BinaryIO) -> Iterator[Rows]:
+def _read_csv(file: BinaryIO) -> Iterator[PointRows]:
     cells = csv.reader(
-        line.decode("utf-8" if number else "utf-8-sig") for number, line in enumerate(lines(file))
+        line.decode("utf-8" if number else "utf-8-sig") for number, line in enumerate(read_lines(file))
     )
     names = next(cells, [])
     if missing := {"metric", "step", "value"} - set(names):
         lacking = ", ".join(sorted(missing))
-        raise ValueError(f"line 1: no column {lacking} (logs are not imported: holter watch reads them)")
+        raise ValueError(f"line 1: no column {lacking} (logs are not imported: use holter watch)")
     first = 2
-    while (table := _table(names, cells, first)).size:
+    while (table := _read_table(names, cells, first)).size:
         yield table.rows()
         first += table.size
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    """Some lines as columns of text; `first` is the number of the first of them."""
+class _CsvTable:
+    """Some lines as text columns; `first` is the line number of the first one."""
 
     columns: Mapping[str, list[str]]
     first: int
@@ -81,46 +87,49 @@ class _Table:
     def size(self) -> int:
         return len(self.columns["step"])
 
-    def rows(self) -> Rows:
-        """The points. Raises ValueError naming the line."""
-        names = zip(self.columns["metric"], self._text("labels"), strict=True)
-        places: dict[tuple[str, str], int] = {}
-        which = np.fromiter(
-            (places.setdefault(one, len(places)) for one in names), dtype=np.int64, count=self.size
+    def rows(self) -> PointRows:
+        """Convert to points. Raises ValueError naming the line."""
+        names = zip(self.columns["metric"], self._text_column("labels"), strict=True)
+        index_of: dict[tuple[str, str], int] = {}
+        key_index = np.fromiter(
+            (index_of.setdefault(name, len(index_of)) for name in names), dtype=np.int64, count=self.size
         )
-        return Rows(
-            keys=[self._key(which, place, *pair) for pair, place in places.items()],
-            which=which,
-            attempt=self._numbers("attempt", int, "0"),
-            step=self._numbers("step", int),
-            time=self._numbers("time", float, "nan"),
-            value=self._numbers("value", float),
+        return PointRows(
+            keys=[self._parse_key(key_index, index, *pair) for pair, index in index_of.items()],
+            key_index=key_index,
+            attempt=self._number_column("attempt", int, "0"),
+            step=self._number_column("step", int),
+            time=self._number_column("time", float, "nan"),
+            value=self._number_column("value", float),
         )
 
-    def _text(self, name: str) -> list[str]:
+    def _text_column(self, name: str) -> list[str]:
         return self.columns[name] if name in self.columns else [""] * self.size
 
-    def _key(self, which: NDArray[np.int64], place: int, metric: str, labels: str) -> SeriesKey:
-        with at("line", self.first + int(np.argmax(which == place))):
-            return key_from(metric, labels)
+    def _parse_key(self, key_index: NDArray[np.int64], index: int, metric: str, labels: str) -> SeriesKey:
+        with error_location("line", self.first + int(np.argmax(key_index == index))):
+            return parse_key(metric, labels)
 
-    def _numbers(self, name: str, kind: type[int] | type[float], absent: str = "") -> NDArray[Any]:
-        cells = [cell or absent for cell in self._text(name)] if absent else self._text(name)
+    def _number_column(
+        self, name: str, number_type: type[int] | type[float], default: str = ""
+    ) -> NDArray[Any]:
+        cells = [cell or default for cell in self._text_column(name)] if default else self._text_column(name)
         try:
-            return np.fromiter(map(kind, cells), dtype=np.dtype(kind), count=self.size)
+            return np.fromiter(map(number_type, cells), dtype=np.dtype(number_type), count=self.size)
         except (ValueError, OverflowError):
-            number = next(place for place, cell in enumerate(cells) if not _is(kind, cell))
-            expected = "a whole number of 64 bits" if kind is int else "a number"
-            line = f"line {self.first + number}"
-            raise ValueError(f"{line}: {name}: expected {expected}, found {cells[number]!r}") from None
+            row_number = next(row for row, cell in enumerate(cells) if not _is_number(number_type, cell))
+            expected = "a whole number of 64 bits" if number_type is int else "a number"
+            line = f"line {self.first + row_number}"
+            raise ValueError(f"{line}: {name}: expected {expected}, found {cells[row_number]!r}") from None
 
 
-def _table(names: Sequence[str], cells: Iterator[list[str]], first: int) -> _Table:
-    """The next lines. What is made for each of them is gone with it: else it would be looked through for
-    garbage again and again."""
+def _read_table(names: Sequence[str], cells: Iterator[list[str]], first: int) -> _CsvTable:
+    """Read the next lines as columns; row objects are freed at once, so that garbage collection stays
+    fast.
+    """
     columns: list[list[str]] = [[] for _ in names]
     try:
-        for line in islice(cells, AT_ONCE):
+        for line in islice(cells, POINTS_PER_READ):
             if len(line) != len(columns):
                 number = first + len(columns[0])
                 raise ValueError(f"line {number}: expected {len(columns)} cells, found {len(line)}")
@@ -128,12 +137,12 @@ def _table(names: Sequence[str], cells: Iterator[list[str]], first: int) -> _Tab
                 column.append(cell)
     except csv.Error as error:
         raise ValueError(f"line {first + len(columns[0])}: {error}") from error
-    return _Table(dict(zip(names, columns, strict=True)), first)
+    return _CsvTable(dict(zip(names, columns, strict=True)), first)
 
 
-def _is(kind: type[int] | type[float], cell: str) -> bool:
+def _is_number(number_type: type[int] | type[float], cell: str) -> bool:
     try:
-        np.fromiter([kind(cell)], dtype=np.dtype(kind))
+        np.fromiter([number_type(cell)], dtype=np.dtype(number_type))
     except (ValueError, OverflowError):
         return False
     return True

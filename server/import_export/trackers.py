@@ -1,4 +1,4 @@
-"""Looks through the runs that another tracker keeps, and hands each to who takes it: a store, or a server."""
+"""Imports the runs of another tracker one by one, into a store or through a server."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from holter.ingest.names import storable_text
 from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.redaction import without_private
 from holter.ingest.trackers.base import Collection, CollectionError, Contents, KeptRun
-from holter.server.import_export.importer import PORTION, Imported
-from holter.server.import_export.long_table import Piece, Rows
-from holter.server.import_export.tracker_run import LONGEST_RUN, Kept, names
+from holter.server.import_export.importer import IMPORT_BATCH_POINTS, ImportProgress
+from holter.server.import_export.long_table import PointRows, SeriesPiece
+from holter.server.import_export.tracker_run import MAX_RUN_LENGTH, TrackerRunInfo, candidate_names
 from holter.server.store import StoreError
 from holter.types import Series, Unreadable
 
-_LONGEST_PROJECT = 200
+_MAX_PROJECT_LENGTH = 200
 
-Taker = Callable[[Kept, Sequence[Series]], Imported]
-"""Takes a run with its points to the end."""
+RunImporter = Callable[[TrackerRunInfo, Sequence[Series]], ImportProgress]
+"""Imports a run with its points completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
-    """What became of one run: how many points are new, and how many were there before.
+class TrackerImportResult:
+    """The result for one run: how many points are new, and how many were stored before.
 
-    Where `why_not` is not empty nothing was taken. `run_id` is empty where the run is not in a store.
+    If `reason` is set, nothing was imported. `run_id` is empty in a dry run.
     """
 
     project: str
@@ -41,118 +41,128 @@ class Taken:
     attempts: int = 0
     left_out: tuple[Unreadable, ...] = ()
     private: tuple[str, ...] = ()
-    why_not: str = ""
+    reason: str = ""
 
 
-def take_collection(
+def import_collection(
     collection: Collection,
     path: Path,
-    taker: Taker,
+    importer: RunImporter,
     *,
     project: str | None = None,
     private: bool = False,
-) -> Iterator[Taken]:
-    """Hand every run of a collection to `taker`.
+) -> Iterator[TrackerImportResult]:
+    """Import every run of a collection with `importer`.
 
-    A run that cannot be read does not stop the others. With `private`, settings that name people, machines
-    or secrets are taken, too. Raises CollectionError where nothing can be read, and what `taker` raises but
-    ValueError and StoreError: those are the run's.
+    An unreadable run does not stop the others. With `private`, settings that name people, machines or secrets
+    are imported, too. Raises CollectionError where nothing can be read, and what `importer` raises except
+    ValueError and StoreError, which concern the run.
     """
     for run in collection.runs(path):
-        place = (
-            project or storable_text(run.project)[:_LONGEST_PROJECT] or "default",
-            storable_text(run.name or run.id)[:LONGEST_RUN] or "unnamed",
+        names = (
+            project or storable_text(run.project)[:_MAX_PROJECT_LENGTH] or "default",
+            storable_text(run.name or run.id)[:MAX_RUN_LENGTH] or "unnamed",
         )
         if run.why_not:
-            yield Taken(project=place[0], run=place[1], why_not=run.why_not)
+            yield TrackerImportResult(project=names[0], run=names[1], reason=run.why_not)
             continue
         try:
-            yield _taken(f"{collection.name}:{run.id}", run, place, taker, private=private)
+            yield _import_run(f"{collection.name}:{run.id}", run, names, importer, private=private)
         except (CollectionError, StoreError, OSError, ValueError) as error:
-            yield Taken(project=place[0], run=place[1], why_not=str(error))
+            yield TrackerImportResult(project=names[0], run=names[1], reason=str(error))
 
 
-def only_looking() -> Taker:
-    """Takes nothing, and says what each run would be called among those before it."""
-    called: dict[tuple[str, str], str] = {}
+def dry_run_importer() -> RunImporter:
+    """Return an importer that stores nothing, and reports the name each run would get."""
+    names: dict[tuple[str, str], str] = {}
 
-    def look(kept: Kept, series: Sequence[Series]) -> Imported:
-        free = (
-            name for name in names(kept) if called.get((kept.project, name), kept.identity) == kept.identity
+    def import_nothing(info: TrackerRunInfo, series: Sequence[Series]) -> ImportProgress:
+        free_names = (
+            name
+            for name in candidate_names(info)
+            if names.get((info.project, name), info.identity) == info.identity
         )
-        name = next(free, kept.run)
-        called[kept.project, name] = kept.identity
-        return Imported(project=kept.project, run=name, run_id="", points=sum(map(len, series)), whole=True)
+        name = next(free_names, info.run)
+        names[info.project, name] = info.identity
+        return ImportProgress(
+            project=info.project, run=name, run_id="", points=sum(map(len, series)), whole=True
+        )
 
-    return look
+    return import_nothing
 
 
-def _taken(identity: str, run: KeptRun, place: tuple[str, str], taker: Taker, *, private: bool) -> Taken:
+def _import_run(
+    identity: str, run: KeptRun, names: tuple[str, str], importer: RunImporter, *, private: bool
+) -> TrackerImportResult:
     contents = run.read()
-    config, hidden = without_private(contents.config)
+    config, redacted = without_private(contents.config)
     if private:
-        config, hidden = dict(contents.config), []
+        config, redacted = dict(contents.config), []
     assembly, left_out = build_series(Contents(logged=contents.logged, left_out=contents.left_out))
     series = list(assembly.series().values())
-    told = Taken(project=place[0], run=place[1], left_out=tuple(left_out), private=tuple(hidden))
-    if not any(map(len, series)):
-        return replace(told, private=(), why_not="it has no metrics")
-    kept = Kept(
-        identity=identity, project=place[0], run=place[1], config=config, over=run.over, ended=run.ended
+    result = TrackerImportResult(
+        project=names[0], run=names[1], left_out=tuple(left_out), private=tuple(redacted)
     )
-    done = taker(kept, series)
-    attempts = {int(one) for held in series for one in np.unique(held.attempt)}
+    if not any(map(len, series)):
+        return replace(result, private=(), reason="it has no metrics")
+    info = TrackerRunInfo(
+        identity=identity, project=names[0], run=names[1], config=config, over=run.over, ended=run.ended
+    )
+    progress = importer(info, series)
+    attempts = {int(attempt_number) for single in series for attempt_number in np.unique(single.attempt)}
     return replace(
-        told, run=done.run, run_id=done.run_id, points=done.points, known=done.known, series=len(series),
-        attempts=len(attempts),
+        result, run=progress.run, run_id=progress.run_id, points=progress.points, known=progress.known,
+        series=len(series), attempts=len(attempts),
     )  # fmt: skip
 
 
-def portions(series: Sequence[Series]) -> Iterator[Rows]:
-    """The points of a run attempt by attempt, in portions of about `PORTION`."""
-    for attempt in sorted({int(number) for one in series for number in np.unique(one.attempt)}):
-        held: list[Series] = []
+def rows_by_attempt(series: Sequence[Series]) -> Iterator[PointRows]:
+    """Yield the points of a run attempt by attempt, in portions of about IMPORT_BATCH_POINTS."""
+    for attempt in sorted(
+        {int(attempt_number) for single in series for attempt_number in np.unique(single.attempt)}
+    ):
+        portion: list[Series] = []
         size = 0
-        for one in series:
-            for piece in _pieces(one, attempt):
-                held.append(piece)
+        for single in series:
+            for piece in _attempt_pieces(single, attempt):
+                portion.append(piece)
                 size += len(piece)
-                if size >= PORTION:
-                    yield _rows(held)
-                    held, size = [], 0
-        if held:
-            yield _rows(held)
+                if size >= IMPORT_BATCH_POINTS:
+                    yield _concatenate(portion)
+                    portion, size = [], 0
+        if portion:
+            yield _concatenate(portion)
 
 
-def pieces_of(series: Sequence[Series]) -> Iterator[list[Piece]]:
-    """The points of a run as a file has them: series by series, in portions of about `PORTION`."""
-    for one in series:
-        for begin in range(0, len(one), PORTION):
-            piece = _part(one, slice(begin, begin + PORTION))
-            # what newer attempts superseded is told from the points; nobody reads this of such a file
-            yield [Piece(piece, np.zeros(len(piece), dtype=bool))]
+def pieces_by_series(series: Sequence[Series]) -> Iterator[list[SeriesPiece]]:
+    """Yield the points of a run series by series, as files have them, in portions of IMPORT_BATCH_POINTS."""
+    for single in series:
+        for begin in range(0, len(single), IMPORT_BATCH_POINTS):
+            piece = _slice_series(single, slice(begin, begin + IMPORT_BATCH_POINTS))
+            # derived from the points on import: the column is not read
+            yield [SeriesPiece(piece, np.zeros(len(piece), dtype=bool))]
 
 
-def _pieces(series: Series, attempt: int) -> Iterator[Series]:
+def _attempt_pieces(series: Series, attempt: int) -> Iterator[Series]:
     start, stop = np.searchsorted(series.attempt, (attempt, attempt + 1)).tolist()
-    for begin in range(start, stop, PORTION):
-        yield _part(series, slice(begin, min(begin + PORTION, stop)))
+    for begin in range(start, stop, IMPORT_BATCH_POINTS):
+        yield _slice_series(series, slice(begin, min(begin + IMPORT_BATCH_POINTS, stop)))
 
 
-def _rows(held: Sequence[Series]) -> Rows:
-    keys = {one.key: place for place, one in enumerate({one.key: one for one in held}.values())}
-    lengths = [len(one) for one in held]
-    return Rows(
+def _concatenate(pieces: Sequence[Series]) -> PointRows:
+    keys = {piece.key: index for index, piece in enumerate({piece.key: piece for piece in pieces}.values())}
+    lengths = [len(piece) for piece in pieces]
+    return PointRows(
         keys=list(keys),
-        which=np.repeat(np.array([keys[one.key] for one in held], dtype=np.int64), lengths),
-        attempt=np.concatenate([one.attempt for one in held]),
-        step=np.concatenate([one.step for one in held]),
-        time=np.concatenate([one.time for one in held]),
-        value=np.concatenate([one.value for one in held]),
+        key_index=np.repeat(np.array([keys[piece.key] for piece in pieces], dtype=np.int64), lengths),
+        attempt=np.concatenate([piece.attempt for piece in pieces]),
+        step=np.concatenate([piece.step for piece in pieces]),
+        time=np.concatenate([piece.time for piece in pieces]),
+        value=np.concatenate([piece.value for piece in pieces]),
     )
 
 
-def _part(series: Series, rows: slice | NDArray[np.bool_]) -> Series:
+def _slice_series(series: Series, rows: slice | NDArray[np.bool_]) -> Series:
     return Series(
         key=series.key, attempt=series.attempt[rows], step=series.step[rows], time=series.time[rows],
         value=series.value[rows],

@@ -39,7 +39,9 @@ def validate_metadata(metadata: RunMetadata) -> dict[str, Any]:
     result["attempt_state"] = _attempt_state(result.get("attempt_state"))
     result["attempts"] = _rows(Attempt, "attempts", result.get("attempts"))
     result["config"] = [_setting(row) for row in _rows(ConfigRow, "config", result.get("config", []))]
-    result["expected"] = [_planned_event(row) for row in _rows(PlannedEventRow, "expected", result.get("expected", []))]
+    result["expected"] = [
+        _planned_event(row) for row in _rows(PlannedEventRow, "expected", result.get("expected", []))
+    ]
     thinning = result.get("thinning")
     result["thinning"] = None if thinning is None else _row(DownsamplingRow, "thinning", thinning)
     result["thinned_series"] = [
@@ -102,7 +104,9 @@ def _cell(path: str, column: Column[Any], value: Any) -> Any:
         _expect(-limit <= value < limit, path, f"a number of {limit.bit_length()} bits", value)
     elif value_type is str:
         max_length = column.type.length if isinstance(column.type, String) else None
-        _expect(max_length is None or len(value) <= max_length, path, f"at most {max_length} characters", value)
+        _expect(
+            max_length is None or len(value) <= max_length, path, f"at most {max_length} characters", value
+        )
         _expect(storable_text(value) == value, path, "text", value)
     return value
 
@@ -136,9 +140,7 @@ def _planned_event(row: dict[str, Any]) -> dict[str, Any]:
 
 def _downsampled_series(value: Any) -> dict[str, Any]:
     is_valid = isinstance(value, dict) and value.keys() == {"metric", "labels", "gone"}
-    _expect(
-        is_valid and type(value["gone"]) is int, "thinned_series", "metric, labels and gone", value
-    )
+    _expect(is_valid and type(value["gone"]) is int, "thinned_series", "metric, labels and gone", value)
     return dict(value)
 
 
@@ -149,6 +151,9 @@ def _incident(value: Any) -> dict[str, Any]:
     row["events"] = _rows(IncidentEventRow, "incidents.events", value.get("events", []))
     for event in row["events"]:
         _expect(
-            event["type"] in set(EventType), "incidents.events.type", f"one of {', '.join(EventType)}", event["type"]
+            event["type"] in set(EventType),
+            "incidents.events.type",
+            f"one of {', '.join(EventType)}",
+            event["type"],
         )
     return row

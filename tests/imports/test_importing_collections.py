@@ -14,8 +14,8 @@ from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.trackers import collection_at
 from holter.server.database import connect, reading
 from holter.server.import_export import ImportContext
-from holter.server.import_export.http_target import ServerAddress, HttpImportTarget
-from holter.server.import_export.local_target import LocalImportTarget
+from holter.server.import_export.import_targets import ServerAddress, HttpImportTarget
+from holter.server.import_export.import_targets import LocalImportTarget
 from holter.server.import_export.trackers import TrackerImportResult, import_collection
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon

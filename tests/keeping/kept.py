@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Engine, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.import_export.run_metadata import describe
+from holter.server.import_export.run_metadata import export_metadata
 from holter.server.models import AnalysisRow, Base, IncidentEventRow, IncidentRow, RunRecord
 from holter.server.store import Store
 from holter.types import Batch, Column, ConfigKey, Delivery, SeriesKey
@@ -56,7 +56,7 @@ def said(engine: Engine, run_id: int) -> dict[str, Any]:
     with reading(engine) as connection:
         return {
             name: value
-            for name, value in describe(connection, run_id).items()
+            for name, value in export_metadata(connection, run_id).items()
             if name not in {"name", "public_id", "created_at", "updated_at", "thinning"}
         }
 

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.import_export import ImportRefusedError, Into
-from holter.server.import_export.local_target import Here
-from holter.server.import_export.run_metadata import describe
-from holter.server.import_export.validation import checked
+from holter.server.import_export import ImportRefusedError, ImportContext
+from holter.server.import_export.import_targets import LocalImportTarget
+from holter.server.import_export.run_metadata import export_metadata
+from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord
 from tests.keeping.kept import add_incident
 from tests.keeping.test_exchange import odd_run, running, write
@@ -32,12 +32,12 @@ def about(sqlite_engine: Engine) -> dict[str, Any]:
         row = {"project_id": project, "run_id": run_id, "said": {"kind": ["stall"], "to_step": 7}}
         connection.execute(insert(PlannedEventRow).values(row | {"added_at": 1.5, "added_by": "ana"}))
     with reading(sqlite_engine) as connection:
-        said: dict[str, Any] = json.loads(json.dumps(describe(connection, run_id)))
+        said: dict[str, Any] = json.loads(json.dumps(export_metadata(connection, run_id)))
     return said
 
 
 def test_what_an_export_says_is_right(about: dict[str, Any]) -> None:
-    assert checked(about) == about | {"partial": False}
+    assert validate_metadata(about) == about | {"partial": False}
 
 
 def place(*names: str | int) -> Callable[[Any, Any], None]:
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_named(
 ) -> None:
     where(said := copy.deepcopy(about), value)
     with pytest.raises(ValueError, match=reason):
-        checked(said)
+        validate_metadata(said)
 
 
 def test_what_the_database_will_not_keep_leaves_nothing(
@@ -93,6 +93,6 @@ def test_what_the_database_will_not_keep_leaves_nothing(
     said["run"]["attempts"] *= 2  # each is there once
     file.write_text(json.dumps(said | {"series": []})[:-2] + "\n" + rest)
     with running(engine) as store, pytest.raises(ImportRefusedError, match="cannot keep what it says"):
-        Here(Into(engine=engine, store=store)).file(file, run="other")
+        LocalImportTarget(ImportContext(engine=engine, store=store)).file(file, run="other")
     with reading(engine) as connection:
         assert connection.scalar(select(func.count()).where(RunRecord.name == "other")) == 0

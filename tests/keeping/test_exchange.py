@@ -18,9 +18,9 @@ from pyarrow import parquet
 from sqlalchemy import Engine, insert, select, update
 
 from holter.server.database import connect, writing
-from holter.server.import_export import FORMATS, Imported, ImportRefusedError, Into, exported
-from holter.server.import_export.local_target import Here
-from holter.server.import_export.long_table import PIECE, Piece
+from holter.server.import_export import FORMATS, ImportProgress, ImportRefusedError, ImportContext, open_export
+from holter.server.import_export.import_targets import LocalImportTarget
+from holter.server.import_export.long_table import PIECE_POINTS, SeriesPiece
 from holter.server.import_export.text_writer import FIELDS
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
@@ -51,14 +51,14 @@ def odd_run(store: Store, name: str = "a") -> int:
 
 
 def write(engine: Engine, run_id: int, form: str, path: Path) -> Path:
-    with exported(engine, run_id, form) as one:
+    with open_export(engine, run_id, form) as one:
         path.write_bytes(b"".join(one.content))
     return path
 
 
-def bring(engine: Engine, path: Path, *, project: str | None = None, run: str | None = None) -> Imported:
+def bring(engine: Engine, path: Path, *, project: str | None = None, run: str | None = None) -> ImportProgress:
     with running(engine) as store:
-        return Here(Into(engine=engine, store=store)).file(path, project=project, run=run)
+        return LocalImportTarget(ImportContext(engine=engine, store=store)).file(path, project=project, run=run)
 
 
 @pytest.fixture
@@ -136,20 +136,20 @@ def test_an_import_that_was_cut_short_goes_on(
         with monkeypatch.context() as patch:
             patch.setattr(store, "accept", lambda one: accept(one) if next(taken) < 1 else store.nothing())
             with pytest.raises(AttributeError):
-                Here(Into(engine=other, store=store)).file(file)
+                LocalImportTarget(ImportContext(engine=other, store=store)).file(file)
     assert not bring(other, file).duplicate
     assert points(other, number_of(other, "a")) == points(engine, run_id)
     assert said(other, number_of(other, "a")) == said(engine, run_id)
 
 
 def test_a_long_series_comes_in_pieces(engine: Engine, other: Engine, tmp_path: Path) -> None:
-    size = PIECE * 2 + 17
+    size = PIECE_POINTS * 2 + 17
     with running(engine) as store:
         steps = np.arange(size)
         store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id="0"))
         store.compact()
         run_id = store.accept(delivery(steps[-9:] + 9, {LOSS: np.cos(steps[:9])}, batch_id="1")).run_id
-    with exported(engine, run_id, "arrow") as one:
+    with open_export(engine, run_id, "arrow") as one:
         parts = list(one.content)
     assert max(map(len, parts)) < 0.6 * sum(map(len, parts))
     (tmp_path / "a.arrow").write_bytes(b"".join(parts))
@@ -190,9 +190,9 @@ def test_store_to_file_to_store_is_the_same(engine: Engine, tmp_path: Path, batc
             one = delivery(steps, values, batch_id=str(at), times=times, run=name, attempt=attempt)
             run_id = store.accept(one).run_id
         store.compact(run_id)
-        with exported(engine, run_id, form) as file:
+        with open_export(engine, run_id, form) as file:
             (tmp_path / name).write_bytes(b"".join(file.content))
-        place = Here(Into(engine=engine, store=store))
+        place = LocalImportTarget(ImportContext(engine=engine, store=store))
         place.file(tmp_path / name, project="copies", run=f"{name}-copy")
         assert points(engine, number_of(engine, f"{name}-copy")) == points(engine, run_id)
         if form in WHOLE:
@@ -321,13 +321,13 @@ def test_an_export_has_its_name_once_it_is_whole(
     file = tmp_path / "a.csv"
     file.write_text("what was there before")
 
-    def interrupted(*_: object) -> Iterator[list[Piece]]:
+    def interrupted(*_: object) -> Iterator[list[SeriesPiece]]:
         yield []
         raise KeyboardInterrupt
 
     command = ("export", "llm/a", "--output", file, "--database-url", sqlite_url)
     with monkeypatch.context() as patch:
-        patch.setattr("holter.server.import_export.export.pieces", interrupted)
+        patch.setattr("holter.server.import_export.export.read_pieces", interrupted)
         code, _, complaint = holter(*command)
     assert (code, complaint) == (130, "holter: interrupted\n")
     assert file.read_text() == "what was there before"

@@ -21,9 +21,9 @@ from sqlalchemy import Engine, func, select, update
 
 from holter.server.context import ServerContext
 from holter.server.database import reading, writing
-from holter.server.import_export import FORMATS, Into
-from holter.server.import_export.http_target import Door, Sender, SendError, ServerAwayError
-from holter.server.import_export.local_target import Here
+from holter.server.import_export import FORMATS, ImportContext
+from holter.server.import_export.import_targets import ServerAddress, HttpImportTarget, ImportRejectedError, ServerUnavailableError
+from holter.server.import_export.import_targets import LocalImportTarget
 from holter.server.models import AnalysisRow, IncidentRow, RunRecord, UnreadableRow
 from holter.server.store import Store
 from holter.settings import Settings
@@ -82,7 +82,7 @@ def test_a_run_comes_through_a_server_bit_for_bit_and_once(
 ) -> None:
     context, address = live
     heard: list[int] = []
-    with Sender(Door(address), stored=heard.append) as sender:
+    with HttpImportTarget(ServerAddress(address), stored=heard.append) as sender:
         done = sender.file(source / f"a.{form}", project="llm")
         again = sender.file(source / f"a.{form}", project="llm")
     assert (done.project, done.run, done.points, done.duplicate) == ("llm", "a", 615, False)
@@ -99,7 +99,7 @@ def test_a_run_comes_through_a_server_bit_for_bit_and_once(
 @both
 def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: Path) -> None:
     context, address = live
-    with Sender(Door(address)) as sender:
+    with HttpImportTarget(ServerAddress(address)) as sender:
         sender.file(source / "a.parquet")
         sender.file(source / "a.csv", run="plain")
     whole, plain = number_of(context.engine, "a"), number_of(context.engine, "plain")
@@ -136,13 +136,13 @@ def test_whoever_goes_before_the_end_leaves_a_run_that_says_so_and_goes_on(
             return accept(one)  # type: ignore[arg-type]
 
         patch.setattr(context.store, "accept", fails)
-        with Sender(Door(address)) as sender, pytest.raises(ServerAwayError, match="same command goes on"):
+        with HttpImportTarget(ServerAddress(address)) as sender, pytest.raises(ServerUnavailableError, match="same command goes on"):
             sender.file(source / "a.parquet")
     assert notes(context.engine) == ["not all of the run has arrived: the same import, given again, goes on"]
     page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]["id"]
     detail = httpx.get(f"{address}/api/v1/runs/{page}").json()
     assert detail["unreadable"][0]["source"] == "holter import"
-    with Sender(Door(address)) as sender:
+    with HttpImportTarget(ServerAddress(address)) as sender:
         done = sender.file(source / "a.parquet")
     assert (done.duplicate, done.whole) == (False, True)
     assert notes(context.engine) == []
@@ -232,7 +232,7 @@ def test_one_file_at_a_time_and_the_others_wait(live_sqlite: Running, source: Pa
     done: list[str] = []
 
     def send(name: str) -> None:
-        with Sender(Door(address)) as sender:
+        with HttpImportTarget(ServerAddress(address)) as sender:
             done.append(sender.file(source / "a.csv", run=name).run)
 
     threads = [threading.Thread(target=send, args=(f"copy {number}",)) for number in range(4)]
@@ -258,8 +258,8 @@ def live_sqlite(serve: Serve, sqlite_template: Path, tmp_path: Path) -> Iterator
 
 def test_a_quota_slows_an_import_or_refuses_it_whole(live_sqlite: Running, source: Path) -> None:
     context, address = live_sqlite
-    with Sender(Door(address)) as sender:
-        with pytest.raises(SendError, match="max_series_per_run"):
+    with HttpImportTarget(ServerAddress(address)) as sender:
+        with pytest.raises(ImportRejectedError, match="max_series_per_run"):
             sender.file(source / "a.csv", project="few")
         with reading(context.engine) as connection:
             assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0
@@ -342,14 +342,14 @@ def test_any_run_goes_round_through_a_server_and_back(
         with writing(sqlite_engine) as connection:
             connection.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=1.8e9))
     file = write(sqlite_engine, run_id, form, tmp_path / f"{name}.{form}")
-    with Sender(Door(address)) as sender:
+    with HttpImportTarget(ServerAddress(address)) as sender:
         done = sender.file(file, project="llm")
     there = number_of(context.engine, name)
     assert points(context.engine, there) == points(sqlite_engine, run_id)
     back = httpx.get(f"{address}/api/v1/runs/{done.run_id}/export", params={"format": form}, timeout=60)
     (tmp_path / f"back.{form}").write_bytes(back.content)
     with running(sqlite_engine) as store:
-        here = Here(Into(engine=sqlite_engine, store=store))
+        here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         again = here.file(tmp_path / f"back.{form}", project=f"back {uuid4().hex}", run=f"{name} again")
     assert points(sqlite_engine, number_of(sqlite_engine, again.run)) == points(sqlite_engine, run_id)
     if form in WHOLE:
@@ -360,7 +360,7 @@ def test_any_run_goes_round_through_a_server_and_back(
 def test_the_clock_of_a_run_that_was_imported_is_when_it_came(live_sqlite: Running, source: Path) -> None:
     context, address = live_sqlite
     before = time.time()
-    with Sender(Door(address)) as sender:
+    with HttpImportTarget(ServerAddress(address)) as sender:
         sender.file(source / "a.json")
     with reading(context.engine) as connection:
         assert connection.execute(select(RunRecord.updated_at)).scalar_one() >= before
