@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from holter.detectors.findings import catalogue_as_json
 from tests import install_chromium
 
 STATIC = Path(__file__).parents[2] / "ui" / "static"
@@ -190,6 +191,8 @@ def modules(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(timezone_id="Europe/Berlin")
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{server.server_address[1]}/icon.svg")
+    set_catalogue = "async (catalogue) => (await import('/lib/catalogue.js')).setCatalogue(catalogue)"
+    page.evaluate(set_catalogue, catalogue_as_json())
     yield page
     context.close()
     server.shutdown()

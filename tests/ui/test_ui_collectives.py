@@ -44,7 +44,7 @@ def test_who_waits_and_how_fast_is_told(
 ) -> None:
     page = open_page(f"{server.address}/runs/{inspected}", width=width)
     section = page.locator(".communication")
-    expect(section.get_by_role("listitem").first).to_contain_text("Rank 2 (n1) came last in 100")
+    expect(section.get_by_role("listitem").first).to_contain_text("Rank 2 (n1) was last in 100")
     row = section.get_by_role("row").nth(1)
     expect(row).to_contain_text("AllReduce")
     expect(row).to_contain_text("128\u202fMiB")

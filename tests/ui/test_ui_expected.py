@@ -26,7 +26,7 @@ def test_a_plan_is_added_and_removed_with_the_keyboard_alone(
     open_page: Opener, server: Server, spiky: str
 ) -> None:
     page = open_page(f"{server.address}/runs/{spiky}#expected", width=360, height=740)
-    page.get_by_label("What is planned").focus()
+    page.get_by_label("Planned event", exact=True).focus()
     page.keyboard.type("Ev")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
@@ -48,7 +48,7 @@ def test_a_plan_that_says_too_little_is_refused_in_words(
     open_page: Opener, server: Server, spiky: str
 ) -> None:
     page = open_page(f"{server.address}/runs/{spiky}#expected")
-    page.get_by_role("button", name="Expect", exact=True).click()
+    page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("from_step, to_step or every: expected")
     open_page.allow("422")
 
@@ -58,12 +58,12 @@ def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected
 ) -> None:
     incident = server.wait_for_incident(spiky, "spike_fast")
     page = open_page(f"{server.address}/incidents/{incident}")
-    page.get_by_role("button", name="This was planned").click()
+    page.get_by_role("button", name="Mark as planned").click()
     expect(page.locator(".incident-head")).to_contain_text("Closed")
     expect(page.locator(".history")).to_contain_text("This was planned.")
     page.get_by_role("button", name="Show", exact=True).click()
     listed = page.locator(".planned-item")
-    expect(listed).to_contain_text("A rise or shift of the loss")
+    expect(listed).to_contain_text("Rise or shift of the loss")
     expect(listed).to_be_in_viewport()
 
 
@@ -112,6 +112,6 @@ def test_the_first_stretch_with_room_for_it_says_that_it_is_expected(call: Calla
     shapes = call("charts/planned_events.js", "plannedEventShapes", picture)
     assert [(one["x0"], one["x1"], one["label"]["text"]) for one in shapes] == [
         (3600, 4000, ""),
-        (1000, 1500, "expected"),
+        (1000, 1500, "planned"),
         (2000, 2100, ""),
     ]

@@ -60,7 +60,7 @@ def test_the_theme_is_chosen_once_and_stays(open_page: Opener, server: Server, r
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.keyboard.press("t")
     page.keyboard.press("t")
-    expect(page.get_by_role("button", name="Theme: dark. Change")).to_be_visible()
+    expect(page.get_by_role("button", name="Theme: dark. Change theme")).to_be_visible()
     page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
@@ -105,7 +105,7 @@ def test_an_address_that_leads_nowhere_says_so_and_offers_the_way_on(
     open_page: Opener, server: Server
 ) -> None:
     page = open_page(f"{server.address}/no/such/page")
-    expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     page.get_by_role("main").get_by_role("link", name="Incidents").click()
     expect(page).to_have_url(f"{server.address}/incidents")
     open_page.allow("404")
@@ -134,7 +134,7 @@ def test_a_page_says_that_it_reconnects_and_goes_on_when_the_server_is_back(
     page = open_page(f"{first.address}/runs/{run_id}")
     expect(page.locator(".tiles")).to_contain_text("Loss2.000")
     first.close()
-    expect(page.locator(".connection")).to_have_text("Reconnecting…")
+    expect(page.locator(".connection")).to_have_text("Server unreachable, retrying")
     second = Server(tmp_path, port=int(first.address.rpartition(":")[2]))
     try:
         second.post("patient", {"step": [3], "loss": [1.25]})
@@ -143,7 +143,7 @@ def test_a_page_says_that_it_reconnects_and_goes_on_when_the_server_is_back(
         page.close()
     finally:
         second.close()
-    open_page.allow("ERR_", "could not refresh")
+    open_page.allow("ERR_", "refresh failed")
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_a_password_opens_the_door_to_the_page_one_wanted(open_page: Opener, gua
     expect(page.get_by_role("alert")).not_to_be_empty()
     page.get_by_label("Password").fill("open sesame")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", level=1, name="Nothing waits for anyone")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="No unacknowledged incidents")).to_be_visible()
     assert page.url == f"{guarded.address}/incidents?state=all"
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_label("Password")).to_be_visible()

@@ -245,8 +245,8 @@ def test_of_more_series_than_colours_the_one_in_question_stands_out(call: Call) 
         for rank in range(64)
     ]
     found = drawn(call, picture(ranks, focus='step_time {"rank":17}', attempts=[]))
-    assert set(found) == {"the others", 'step_time {"rank":17}'}
-    assert found["the others"]["x"].count(None) == 62
+    assert set(found) == {"other series", 'step_time {"rank":17}'}
+    assert found["other series"]["x"].count(None) == 62
 
 
 def test_a_reduced_curve_is_its_mean_over_the_envelope_of_its_extremes(call: Call) -> None:
@@ -356,9 +356,9 @@ def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call
 
 def test_a_spike_that_may_still_turn_out_slow_is_not_called_fast(call: Call) -> None:
     spike = {"kind": "spike_fast", "state": "open", "classified_step": None}
-    assert call("lib/labels.js", "incidentTitle", spike) == "Spike, so far fast"
-    assert call("lib/labels.js", "incidentTitle", {**spike, "state": "recovered"}) == "Fast spike"
-    assert call("lib/labels.js", "incidentTitle", {**spike, "classified_step": 90}) == "Fast spike"
+    assert call("lib/catalogue.js", "incidentTitle", spike) == "Loss spike"
+    assert call("lib/catalogue.js", "incidentTitle", {**spike, "state": "recovered"}) == "Fast loss spike"
+    assert call("lib/catalogue.js", "incidentTitle", {**spike, "classified_step": 90}) == "Fast loss spike"
 
 
 def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:

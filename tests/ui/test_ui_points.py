@@ -41,7 +41,7 @@ def test_messages_are_read_as_they_were_written(modules: Page, value: Any) -> No
 
 def test_short_floats_and_unknown_forms(modules: Page) -> None:
     assert modules.evaluate(READ, [0xCA, *struct.pack(">f", 1.5)]) == 1.5
-    with pytest.raises(Exception, match="begins with 193"):
+    with pytest.raises(Exception, match="unsupported type 193"):
         modules.evaluate(READ, [0xC1])
 
 
@@ -84,14 +84,14 @@ def test_the_page_asks_for_the_binary_form_and_draws_its_points(
 
 def test_a_chart_says_how_many_points_retention_took_out_of_what_it_shows(modules: Page) -> None:
     head = """async (thinned) => {
-      const { createHead } = await import('/charts/panel_header.js');
+      const { createPanelHeader } = await import('/charts/panel_header.js');
       const plan = { title: 'Loss', role: 'loss', series: [{ metric: 'loss', labels: {} }] };
-      const { element, show } = createHead(plan, document.createElement('i'), { onMode() {} });
+      const { element, show } = createPanelHeader(plan, document.createElement('i'), { onMode() {} });
       show({ smoothing: 0, log: false, wide: false, whole: false, y: null, thinned });
       const badge = element.querySelector('.panel-downsampled');
       return badge.hidden ? null : [badge.textContent, badge.title];
     }"""
     assert modules.evaluate(head, 0) is None
     word, why = modules.evaluate(head, 51_792)
-    assert word == "thinned"
-    assert "taken 51,792 points out of this stretch" in why
+    assert word == "downsampled"
+    assert "removed 51,792 points from this range" in why

@@ -46,11 +46,11 @@ def test_a_remark_has_a_word_beside_the_health_that_leads_to_it(
 ) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}", height=700)
     expect(page.locator(".run-headline")).to_contain_text("Healthy")
-    word = page.get_by_role("button", name="1 remark on the set-up", exact=True)
+    word = page.get_by_role("button", name="1 launch warning", exact=True)
     expect(page.locator(".diagnostics")).not_to_be_in_viewport()
     word.click()
     expect(page.locator(".diagnostics")).to_be_in_viewport()
-    expect(page.get_by_role("heading", name="Set-up")).to_be_focused()
+    expect(page.get_by_role("heading", name="Configuration")).to_be_focused()
 
 
 def test_only_what_warns_is_counted_beside_the_health(call: Callable[..., Any]) -> None:
@@ -58,19 +58,19 @@ def test_only_what_warns_is_counted_beside_the_health(call: Callable[..., Any]) 
         return call("run/headline.js", "diagnosticSummary", [{"severity": one} for one in severities])
 
     assert said() is said("info") is None
-    assert said("warning", "info") == ["warning", "1 remark on the set-up"]
-    assert said("warning", "critical") == ["critical", "2 remarks on the set-up"]
+    assert said("warning", "info") == ["warning", "1 launch warning"]
+    assert said("warning", "critical") == ["critical", "2 launch warnings"]
 
 
 def test_what_changed_is_told_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}")
-    page.get_by_text("Changed at attempt 1", exact=True).click()
+    page.get_by_text("Changes at attempt 1", exact=True).click()
     expect(page.locator(".config-changes table")).to_have_text("global_batch_size256 → 512")
 
 
 def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Server, relaunched: str) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}")
-    search = page.get_by_label("Find a setting")
+    search = page.get_by_label("Search settings")
     expect(search).to_be_hidden()
     page.get_by_text("All 4 settings", exact=True).click()
     rows = page.locator(".config-settings tr")
@@ -78,14 +78,14 @@ def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Serv
     search.fill("layers")
     expect(rows).to_have_text(["model.num_layers24"])
     search.fill("nothing like it")
-    expect(page.locator(".config-settings")).to_contain_text("No setting says that.")
+    expect(page.locator(".config-settings")).to_contain_text("No matching settings.")
 
 
 def test_a_run_that_says_nothing_of_itself_has_no_such_part(open_page: Opener, server: Server) -> None:
     page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
     expect(page.locator(".panel").first).to_be_visible()
     expect(page.locator(".configuration")).to_be_hidden()
-    expect(page.get_by_role("button", name="on the set-up")).to_have_count(0)
+    expect(page.get_by_role("button", name="launch warning")).to_have_count(0)
 
 
 def test_a_launch_without_a_step_yet_shows_how_it_is_set_up(open_page: Opener, server: Server) -> None:

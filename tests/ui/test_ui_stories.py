@@ -124,13 +124,13 @@ def test_a_zoom_fetches_full_resolution_for_every_chart_and_a_double_click_reset
     assert 130 < loss["count"] < 180
     assert {"tokens_per_second", "grad_norm", "lr"} <= {one["metric"] for one in series}
     expect(page).to_have_url(re.compile(r"from=\d+&to=\d+"))
-    expect(page.get_by_role("button", name="Whole run")).to_be_visible()
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
     page.wait_for_timeout(400)  # longer than the library waits for the second click of a pair
     panel(page, "Throughput").locator(".nsewdrag").first.dblclick()
-    expect(page.get_by_role("button", name="Whole run")).to_have_count(0)
+    expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
     assert "from=" not in page.url
     page.go_back()
-    expect(page.get_by_role("button", name="Whole run")).to_be_visible()
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
 
 
 def test_one_crosshair_reads_every_chart_at_a_fixed_place(
@@ -226,7 +226,7 @@ def test_values_that_are_no_numbers_are_marked_and_listed(
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
     expect(panel(page, "Loss").locator(".panel-note")).to_contain_text(
-        "40 values not finite: NaN at 1,460 to 1,499"
+        "40 non-finite values: NaN at 1,460 to 1,499"
     )
     expect(panel(page, "Gradient norm").locator(".panel-note")).to_contain_text("∞ at 1,460")
     expect(panel(page, "Loss").locator(".incident-label")).to_have_accessible_name(
@@ -240,10 +240,10 @@ def test_an_incident_beside_the_curves_opens_to_evidence_and_advice_and_zooms_th
     page = open_page(f"{server.address}/runs/{runs.broken}")
     side = page.get_by_role("complementary", name="Incidents of this run")
     side.locator(".incident-summary").first.click()
-    expect(side.get_by_role("rowheader", name="Began at step")).to_be_visible()
+    expect(side.get_by_role("rowheader", name="Onset at step")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"incident={runs.incident}.*from=\d+"))
     side.locator(".incident-summary").first.click()
-    expect(side.get_by_role("rowheader", name="Began at step")).to_have_count(0)
+    expect(side.get_by_role("rowheader", name="Onset at step")).to_have_count(0)
 
 
 def test_new_points_and_their_incident_reach_an_open_page_within_two_seconds(
@@ -299,7 +299,7 @@ def test_an_incident_page_gives_sentence_picture_evidence_advice_and_takes_a_com
     event = page.locator(".event-comment").last
     expect(event).to_contain_text("<b>skipped the batch</b>")  # data stays text
     expect(event).to_contain_text("Ada")
-    page.get_by_role("link", name="Show in the run").click()
+    page.get_by_role("link", name="Show in run").click()
     expect(page.get_by_role("heading", level=1, name="broken")).to_be_visible()
 
 
@@ -344,11 +344,11 @@ def test_a_run_is_deleted_only_by_who_means_it(open_page: Opener, server: Server
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
     assert Path(download.value.path()).read_text().count("\n") == 3
-    page.get_by_role("button", name="Delete this run…").click()
-    expect(page.get_by_text("goes with its 2 points")).to_be_visible()
-    page.get_by_role("button", name="Keep it").click()
-    page.get_by_role("button", name="Delete this run…").click()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete run…").click()
+    expect(page.get_by_text("its 2 points")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Delete run…").click()
+    page.get_by_role("button", name="Delete permanently").click()
     expect(page).to_have_url(f"{server.address}/")
     expect(page.locator("#toasts").get_by_text("Deleted: not-wanted")).to_be_visible()
     expect(page.get_by_role("link", name="not-wanted")).to_have_count(0)
@@ -365,7 +365,7 @@ def test_what_of_the_logs_could_not_be_read_is_said(open_page: Opener, server: S
             (*broken, run_id),
         )
     page = open_page(f"{server.address}/runs/{run_id}")
-    said = page.get_by_text("1 place in the logs could not be read")
+    said = page.get_by_text("1 log location could not be read")
     expect(said).to_be_visible()
     said.click()
     expect(page.get_by_text("runs/a.csv, line 7: expected 3 cells, found 2")).to_be_visible()

@@ -47,8 +47,8 @@ def test_where_the_time_went_has_words_and_times(open_page: Opener, server: Serv
     page = open_page(f"{server.address}/runs/{resumed}")
     parts = page.locator(".time-parts li")
     expect(parts.filter(has_text="restarts")).to_contain_text("10")
-    expect(parts.filter(has_text="done again")).to_be_visible()
-    expect(parts.first).to_contain_text("forward")
+    expect(parts.filter(has_text="repeated")).to_be_visible()
+    expect(parts.first).to_contain_text("productive")
 
 
 def test_a_run_that_lost_nothing_has_no_bar(open_page: Opener, server: Server) -> None:

@@ -1,7 +1,9 @@
 // @ts-check
-/** Starts the app: the top bar, the keys, the stream of news, and the first page. */
+/** Starts the app: top bar, keyboard shortcuts, live stream, first page. */
 
+import { inRun } from "./incidents/details.js";
 import * as api from "./lib/api.js";
+import { incidentTitle, setCatalogue } from "./lib/catalogue.js";
 import { announce, byId, h, link, refill } from "./lib/dom.js";
 import { ago } from "./lib/format.js";
 import { icon } from "./lib/icons.js";
@@ -13,16 +15,15 @@ import { toast } from "./lib/toasts.js";
 import { show as inbox } from "./pages/inbox.js";
 import { show as incident } from "./pages/incident.js";
 import { show as login } from "./pages/login.js";
-import { show as missing } from "./pages/not_found.js";
+import { show as notFound } from "./pages/not_found.js";
 import { show as overview } from "./pages/overview.js";
 import { show as run } from "./pages/run.js";
-import { incidentTitle } from "./lib/labels.js";
 
 const THEMES = ["auto", "light", "dark"];
 const neverAborted = new AbortController().signal;
-/** @type {Set<number>} incidents open and not acknowledged, for the badge */
+/** @type {Set<number>} open incidents that are not acknowledged, for the badge */
 const unacknowledged = new Set();
-/** @type {Set<number>} incidents that were announced once */
+/** @type {Set<number>} incidents already announced */
 const announced = new Set();
 
 const field = /** @type {HTMLInputElement} */ (
@@ -46,7 +47,7 @@ const helpButton = h(
     type: "button",
     class: "icon-button bar-help",
     "aria-label": "Keyboard shortcuts",
-    title: "Keyboard (?)",
+    title: "Keyboard shortcuts (?)",
     on: { click: keys.showHelp },
   },
   icon("help"),
@@ -85,7 +86,7 @@ function buildBar() {
   showTheme();
 }
 
-/** What every page gets from the frame around it. @param {{ name: string, signal: AbortSignal }} page */
+/** The part of a page's context that belongs to the top bar: title and search field. @param {{ name: string, signal: AbortSignal }} page */
 function frame({ name, signal }) {
   byId("top-bar").hidden = name === "login";
   field.value = "";
@@ -96,7 +97,7 @@ function frame({ name, signal }) {
   return {
     /** @param {string} text */
     title: (text) => (document.title = text ? `${text} · Holter` : "Holter"),
-    /** @type {router.Context["search"]} */
+    /** @type {router.PageContext["search"]} */
     search({ label, value = "", onInput, onKey }) {
       field.disabled = false;
       field.value = value;
@@ -118,7 +119,7 @@ function nextTheme() {
 function showTheme() {
   const chosen = prefs.get("theme", "auto");
   refill(themeButton, icon(chosen));
-  themeButton.setAttribute("aria-label", `Theme: ${chosen}. Change`);
+  themeButton.setAttribute("aria-label", `Theme: ${chosen}. Change theme`);
   themeButton.title = `Theme: ${chosen} (t)`;
 }
 
@@ -133,7 +134,7 @@ function updateBadge(item) {
   else unacknowledged.delete(item.id);
   badge.hidden = unacknowledged.size === 0;
   badge.textContent = String(unacknowledged.size);
-  badge.setAttribute("aria-label", `${unacknowledged.size} waiting`);
+  badge.setAttribute("aria-label", `${unacknowledged.size} unacknowledged`);
 }
 
 /** @param {import("./lib/api_types.js").IncidentView} item */
@@ -142,7 +143,7 @@ function onIncident(item) {
   const isNew = item.state === "open" && !announced.has(item.id) && Date.now() / 1000 - item.opened_at < 60;
   announced.add(item.id);
   if (!isNew) return;
-  const text = `${incidentTitle(item)} in ${item.run}: ${item.summary}`;
+  const text = `${incidentTitle(item)}${inRun(item)}: ${item.summary}`;
   const here = location.pathname === `/incidents/${item.id}` || location.pathname === "/incidents";
   if (here) announce(text);
   else toast(text, { action: "Show", run: () => router.go(`/incidents/${item.id}`), tone: item.severity });
@@ -157,8 +158,15 @@ async function countUnacknowledged() {
       updateBadge(item);
     }
   } catch {
-    // the page itself says that the server is away
+    // the page itself reports that the server is unreachable
   }
+}
+
+/** The session, whose catalogue the pages use; null if the server is unreachable. */
+async function loadSession() {
+  const session = await api.session().catch(() => null);
+  if (session?.findings) setCatalogue(session.findings);
+  return session;
 }
 
 async function start() {
@@ -170,26 +178,29 @@ async function start() {
     { keys: "/", label: "Search", run: () => field.focus() },
     { keys: "g r", label: "Go to runs", run: () => router.go("/") },
     { keys: "g i", label: "Go to incidents", run: () => router.go("/incidents") },
-    { keys: "t", label: "Change the theme", run: nextTheme },
-    { keys: "?", label: "Show this help", run: keys.showHelp },
+    { keys: "t", label: "Change theme", run: nextTheme },
+    { keys: "?", label: "Show shortcuts", run: keys.showHelp },
   ]);
   field.addEventListener("keydown", (event) => event.key === "Escape" && field.blur());
   const toLogin = () => {
     if (location.pathname === "/login") return;
     router.go(`/login?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true });
   };
-  const session = await api.session().catch(() => null);
+  const session = await loadSession();
   logOutButton.hidden = !session?.login_required;
-  api.whenLoginNeeded(toLogin);
+  api.whenLoginRequired(toLogin);
   if (session?.login_required && !session.logged_in && location.pathname !== "/login") {
     history.replaceState(null, "", `/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
-  router.start({ overview, run, inbox, incident, login, missing }, frame);
-  if (session?.login_required && !session.logged_in) return; // the login page loads everything anew
+  router.start({ overview, run, inbox, incident, login, missing: notFound }, frame);
+  if (session?.login_required && !session.logged_in) return; // after the login the page is loaded again
   live.listen(neverAborted, {
     incident: onIncident,
-    state: (connected) => refill(connection, connected ? "" : "Reconnecting…"),
-    reconnected: () => void countUnacknowledged(),
+    state: (connected) => refill(connection, connected ? "" : "Server unreachable, retrying"),
+    reconnected() {
+      if (!session) void loadSession(); // the server was unreachable when the page was loaded
+      void countUnacknowledged();
+    },
   });
   live.start();
   void countUnacknowledged();

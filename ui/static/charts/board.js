@@ -1,5 +1,5 @@
 // @ts-check
-/** The charts of a run: one range, one crosshair, one request for whatever is in view. */
+/** The charts of a run. They share a range and a crosshair; charts in view fetch their points together. */
 
 import { createPanel, highlightedIncidents, isTimed, ownSteps } from "./panel.js";
 import { prepare } from "./plotly.js";
@@ -12,23 +12,23 @@ import { throttled } from "../lib/live.js";
 /** @typedef {import("./panel.js").ChartPlan} ChartPlan */
 /** @typedef {ReturnType<typeof createPanel>} Panel */
 
-const REFRESH = 500; // ms between refetches while news comes in
+const REFRESH = 500; // ms between requests while new points arrive
 const POINTS_PER_PIXEL = 1;
-const MANY_SERIES = 128; // series of one chart that are drawn together, more coarsely
-const COARSE_POINTS = 240; // points of each of them
-const MAX_HIGHLIGHTED = 8; // series of a larger chart that are shown because an incident speaks of them
+const MANY_SERIES = 128; // series of one chart that are fetched together, at COARSE_POINTS
+const COARSE_POINTS = 240; // points per series
+const MAX_HIGHLIGHTED = 8; // series of a larger chart that are shown because they have an incident
 
 /** @typedef {{ metrics: string[], labels?: object, points?: number, from?: number, to?: number }} Request */
 
 /**
- * What to ask for: metrics of few series together in one request; a metric of many ranks in a coarser one;
- * of very many (a thousand ranks) only the first, and those that incidents speak of. Pure.
+ * The requests for some charts: one for all metrics with few series, a coarser one for each metric with many
+ * ranks. Of a metric with very many (a thousand ranks) only the first series and those with incidents. Pure.
  * @param {ChartPlan[]} plans @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]}
  */
 export function planRequests(plans, highlighted) {
   const size = (/** @type {ChartPlan} */ plan) => plan.series_count ?? plan.series.length;
-  const metrics = (/** @type {ChartPlan[]} */ some) => [
-    ...new Set(some.flatMap((plan) => plan.series.map((name) => name.metric))),
+  const metrics = (/** @type {ChartPlan[]} */ subset) => [
+    ...new Set(subset.flatMap((plan) => plan.series.map((name) => name.metric))),
   ];
   const fewSeries = metrics(plans.filter((plan) => size(plan) <= COLOURED));
   const manySeries = plans.filter((plan) => size(plan) > COLOURED && size(plan) <= MANY_SERIES);
@@ -40,29 +40,29 @@ export function planRequests(plans, highlighted) {
   ];
 }
 
-/** The first series of a crowd and those that incidents speak of, each by itself. @param {ChartPlan} plan @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]} */
+/** One request for each of the first series and for those with incidents. @param {ChartPlan} plan @param {import("../lib/api_types.js").IncidentView[]} highlighted @returns {Request[]} */
 function requestSelected({ series }, highlighted) {
   const first = series.slice(0, COLOURED);
   const requests = first.map(({ metric, labels }) => ({ metrics: [metric], labels }));
-  const more = highlighted
+  const withIncidents = highlighted
     .filter((incident) => incident.metric === series[0].metric && !first.some((name) => concernsSeries(incident, name)))
     .slice(0, MAX_HIGHLIGHTED);
-  return [...requests, ...more.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
+  return [...requests, ...withIncidents.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
 }
 
-/** Which range a chart's points are asked for in: of training steps, of the clock, or all there is. Pure. @param {ChartPlan} plan @returns {"" | "clock" | "whole"} */
+/** The range that a chart's points are fetched for: training steps (""), wall time, or everything. Pure. @param {ChartPlan} plan @returns {"" | "clock" | "whole"} */
 export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "clock" : "whole") : "");
 
-/** The shared range for series whose steps are milliseconds, where the axis is the clock's. Pure. @param {Pick<Shared, "axis" | "range">} shared */
+/** The shared range in milliseconds, for series whose steps are milliseconds. Empty on a step axis. Pure. @param {Pick<Shared, "axis" | "range">} shared */
 export const clockRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
 
-/** Does a series belong on a chart? Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {import("../lib/api_types.js").ChartCurve} series */
+/** Whether a chart shows a series. Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {import("../lib/api_types.js").ChartCurve} series */
 export function planIncludes(plan, series) {
   const partial = (plan.series_count ?? 0) > plan.series.length;
-  return plan.series.some((wanted) => (partial ? wanted.metric === series.metric : sameSeries(wanted, series)));
+  return plan.series.some((name) => (partial ? name.metric === series.metric : sameSeries(name, series)));
 }
 
-/** The colours of tokens.css as they stand now. @returns {Record<string, string>} */
+/** The colours of tokens.css in the current theme. @returns {Record<string, string>} */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
   const names = [
@@ -85,8 +85,8 @@ export function palette() {
 /**
  * @param {{ runId: string, signal: AbortSignal, shared: Shared, steps: () => { from: number | null, to: number | null },
  *   onZoom: (range: [number, number]) => void, onReset: () => void,
- *   onMode: import("./panel.js").Reader["onMode"], onRemove?: (plan: ChartPlan) => void }} options
- *   `steps` says which steps the shared range covers
+ *   onMode: import("./panel.js").PanelEvents["onMode"], onRemove?: (plan: ChartPlan) => void }} options
+ *   `steps` returns the steps that the shared range covers
  */
 export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onMode, onRemove }) {
   /** @type {Map<string, Panel>} */
@@ -121,12 +121,12 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     { once: true },
   );
 
-  /** Redraw what is in view with the points at hand. */
+  /** Redraw the charts in view with the points already fetched. */
   function redraw() {
     for (const panel of panels.values()) if (canDraw(panel)) panel.draw();
   }
 
-  /** Fetch what is in view and out of date, in one request. */
+  /** Fetch the points of all charts that are in view and out of date. */
   async function load() {
     const stalePanels = [...panels.values()].filter((panel) => panel.visible && panel.stale);
     if (stalePanels.length === 0 || signal.aborted) return;
@@ -143,13 +143,13 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
           api.data(runId, request.metrics, { ...range, points, ...request }, signal),
         );
       });
-      prepare(); // while the points are on their way
+      prepare(); // loads Plotly while the points are fetched
       answers = await Promise.all(pending);
     } catch (error) {
       if (!signal.aborted) stalePanels.forEach((panel) => panel.fail(/** @type {Error} */ (error).message));
       return;
     }
-    if (requestGeneration !== currentGeneration) return; // the reader went elsewhere meanwhile, and that was asked for too
+    if (requestGeneration !== currentGeneration) return; // the range has changed meanwhile, and a newer request is in progress
     const series = answers.flatMap((answer) => answer.series);
     dataListener(series);
     for (const panel of stalePanels) {
@@ -171,10 +171,10 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
   return {
     element,
     redraw,
-    /** Hear every answer. @param {typeof dataListener} listener */
+    /** Set the listener that gets the series of every response. @param {typeof dataListener} listener */
     onData: (listener) => void (dataListener = listener),
     panels: () => [...panels.values()],
-    /** Everything is out of date: draw what there is in the new range, then fetch. @param {{ live?: boolean }} [options] */
+    /** Mark all charts as out of date: draw them in the new range, then fetch their points. @param {{ live?: boolean }} [options] */
     async refresh({ live = false } = {}) {
       panels.forEach((panel) => (panel.stale = true));
       if (live) return refreshLive();
@@ -184,15 +184,15 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     },
     /** @param {ChartPlan[]} plans in the order they are shown */
     set(plans) {
-      const wanted = new Map(plans.map((plan) => [planKey(plan), plan]));
+      const planByKey = new Map(plans.map((plan) => [planKey(plan), plan]));
       for (const [key, panel] of panels) {
-        if (wanted.has(key)) continue;
+        if (planByKey.has(key)) continue;
         observer.unobserve(panel.element);
         sizes.unobserve(panel.plot);
         panel.destroy();
         panels.delete(key);
       }
-      for (const [key, plan] of wanted) {
+      for (const [key, plan] of planByKey) {
         if (panels.has(key)) continue;
         const remove = plan.added && onRemove ? () => onRemove(plan) : undefined;
         const panel = createPanel(plan, shared, {
@@ -206,7 +206,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
         observer.observe(panel.element);
         sizes.observe(panel.plot);
       }
-      const ordered = [...wanted.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
+      const ordered = [...planByKey.keys()].map((key) => /** @type {Panel} */ (panels.get(key)).element);
       if (ordered.some((child, i) => element.children[i] !== child) || element.children.length !== ordered.length)
         refill(element, ordered);
     },

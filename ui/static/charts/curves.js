@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * From the API's chart data to what is drawn: values under the crosshair, ranges that outliers cannot
- * spoil, smoothing. Pure: no page, no plotting library.
+ * Calculations on chart data: values at the crosshair, y ranges without outliers, smoothing, label
+ * layout. Pure: no DOM, no plotting library.
  */
 
 import { numeric } from "../lib/format.js";
@@ -11,7 +11,7 @@ import { numeric } from "../lib/format.js";
 /** @typedef {"step" | "time"} Axis */
 
 /**
- * Debiased exponential moving average, so that the first values are not pulled to zero.
+ * Exponential moving average with bias correction, so that the first values are not pulled to zero.
  * @param {number[]} values @param {number} strength 0 (none) to 0.999
  */
 export function smooth(values, strength) {
@@ -36,7 +36,7 @@ export function lowerBound(sorted, x) {
   return low;
 }
 
-/** `y` at `x` on the line through sorted points, held flat beyond the ends. @param {number[]} xs @param {number[]} ys @param {number} x */
+/** `y` at `x` by linear interpolation between sorted points, constant beyond the ends. @param {number[]} xs @param {number[]} ys @param {number} x */
 export function interpolate(xs, ys, x) {
   const i = lowerBound(xs, x);
   if (i === 0) return ys[0];
@@ -45,16 +45,16 @@ export function interpolate(xs, ys, x) {
   return ys[i - 1] + share * (ys[i] - ys[i - 1]);
 }
 
-/** Unix seconds to what a date axis wants: milliseconds, which it shows in the reader's own time zone. @param {number} seconds */
+/** Unix seconds as milliseconds, the unit of a date axis, which shows them in the reader's time zone. @param {number} seconds */
 export const milliseconds = (seconds) => 1000 * seconds;
 
-/** A segment's places on the axis. @param {ChartSegment} segment @param {Axis} axis @returns {number[]} */
+/** The x positions of a segment's points. @param {ChartSegment} segment @param {Axis} axis @returns {number[]} */
 export function axisPositions(segment, axis) {
   return axis === "step" ? segment.step : segment.time.map((time) => milliseconds(numeric(time)));
 }
 
 /**
- * Where the buckets of a band lie on the axis: a bucket knows its step, its time is read off the points.
+ * The x positions of the buckets of a band. A bucket has a step; its time is interpolated from the points.
  * @param {ChartSegment} segment @param {Axis} axis @returns {number[]}
  */
 export function bandPositions(segment, axis) {
@@ -66,13 +66,13 @@ export function bandPositions(segment, axis) {
 
 /**
  * @typedef {{ x: number, step: number, time: number | null, value: number, attempt: number,
- *   distance: number, covers: boolean }} Hit
+ *   distance: number, covers: boolean }} NearestPoint
  */
 
 /**
- * The values nearest to a place: the timeline's, and that of a superseded branch where one lies there.
+ * The points nearest to a position: of the current timeline, and of a superseded branch that covers it.
  * @param {ChartCurve} series @param {Axis} axis @param {number} x
- * @returns {{ live: Hit | null, ghost: Hit | null }}
+ * @returns {{ live: NearestPoint | null, ghost: NearestPoint | null }}
  */
 export function nearestPoints(series, axis, x) {
   const best = (/** @type {boolean} */ ghost) =>
@@ -80,7 +80,8 @@ export function nearestPoints(series, axis, x) {
       .filter((segment) => segment.ghost === ghost && segment.step.length > 0)
       .map((segment) => nearestInSegment(segment, axis, x))
       .reduce(
-        (/** @type {Hit | null} */ closest, hit) => (closest && closest.distance <= hit.distance ? closest : hit),
+        (/** @type {NearestPoint | null} */ closest, point) =>
+          closest && closest.distance <= point.distance ? closest : point,
         null,
       );
   const live = best(false);
@@ -88,7 +89,7 @@ export function nearestPoints(series, axis, x) {
   return { live, ghost: ghost?.covers ? ghost : null };
 }
 
-/** @param {ChartSegment} segment @param {Axis} axis @param {number} x @returns {Hit} */
+/** @param {ChartSegment} segment @param {Axis} axis @param {number} x @returns {NearestPoint} */
 function nearestInSegment(segment, axis, x) {
   const positions = axisPositions(segment, axis);
   const i = lowerBound(positions, x);
@@ -111,25 +112,25 @@ const quantile = (sorted, share) =>
 
 /**
  * @typedef {{ low: number, high: number, above: number, below: number, hidden: number }} YRange
- *   `above`, `below`: values outside; `hidden`: not above zero, on a logarithmic axis
+ *   `above`, `below`: numbers of values outside; `hidden`: values <= 0 on a logarithmic axis
  */
 
 /**
- * A y range that shows what matters. A few values far outside the rest of their own series are left out and
- * counted, so that the page can say so; everything is shown when nothing lies far outside, or when asked.
- * @param {ChartCurve[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: room for the numbers of attempts below the curves
+ * A y range without outliers. Values far outside the rest of their own series are left out and counted, so
+ * that the page can report them. `whole`: include every value.
+ * @param {ChartCurve[]} series @param {{ log: boolean, whole: boolean, foot?: boolean }} options `foot`: leave space below the curves for attempt numbers
  * @returns {YRange | null}
  */
 export function yRange(series, { log, whole, foot = false }) {
   const values = series.map((curve) => curve.segments.flatMap((segment) => segment.value));
-  const usable = values.map((some) => axisValues(some, log)).filter((some) => some.length > 0);
+  const usable = values.map((list) => axisValues(list, log)).filter((list) => list.length > 0);
   if (usable.length === 0) return null;
   const spans = usable.map((sorted) => (whole ? [sorted[0], sorted[sorted.length - 1]] : robustExtremes(sorted)));
   let low = Math.min(...spans.map(([from]) => from));
   let high = Math.max(...spans.map(([, to]) => to));
-  const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
-  low -= foot ? 2 * room : room;
-  high += room;
+  const margin = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.05 || 0.5;
+  low -= foot ? 2 * margin : margin;
+  high += margin;
   const total = (/** @type {ArrayLike<number>[]} */ lists) =>
     lists.reduce((sum, list) => sum + list.length, 0);
   return {
@@ -141,13 +142,13 @@ export function yRange(series, { log, whole, foot = false }) {
   };
 }
 
-/** The values that an axis can show, as it places them, ascending. @param {number[]} values @param {boolean} log */
+/** The values that an axis can show (their logarithms on a logarithmic axis), ascending. @param {number[]} values @param {boolean} log */
 function axisValues(values, log) {
   const usable = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
   return Float64Array.from(usable, (value) => (log ? Math.log10(value) : value)).sort();
 }
 
-/** From least to most, without what lies far outside. @param {Float64Array} sorted @returns {number[]} */
+/** Minimum and maximum without outliers: values more than three times the 1–99 % spread outside it. @param {Float64Array} sorted @returns {number[]} */
 function robustExtremes(sorted) {
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
   const [q1, q99] = [quantile(sorted, 0.01), quantile(sorted, 0.99)];
@@ -159,12 +160,12 @@ function robustExtremes(sorted) {
   ];
 }
 
-const ICON_WIDTH = 20; // pixels: a label that gave up its text
+const ICON_WIDTH = 20; // pixels: a label reduced to its icon
 
 /**
- * Share the width among labels: heavier ones are served first and keep their place and text; one that
- * would touch another gives up its text, and as a mark stands as near to its place as there is room.
- * @param {{ x: number, width: number, weight: number }[]} labels @param {number} width of the lane
+ * Lay out labels on one line. Labels with a lower weight are placed first and keep their position and text; one
+ * that would overlap another is reduced to its icon at the nearest free position.
+ * @param {{ x: number, width: number, weight: number }[]} labels @param {number} width of the line
  * @returns {{ left: number, full: boolean }[]} in the order given
  */
 export function layOutLabels(labels, width) {
@@ -195,7 +196,7 @@ export function layOutLabels(labels, width) {
   return placed;
 }
 
-/** Runs of non-finite values, for the list under a chart. @param {ChartCurve} series */
+/** Runs of consecutive non-finite values, for the list below a chart. @param {ChartCurve} series */
 export function nonfiniteRuns(series) {
   /** @type {{ attempt: number, value: string, first: number, last: number, count: number }[]} */
   const runs = [];

@@ -1,25 +1,25 @@
 // @ts-check
 /**
- * The health strip: the whole life of a run in one row. Attempts are segments, lost work is hatched,
- * pauses are empty, incidents are ticks, throughput is a faint area.
+ * The health strip: all attempts of a run in one row. Attempts are segments, superseded work is hatched,
+ * pauses are gaps, incidents are ticks, throughput is a faint area.
  */
 
+import { incidentTitle, severityRank } from "../lib/catalogue.js";
 import { h, svg } from "../lib/dom.js";
 import { count, step as stepText } from "../lib/format.js";
-import { incidentTitle, severityRank } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").HealthStrip} HealthStrip */
 /** @typedef {import("../lib/api_types.js").StripAttempt} StripAttempt */
-/** @typedef {{ attempt: StripAttempt, from: number, to: number, lost: number }} Stretch one attempt; where it lies between 0 and 1, and where its lost work begins */
+/** @typedef {{ attempt: StripAttempt, from: number, to: number, lost: number }} AttemptSegment one attempt from position `from` to `to`, 0 to 1; superseded from position `lost` on */
 
 const WIDTH = 1000;
-const MIN_WIDTH = 0.0015; // of the width: an attempt that crashed at once is still seen
-const LETTER_WIDTH = 6.6; // pixels, of a label
+const MIN_WIDTH = 0.0015; // share of the width: an attempt that crashed at once stays visible
+const LETTER_WIDTH = 6.6; // pixels per character of a label
 const LABEL_GAP = 14;
 let patterns = 0;
 
 /**
- * Does the log have times? A single moment, as of a log with one stamp, is no clock. Pure.
+ * Whether the log has times. A log whose points all have the same time has none. Pure.
  * @param {StripAttempt[]} attempts
  */
 export function hasTimes(attempts) {
@@ -28,9 +28,9 @@ export function hasTimes(attempts) {
 }
 
 /**
- * Lay the attempts along the life of the run: by the clock where the log has one, else one after the
- * other by steps done. Pure.
- * @param {HealthStrip} strip @returns {Stretch[]}
+ * The attempts as segments of the strip: by wall time if the log has it, otherwise one after the other by
+ * number of steps. Pure.
+ * @param {HealthStrip} strip @returns {AttemptSegment[]}
  */
 export function layOutAttempts(strip) {
   const attempts = strip.attempts.filter((attempt) => attempt.last_step >= attempt.first_step);
@@ -55,15 +55,15 @@ export function layOutAttempts(strip) {
 }
 
 /**
- * Where a step lies, 0 to 1. Without an attempt: in the newest that reached it, for that is the timeline. Pure.
- * @param {Stretch[]} along @param {number} step @param {number} [number] the attempt
+ * Position of a step, 0 to 1; without `number` in the newest attempt that has it. Pure.
+ * @param {AttemptSegment[]} segments @param {number} step @param {number} [number] the attempt
  */
-export function positionOfStep(along, step, number) {
-  const reached = along.filter(({ attempt: a }) => a.first_step <= step && step <= a.last_step);
+export function positionOfStep(segments, step, number) {
+  const reached = segments.filter(({ attempt: a }) => a.first_step <= step && step <= a.last_step);
   const containing = reached.find(({ attempt }) => attempt.number === number) ?? reached.at(-1);
   if (!containing) {
-    const before = along.filter(({ attempt }) => attempt.last_step < step).at(-1);
-    return before ? before.to : (along[0]?.from ?? 0);
+    const before = segments.filter(({ attempt }) => attempt.last_step < step).at(-1);
+    return before ? before.to : (segments[0]?.from ?? 0);
   }
   const { attempt, from, to } = containing;
   return (
@@ -72,20 +72,20 @@ export function positionOfStep(along, step, number) {
 }
 
 /**
- * The steps that were done between two places, null where none were. Pure.
- * @param {Stretch[]} along @param {number} from @param {number} to @returns {[number, number] | null}
+ * The first and last step between two positions, null in a gap. Pure.
+ * @param {AttemptSegment[]} segments @param {number} from @param {number} to @returns {[number, number] | null}
  */
-export function stepsBetween(along, from, to) {
-  const overlapping = along.filter((segment) => segment.to >= from && segment.from <= to);
+export function stepsBetween(segments, from, to) {
+  const overlapping = segments.filter((segment) => segment.to >= from && segment.from <= to);
   if (overlapping.length === 0) return null;
-  const stepAt = (/** @type {Stretch} */ segment, /** @type {number} */ position) => {
+  const stepAt = (/** @type {AttemptSegment} */ segment, /** @type {number} */ position) => {
     const share = Math.min(1, Math.max(0, (position - segment.from) / (segment.to - segment.from || 1)));
     return Math.round(segment.attempt.first_step + share * (segment.attempt.last_step - segment.attempt.first_step));
   };
   return [Math.min(...overlapping.map((segment) => stepAt(segment, from))), Math.max(...overlapping.map((segment) => stepAt(segment, to)))];
 }
 
-/** What the strip shows, in a sentence. @param {HealthStrip} strip */
+/** A sentence that describes the strip, for screen readers. @param {HealthStrip} strip */
 export function stripSummary(strip) {
   if (strip.attempts.length === 0) return "No points yet";
   const open = strip.incidents.filter((incident) => incident.state === "open").length;
@@ -99,7 +99,7 @@ export function stripSummary(strip) {
 
 /** @param {HealthStrip} strip @returns {SVGElement} */
 export function drawStrip(strip) {
-  const along = layOutAttempts(strip);
+  const segments = layOutAttempts(strip);
   const hatch = `hatch-${++patterns}`;
   const picture = svg("svg", {
     class: "strip-picture",
@@ -119,7 +119,7 @@ export function drawStrip(strip) {
       ),
     ),
   );
-  for (const { attempt, from, to, lost } of along) {
+  for (const { attempt, from, to, lost } of segments) {
     picture.append(rect("strip-attempt", from, Math.min(lost, to), 0, 100));
     if (attempt.lost_from_step === null) continue;
     picture.append(rect("strip-lost", lost, to, 0, 100));
@@ -127,25 +127,25 @@ export function drawStrip(strip) {
     shade.setAttribute("fill", `url(#${hatch})`);
     picture.append(shade);
   }
-  for (const d of throughputAreas(strip, along))
+  for (const d of throughputAreas(strip, segments))
     picture.append(svg("path", { class: "strip-throughput", d }));
-  for (const { from, to } of along) picture.append(rect("strip-base", from, to, 94, 6));
+  for (const { from, to } of segments) picture.append(rect("strip-base", from, to, 94, 6));
   const bySeverity = [...strip.incidents].sort((a, b) => severityRank(b.severity) - severityRank(a.severity));
-  for (const incident of bySeverity) picture.append(...incidentMarks(incident, along));
+  for (const incident of bySeverity) picture.append(...incidentMarks(incident, segments));
   return picture;
 }
 
-/** @param {import("../lib/api_types.js").StripIncident} incident @param {Stretch[]} along */
-function incidentMarks(incident, along) {
-  const start = positionOfStep(along, incident.start_step, incident.attempt);
-  const own = along.find(({ attempt }) => attempt.number === incident.attempt) ?? along.at(-1);
+/** @param {import("../lib/api_types.js").StripIncident} incident @param {AttemptSegment[]} segments */
+function incidentMarks(incident, segments) {
+  const start = positionOfStep(segments, incident.start_step, incident.attempt);
+  const own = segments.find(({ attempt }) => attempt.number === incident.attempt) ?? segments.at(-1);
   const until =
     incident.end_step ?? (incident.state === "open" ? own?.attempt.last_step : incident.start_step);
   const next =
     incident.end_step !== null && incident.end_step <= incident.start_step
       ? (incident.attempt ?? 0) + 1
       : incident.attempt;
-  const end = Math.max(start, positionOfStep(along, until ?? incident.start_step, next));
+  const end = Math.max(start, positionOfStep(segments, until ?? incident.start_step, next));
   const title = svg(
     "title",
     {},
@@ -172,28 +172,28 @@ function rect(name, from, to, y, height) {
   return svg("rect", { class: name, x: from * WIDTH, width: Math.max(0, to - from) * WIDTH, y, height });
 }
 
-/** One closed path per attempt: nothing joins across a restart. @param {HealthStrip} strip @param {Stretch[]} along */
-function throughputAreas({ throughput }, along) {
+/** One closed path per attempt, so that no line crosses a restart. @param {HealthStrip} strip @param {AttemptSegment[]} segments */
+function throughputAreas({ throughput }, segments) {
   const bins = (throughput?.step ?? []).flatMap((at, k) => {
     const share = throughput?.relative[k];
     return share === null || share === undefined ? [] : [{ at, share }];
   });
   if (bins.length === 0) return [];
-  return along.flatMap((segment, i) => {
-    const newer = along.slice(i + 1).map(({ attempt }) => attempt.first_step);
-    const end = Math.min(segment.attempt.last_step + 1, ...newer); // bins follow the timeline
-    const own = bins.filter(({ at }) => at >= segment.attempt.first_step && at < end);
-    return end > segment.attempt.first_step ? [areaPath(segment, own.length ? own : [nearestBin(bins, segment)])] : [];
+  return segments.flatMap((segment, i) => {
+    const newer = segments.slice(i + 1).map(({ attempt }) => attempt.first_step);
+    const end = Math.min(segment.attempt.last_step + 1, ...newer); // bins exclude superseded steps
+    const segmentBins = bins.filter(({ at }) => at >= segment.attempt.first_step && at < end);
+    return end > segment.attempt.first_step ? [areaPath(segment, segmentBins.length ? segmentBins : [nearestBin(bins, segment)])] : [];
   });
 }
 
-/** A short attempt has no bin of its own: its neighbour's says about as much. @param {{ at: number, share: number }[]} bins @param {Stretch} one */
+/** The bin nearest to an attempt that is too short to have one of its own. @param {{ at: number, share: number }[]} bins @param {AttemptSegment} one */
 const nearestBin = (bins, { attempt }) =>
   bins.reduce((best, bin) =>
     Math.abs(bin.at - attempt.first_step) < Math.abs(best.at - attempt.first_step) ? bin : best,
   );
 
-/** @param {Stretch} segment @param {{ at: number, share: number }[]} bins */
+/** @param {AttemptSegment} segment @param {{ at: number, share: number }[]} bins */
 function areaPath(segment, bins) {
   const levelY = (/** @type {number} */ share) => round(94 - 82 * share);
   const points = bins.map(
@@ -208,8 +208,8 @@ function areaPath(segment, bins) {
 const round = (x) => Math.round(10 * x) / 10;
 
 /**
- * The strip as a control: shows the window that the charts show, takes clicks and drags.
- * @param {{ onPick: (range: [number, number] | null) => void }} options null: the whole run
+ * The strip as a control: marks the range that the charts show; a click or a drag selects another.
+ * @param {{ onPick: (range: [number, number] | null) => void }} options null: the entire run
  */
 export function stripControl({ onPick }) {
   const pane = h("div", { class: "strip-pane" });
@@ -217,14 +217,14 @@ export function stripControl({ onPick }) {
   const labels = h("div", { class: "strip-labels", "aria-hidden": "true" });
   const element = h(
     "div",
-    { class: "strip strip-large", title: "Drag to go there, double-click for the whole run" },
+    { class: "strip strip-large", title: "Drag to zoom, double-click to show the entire run" },
     labels,
     h("div", { class: "strip-frame" }, pane, selection),
   );
-  /** @type {Stretch[]} */
-  let along = [];
+  /** @type {AttemptSegment[]} */
+  let segments = [];
   let dragStart = NaN;
-  const label = () => labels.replaceChildren(...attemptLabels(along, pane.clientWidth));
+  const label = () => labels.replaceChildren(...attemptLabels(segments, pane.clientWidth));
   new ResizeObserver(label).observe(pane);
 
   const pointerPosition = (/** @type {PointerEvent} */ event) => {
@@ -252,7 +252,7 @@ export function stripControl({ onPick }) {
       ? [Math.min(dragStart, end), Math.max(dragStart, end)]
       : [Math.max(0, end - 0.05), Math.min(1, end + 0.05)];
     dragStart = NaN;
-    const steps = stepsBetween(along, from, to);
+    const steps = stepsBetween(segments, from, to);
     if (steps && steps[1] > steps[0]) onPick(steps);
   });
   pane.addEventListener("pointercancel", () => (dragStart = NaN));
@@ -262,21 +262,21 @@ export function stripControl({ onPick }) {
     element,
     /** @param {HealthStrip} strip @param {[number, number] | null} range the steps the charts show */
     show(strip, range) {
-      along = layOutAttempts(strip);
+      segments = layOutAttempts(strip);
       pane.replaceChildren(drawStrip(strip));
       label();
       selection.hidden = range === null;
       if (range)
-        showWindow(positionOfStep(along, range[0]), Math.max(positionOfStep(along, range[0]) + 0.002, positionOfStep(along, range[1])));
+        showWindow(positionOfStep(segments, range[0]), Math.max(positionOfStep(segments, range[0]) + 0.002, positionOfStep(segments, range[1])));
     },
   };
 }
 
-/** Attempt numbers over their beginnings, left out where they would touch. @param {Stretch[]} along @param {number} width in pixels */
-function attemptLabels(along, width) {
-  if (along.length < 2) return [];
+/** Attempt numbers above the starts of attempts, left out where they would overlap. @param {AttemptSegment[]} segments @param {number} width in pixels */
+function attemptLabels(segments, width) {
+  if (segments.length < 2) return [];
   let nextFree = 0;
-  return along.flatMap(({ attempt, from }, i) => {
+  return segments.flatMap(({ attempt, from }, i) => {
     const text = i === 0 ? `attempt ${attempt.number}` : String(attempt.number);
     const labelWidth = LETTER_WIDTH * text.length;
     const left = from * width;

@@ -1,45 +1,45 @@
 // @ts-check
-/** The names of a chart's incidents, above the plot where they cover no data. */
+/** The titles of a chart's incidents, above the plot so that they cover no data. */
 
-import { scale } from "./plotly.js";
 import { layOutLabels } from "./curves.js";
+import { extentOf } from "./layout.js";
+import { scale } from "./plotly.js";
+import { MARGIN } from "./traces.js";
+import { incidentTitle, severityRank } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
 import { step as stepText } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
-import { extentOf } from "./layout.js";
-import { MARGIN } from "./traces.js";
-import { incidentTitle, severityRank } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./traces.js").Picture} Picture */
 
-const LETTER = 6.6; // pixels
-const AROUND = 32; // pixels: icon and padding
-const CHOSEN = -10; // weights: the lighter is served first
-const OVER = 5;
+const LETTER_WIDTH = 6.6; // pixels
+const PADDING = 32; // pixels: icon and padding
+const SELECTED_WEIGHT = -10; // labels with a lower weight are placed first
+const ENDED_WEIGHT = 5;
 
-export function createLane() {
+export function createIncidentLabels() {
   const element = h("div", { class: "incident-labels", hidden: true });
   return {
     element,
     /** @param {Picture} picture */
     show(picture) {
-      const seen = inView(picture);
-      element.hidden = seen.length === 0;
+      const visible = incidentsInView(picture);
+      element.hidden = visible.length === 0;
       const placed = layOutLabels(
-        seen.map(({ incident, from }) => wanted(picture, incident, from)),
+        visible.map(({ incident, from }) => labelSpec(picture, incident, from)),
         picture.width,
       );
       refill(
         element,
-        seen.map(({ incident }, i) => label(incident, placed[i], incident.id === picture.selected?.id)),
+        visible.map(({ incident }, i) => label(incident, placed[i], incident.id === picture.selected?.id)),
       );
     },
   };
 }
 
-/** Incidents that the chart shows at least in part, with the pixel of their onset. @param {Picture} picture */
-function inView(picture) {
+/** Incidents that overlap the range of the chart, with the x pixel of their onset. @param {Picture} picture */
+function incidentsInView(picture) {
   const { range, width, incidents } = picture;
   if (range === null) return [];
   const { toPixel } = scale(range, width);
@@ -50,18 +50,18 @@ function inView(picture) {
 }
 
 /** @param {Picture} picture @param {IncidentView} incident @param {number} from */
-function wanted({ selected }, incident, from) {
-  const chosen = incident.id === selected?.id ? CHOSEN : 0;
-  const over = incident.state === "open" ? 0 : OVER;
+function labelSpec({ selected }, incident, from) {
+  const selectedWeight = incident.id === selected?.id ? SELECTED_WEIGHT : 0;
+  const endedWeight = incident.state === "open" ? 0 : ENDED_WEIGHT;
   return {
     x: from,
-    width: AROUND + LETTER * incidentTitle(incident).length,
-    weight: chosen + severityRank(incident.severity) + over,
+    width: PADDING + LETTER_WIDTH * incidentTitle(incident).length,
+    weight: selectedWeight + severityRank(incident.severity) + endedWeight,
   };
 }
 
-/** @param {IncidentView} incident @param {{ left: number, full: boolean }} place @param {boolean} chosen */
-function label(incident, { left, full }, chosen) {
+/** @param {IncidentView} incident @param {{ left: number, full: boolean }} position @param {boolean} selected */
+function label(incident, { left, full }, selected) {
   const title = incidentTitle(incident);
   return link(
     `/incidents/${incident.id}`,
@@ -70,7 +70,7 @@ function label(incident, { left, full }, chosen) {
       style: { left: `${left}px` },
       title: incident.summary,
       "aria-label": `${title} at step ${stepText(incident.start_step)}`,
-      "aria-current": chosen ? "true" : null,
+      "aria-current": selected ? "true" : null,
     },
     icon(incident.severity),
     full && h("span", {}, title),

@@ -1,27 +1,27 @@
 // @ts-check
-/** Axes, incident bands and resume ticks of a chart, as the plotting library wants them. Pure. */
+/** The Plotly layout of a chart: axes, incident bands, planned events, baseline. Pure. */
 
-import { noiseOf } from "../incidents/evidence.js";
 import { plannedEventShapes } from "./planned_events.js";
 import { positionOfStep } from "./resume_markers.js";
-import { MARGIN, fade } from "./traces.js";
+import { fade, MARGIN } from "./traces.js";
+import { noiseOf } from "../incidents/evidence.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
 /**
- * From onset to recovery on the axis; what lasts reaches the end of the axis, or of its attempt.
+ * The x positions of an incident's onset and recovery. An open one ends at the end of the axis or of its attempt.
  * @param {Picture} picture @param {IncidentView} incident @returns {[number, number]}
  */
 export function extentOf(picture, incident) {
   const from = positionOfStep(picture, incident.start_step, incident.attempt);
   if (incident.end_step !== null) {
-    const next = incident.end_step <= incident.start_step ? incident.attempt + 1 : incident.attempt; // a pause that a restart ended
+    const next = incident.end_step <= incident.start_step ? incident.attempt + 1 : incident.attempt; // a stall that a restart ended
     return [from, Math.max(from, positionOfStep(picture, incident.end_step, next))];
   }
-  const own = picture.attempts.find((attempt) => attempt.number === incident.attempt);
-  const over = own && own !== picture.attempts.at(-1); // what a dead attempt had did not last beyond it
-  const end = over ? positionOfStep(picture, own.last_step, own.number) : (picture.range?.[1] ?? from);
+  const ownAttempt = picture.attempts.find((attempt) => attempt.number === incident.attempt);
+  const over = ownAttempt && ownAttempt !== picture.attempts.at(-1); // an incident does not continue in the next attempt
+  const end = over ? positionOfStep(picture, ownAttempt.last_step, ownAttempt.number) : (picture.range?.[1] ?? from);
   return [from, over || incident.state === "open" ? Math.max(from, end) : from];
 }
 
@@ -55,7 +55,7 @@ export function layout(picture) {
       ticklen: 3,
       tickcolor: palette["line-strong"],
       nticks: 8,
-      dtick: axis === "step" && range && range[1] - range[0] < 8 ? 1 : undefined, // no half steps
+      dtick: axis === "step" && range && range[1] - range[0] < 8 ? 1 : undefined, // whole steps only
       type: axis === "time" ? "date" : "linear",
       range: range ?? undefined,
       ...(axis === "time" ? { tickformatstops: CLOCK_STOPS } : { tickformat: stepFormat(range) }),
@@ -74,14 +74,14 @@ export function layout(picture) {
     yaxis2: { range: [0, 1], overlaying: "y", visible: false, fixedrange: true },
     shapes: [
       ...plannedEventShapes(picture),
-      ...picture.quietIncidents.map((incident) => quietShape(picture, incident)),
+      ...picture.quietIncidents.map((incident) => otherIncidentShape(picture, incident)),
       ...picture.incidents.flatMap((incident) => incidentShapes(picture, incident)),
       ...evidenceShapes(picture),
     ],
   };
 }
 
-// one line each: the date stands alone where the ticks are days apart
+// tick labels of one line: only the date where ticks are days apart
 const CLOCK_STOPS = [
   { dtickrange: [null, 59999], value: "%H:%M:%S" },
   { dtickrange: [60000, 43199999], value: "%H:%M" },
@@ -96,7 +96,7 @@ function stepFormat(range) {
 
 /** @param {string} role @param {{ high: number } | null} y */
 function valueFormat(role, y) {
-  const large = y === null || y.high >= 1000; // below, suffixes would be those of small numbers: 400m
+  const large = y === null || y.high >= 1000; // below 1,000, SI prefixes would be those of small numbers, such as 400m
   if (large && (role === "throughput" || role === "memory")) return { tickformat: "~s" };
   if (role === "learning_rate") return { exponentformat: "e", minexponent: 2 };
   return { exponentformat: "SI", minexponent: 4 };
@@ -109,11 +109,11 @@ const behind = (shape) => ({ layer: "below", xref: "x", yref: "paper", y0: 0, y1
 function incidentShapes(picture, incident) {
   const colour = picture.palette[`mark-${incident.severity}`];
   const [from, to] = extentOf(picture, incident);
-  const chosen = picture.selected?.id === incident.id;
-  const tint = chosen ? 0.14 : incident.state === "closed" ? 0.05 : 0.09;
+  const isSelected = picture.selected?.id === incident.id;
+  const tint = isSelected ? 0.14 : incident.state === "closed" ? 0.05 : 0.09;
   const shapes = [
     behind({ type: "rect", x0: from, x1: to, fillcolor: fade(colour, tint), line: { width: 0 } }),
-    behind({ type: "line", x0: from, x1: from, line: { color: colour, width: chosen ? 2 : 1.2 } }),
+    behind({ type: "line", x0: from, x1: from, line: { color: colour, width: isSelected ? 2 : 1.2 } }),
   ];
   if (incident.end_step !== null)
     shapes.push(behind({ type: "line", x0: to, x1: to, line: { color: colour, width: 1.2, dash: "dot" } }));
@@ -121,17 +121,17 @@ function incidentShapes(picture, incident) {
 }
 
 /**
- * What happened on another chart: a bar along the axis; a faint band only while it is the chosen one.
+ * An incident of another chart: a bar along the axis, or a faint band if it is selected.
  * @param {Picture} picture @param {IncidentView} incident
  */
-function quietShape(picture, incident) {
+function otherIncidentShape(picture, incident) {
   const [from, to] = extentOf(picture, incident);
-  const chosen = picture.selected?.id === incident.id;
-  const fillcolor = fade(picture.palette[`mark-${incident.severity}`], chosen ? 0.08 : 0.5);
-  return behind({ type: "rect", x0: from, x1: to, y1: chosen ? 1 : 0.02, fillcolor, line: { width: 0 } });
+  const isSelected = picture.selected?.id === incident.id;
+  const fillcolor = fade(picture.palette[`mark-${incident.severity}`], isSelected ? 0.08 : 0.5);
+  return behind({ type: "rect", x0: from, x1: to, y1: isSelected ? 1 : 0.02, fillcolor, line: { width: 0 } });
 }
 
-/** Baseline and noise that the chosen incident rests on. @param {Picture} picture */
+/** Baseline and noise of the selected incident. @param {Picture} picture */
 function evidenceShapes(picture) {
   const { selected, palette, log } = picture;
   if (!selected || !picture.incidents.some((incident) => incident.id === selected.id)) return [];

@@ -1,21 +1,21 @@
 // @ts-check
-/** Which colour is which series, with its value under the crosshair; of very many, the one in focus. */
+/** The legend of a chart: colour, name and value at the crosshair of each series; of very many only the highlighted one. */
 
+import { COLOURED, colours, labelText } from "./traces.js";
 import { h, refill } from "../lib/dom.js";
 import { count, seriesName } from "../lib/format.js";
-import { COLOURED, colours, labelText } from "./traces.js";
 
 /** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 /** @typedef {import("./traces.js").Picture} Picture */
 
-/** Its labels in words: rank 3, host n17. Pure. @param {{ labels?: Record<string, unknown> }} one */
+/** Labels as text: rank 3, host n17. Pure. @param {{ labels?: Record<string, unknown> }} series */
 export const labelsText = ({ labels }) =>
   Object.entries(labels ?? {})
-    .filter(([name, value]) => !(name === "steps" && value === "milliseconds")) // the axis says it
+    .filter(([name, value]) => !(name === "steps" && value === "milliseconds")) // shown by the axis
     .map(([name, value]) => `${name} ${value}`)
     .join(", ");
 
-/** A label says enough where all series share the metric. Pure. @param {ChartCurve} series @param {ChartCurve[]} all */
+/** The name of a series in a legend: only its labels if all series have the same metric. Pure. @param {ChartCurve} series @param {ChartCurve[]} all */
 export function shortName(series, all) {
   const same = all.every((curve) => curve.metric === series.metric);
   const inside = labelsText(series);
@@ -41,7 +41,7 @@ export function createLegend(plan, onFocus) {
 
   return {
     element,
-    /** @param {Picture} picture @param {(one: ChartCurve) => string} reading the value to stand beside a name */
+    /** @param {Picture} picture @param {(curve: ChartCurve) => string} reading returns the value to show next to a name */
     show(picture, reading) {
       const { series, focus } = picture;
       element.hidden = series.length < 2;

@@ -1,19 +1,20 @@
 // @ts-check
-/** One chart with what stands around it: title, values under the crosshair, incident labels, notes. */
+/** One chart with its title, values at the crosshair, legend, incident labels and notes. */
 
 import { axisPositions, nearestPoints, nonfiniteRuns, yRange } from "./curves.js";
-import { createLane } from "./incident_labels.js";
+import { createIncidentLabels } from "./incident_labels.js";
 import { createLegend, shortName } from "./legend.js";
-import { createHead } from "./panel_header.js";
+import { createPanelHeader } from "./panel_header.js";
 import { createChart, scale } from "./plotly.js";
 import { COLOURED, concernsSeries, labelText, MARGIN } from "./traces.js";
+import { metricUnit } from "../lib/catalogue.js";
 import { h, refill } from "../lib/dom.js";
-import { clock, count, number, reading, step as stepText, unit } from "../lib/format.js";
+import { clock, count, number, reading, step as stepText } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 
 /** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 /**
- * The series that a chart shows; `series` may name only the first of `series_count`, `added` charts are the reader's.
+ * The series that a chart shows. `series` may name only the first of `series_count`; `added`: by the events.
  * @typedef {{ title: string, role: string, series: { metric: string, labels: Record<string, string | number> }[],
  *   series_count?: number, added?: boolean }} ChartPlan
  */
@@ -21,58 +22,58 @@ import { icon } from "../lib/icons.js";
 /** @typedef {import("./traces.js").Picture} Picture */
 
 /**
- * What all charts of a page share.
+ * The state that all charts of a page share.
  * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
  *   modes: import("./view_options.js").Modes, palette: import("./traces.js").Palette,
  *   attempts: Picture["attempts"], incidents: IncidentView[], selected: IncidentView | null,
  *   expected: Picture["expected"] }} Shared
  * @typedef {{ onZoom: (range: [number, number]) => void, onReset: () => void,
  *   onHover: (x: number | null) => void, onMode: (mode: import("./view_options.js").Mode, metric: string) => void,
- *   onRemove?: () => void }} Reader
+ *   onRemove?: () => void }} PanelEvents
  */
 
-const FONT = 11; // pixels, on a page of the usual size
-const EDGE = 4; // pixels beside the plot that still count as in it
+const FONT = 11; // pixels at the default text size
+const EDGE = 4; // pixels next to the plot in which the pointer still sets the crosshair
 
-/** What a chart is known by in the address. @param {ChartPlan} plan */
+/** The metric that identifies a chart in the address. @param {ChartPlan} plan */
 export const metricOf = (plan) => plan.series[0]?.metric ?? plan.title;
 
-/** What a chart's steps count where they are none of training. Pure. @param {ChartPlan} plan @returns {string | undefined} */
+/** What the steps of a chart count if not training steps, as its label `steps` states. Pure. @param {ChartPlan} plan @returns {string | undefined} */
 export const ownSteps = (plan) => /** @type {string | undefined} */ (plan.series[0]?.labels?.steps);
 
-/** Are a chart's steps wall times, as those of what watches machines? Pure. @param {ChartPlan} plan */
+/** Whether the steps of a chart are wall times, as those of machine telemetry. Pure. @param {ChartPlan} plan */
 export const isTimed = (plan) => ownSteps(plan) === "milliseconds";
 
-/** The axis of a chart: the clock's for what goes by the clock, and no range of other charts where theirs is another. Pure. @param {ChartPlan} plan @param {Pick<Shared, "axis" | "range">} shared */
+/** Axis and range of a chart: time for telemetry; the shared range only where it has the same axis. Pure. @param {ChartPlan} plan @param {Pick<Shared, "axis" | "range">} shared */
 export function axisOf(plan, { axis, range }) {
   if (!ownSteps(plan)) return { axis, range };
   if (!isTimed(plan)) return { axis: /** @type {const} */ ("step"), range: null };
   return { axis: /** @type {const} */ ("time"), range: axis === "time" ? range : null };
 }
 
-/** Incidents of single ranks or nodes that want to be seen: the chosen one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {IncidentView[]} */
+/** Incidents of single ranks or hosts whose series are highlighted: the selected one, then the open ones. Pure. @param {Pick<Shared, "selected" | "incidents">} shared @returns {IncidentView[]} */
 export function highlightedIncidents({ selected, incidents }) {
   const open = incidents.filter((incident) => incident.state === "open" && incident.id !== selected?.id);
   return [...(selected ? [selected] : []), ...open].filter((incident) => Object.keys(incident.labels ?? {}).length > 0);
 }
 
-/** @param {ChartPlan} plan @param {Shared} shared @param {Reader} reader */
-export function createPanel(plan, shared, reader) {
+/** @param {ChartPlan} plan @param {Shared} shared @param {PanelEvents} events */
+export function createPanel(plan, shared, events) {
   const metric = metricOf(plan);
   /** @type {ChartCurve[]} */
   let series = [];
   /** @type {Picture | null} */
   let picture = null;
-  /** @type {string | null} the series whose name is pointed at */
+  /** @type {string | null} the series whose legend entry the pointer is on */
   let hoveredName = null;
 
   const readout = createReadout(plan);
-  const head = createHead(plan, readout.element, {
-    onMode: (mode) => reader.onMode(mode, metric),
-    onRemove: reader.onRemove,
+  const head = createPanelHeader(plan, readout.element, {
+    onMode: (mode) => events.onMode(mode, metric),
+    onRemove: events.onRemove,
   });
   const legend = createLegend(plan, focus);
-  const lane = createLane();
+  const lane = createIncidentLabels();
   const note = createNote();
   const plot = h("div", { class: "plot" });
   const crosshair = h("div", { class: "crosshair", hidden: true });
@@ -86,10 +87,10 @@ export function createPanel(plan, shared, reader) {
     note.element,
   );
   const zoom = (/** @type {[number, number]} */ range) => {
-    if (!ownSteps(plan) || (isTimed(plan) && shared.axis === "time")) reader.onZoom(range);
+    if (!ownSteps(plan) || (isTimed(plan) && shared.axis === "time")) events.onZoom(range);
   };
-  const chart = createChart(plot, { onZoom: zoom, onReset: reader.onReset, onFail: note.fail });
-  trackPointer(plot, () => picture?.range ?? null, reader.onHover);
+  const chart = createChart(plot, { onZoom: zoom, onReset: events.onReset, onFail: note.fail });
+  trackPointer(plot, () => picture?.range ?? null, events.onHover);
 
   function draw() {
     const [log, whole, wide] = /** @type {const} */ (["log", "whole", "wide"]).map((mode) =>
@@ -98,7 +99,7 @@ export function createPanel(plan, shared, reader) {
     element.classList.toggle("panel-wide", wide);
     const y = yRange(series, {
       log,
-      whole: whole || plan.role === "learning_rate", // a schedule has no outliers
+      whole: whole || plan.role === "learning_rate", // a learning-rate schedule has no outliers
       foot: shared.attempts.length > 1,
     });
     picture = { ...pictureOf(plan, shared, series, hoveredName), log, y, width: plot.clientWidth };
@@ -117,7 +118,7 @@ export function createPanel(plan, shared, reader) {
     draw();
   }
 
-  /** Put the crosshair at a place on the axis and say the values there; null: the latest ones. @param {number | null} x */
+  /** Move the crosshair to a position and show the values there; null: no crosshair, the latest values. @param {number | null} x */
   function hover(x) {
     if (!picture) return;
     if (picture.axis !== shared.axis || (ownSteps(plan) && !isTimed(plan))) x = null;
@@ -136,19 +137,19 @@ export function createPanel(plan, shared, reader) {
     hover,
     stale: true,
     visible: false,
-    /** @param {ChartCurve[]} fresh */
-    show(fresh) {
-      series = fresh;
+    /** @param {ChartCurve[]} curves */
+    show(curves) {
+      series = curves;
       draw();
     },
     fail: note.fail,
     destroy: () => chart.destroy(),
-    toggleLog: () => reader.onMode("log", metric),
+    toggleLog: () => events.onMode("log", metric),
   };
 }
 
 /**
- * What a chart shows of all that is known. Pure but for the size of the page's letters.
+ * The input of one drawing of a chart. Pure except for the text size of the page.
  * @param {ChartPlan} plan @param {Shared} shared @param {ChartCurve[]} series @param {string | null} pointed
  */
 function pictureOf(plan, shared, series, pointed) {
@@ -170,7 +171,7 @@ function pictureOf(plan, shared, series, pointed) {
     range,
     smoothing,
     palette,
-    // these stand at steps of training
+    // attempts and planned events are at training steps
     attempts: ownSteps(plan) ? [] : attempts,
     expected: ownSteps(plan) ? [] : expected,
     incidents: ownIncidents,
@@ -181,19 +182,19 @@ function pictureOf(plan, shared, series, pointed) {
 }
 
 /**
- * The range that a chart shows: that of all charts, unless none of its points lies there (a series that counts
- * epochs, or was logged before the first step), for an empty chart says nothing. Pure.
- * @param {[number, number] | null} shared @param {[number, number] | null} reach from its first point to its last
- * @param {boolean} alone are its steps its own? @returns {[number, number] | null}
+ * The range that a chart shows: the shared one unless it has none of the chart's points, as with a series
+ * that counts epochs or was logged before the first step. Pure.
+ * @param {[number, number] | null} shared @param {[number, number] | null} extent from the first point to the last
+ * @param {boolean} ownAxis whether its steps are no training steps @returns {[number, number] | null}
  */
-export function rangeOf(shared, reach, alone) {
-  if (shared === null) return alone ? reach : null;
-  if (reach === null || (reach[0] <= shared[1] && reach[1] >= shared[0])) return shared;
-  const room = 0.01 * (reach[1] - reach[0]) || 0.5;
-  return [reach[0] - room, reach[1] + room];
+export function rangeOf(shared, extent, ownAxis) {
+  if (shared === null) return ownAxis ? extent : null;
+  if (extent === null || (extent[0] <= shared[1] && extent[1] >= shared[0])) return shared;
+  const margin = 0.01 * (extent[1] - extent[0]) || 0.5;
+  return [extent[0] - margin, extent[1] + margin];
 }
 
-/** From the first place to the last one of some series; null without any points. Pure. @param {ChartCurve[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
+/** The first and last x position of some series; null without points. Pure. @param {ChartCurve[]} series @param {import("./curves.js").Axis} axis @returns {[number, number] | null} */
 export function extent(series, axis) {
   const positions = series.flatMap((curve) => curve.segments.map((segment) => axisPositions(segment, axis)));
   const nonEmpty = positions.filter((list) => list.length > 0);
@@ -204,19 +205,19 @@ export function extent(series, axis) {
 /** @param {HTMLElement} plot @param {() => [number, number] | null} range @param {(x: number | null) => void} onHover */
 function trackPointer(plot, range, onHover) {
   plot.addEventListener("pointermove", (event) => {
-    const now = range();
-    if (!now) return;
+    const current = range();
+    if (!current) return;
     const box = plot.getBoundingClientRect();
     const pixel = event.clientX - box.left;
     const inside = pixel >= MARGIN.l - EDGE && pixel <= box.width - MARGIN.r + EDGE;
-    onHover(inside ? scale(now, box.width).toPlace(pixel) : null);
+    onHover(inside ? scale(current, box.width).toValue(pixel) : null);
   });
   plot.addEventListener("pointerleave", () => onHover(null));
 }
 
 /**
- * Reads values at one place of the axis. Pure.
- * @param {Picture} picture @param {number} position @returns {(one: ChartCurve) => string}
+ * A function that returns the value of a series at one x position, as text. Pure.
+ * @param {Picture} picture @param {number} position @returns {(curve: ChartCurve) => string}
  */
 export function valueReader({ axis, role }, position) {
   return (series) => {
@@ -229,17 +230,17 @@ export function valueReader({ axis, role }, position) {
 /** @param {import("./panel.js").ChartPlan} plan */
 export function createReadout(plan) {
   const element = h("div", { class: "readout number" });
-  const unitText = unit(plan.role, plan.series[0]?.metric ?? "");
+  const unitText = metricUnit(plan.role, plan.series[0]?.metric ?? "");
   return {
     element,
-    /** @param {Picture} picture @param {number | null} x the crosshair's place; null: there is none */
+    /** @param {Picture} picture @param {number | null} x the crosshair's position; null: there is none */
     show(picture, x) {
       const { series, axis, role, range } = picture;
       if (series.length === 0 || range === null)
-        return refill(element, series.length ? "" : "no points here");
+        return refill(element, series.length ? "" : "no points in this range");
       const { live, ghost } = nearestPoints(series[0], axis, x ?? range[1]);
       const hit = live ?? ghost;
-      const byClock = plan.series[0]?.labels?.steps === "milliseconds"; // its steps are the time
+      const byClock = plan.series[0]?.labels?.steps === "milliseconds"; // the steps are wall times
       const location =
         hit &&
         (byClock
@@ -260,7 +261,7 @@ export function createReadout(plan) {
   };
 }
 
-const MAX_LISTED = 6; // stretches; the rest is counted
+const MAX_LISTED = 6; // runs of non-finite values; the rest is counted
 
 export function createNote() {
   const element = h("p", { class: "panel-note", hidden: true });
@@ -279,7 +280,7 @@ export function createNote() {
   };
 }
 
-/** Where values were not finite, empty where all were. @param {ChartCurve[]} series */
+/** Which values are not finite, as text; empty if all are. @param {ChartCurve[]} series */
 function nonfiniteText(series) {
   const total = series.reduce((sum, curve) => sum + curve.nonfinite_count, 0);
   if (total === 0) return "";
@@ -287,8 +288,8 @@ function nonfiniteText(series) {
     const name = series.length > 1 ? `${shortName(curve, series)} ` : "";
     return nonfiniteRuns(curve).map((run) => name + nonfiniteRunText(run));
   });
-  const rest = runs.length > MAX_LISTED ? `, and ${runs.length - MAX_LISTED} more stretches` : "";
-  return `${count(total, "value")} not finite: ${runs.slice(0, MAX_LISTED).join("; ")}${rest}`;
+  const rest = runs.length > MAX_LISTED ? `, and ${runs.length - MAX_LISTED} more ranges` : "";
+  return `${count(total, "non-finite value")}: ${runs.slice(0, MAX_LISTED).join("; ")}${rest}`;
 }
 
 /** @param {{ value: string, first: number, last: number }} run */

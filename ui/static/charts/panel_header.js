@@ -1,18 +1,19 @@
 // @ts-check
-/** The head of a chart: its title, what it is measured in, and the buttons that change how it is drawn. */
+/** The header of a chart: title, unit, values, and the buttons that change how the chart is drawn. */
 
-import { h } from "../lib/dom.js";
-import { count, unit } from "../lib/format.js";
-import { icon } from "../lib/icons.js";
 import { labelsText } from "./legend.js";
+import { metricUnit } from "../lib/catalogue.js";
+import { h } from "../lib/dom.js";
+import { count } from "../lib/format.js";
+import { icon } from "../lib/icons.js";
 
 /** @typedef {import("./view_options.js").Mode} Mode */
 
 /**
  * @param {import("./panel.js").ChartPlan} plan @param {Element} readout the values, between title and buttons
- * @param {{ onMode: (mode: Mode) => void, onRemove?: () => void }} reader
+ * @param {{ onMode: (mode: Mode) => void, onRemove?: () => void }} events
  */
-export function createHead(plan, readout, { onMode, onRemove }) {
+export function createPanelHeader(plan, readout, { onMode, onRemove }) {
   const about = h("span", { class: "panel-sub quiet" });
   const outside = h("button", {
     type: "button",
@@ -20,10 +21,10 @@ export function createHead(plan, readout, { onMode, onRemove }) {
     hidden: true,
     on: { click: () => onMode("whole") },
   });
-  const thinned = h("span", { class: "panel-downsampled quiet", hidden: true }, "thinned");
-  const log = tool({ title: "Logarithmic or linear", on: { click: () => onMode("log") } }, "log");
+  const downsampled = h("span", { class: "panel-downsampled quiet", hidden: true }, "downsampled");
+  const log = tool({ title: "Logarithmic or linear y axis", on: { click: () => onMode("log") } }, "log");
   const wide = tool(
-    { "aria-label": "Wide", title: "As wide as the page", on: { click: () => onMode("wide") } },
+    { "aria-label": "Wide", title: "Full width", on: { click: () => onMode("wide") } },
     icon("wide"),
   );
   const remove =
@@ -34,22 +35,22 @@ export function createHead(plan, readout, { onMode, onRemove }) {
     h("h3", { title: plan.title }, plan.title),
     about,
     readout,
-    h("div", { class: "panel-tools" }, thinned, outside, log, wide, remove),
+    h("div", { class: "panel-tools" }, downsampled, outside, log, wide, remove),
   );
   return {
     element,
     /** @param {{ smoothing: number, log: boolean, wide: boolean, whole: boolean, y: import("./curves.js").YRange | null,
-     *   thinned: number }} now `thinned`: points of this stretch that retention has taken out */
-    show(now) {
-      log.setAttribute("aria-pressed", String(now.log));
-      wide.setAttribute("aria-pressed", String(now.wide));
-      about.textContent = subtitle(plan, now.smoothing);
-      const text = outsideText(now.y);
-      outside.hidden = !text && !now.whole;
-      outside.textContent = now.whole ? "fit" : text;
-      thinned.hidden = now.thinned === 0;
-      thinned.title = thinnedText(now.thinned);
-      outside.title = now.whole ? "Fit the axis to most of the values" : "Show every value";
+     *   thinned: number }} state `thinned`: points in this range that retention has removed */
+    show(state) {
+      log.setAttribute("aria-pressed", String(state.log));
+      wide.setAttribute("aria-pressed", String(state.wide));
+      about.textContent = subtitle(plan, state.smoothing);
+      const text = outsideText(state.y);
+      outside.hidden = !text && !state.whole;
+      outside.textContent = state.whole ? "fit y axis" : text;
+      downsampled.hidden = state.thinned === 0;
+      downsampled.title = downsampledText(state.thinned);
+      outside.title = state.whole ? "Leave outliers outside the y axis" : "Show every value";
     },
   };
 }
@@ -64,17 +65,17 @@ function subtitle({ title, role, series }, smoothing) {
   const named = title.toLowerCase().endsWith(first?.metric.toLowerCase());
   const labels = alone ? labelsText(first) : "";
   const name = alone ? [named ? "" : first.metric, labels].filter(Boolean).join(", ") : "";
-  const measure = alone ? "" : unit(role, first?.metric ?? "");
+  const measure = alone ? "" : metricUnit(role, first?.metric ?? "");
   const smoothed = smoothing > 0 ? `smoothed ${smoothing.toFixed(2)} (EMA)` : "";
   return [name || measure, smoothed].filter(Boolean).join(" · ");
 }
 
-/** What became of a stretch whose points are not all there any more. @param {number} gone */
-const thinnedText = (gone) =>
-  `Retention has taken ${count(gone, "point")} out of this stretch. Of neighbouring points the first, the last, ` +
-  "the lowest and the highest stayed; what surrounds incidents is whole. The line is the mean of what stayed.";
+/** Explains which points retention has removed. @param {number} removed */
+const downsampledText = (removed) =>
+  `Retention has removed ${count(removed, "point")} from this range. Of neighbouring points the first, the last, ` +
+  "the lowest and the highest remain; points around incidents are complete. The line is the mean of the remaining points.";
 
-/** What lies outside the axis, empty where nothing does. @param {import("./curves.js").YRange | null} y */
+/** How many values are outside the y axis; empty if none is. @param {import("./curves.js").YRange | null} y */
 function outsideText(y) {
   if (!y) return "";
   const far = [y.above && `↑${y.above}`, y.below && `↓${y.below}`].filter(Boolean).join(" ");

@@ -1,28 +1,28 @@
 // @ts-check
-/** What is planned for a run: in words, and where it lies on a chart. Pure. */
+/** Planned events of a run, as text and as shapes on a chart. Pure. */
 
-import { count, step as stepText } from "../lib/format.js";
 import { positionOfStep } from "./resume_markers.js";
 import { fade } from "./traces.js";
-import { kindTitle, sentence } from "../lib/labels.js";
+import { kindTitle } from "../lib/catalogue.js";
+import { count, sentenceCase, step as stepText } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").PlannedEventView} PlannedEventView */
 /** @typedef {import("./traces.js").Picture} Picture */
 
-const MAX_SPANS = 24; // stretches of a cadence on one chart: more would be a pattern of their own
-const LABEL_LIMIT = 0.85; // share of the width from which a word on the right still fits
+const MAX_SPANS = 24; // repetitions of one event on a chart: more would hide the curves
+const LABEL_LIMIT = 0.85; // share of the width after which a label does not fit any more
 const SPEED_KINDS = ["throughput_regression", "straggler", "comm_slowdown", "stall", "memory_leak"];
 const SPEED_ROLES = ["throughput", "step_time", "mfu", "compute_time", "collective_time", "memory"];
 
-/** What is expected, by its plan or else by its kinds. @param {PlannedEventView} event */
+/** Title of a planned event: what is planned, otherwise the kinds of incident that it allows. @param {PlannedEventView} event */
 export function plannedEventTitle({ what, kinds }) {
-  if (what) return sentence(what);
-  if (kinds.includes("spike_slow") && kinds.includes("divergence")) return "A rise or shift of the loss";
+  if (what) return sentenceCase(what);
+  if (kinds.includes("spike_slow") && kinds.includes("divergence")) return "Rise or shift of the loss";
   const few = kinds.slice(0, 2).map(kindTitle).join(", ");
   return kinds.length > 2 ? `${few} and ${kinds.length - 2} more` : few;
 }
 
-/** When. @param {PlannedEventView} event */
+/** The steps of a planned event, as text. @param {PlannedEventView} event */
 export function plannedEventSteps({ from_step: from, to_step: to, every, lasting }) {
   const cadence = every === null ? "" : `every ${count(every, "step")} for ${stepText(lasting)}`;
   return [cadence, stepRangeText(from, to)].filter(Boolean).join(", ");
@@ -35,19 +35,19 @@ function stepRangeText(from, to) {
   return from > 0 ? `from step ${stepText(from)} on` : "";
 }
 
-/** Whether it would show on a chart of this role. @param {PlannedEventView} event @param {string} role */
+/** Whether a planned event concerns charts of a role. @param {PlannedEventView} event @param {string} role */
 function appliesToRole({ kinds }, role) {
   return kinds.some((kind) => SPEED_KINDS.includes(kind) === SPEED_ROLES.includes(role));
 }
 
-/** Who says so. @param {PlannedEventView} event */
+/** Who or what declared a planned event. @param {PlannedEventView} event */
 export function plannedEventSource({ scope, added_by: by }) {
   if (scope === "settings") return "holter.toml";
   return [scope === "project" ? "for the project" : "", by ? `by ${by}` : ""].filter(Boolean).join(", ");
 }
 
 /**
- * The stretches of steps, within the range shown, in which something is expected; none where they are too many.
+ * The spans of steps of planned events within a range; none of an event that repeats too often.
  * @param {PlannedEventView[]} expected @param {[number, number]} range @returns {[number, number][]}
  */
 export function plannedSpans(expected, [first, last]) {
@@ -64,13 +64,13 @@ export function plannedSpans(expected, [first, last]) {
   });
 }
 
-/** Where curves are not, nor the numbers of attempts. @param {Picture} picture */
+/** Position of the label where neither curves nor attempt numbers are. @param {Picture} picture */
 function labelPosition({ role, attempts }) {
   if (!SPEED_ROLES.includes(role) && role !== "learning_rate") return "top left";
   return attempts.length > 1 ? "middle left" : "bottom left";
 }
 
-/** Where something is expected: a quiet stretch between dotted lines. @param {Picture} picture */
+/** Plotly shapes of planned events: a faint band between dotted lines. @param {Picture} picture */
 export function plannedEventShapes(picture) {
   const { attempts, expected, palette, axis, range } = picture;
   const newest = attempts.at(-1);
@@ -94,7 +94,7 @@ export function plannedEventShapes(picture) {
     fillcolor: fade(palette["ink-quiet"], 0.08),
     line: dotted,
     label: {
-      text: i === named ? "expected" : "",
+      text: i === named ? "planned" : "",
       textposition: labelPosition(picture),
       textangle: 0,
       font: { size: picture.fontSize, color: palette["ink-quiet"] },

@@ -1,5 +1,5 @@
 // @ts-check
-/** The plotting library behind one small door: load it, draw a picture, tell when the reader zooms. */
+/** Loads Plotly, draws charts with it and reports zooming. No other module uses Plotly. */
 
 import { layout } from "./layout.js";
 import { MARGIN, traces } from "./traces.js";
@@ -11,7 +11,7 @@ export { traces };
 /** @type {Promise<any> | null} */
 let loading = null;
 
-/** The library, loaded with the first chart: the pages without charts do not wait for it. @returns {Promise<any>} */
+/** Plotly, loaded with the first chart, so that pages without charts do not wait for it. @returns {Promise<any>} */
 function library() {
   loading ??= new Promise((resolve, reject) => {
     const address = /** @type {HTMLLinkElement} */ (document.getElementById("plotly")).href;
@@ -20,20 +20,20 @@ function library() {
     script.onload = () => resolve(/** @type {any} */ (window).Plotly);
     script.onerror = () => {
       loading = null;
-      reject(new Error("The charts could not be loaded."));
+      reject(new Error("The charts could not be loaded. Reload the page."));
     };
     document.head.append(script);
   });
   return loading;
 }
 
-/** Fetch the library while the points are still on their way. */
+/** Load Plotly while the points are still being fetched. */
 export function prepare() {
-  library().catch(() => {}); // the first chart tries again, and says so
+  library().catch(() => {}); // the first chart tries again and reports the error
 }
 
 /**
- * Where a place on the x axis is in a chart that is `width` pixels wide, and back. Pure.
+ * Conversion between x values and pixels in a chart that is `width` pixels wide. Pure.
  * @param {[number, number]} range @param {number} width
  */
 export function scale(range, width) {
@@ -41,11 +41,11 @@ export function scale(range, width) {
   const span = range[1] - range[0] || 1;
   return {
     toPixel: (/** @type {number} */ x) => MARGIN.l + ((x - range[0]) / span) * inner,
-    toPlace: (/** @type {number} */ pixel) => range[0] + ((pixel - MARGIN.l) / inner) * span,
+    toValue: (/** @type {number} */ pixel) => range[0] + ((pixel - MARGIN.l) / inner) * span,
   };
 }
 
-/** A bound of a range as the library reports it (dates by the local clock), as a number. @param {unknown} bound */
+/** A bound of a range as Plotly reports it (dates in local time), as a number. @param {unknown} bound */
 const asNumber = (bound) => (typeof bound === "string" ? Date.parse(bound.replace(" ", "T")) : Number(bound));
 
 /** @type {Map<object, () => Promise<void>>} */
@@ -53,8 +53,8 @@ const waiting = new Map();
 let painting = false;
 
 /**
- * Paint one chart a frame: twenty charts that change at once do not hold up the page. A picture that a
- * newer one of the same chart overtakes is never painted.
+ * Draw one chart per animation frame, so that twenty charts that change at once do not block the page. A
+ * drawing is dropped if a newer one of the same chart is queued.
  * @param {object} chart @param {() => Promise<void>} paint
  */
 function enqueue(chart, paint) {
@@ -77,7 +77,7 @@ async function paintNext() {
 
 /**
  * @param {HTMLElement} node
- * @param {{ onZoom: (range: [number, number]) => void, onReset: () => void, onFail: (reason: string) => void }} reader
+ * @param {{ onZoom: (range: [number, number]) => void, onReset: () => void, onFail: (reason: string) => void }} events
  */
 export function createChart(node, { onZoom, onReset, onFail }) {
   /** @type {any} */

@@ -1,21 +1,21 @@
 // @ts-check
-/** Ranges of a run on either axis, and the steps that lie in them. Pure. */
+/** Conversion between ranges of steps and of time. Pure. */
 
 import { milliseconds } from "./curves.js";
-import { stepsBetween, layOutAttempts } from "./health_strip.js";
+import { layOutAttempts, stepsBetween } from "./health_strip.js";
 
 /** @typedef {import("../lib/api_types.js").HealthStrip} HealthStrip */
 /** @typedef {import("./curves.js").Axis} Axis */
 
-const MARGIN = 0.01; // of the whole: the first and the last point do not stick to the frame
+const MARGIN = 0.01; // share of the range that is left empty on both sides
 
-/** The whole run on an axis, with a little room. @param {HealthStrip} strip @param {Axis} axis @returns {[number, number] | null} */
+/** The range of the entire run on an axis, with a margin. @param {HealthStrip} strip @param {Axis} axis @returns {[number, number] | null} */
 export function fullRange(strip, axis) {
   const ends = axis === "step" ? [strip.first_step, strip.last_step] : timeExtent(strip);
   const [low, high] = ends;
   if (low === null || high === null || low === undefined || high === undefined) return null;
-  const room = MARGIN * (high - low) || 0.5;
-  return [low - room, high + room];
+  const margin = MARGIN * (high - low) || 0.5;
+  return [low - margin, high + margin];
 }
 
 /** @param {HealthStrip} strip */
@@ -28,7 +28,7 @@ function timeExtent(strip) {
 }
 
 /**
- * The steps to ask the server for; nulls ask for everything.
+ * The steps to fetch for a range; nulls fetch everything.
  * @param {HealthStrip} strip @param {Axis} axis @param {[number, number] | null} range on the axis
  * @returns {{ from: number | null, to: number | null }}
  */
@@ -43,11 +43,11 @@ export function stepsInRange(strip, axis, range) {
   const position = (/** @type {number} */ x) => (x / 1000 - begin) / length;
   const steps = stepsBetween(layOutAttempts(strip), position(range[0]), position(range[1]));
   if (!steps) return { from: null, to: null };
-  const slack = Math.ceil(0.02 * (steps[1] - steps[0])) + 1; // the clock does not run evenly with the steps
+  const slack = Math.ceil(0.02 * (steps[1] - steps[0])) + 1; // steps are not evenly spaced in time
   return { from: steps[0] - slack, to: steps[1] + slack };
 }
 
-/** Where steps lie on an axis; on the clock roughly, for it does not run evenly with them. @param {HealthStrip} strip @param {Axis} axis @param {[number, number]} steps @returns {[number, number]} */
+/** A range of steps on an axis; approximate on a time axis, since steps are not evenly spaced in time. @param {HealthStrip} strip @param {Axis} axis @param {[number, number]} steps @returns {[number, number]} */
 export function stepsToAxis(strip, axis, steps) {
   const ends = fullRange(strip, axis);
   const allSteps = fullRange(strip, "step");

@@ -1,35 +1,35 @@
 // @ts-check
-/** Where attempts resumed: small ticks at the axis with the attempt's number, as many as can be told apart. Pure. */
+/** Ticks at the x axis where attempts resumed, with attempt numbers, as many as are legible. Pure. */
 
 import { interpolate, milliseconds } from "./curves.js";
 import { numeric } from "../lib/format.js";
 
 /** @typedef {import("./traces.js").Picture} Picture */
 
-const TICK_HEIGHT = 0.055; // of the plot's height
-const TICK_GAP = 4; // pixels: closer ticks would be a bar
+const TICK_HEIGHT = 0.055; // share of the plot's height
+const TICK_GAP = 4; // pixels between ticks
 const LABEL_GAP = 20; // pixels between the numbers of two attempts
 const TICK_PADDING = 6; // pixels between a tick and its number, and after the number
 const DIGIT_WIDTH = 6.2; // pixels
 
 /**
- * Where a step of an attempt lies on the axis: itself, or its time read off the curves. Pure.
+ * The x position of a step of an attempt: the step, or its time interpolated from the curves. Pure.
  * @param {Picture} picture @param {number} step @param {number} [attempt]
  */
 export function positionOfStep({ axis, series }, step, attempt) {
   if (axis === "step") return step;
   const segments = series.flatMap((curve) => curve.segments).filter((segment) => segment.step.length > 0);
-  const own = segments.filter((segment) => attempt === undefined || segment.attempt === attempt);
+  const ownSegments = segments.filter((segment) => attempt === undefined || segment.attempt === attempt);
   const containing =
-    own.find((segment) => segment.step[0] <= step && step <= segment.step[segment.step.length - 1]) ??
-    own.at(-1) ??
+    ownSegments.find((segment) => segment.step[0] <= step && step <= segment.step[segment.step.length - 1]) ??
+    ownSegments.at(-1) ??
     segments.at(-1);
   if (!containing) return NaN;
   return milliseconds(interpolate(containing.step, containing.time.map(numeric), step));
 }
 
 /**
- * Ticks and numbers, left out where they would touch the one before. Pure.
+ * Ticks and labels, left out where they would overlap the previous one. Pure.
  * @param {Picture} picture @returns {{ ticks: number[], labels: { x: number, text: string }[] }}
  */
 export function resumeMarks(picture) {

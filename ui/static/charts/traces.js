@@ -1,15 +1,15 @@
 // @ts-check
-/** Curves, marks, bands and ticks as the plotting library wants them. Pure: data in, plain objects out. */
+/** The Plotly traces of a chart: curves, bands, marks of non-finite values, peaks of incidents. Pure. */
 
-import { interpolate, bandPositions, lowerBound, milliseconds, axisPositions, smooth } from "./curves.js";
-import { numeric } from "../lib/format.js";
+import { axisPositions, bandPositions, interpolate, lowerBound, milliseconds, smooth } from "./curves.js";
 import { resumeTraces } from "./resume_markers.js";
+import { numeric } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 /** @typedef {import("../lib/api_types.js").ChartSegment} ChartSegment */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {import("./curves.js").Axis} Axis */
-/** @typedef {Record<string, string>} Palette colours by the names of tokens.css, without the dashes */
+/** @typedef {Record<string, string>} Palette colours by their names in tokens.css, without the leading dashes */
 
 /**
  * @typedef {{ series: ChartCurve[], axis: Axis, log: boolean, smoothing: number, palette: Palette,
@@ -21,8 +21,8 @@ import { resumeTraces } from "./resume_markers.js";
  */
 
 export const MARGIN = { l: 58, r: 14, t: 6, b: 26 };
-export const COLOURED = 8; // more curves than hues: the rest is grey, the one in focus is not
-const MAX_DOTS = 70; // points: each is drawn as a dot
+export const COLOURED = 8; // series drawn in colour; of more than these all but the highlighted one are grey
+const MAX_DOTS = 70; // points: a curve with fewer is drawn with a dot at each
 
 /** The colour of each series. @param {Picture} picture @returns {string[]} */
 export function colours({ series, palette, focus }) {
@@ -37,8 +37,8 @@ export function colours({ series, palette, focus }) {
 export const labelText = (series) => `${series.metric} ${JSON.stringify(series.labels ?? {})}`;
 
 /**
- * The traces of a chart. Attempts that look alike share a trace, broken between them: no line joins across
- * a rollback, and hundreds of attempts cost no more than one. Pure.
+ * The traces of a chart. Attempts with the same style share a trace with gaps between them, so that no line
+ * crosses a rollback and hundreds of attempts are as fast as one. Pure.
  * @param {Picture} picture @returns {Record<string, any>[]}
  */
 export function traces(picture) {
@@ -59,11 +59,11 @@ export function traces(picture) {
 const isFocus = ({ focus }, series) => focus !== null && labelText(series) === focus;
 
 /**
- * A stretch of a curve.
- * @typedef {{ x: (number | null)[], y: (number | null)[] }} Stretch
+ * A piece of a curve; null is a gap.
+ * @typedef {{ x: (number | null)[], y: (number | null)[] }} Polyline
  */
 
-/** One after the other with a break between. Pure. @param {Stretch[]} pieces @returns {Stretch} */
+/** Pieces joined with a gap between them. Pure. @param {Polyline[]} pieces @returns {Polyline} */
 export function joinWithGaps(pieces) {
   const gap = (/** @type {(number | null)[][]} */ parts) =>
     parts.flatMap((part, i) => (i === 0 ? part : [null, ...part]));
@@ -73,7 +73,7 @@ export function joinWithGaps(pieces) {
 /** @param {ChartSegment} segment */
 const isReduced = (segment) => segment.band !== null && segment.band.step.length > 1;
 
-/** The line of a segment: its points, or the means of its buckets. @param {ChartSegment} segment @param {Axis} axis @returns {{ x: number[], y: number[] }} */
+/** The line of a segment: its points, or the means of its buckets if it is reduced. @param {ChartSegment} segment @param {Axis} axis @returns {{ x: number[], y: number[] }} */
 function lineOf(segment, axis) {
   const { band } = segment;
   if (band !== null && band.step.length > 1) return { x: bandPositions(segment, axis), y: band.mean };
@@ -103,29 +103,29 @@ function seriesTraces({ axis, smoothing, palette }, series, colour) {
   return drawn.flatMap((trace) => (trace ? [trace] : []));
 }
 
-/** Curves in the background, all of one look: a thousand ranks are one trace. @param {Picture} picture @param {ChartCurve[]} background */
+/** Curves in the background as one trace, since a thousand traces are slow. @param {Picture} picture @param {ChartCurve[]} background */
 function backgroundTraces({ axis, palette }, background) {
   const live = background.flatMap((series) => series.segments.filter((segment) => !segment.ghost));
   if (live.length === 0) return [];
-  const style = { colour: palette["series-rest"], width: 0.8, opacity: 0.55, name: "the others" };
+  const style = { colour: palette["series-rest"], width: 0.8, opacity: 0.55, name: "other series" };
   return [line(joinWithGaps(live.map((segment) => lineOf(segment, axis))), style)];
 }
 
-/** After which of its points a segment was interrupted by values that are no numbers. @param {ChartCurve} series @param {ChartSegment} segment */
+/** The indices of points of a segment that a non-finite value follows. @param {ChartCurve} series @param {ChartSegment} segment */
 function gapsOf(series, segment) {
   if (isReduced(segment)) return [];
-  const own = series.nonfinite.filter((mark) => mark.attempt === segment.attempt);
-  const after = own.map((mark) => lowerBound(segment.step, mark.step) - 1);
+  const marks = series.nonfinite.filter((mark) => mark.attempt === segment.attempt);
+  const after = marks.map((mark) => lowerBound(segment.step, mark.step) - 1);
   return [...new Set(after)].filter((k) => k >= 0 && k < segment.step.length - 1).sort((a, b) => b - a);
 }
 
 /**
- * A line is broken where a value is no number: nothing is drawn through it.
- * @param {{ x: number[], y: number[] }} stretch @param {number[]} gaps after which points, the last first
- * @returns {Stretch}
+ * A line with gaps at non-finite values.
+ * @param {{ x: number[], y: number[] }} piece @param {number[]} gaps indices of the points before a gap, descending
+ * @returns {Polyline}
  */
 function splitAtGaps({ x, y }, gaps) {
-  /** @type {Stretch} */
+  /** @type {Polyline} */
   const cut = { x: [...x], y: [...y] };
   for (const k of gaps) {
     cut.x.splice(k + 1, 0, null);
@@ -134,7 +134,7 @@ function splitAtGaps({ x, y }, gaps) {
   return cut;
 }
 
-/** @param {Stretch} stretch @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} look */
+/** @param {Polyline} piece @param {{ colour: string, width: number, opacity?: number, name: string, dash?: string, dots?: boolean }} style */
 function line({ x, y }, { colour, width, opacity = 1, name, dash = "solid", dots = false }) {
   return {
     type: "scatter",
@@ -150,7 +150,7 @@ function line({ x, y }, { colour, width, opacity = 1, name, dash = "solid", dots
   };
 }
 
-/** The envelopes of reduced curves: no extreme is out of sight. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
+/** The min-max bands of reduced curves, so that every extreme is visible. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
 function bandTrace(segments, axis, colour, name) {
   if (segments.length === 0) return null;
   const outlines = segments.map((segment) => {
@@ -171,7 +171,7 @@ function bandTrace(segments, axis, colour, name) {
   };
 }
 
-/** An attempt that logged a single point has no line to be seen by. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
+/** Dots for attempts with a single point, which have no line. @param {ChartSegment[]} segments @param {Axis} axis @param {string} colour @param {string} name */
 function singlePointTrace(segments, axis, colour, name) {
   const alone = segments.filter((segment) => segment.step.length === 1);
   if (alone.length === 0) return null;
@@ -185,12 +185,12 @@ function singlePointTrace(segments, axis, colour, name) {
   };
 }
 
-/** Marks without a line. @param {number[]} x @param {number[]} y */
+/** Markers without a line. @param {number[]} x @param {number[]} y */
 const dots = (x, y) => ({ type: "scatter", mode: "markers", x, y, hoverinfo: "skip", showlegend: false });
 
 /**
- * Superseded branches: thin, dashed, quiet. Each begins at the last point it shares with its own attempt.
- * @param {ChartCurve} one @param {Axis} axis @param {string} colour @param {string} name
+ * Superseded branches: thin and dashed. Each begins at the last point that it shares with its own attempt.
+ * @param {ChartCurve} curve @param {Axis} axis @param {string} colour @param {string} name
  */
 function ghostTrace({ segments }, axis, colour, name) {
   const branches = segments.flatMap((segment, k) => {
@@ -206,7 +206,7 @@ function ghostTrace({ segments }, axis, colour, name) {
   return line(joinWithGaps(branches), { colour, width: 1, dash: "3px,2px", opacity: 0.85, name });
 }
 
-/** Values that are no numbers, at their step: NaN on the axis, infinities as arrows at the edge. @param {Picture} picture */
+/** Non-finite values at their step: NaN as crosses on the axis, infinities as arrows at the edge. @param {Picture} picture */
 function nonfiniteTraces({ series, axis, palette }) {
   const marks = series.flatMap((curve) =>
     curve.nonfinite.map((mark) => ({ ...mark, x: markPosition(curve, axis, mark) })),
@@ -234,31 +234,31 @@ function nonfiniteTraces({ series, axis, palette }) {
   ];
 }
 
-/** Where a mark without a curve point lies: at its step, or at the time of its neighbours. @param {ChartCurve} series @param {Axis} axis @param {{ attempt: number, step: number }} mark */
+/** The x position of a non-finite value: its step, or the time of the next point. @param {ChartCurve} series @param {Axis} axis @param {{ attempt: number, step: number }} mark */
 function markPosition(series, axis, { attempt, step }) {
   if (axis === "step") return step;
-  const own = series.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
-  const near = own.map((segment) => {
+  const ownSegments = series.segments.filter((segment) => segment.attempt === attempt && segment.step.length > 0);
+  const near = ownSegments.map((segment) => {
     const k = segment.step.findIndex((candidate) => candidate >= step);
     return milliseconds(numeric(k < 0 ? segment.time.at(-1) : segment.time[k]));
   });
   return near.length ? Math.max(...near) : NaN;
 }
 
-/** A dot where an incident was at its worst. @param {Picture} picture */
+/** A dot at the peak of each incident. @param {Picture} picture */
 function peakTraces({ series, incidents, axis, palette }) {
   const peaks = incidents.flatMap((incident) => {
     const curve = series.find((candidate) => concernsSeries(incident, candidate));
     const peak = incident.peak_step;
     if (!curve || peak === null) return [];
-    const own = curve.segments.filter((segment) => segment.attempt === incident.attempt);
+    const ownSegments = curve.segments.filter((segment) => segment.attempt === incident.attempt);
     const colour = palette[`mark-${incident.severity}`];
-    for (const segment of own) {
+    for (const segment of ownSegments) {
       const k = segment.step.indexOf(peak);
       if (k >= 0) return [{ x: axisPositions(segment, axis)[k], y: segment.value[k], colour }];
     }
-    const reportedPeak = incident.evidence?.peak; // where the curve is reduced, the very point may not be at hand
-    const containing = own.find(
+    const reportedPeak = incident.evidence?.peak; // a reduced curve may not contain the peak itself
+    const containing = ownSegments.find(
       (segment) => segment.step.length > 0 && segment.step[0] <= peak && peak <= segment.step[segment.step.length - 1],
     );
     if (typeof reportedPeak === "number" && containing)
@@ -282,7 +282,7 @@ function peakTraces({ series, incidents, axis, palette }) {
   ];
 }
 
-/** Does an incident speak of this series? @param {IncidentView} incident @param {{ metric: string, labels: Record<string, unknown> }} series */
+/** Whether an incident concerns a series. @param {IncidentView} incident @param {{ metric: string, labels: Record<string, unknown> }} series */
 export function concernsSeries(incident, series) {
   if (incident.metric !== series.metric) return false;
   return Object.entries(incident.labels ?? {}).every(

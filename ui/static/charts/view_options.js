@@ -1,27 +1,27 @@
 // @ts-check
-/** How a run is looked at: axis, stretch, smoothing, charts and how each is drawn. All of it stands in the address. Pure. */
+/** View options of a run's charts: axis, range, smoothing, added charts and their modes, read from the address. Pure. */
 
-/** @typedef {"log" | "whole" | "wide"} Mode how one chart is drawn: logarithmic, outliers in range, as wide as the page */
-/** @typedef {Record<Mode, Set<string>>} Modes the metrics whose charts are drawn so */
+/** @typedef {"log" | "whole" | "wide"} Mode of one chart: logarithmic y axis, outliers included, full width */
+/** @typedef {Record<Mode, Set<string>>} Modes the metrics of the charts in each mode */
 /**
- * @typedef {{ axis: import("./curves.js").Axis, stretch: [number, number] | null, smoothing: number,
- *   modes: Modes, charts: string[], incident: string | null }} Look `stretch`: steps or Unix seconds; null: everything
+ * @typedef {{ axis: import("./curves.js").Axis, range: [number, number] | null, smoothing: number,
+ *   modes: Modes, charts: string[], incident: string | null }} ViewOptions `range`: steps or Unix seconds; null: everything
  */
 
 /** @type {Mode[]} */
 const MODES = ["log", "whole", "wide"];
 const PARAMETERS = ["axis", "from", "to", "smooth", "chart", ...MODES];
 
-/** Does an address leave open how to look? Then it is up to what this browser remembers. @param {URLSearchParams} query */
+/** Whether an address has no view options; the page then uses the preferences of this browser. @param {URLSearchParams} query */
 export const hasNoViewOptions = (query) => PARAMETERS.every((word) => !query.has(word));
 
-/** @param {URLSearchParams} query @returns {Look} */
+/** @param {URLSearchParams} query @returns {ViewOptions} */
 export function readViewOptions(query) {
   const bounds = ["from", "to"].map((word) => (query.has(word) ? Number(query.get(word)) : NaN));
   const smoothing = Number(query.get("smooth") ?? 0);
   return {
     axis: query.get("axis") === "time" ? "time" : "step",
-    stretch: bounds[1] > bounds[0] ? [bounds[0], bounds[1]] : null,
+    range: bounds[1] > bounds[0] ? [bounds[0], bounds[1]] : null,
     smoothing: smoothing > 0 && smoothing < 1 ? smoothing : 0,
     modes: readModes(query),
     charts: query.getAll("chart"),
@@ -35,8 +35,8 @@ export function readModes(query) {
   return { log, whole, wide };
 }
 
-/** The metrics drawn so once this one has changed. @param {Modes} modes @param {Mode} mode @param {string} metric @returns {string[]} */
+/** The metrics in a mode after it is toggled for one. @param {Modes} modes @param {Mode} mode @param {string} metric @returns {string[]} */
 export function toggleMetric(modes, mode, metric) {
-  const now = modes[mode];
-  return now.has(metric) ? [...now].filter((name) => name !== metric) : [...now, metric];
+  const metrics = modes[mode];
+  return metrics.has(metric) ? [...metrics].filter((name) => name !== metric) : [...metrics, metric];
 }

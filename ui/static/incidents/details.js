@@ -1,43 +1,61 @@
 // @ts-check
-/** Pieces of an incident that several pages show: evidence, history, what one can do about it. */
+/** Components of an incident that several pages show: evidence, history, actions, comments. */
 
-import * as api from "../lib/api.js";
-import { h } from "../lib/dom.js";
 import { evidenceRows, evidenceText } from "./evidence.js";
-import { ago, clock, percent, step as stepText } from "../lib/format.js";
+import * as api from "../lib/api.js";
+import { severityMark } from "../lib/badges.js";
+import { evidenceField, incidentTitle, kindTitle } from "../lib/catalogue.js";
+import { h } from "../lib/dom.js";
+import { ago, clock, count, duration, percent, sentenceCase, step as stepText } from "../lib/format.js";
 import * as prefs from "../lib/preferences.js";
 import { go } from "../lib/router.js";
 import { toast } from "../lib/toasts.js";
-import { incidentTitle, kindTitle, sentence, severityMark } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
-const COMES_BACK = /^spike|^divergence|nonfinite|regression|slowdown|straggler|collapse|shift|resume/;
-const PERSISTENT = ["start_step", "peak_step", "end_step", "detected_step"];
+const POSITIONS = /** @type {const} */ ([
+  ["start_step", "Onset at"],
+  ["peak_step", "Peak at"],
+  ["end_step", "Ended at"],
+  ["detected_step", "Detected at"],
+]);
 
-/** Evidence as a table for people: where, then the numbers it rests on. @param {IncidentView} incident */
+/** Whether the steps of an incident are wall times in milliseconds, as with machines and agents. @param {IncidentView} incident */
+const isTimed = (incident) => incident.labels?.steps === "milliseconds";
+
+/** A step of an incident, or its time. @param {IncidentView} incident @param {number} step */
+const positionText = (incident, step) => (isTimed(incident) ? clock(step / 1000) : stepText(step));
+
+/** The labels of an incident's series: rank 3, host n17. @param {IncidentView} incident */
+const labelTexts = (incident) =>
+  Object.entries(incident.labels ?? {})
+    .filter(([name]) => name !== "steps")
+    .map(([name, value]) => `${name} ${value}`);
+
+/** " in RUN", empty for an incident without a run. @param {IncidentView} incident */
+export const inRun = ({ run }) => (run === null ? "" : ` in ${run}`);
+
+/** When an incident began and how long it lasted. @param {IncidentView} incident */
+export function onsetText(incident) {
+  const { start_step: start, end_step: end, attempt } = incident;
+  if (isTimed(incident)) return `Onset at ${positionText(incident, start)}`;
+  const length = end !== null && end > start ? `, ${count(end - start, "step")} long` : "";
+  return `Onset at step ${stepText(start)} of attempt ${attempt}${length}`;
+}
+
+/** The evidence table: metric, steps, then the values of the evidence. @param {IncidentView} incident */
 export function evidenceTable(incident) {
-  const series = Object.entries(incident.labels ?? {})
-    .map(([name, value]) => `${name} ${value}`)
-    .join(", ");
+  const { start_step: start, end_step: end } = incident;
+  const unit = isTimed(incident) ? "" : " step";
   /** @type {[string, string][]} */
-  const rows = [
-    ["Metric", `${incident.metric}${series ? `, ${series}` : ""}`],
-    ["Attempt", String(incident.attempt)],
-  ];
-  for (const name of PERSISTENT) {
-    const value = /** @type {any} */ (incident)[name];
-    const words =
-      {
-        start_step: "Began at step",
-        peak_step: incident.severity === "info" ? "Furthest at step" : "Worst at step",
-        end_step: COMES_BACK.test(incident.kind) ? "Back at step" : "Ended at step",
-        detected_step: "Noticed at step",
-      }[name] ?? name;
-    if (value !== null) rows.push([words, stepText(value)]);
+  const rows = [["Metric", [incident.metric, ...labelTexts(incident)].join(", ")]];
+  if (incident.run_id !== null) rows.push(["Attempt", String(incident.attempt)]);
+  for (const [name, label] of POSITIONS) {
+    const step = incident[name];
+    if (step !== null) rows.push([`${label}${unit}`, positionText(incident, step)]);
   }
-  if (incident.end_step !== null && incident.end_step > incident.start_step)
-    rows.push(["Steps affected", stepText(incident.end_step - incident.start_step)]);
+  if (end !== null && end > start)
+    rows.push(isTimed(incident) ? ["Duration", duration((end - start) / 1000)] : ["Steps affected", stepText(end - start)]);
   rows.push(...evidenceRows(incident));
   rows.push(["Confidence", percent(incident.confidence)]);
   return h(
@@ -62,27 +80,27 @@ export function evidenceTable(incident) {
 const EVENTS = {
   opened: "Opened",
   reclassified: "Reclassified",
-  escalated: "Escalated",
+  escalated: "Severity raised",
   recovered: "Recovered",
   acknowledged: "Acknowledged",
-  unacknowledged: "Acknowledgement withdrawn",
+  unacknowledged: "Unacknowledged",
   closed: "Closed",
-  eased: "Eased",
-  moved: "Placed better",
-  withdrawn: "Withdrawn",
+  eased: "Severity lowered",
+  moved: "Steps corrected",
+  withdrawn: "No longer detected",
   reopened: "Reopened",
   comment: "Comment",
   commented: "Comment",
-  notified: "Notified",
+  notified: "Notification sent",
 };
 
-/** What happened to an incident, oldest first. @param {IncidentView} incident */
+/** The history of an incident, oldest first. @param {IncidentView} incident */
 export function history(incident) {
   return h(
     "ol",
     { class: `history severity-edge-${incident.severity}` },
     incident.events.map((event) => {
-      const detail = eventDetail(event);
+      const detail = eventDetail(event, incident);
       const who = event.by ? ` by ${event.by}` : "";
       return h(
         "li",
@@ -90,7 +108,7 @@ export function history(incident) {
         h(
           "div",
           {},
-          h("b", {}, EVENTS[event.type] ?? sentence(event.type)),
+          h("b", {}, EVENTS[event.type] ?? sentenceCase(event.type)),
           h("span", {}, who),
           " ",
           h(
@@ -106,8 +124,8 @@ export function history(incident) {
   );
 }
 
-/** @param {import("../lib/api_types.js").IncidentHistoryEntry} event */
-function eventDetail({ detail }) {
+/** @param {import("../lib/api_types.js").IncidentHistoryEntry} event @param {IncidentView} incident */
+function eventDetail({ detail }, incident) {
   if (!detail) return "";
   const kinds = [detail.from_kind ?? detail.from, detail.to_kind ?? detail.to].filter(
     (kind) => typeof kind === "string",
@@ -118,66 +136,68 @@ function eventDetail({ detail }) {
     .map(([name, value]) =>
       name === "kind"
         ? incidentTitle({ kind: String(value), state: "open" })
-        : `${sentence(name).toLowerCase()} ${evidenceText(name, value)}`,
+        : `${sentenceCase(name).toLowerCase()} ${evidenceText(evidenceField(name), value, incident)}`,
     )
     .join(", ");
 }
 
-/** Where it was, in steps; a pause may end at an earlier step than it began, for it ends with a rollback. Pure. @param {IncidentView} incident */
-export function stepsText({ start_step: start, end_step: end, state }) {
-  if (end === null) return `${state === "open" ? "since" : "from"} step ${stepText(start)}`;
-  if (end <= start) return `after step ${stepText(start)}`;
-  return `steps ${stepText(start)} to ${stepText(end)}`;
+/** The steps or times of an incident, as text. A stall that a rollback ended has an end before its start. Pure. @param {IncidentView} incident */
+export function stepsText(incident) {
+  const { start_step: start, end_step: end, state } = incident;
+  const [first, last] = [start, end ?? start].map((step) => positionText(incident, step));
+  const [step, steps] = isTimed(incident) ? ["", ""] : ["step ", "steps "];
+  if (end === null) return `${state === "open" ? "since" : "from"} ${step}${first}`;
+  if (end <= start) return `after ${step}${first}`;
+  return `${steps}${first} to ${last}`;
 }
 
-/** Severity, kind and place of an incident in one quiet line. @param {IncidentView} incident */
-export function placeLine(incident) {
-  const labels = Object.entries(incident.labels ?? {}).map(([name, value]) => `${name} ${value}`);
+/** A line with severity, title, metric and steps of an incident. @param {IncidentView} incident */
+export function incidentLine(incident) {
   const steps = stepsText(incident);
   return h(
     "p",
     { class: "incident-line" },
     severityMark(incident.severity, incidentTitle(incident)),
-    h("span", { class: "quiet number" }, [incident.metric, ...labels, steps].join(" · ")),
+    h("span", { class: "quiet number" }, [incident.metric, ...labelTexts(incident), steps].join(" · ")),
   );
 }
 
 /**
- * Do it on the page at once and on the server after; take it back on the page when the server will not.
+ * Change an incident on the page at once, then on the server; on failure the page shows the old state.
  * @param {IncidentView} incident @param {"acknowledge" | "unacknowledge" | "close" | "planned" | "reopen"} verb
  * @param {(incident: IncidentView) => void} show @param {{ undo?: boolean }} [options]
  */
 export async function actOn(incident, verb, show, { undo = true } = {}) {
-  show({ ...incident, ...FORESEEN[verb](Date.now() / 1000) });
+  show({ ...incident, ...OPTIMISTIC[verb](Date.now() / 1000) });
   try {
     show(await api.act(incident.id, verb, author()));
   } catch (error) {
     show(incident);
-    toast(`Not done: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
+    toast(`Failed: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
     return;
   }
   if (verb === "planned") {
-    // two things were done: each is taken back where it stands
-    toast("Closed as planned, and expected in these steps from now on", {
+    // the incident and the planned event are undone separately
+    toast("Closed, and added to the planned events of this run", {
       action: "Show",
-      run: () => go(`/runs/${encodeURIComponent(incident.run_id)}#expected`),
+      run: () => go(`/runs/${encodeURIComponent(incident.run_id ?? "")}#expected`),
     });
     return;
   }
-  const back = BACK[verb];
-  const run = () => void actOn(incident, back, show, { undo: false });
-  if (undo) toast(`${DONE[verb]}: ${incidentTitle(incident)} in ${incident.run}`, { action: "Undo", run });
+  const undoAction = UNDO[verb];
+  const run = () => void actOn(incident, undoAction, show, { undo: false });
+  if (undo) toast(`${DONE[verb]}: ${incidentTitle(incident)}${inRun(incident)}`, { action: "Undo", run });
 }
 
 /** @type {Record<string, (now: number) => Partial<IncidentView>>} */
-const FORESEEN = {
+const OPTIMISTIC = {
   acknowledge: (now) => ({ acknowledged_at: now, acknowledged_by: prefs.get("name", "") || null }),
   unacknowledge: () => ({ acknowledged_at: null, acknowledged_by: null }),
   close: (now) => ({ state: "closed", closed_at: now }),
   planned: (now) => ({ state: "closed", closed_at: now }),
   reopen: () => ({ state: "open", closed_at: null }),
 };
-const BACK = /** @type {const} */ ({
+const UNDO = /** @type {const} */ ({
   acknowledge: "unacknowledge",
   unacknowledge: "acknowledge",
   close: "reopen",
@@ -185,18 +205,18 @@ const BACK = /** @type {const} */ ({
 });
 const DONE = {
   acknowledge: "Acknowledged",
-  unacknowledge: "Acknowledgement withdrawn",
+  unacknowledge: "Unacknowledged",
   close: "Closed",
   reopen: "Reopened",
 };
 
-/** Who acts, if this browser was told. */
+/** The name of the user, if stored in this browser. */
 function author() {
   const by = prefs.get("name", "");
   return by ? { by } : {};
 }
 
-/** The verbs that apply now, as buttons. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
+/** Buttons for the actions that the state of an incident allows. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
 export function actions(incident, show) {
   const button = (
     /** @type {Parameters<typeof actOn>[1]} */ verb,
@@ -213,17 +233,17 @@ export function actions(incident, show) {
       text,
     );
   if (incident.state === "closed") return [button("reopen", "Reopen")];
-  const seen = incident.acknowledged_at !== null;
+  const acknowledged = incident.acknowledged_at !== null;
   return [
-    seen
-      ? button("unacknowledge", "Withdraw acknowledgement")
+    acknowledged
+      ? button("unacknowledge", "Unacknowledge")
       : button("acknowledge", "Acknowledge", incident.state === "open"),
     button("close", "Close"),
-    button("planned", "This was planned"),
+    ...(incident.run_id === null ? [] : [button("planned", "Mark as planned")]),
   ];
 }
 
-/** A field for a comment, with the writer's name remembered. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
+/** A form for a comment; the author's name is stored in this browser. @param {IncidentView} incident @param {(incident: IncidentView) => void} show */
 export function commentForm(incident, show) {
   const text = /** @type {HTMLTextAreaElement} */ (
     h("textarea", {
@@ -232,7 +252,7 @@ export function commentForm(incident, show) {
       name: "comment",
       required: true,
       "aria-label": "Comment",
-      placeholder: "What did you see, what did you do?",
+      placeholder: "Observations, actions taken",
     })
   );
   const name = /** @type {HTMLInputElement} */ (

@@ -1,15 +1,16 @@
 // @ts-check
-/** The incidents of a run, beside its curves: the sentence first, evidence and advice when one asks. */
+/** The list of a run's incidents next to its charts; the selected one shows advice and evidence. */
 
+import { actions, evidenceTable, incidentLine } from "./details.js";
+import { incidentStateText } from "../lib/badges.js";
+import { severityRank } from "../lib/catalogue.js";
 import { h, link } from "../lib/dom.js";
 import { ago, clock } from "../lib/format.js";
-import { actions, evidenceTable, placeLine } from "./details.js";
-import { lifeWord, severityRank } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
-/** Open ones first, the worst first, then the newest. Pure. @param {IncidentView[]} incidents */
-export function byWeight(incidents) {
+/** Open incidents first, the most severe of them first, then the newest. Pure. @param {IncidentView[]} incidents */
+export function sortIncidents(incidents) {
   const open = (/** @type {IncidentView} */ incident) => (incident.state === "open" ? 0 : 1);
   return [...incidents].sort(
     (a, b) =>
@@ -25,41 +26,41 @@ export function incidentList(incidents, { selected, onSelect, onChange }) {
   return h(
     "ul",
     { class: "incident-list" },
-    byWeight(incidents).map((incident) => {
-      const chosen = incident.id === selected?.id;
-      const began = incident.start_time ?? incident.opened_at;
+    sortIncidents(incidents).map((incident) => {
+      const isSelected = incident.id === selected?.id;
+      const startTime = incident.start_time ?? incident.opened_at;
       const toggle = h(
         "button",
         {
           type: "button",
           class: "incident-summary",
-          "aria-expanded": String(chosen),
-          on: { click: () => onSelect(chosen ? null : incident) },
+          "aria-expanded": String(isSelected),
+          on: { click: () => onSelect(isSelected ? null : incident) },
         },
         incident.summary,
       );
       return h(
         "li",
         {
-          class: `incident-item severity-edge-${incident.severity} incident-${incident.state}${chosen ? " incident-selected" : ""}`,
+          class: `incident-item severity-edge-${incident.severity} incident-${incident.state}${isSelected ? " incident-selected" : ""}`,
         },
-        placeLine(incident),
+        incidentLine(incident),
         toggle,
         h(
           "p",
           { class: "quiet incident-when" },
-          lifeWord(incident),
+          incidentStateText(incident),
           " · ",
           h(
             "time",
             {
-              title: clock(began),
-              data: { ago: String(began) },
+              title: clock(startTime),
+              data: { ago: String(startTime) },
             },
-            ago(began),
+            ago(startTime),
           ),
         ),
-        chosen &&
+        isSelected &&
           h(
             "div",
             { class: "incident-more" },

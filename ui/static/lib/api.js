@@ -1,5 +1,5 @@
 // @ts-check
-/** Everything that goes over the network: the REST API and the stream of news. No other module fetches. */
+/** The client of the REST API and of the live stream. No other module sends requests. */
 
 import { decode, floats, integers } from "./msgpack.js";
 
@@ -10,7 +10,7 @@ import { decode, floats, integers } from "./msgpack.js";
 const BASE = "/api/v1";
 const RETRY_SECONDS = [1, 2, 4, 8, 15];
 
-/** What the server said when it did not do what was asked; status 0 when it could not be reached. */
+/** A failed request with the server's message; status 0 if the server could not be reached. */
 export class ApiError extends Error {
   /** @param {number} status @param {string} message */
   constructor(status, message) {
@@ -19,16 +19,16 @@ export class ApiError extends Error {
   }
 }
 
-let needLogin = () => {};
+let onLoginRequired = () => {};
 
-/** @param {() => void} listener called when the server wants a login */
-export function whenLoginNeeded(listener) {
-  needLogin = listener;
+/** @param {() => void} listener called when the server requires a login */
+export function whenLoginRequired(listener) {
+  onLoginRequired = listener;
 }
 
 /**
  * @param {string} path @param {{ method?: string, body?: unknown, signal?: AbortSignal, accept?: string }} [options]
- *   `accept`: the answer's bytes are wanted, in this form
+ *   `accept`: media type of the response, which is then returned as bytes
  * @returns {Promise<any>}
  */
 async function request(path, { method = "GET", body, signal, accept } = {}) {
@@ -36,27 +36,27 @@ async function request(path, { method = "GET", body, signal, accept } = {}) {
   const headers = accept ? { accept } : {};
   if (body !== undefined) headers["content-type"] = "application/json";
   const init = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
-  let answer;
+  let response;
   try {
-    answer = await fetch(BASE + path, init);
+    response = await fetch(BASE + path, init);
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, "The server does not answer. Nothing is lost: the page goes on when it is back.");
+    throw new ApiError(0, "The page continues when the server is back. No data is lost.");
   }
-  if (answer.ok && accept) return answer.arrayBuffer();
-  if (answer.ok) return answer.status === 204 ? null : answer.json();
-  if (answer.status === 401 && path !== "/session") needLogin();
-  throw new ApiError(answer.status, await reason(answer));
+  if (response.ok && accept) return response.arrayBuffer();
+  if (response.ok) return response.status === 204 ? null : response.json();
+  if (response.status === 401 && path !== "/session") onLoginRequired();
+  throw new ApiError(response.status, await errorText(response));
 }
 
-/** @param {Response} answer */
-async function reason(answer) {
+/** @param {Response} response */
+async function errorText(response) {
   try {
-    const { detail } = await answer.json();
+    const { detail } = await response.json();
     if (typeof detail === "string") return detail;
     return detail.map((/** @type {any} */ part) => `${(part.loc ?? []).join(".")}: ${part.msg}`).join("; ");
   } catch {
-    return `The server answered ${answer.status} ${answer.statusText}`;
+    return `The server responded with ${response.status} ${response.statusText}`;
   }
 }
 
@@ -86,14 +86,14 @@ export const seriesOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/series`, { signal })).series;
 
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").DiagnosticView[]>} */
-export const remarksOn = async (id, signal) =>
+export const diagnosticsOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/remarks`, { signal })).remarks;
 
-/** What the logs of collectives tell, compared. @param {string} id @param {AbortSignal} [signal]
+/** The analysis of collective communication. @param {string} id @param {AbortSignal} [signal]
  * @returns {Promise<import("./api_types.js").RunCollectives>} */
 export const collectivesOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/collectives`, { signal });
 
-/** How the launches are set up. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
+/** The configuration of a run's launches. @param {string} id @param {string} q part of a name or value @param {AbortSignal} [signal]
  * @returns {Promise<import("./api_types.js").RunConfig>} */
 export const configOf = (id, q, signal) =>
   request(`/runs/${encodeURIComponent(id)}/config${search({ q })}`, { signal });
@@ -101,13 +101,13 @@ export const configOf = (id, q, signal) =>
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ThroughputReport>} */
 export const throughputOf = (id, signal) => request(`/runs/${encodeURIComponent(id)}/throughput`, { signal });
 
-/** Times; null where the log has no clock. @param {Uint8Array} bytes */
+/** Wall times; null where the log has none. @param {Uint8Array} bytes */
 const clock = (bytes) => floats(bytes).map((time) => (Number.isNaN(time) ? null : time));
 
 /** @param {string} path @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ChartData>} */
 async function charts(path, signal) {
-  const answer = decode(await request(path, { signal, accept: "application/msgpack" }));
-  for (const { segments } of answer.series) {
+  const response = decode(await request(path, { signal, accept: "application/msgpack" }));
+  for (const { segments } of response.series) {
     for (const segment of segments) {
       const { step, time, value, band } = segment;
       Object.assign(segment, { step: integers(step), time: clock(time), value: floats(value) });
@@ -116,11 +116,11 @@ async function charts(path, signal) {
       segment.band = { step: integers(band.step), minimum, maximum, mean };
     }
   }
-  return answer;
+  return response;
 }
 
 /**
- * Curves over a range of steps; the server reduces them to about `points` without losing an extreme.
+ * Curves over a range of steps. The server reduces them to about `points` points and keeps every extreme.
  * @param {string} id @param {string[]} metrics
  * @param {{ from?: number | null, to?: number | null, points?: number, labels?: object }} range
  * @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").ChartData>}
@@ -152,27 +152,27 @@ export const incident = (id, signal) => request(`/incidents/${encodeURIComponent
 export const act = (id, verb, body = {}) => request(`/incidents/${id}/${verb}`, { method: "POST", body });
 
 /** @param {string} id @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").PlannedEventView[]>} */
-export const expectedIn = async (id, signal) =>
+export const plannedEventsOf = async (id, signal) =>
   (await request(`/runs/${encodeURIComponent(id)}/expected`, { signal })).expected;
 
 /** @param {string} id @param {object} event @returns {Promise<import("./api_types.js").PlannedEventView>} */
-export const expect = (id, event) =>
+export const addPlannedEvent = (id, event) =>
   request(`/runs/${encodeURIComponent(id)}/expected`, { method: "POST", body: event });
 
-/** Where a run's file comes from. @param {string} id @param {string} form */
+/** The address of a run's export. @param {string} id @param {string} form */
 export const exportOf = (id, form) => `${BASE}/runs/${encodeURIComponent(id)}/export${search({ format: form })}`;
 
 /** @param {string} id */
 export const deleteRun = (id) => request(`/runs/${encodeURIComponent(id)}`, { method: "DELETE" });
 
-/** It is not planned after all. @param {string} id @param {string} project @param {import("./api_types.js").PlannedEventView} event */
-export function unexpect(id, project, { id: number, scope }) {
+/** Delete a planned event. @param {string} id @param {string} project @param {import("./api_types.js").PlannedEventView} event */
+export function removePlannedEvent(id, project, { id: number, scope }) {
   const base =
     scope === "project" ? `/projects/${encodeURIComponent(project)}` : `/runs/${encodeURIComponent(id)}`;
   return request(`${base}/expected/${number}`, { method: "DELETE" });
 }
 
-/** @returns {Promise<{ login_required: boolean, logged_in: boolean, user: string | null }>} */
+/** @returns {Promise<import("./api_types.js").SessionState>} */
 export const session = () => request("/session");
 
 /** @param {string} password */
@@ -181,13 +181,13 @@ export const logIn = (password) => request("/session", { method: "POST", body: {
 export const logOut = () => request("/session", { method: "DELETE" });
 
 /**
- * Open the stream of news and keep it open. The browser reconnects by itself after a broken line; after
- * a refusal (a restart behind a proxy, a login that ran out) we do, more and more patiently.
- * @param {(type: "points" | "incident" | "run", payload: any) => void} onNews
+ * Open the live stream and keep it open. The browser reconnects by itself after a lost connection; after a
+ * refusal (a restart behind a proxy, an expired login) this function does, with increasing delays.
+ * @param {(type: "points" | "incident" | "run", payload: any) => void} onEvent
  * @param {(connected: boolean) => void} onState
  * @returns {() => void} closes it
  */
-export function stream(onNews, onState) {
+export function stream(onEvent, onState) {
   /** @type {EventSource | null} */
   let source = null;
   let failures = 0;
@@ -206,7 +206,7 @@ export function stream(onNews, onState) {
       timer = window.setTimeout(open, 1000 * wait);
     };
     for (const type of /** @type {const} */ (["points", "incident", "run"])) {
-      source.addEventListener(type, (event) => onNews(type, JSON.parse(event.data)));
+      source.addEventListener(type, (event) => onEvent(type, JSON.parse(event.data)));
     }
   }
 

@@ -3,7 +3,12 @@
 /** Types of the REST interface's JSON. Times are Unix seconds. */
 
 /**
- * How much a finding matters.
+ * How a value of a finding's evidence is shown.
+ * @typedef {"number" | "step" | "count" | "multiple" | "share" | "level" | "time" | "growth" | "noise" | "seconds" | "milliseconds" | "clock" | "flag" | "text" | "list" | "change" | "shares" | "counts" | "references" | "related_changes" | "hidden"} EvidenceFormat
+ */
+
+/**
+ * How much a finding matters, in ascending order.
  * @typedef {"info" | "warning" | "critical"} Severity
  */
 
@@ -22,6 +27,10 @@
 
 /**
  * @typedef {"open" | "recovered" | "closed"} IncidentState
+ */
+
+/**
+ * @typedef {"run" | "project" | "settings"} PlannedEventScope
  */
 
 /**
@@ -204,9 +213,9 @@
  *   advice: string,
  *   evidence: Record<string, any>,
  *   id: number,
- *   run_id: string,
- *   run: string,
- *   project: string,
+ *   run_id: string | null,
+ *   run: string | null,
+ *   project: string | null,
  *   state: IncidentState,
  *   start_time: number | null,
  *   opened_at: number,
@@ -230,7 +239,7 @@
  * A planned event. `scope` says where it is declared; one of holter.toml has no `id`.
  * @typedef {{
  *   id: number | null,
- *   scope: "run" | "project" | "settings",
+ *   scope: PlannedEventScope,
  *   kinds: string[],
  *   what: string | null,
  *   metric: string,
@@ -634,11 +643,63 @@
  */
 
 /**
- * Whether the server requires a login, and who is logged in.
+ * A kind of finding. `provisional_title` is its title while it may still change, empty if it cannot.
+ * `severities`: the least severe first, by `severity_rule`. `evidence`: keys of the catalogue's fields.
+ * `unit_role`: the role whose unit its levels have, may be empty. `relative_noise`: its noise is a share of
+ * its level.
+ * @typedef {{
+ *   title: string,
+ *   provisional_title: string,
+ *   meaning: string,
+ *   advice: string,
+ *   severities: Severity[],
+ *   severity_rule: string,
+ *   evidence: string[],
+ *   unit_role: string,
+ *   relative_noise: boolean,
+ * }} CatalogueKind
+ */
+
+/**
+ * How a value of a finding's evidence is shown: see EvidenceField in detectors/findings.
+ * @typedef {{
+ *   label: string,
+ *   format: EvidenceFormat,
+ *   noun: string,
+ *   suffix: string,
+ *   minimum: number,
+ *   unless: string,
+ * }} CatalogueField
+ */
+
+/**
+ * A severity with its title; a higher `rank` is more severe.
+ * @typedef {{
+ *   name: Severity,
+ *   title: string,
+ *   rank: number,
+ * }} CatalogueSeverity
+ */
+
+/**
+ * All kinds of findings by name, fields of evidence by key, severities (the most severe first), and units.
+ * `metric_units` by role: pairs of a pattern, to be searched in the lower-case name of a metric, and a
+ * unit. The first match counts; those under "" are for all other roles.
+ * @typedef {{
+ *   kinds: Record<string, CatalogueKind>,
+ *   fields: Record<string, CatalogueField>,
+ *   severities: CatalogueSeverity[],
+ *   metric_units: Record<string, string[][]>,
+ * }} FindingsCatalogue
+ */
+
+/**
+ * Whether the server requires a login, who is logged in, and the catalogue that findings are shown by.
  * @typedef {{
  *   login_required: boolean,
  *   logged_in: boolean,
  *   user: string | null,
+ *   findings: FindingsCatalogue,
  * }} SessionState
  */
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** Building and finding elements. Data becomes text nodes, never markup. */
+/** Creates and finds elements. Data becomes text nodes, never markup. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -9,8 +9,8 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 
 /**
- * Make an HTML element. `on` holds listeners, `data` the dataset, `style` CSS custom properties and
- * others; a property that is null, undefined or false is left out, true stands without a value.
+ * Create an HTML element. `on` has event listeners, `data` the dataset, `style` CSS properties; other
+ * properties are attributes. Null, undefined and false are left out, true is an attribute without a value.
  * @param {string} tag @param {Properties} [properties] @param {...(Child | Child[])} children
  * @returns {HTMLElement}
  */
@@ -21,7 +21,7 @@ export function h(tag, properties = {}, ...children) {
 }
 
 /**
- * Make an SVG element.
+ * Create an SVG element.
  * @param {string} tag @param {Properties} [properties] @param {...(Child | Child[])} children
  * @returns {SVGElement}
  */
@@ -45,7 +45,7 @@ function fill(element, properties, children) {
   put(element, ...children);
 }
 
-/** Append children, leaving out what is absent. @param {Element} parent @param {...(Child | Child[])} children */
+/** Append children except null, undefined and false. @param {Element} parent @param {...(Child | Child[])} children */
 export function put(parent, ...children) {
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false) continue;
@@ -53,7 +53,7 @@ export function put(parent, ...children) {
   }
 }
 
-/** Replace everything inside. @param {Element} parent @param {...(Child | Child[])} children */
+/** Replace all children. @param {Element} parent @param {...(Child | Child[])} children */
 export function refill(parent, ...children) {
   parent.replaceChildren();
   put(parent, ...children);
@@ -66,17 +66,17 @@ export function byId(id) {
   return element;
 }
 
-/** A link inside the app; the router takes the click. @param {string} href @param {Properties} properties @param {...(Child | Child[])} children */
+/** A link within the app; the router handles the click. @param {string} href @param {Properties} properties @param {...(Child | Child[])} children */
 export function link(href, properties, ...children) {
   return h("a", { href, ...properties }, ...children);
 }
 
-/** Say something to screen readers without moving the focus. @param {string} text */
+/** Announce a text to screen readers without moving the focus. @param {string} text */
 export function announce(text) {
   byId("announcer").textContent = text;
 }
 
-/** A command line the reader may copy. @param {string} text */
+/** A command line with a copy button. @param {string} text */
 export function copyLine(text) {
   const button = h("button", { type: "button", class: "button" }, "Copy");
   button.addEventListener("click", async () => {
@@ -84,7 +84,7 @@ export function copyLine(text) {
       await navigator.clipboard.writeText(text);
       button.textContent = "Copied";
     } catch {
-      getSelection()?.selectAllChildren(/** @type {Node} */ (button.previousElementSibling)); // no clipboard without https
+      getSelection()?.selectAllChildren(/** @type {Node} */ (button.previousElementSibling)); // browsers allow no clipboard access without https
       button.textContent = "Selected";
     }
     setTimeout(() => (button.textContent = "Copy"), 1500);

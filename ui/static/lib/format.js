@@ -1,5 +1,5 @@
 // @ts-check
-/** Numbers, units and times as people read them. Pure; no more digits than the noise warrants. */
+/** Formats numbers, units and times. Pure. */
 
 const MINUS = "\u2212";
 const THIN = "\u202f";
@@ -13,7 +13,7 @@ const clockFormat = new Intl.DateTimeFormat("en-GB", {
 });
 const dateFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-/** A value as it travels in JSON, as a number. Null and unknown words become NaN. @param {unknown} value */
+/** A JSON value as a number; null and other text become NaN. @param {unknown} value */
 export function numeric(value) {
   if (typeof value === "number") return value;
   if (value === "Infinity") return Infinity;
@@ -55,14 +55,14 @@ export function si(value, digits = 3) {
 /** A step: 12,400. @param {number | null | undefined} value */
 export const step = (value) => (value === null || value === undefined ? "–" : grouped.format(value));
 
-/** How many of something, with its word. @param {number} n @param {string} word @param {string} [plural] */
+/** A count with its noun. @param {number} n @param {string} word @param {string} [plural] */
 export const count = (n, word, plural = `${word}s`) => `${grouped.format(n)} ${n === 1 ? word : plural}`;
 
 /** A share as a percentage: 0.934 is 93 %. @param {number | null} share @param {number} [decimals] */
 export const percent = (share, decimals = 0) =>
   share === null ? "–" : `${(100 * share).toFixed(decimals)}${THIN}%`;
 
-/** A length of time with its two largest units: 3 d 4 h, 2 h 10 min, 45 s. @param {number | null} seconds */
+/** A duration with its two largest units: 3 d 4 h, 2 h 10 min, 45 s. @param {number | null} seconds */
 export function duration(seconds) {
   if (seconds === null || !Number.isFinite(seconds)) return "–";
   const s = Math.max(0, seconds);
@@ -80,7 +80,7 @@ function pair(big, unit, small, smaller) {
   return `${Math.floor(big)}${THIN}${unit}${rest > 0 && big < 48 ? ` ${rest}${THIN}${smaller}` : ""}`;
 }
 
-/** How long before `now`. @param {number | null} time @param {number} [now] both Unix seconds */
+/** The time since a moment: 5 min ago. @param {number | null} time @param {number} [now] both Unix seconds */
 export function ago(time, now = Date.now() / 1000) {
   if (time === null) return "–";
   const s = now - time;
@@ -92,37 +92,12 @@ export function ago(time, now = Date.now() / 1000) {
   return dateFormat.format(time * 1000);
 }
 
-/** A moment in the reader's own time zone. @param {number | null} time Unix seconds */
+/** A moment in the reader's time zone. @param {number | null} time Unix seconds */
 export const clock = (time) => (time === null ? "–" : clockFormat.format(time * 1000));
-
-const MEMORY_UNITS = /** @type {[RegExp, string][]} */ ([
-  [/percent|%/, "%"],
-  [/gib(?![a-z])/, "GiB"],
-  [/gb(?![a-z])/, "GB"],
-  [/mib(?![a-z])/, "MiB"],
-  [/mb(?![a-z])/, "MB"],
-  [/bytes/, "bytes"],
-]);
-
-/** What a value of this role is measured in; empty where the name alone must do. @param {string} role @param {string} metric */
-export function unit(role, metric) {
-  const name = metric.toLowerCase();
-  if (role === "throughput") {
-    if (/flop/.test(name)) return "TFLOPS";
-    if (/sample|sequence/.test(name)) return "samples/s";
-    if (/tok|tps|tgs|wps/.test(name)) return "tokens/s";
-    if (/step|it\/s|batch/.test(name)) return "steps/s";
-    return "/s"; // of what, its name does not say
-  }
-  if (/_ms$|\(ms\)|time.*ms\b/.test(name)) return "ms";
-  if (role === "step_time") return "s";
-  if (role === "memory") return MEMORY_UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? "";
-  return "";
-}
 
 const COUNTS = ["faults", "sequence", "skipped_steps", "batch_size", "loss_scale"];
 
-/** A value as its role wants it, without unit. @param {string} role @param {unknown} value */
+/** A value formatted for its role, without unit. @param {string} role @param {unknown} value */
 export function reading(role, value) {
   if (role === "throughput" || role === "memory") return si(value);
   if (role === "mfu") {
@@ -134,11 +109,10 @@ export function reading(role, value) {
   return number(value);
 }
 
-/** The time of a step with its unit; long ones in seconds. @param {unknown} value @param {string} metric */
-export function stepTime(value, metric) {
-  const measure = unit("step_time", metric);
-  const long = measure === "ms" && Math.abs(numeric(value)) >= 10_000;
-  return long ? [number(numeric(value) / 1000), "s"] : [number(value), measure];
+/** The time of a step with its unit, "ms" or "s"; long times in seconds. @param {unknown} value @param {string} unit */
+export function stepTime(value, unit) {
+  const long = unit === "ms" && Math.abs(numeric(value)) >= 10_000;
+  return long ? [number(numeric(value) / 1000), "s"] : [number(value), unit];
 }
 
 /** `loss` or `step_time{rank=3}`. @param {{ metric: string, labels: Record<string, unknown> }} series */
@@ -147,4 +121,10 @@ export function seriesName({ metric, labels }) {
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
   return inside ? `${metric}{${inside}}` : metric;
+}
+
+/** `recovery_steps` as "Recovery steps". @param {string} name */
+export function sentenceCase(name) {
+  const words = name.replaceAll("_", " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** The few icons there are, as outlines on a 16 by 16 grid. A shape goes with every colour that means something. */
+/** Icons as outlines on a 16 by 16 grid. Every colour with a meaning has an icon, too. */
 
 import { svg } from "./dom.js";
 
@@ -34,7 +34,7 @@ const PATHS = {
   comment: ["M2.5 3h11v8h-6l-3 2.5V11h-2z"],
 };
 
-/** @param {string} name @param {string} [label] spoken name; without one the icon is decoration */
+/** @param {string} name @param {string} [label] name for screen readers; without it the icon is decoration */
 export function icon(name, label) {
   const paths = (PATHS[name] ?? PATHS.info).map((d) => svg("path", { d }));
   return svg(

@@ -1,10 +1,17 @@
 // @ts-check
-/** The keyboard: single keys and two-key sequences like "g r", and the help that lists what works here. */
+/** Keyboard shortcuts: single keys and two-key sequences such as "g r", and the help that lists them. */
 
 import { h, refill } from "./dom.js";
 import { icon } from "./icons.js";
 
 /** @typedef {{ keys: string, label: string, run: (event: KeyboardEvent) => void }} Binding */
+
+const KEY_NAMES = /** @type {Record<string, string>} */ ({
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+});
 
 /** @type {Binding[][]} */
 const groups = [];
@@ -34,7 +41,7 @@ function pressed(event) {
   first = !match && all.some((binding) => binding.keys.startsWith(`${sequence} `)) ? sequence : "";
   if (first) timer = window.setTimeout(() => (first = ""), 900);
   if (!match) return;
-  // a focused link or button keeps its own Enter and Space
+  // Enter and Space activate a focused link or button
   if (
     (event.key === "Enter" || event.key === " ") &&
     /** @type {HTMLElement} */ (event.target).closest("a, button, summary")
@@ -48,7 +55,7 @@ export function start() {
   document.addEventListener("keydown", pressed);
 }
 
-/** Show what the keys do on this page. */
+/** Open the list of the shortcuts on this page, or close it. */
 export function showHelp() {
   const open = document.querySelector("dialog.help");
   if (open) return /** @type {HTMLDialogElement} */ (open).close();
@@ -62,7 +69,7 @@ export function showHelp() {
       h(
         "dt",
         {},
-        keys.split(", ").map((key) => h("kbd", {}, key)),
+        keys.split(", ").map((key) => h("kbd", {}, KEY_NAMES[key] ?? key)),
       ),
       h("dd", {}, label),
     ),
@@ -72,7 +79,7 @@ export function showHelp() {
     { type: "button", class: "icon-button", "aria-label": "Close", on: { click: () => dialog.close() } },
     icon("close"),
   );
-  refill(dialog, h("header", {}, h("h2", {}, "Keyboard"), shut), h("dl", {}, rows));
+  refill(dialog, h("header", {}, h("h2", {}, "Keyboard shortcuts"), shut), h("dl", {}, rows));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

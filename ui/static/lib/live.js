@@ -1,12 +1,12 @@
 // @ts-check
-/** News from the server, shared by whatever is on the page: one stream per tab, many listeners. */
+/** The live stream of the server: one connection per tab, many listeners. */
 
 import { stream } from "./api.js";
 
 /**
- * @typedef {{ points?: (news: { run_id: string, last_step: number, attempt: number }) => void,
+ * @typedef {{ points?: (event: import("./api_types.js").PointsEvent) => void,
  *   incident?: (incident: import("./api_types.js").IncidentView) => void,
- *   run?: (news: { run_id: string }) => void,
+ *   run?: (event: import("./api_types.js").RunEvent) => void,
  *   reconnected?: () => void, state?: (connected: boolean) => void }} Listener
  */
 
@@ -15,59 +15,59 @@ const listeners = new Set();
 let connected = true;
 let close = () => {};
 
-/** Open the stream. `reconnected` listeners fetch anew, for what was said meanwhile is not repeated. */
+/** Open the stream. `reconnected` listeners must fetch again, since missed events are not repeated. */
 export function start() {
   close();
   close = stream(
     (type, payload) => listeners.forEach((listener) => listener[type]?.(payload)),
-    (now) => {
-      const back = now && !connected;
-      connected = now;
-      listeners.forEach((listener) => listener.state?.(now));
+    (isConnected) => {
+      const back = isConnected && !connected;
+      connected = isConnected;
+      listeners.forEach((listener) => listener.state?.(isConnected));
       if (back) listeners.forEach((listener) => listener.reconnected?.());
     },
   );
   addEventListener("pagehide", () => close(), { once: true });
 }
 
-/** Hear news until the signal is aborted. @param {AbortSignal} signal @param {Listener} listener */
+/** Add a listener until the signal is aborted. @param {AbortSignal} signal @param {Listener} listener */
 export function listen(signal, listener) {
   listeners.add(listener);
   signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
 }
 
 /**
- * Call `work` at most once in `milliseconds`, the last call never lost, one at a time, and not at all
- * while the page is hidden (it runs when the page is seen again).
+ * A function that runs `work` at most once per `milliseconds` and never concurrently. The last call is never
+ * dropped. While the page is hidden nothing runs; it runs once the page is visible again.
  * @param {AbortSignal} signal @param {number} milliseconds @param {() => Promise<void> | void} work
  * @returns {() => void}
  */
 export function throttled(signal, milliseconds, work) {
-  let wanted = false;
+  let requested = false;
   let busy = false;
 
   async function go() {
-    if (!wanted || busy || document.hidden || signal.aborted) return;
-    wanted = false;
+    if (!requested || busy || document.hidden || signal.aborted) return;
+    requested = false;
     busy = true;
-    const began = performance.now();
+    const startTime = performance.now();
     try {
       await work();
     } catch (error) {
-      if (!signal.aborted) console.warn("Holter: could not refresh,", /** @type {Error} */ (error).message);
+      if (!signal.aborted) console.warn("Holter: refresh failed:", /** @type {Error} */ (error).message);
     }
     setTimeout(
       () => {
         busy = false;
         void go();
       },
-      Math.max(0, milliseconds - (performance.now() - began)),
+      Math.max(0, milliseconds - (performance.now() - startTime)),
     );
   }
 
   document.addEventListener("visibilitychange", () => void go(), { signal });
   return () => {
-    wanted = true;
+    requested = true;
     void go();
   };
 }

@@ -1,10 +1,10 @@
 // @ts-check
-/** Reads msgpack (msgpack.org), and columns of numbers out of its buffers. Pure. */
+/** Decodes msgpack (msgpack.org) and the columns of numbers in its buffers. Pure. */
 
 const text = new TextDecoder();
 
 /**
- * What a message says: maps as objects, buffers as their bytes.
+ * Decode a message: maps become objects, buffers become byte arrays.
  * @param {ArrayBuffer} buffer @returns {any}
  */
 export function decode(buffer) {
@@ -75,14 +75,14 @@ export function decode(buffer) {
     if (type < 0xc0) return string(type & 0x1f);
     if (type >= 0xe0) return type - 0x100;
     const read = readers[type];
-    if (!read) throw new Error(`msgpack: byte ${offset - 1} begins with ${type}, which is not expected here`);
+    if (!read) throw new Error(`msgpack: byte ${offset - 1} has the unsupported type ${type}`);
     return read();
   }
 
   return value();
 }
 
-/** A buffer of 64-bit floats, little-endian as every browser's machine. @param {Uint8Array} bytes */
+/** A buffer of 64-bit floats, little-endian as on every platform with a browser. @param {Uint8Array} bytes */
 export const floats = (bytes) => Array.from(new Float64Array(bytes.slice().buffer));
 
 /** A buffer of 64-bit integers, as numbers. @param {Uint8Array} bytes */

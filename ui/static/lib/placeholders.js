@@ -1,10 +1,10 @@
 // @ts-check
-/** What a page shows when it has nothing to show: still loading, nothing there yet, something went wrong. */
+/** What a page shows without content: loading, empty, error. */
 
 import { copyLine, h, link } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** Grey lines where text will be. */
+/** Grey lines in place of text that is loading. */
 export function skeleton() {
   const line = (/** @type {number} */ width) =>
     h("div", { class: "skeleton-line", style: { "--width": `${width}%` } });
@@ -16,7 +16,7 @@ export function skeleton() {
 }
 
 /**
- * Nothing here, and what to do about it.
+ * An empty state with the next step.
  * @param {string} title @param {string} text @param {string | null} [command] a line to copy @param {...import("./dom.js").Child} more
  */
 export function empty(title, text, command = null, ...more) {
@@ -31,17 +31,17 @@ export function empty(title, text, command = null, ...more) {
   );
 }
 
-/** What happened, and the way on. @param {Error & { status?: number }} error @param {() => void} again */
-export function problem(error, again) {
+/** An error with a way to continue. @param {Error & { status?: number }} error @param {() => void} retry */
+export function errorMessage(error, retry) {
   const title =
     error.status === 404
-      ? "Not here"
+      ? "Not found"
       : error.status === 0
-        ? "No connection to the server"
-        : "This page could not be shown";
-  const retry = h(
+        ? "Server unreachable"
+        : "This page could not be loaded";
+  const retryButton = h(
     "button",
-    { type: "button", class: "button button-strong", on: { click: again } },
+    { type: "button", class: "button button-strong", on: { click: retry } },
     "Try again",
   );
   return h(
@@ -50,6 +50,6 @@ export function problem(error, again) {
     icon("warning"),
     h("h1", {}, title),
     h("p", { class: "quiet" }, error.message),
-    h("p", { class: "row" }, error.status === 404 ? null : retry, link("/", { class: "button" }, "All runs")),
+    h("p", { class: "row" }, error.status === 404 ? null : retryButton, link("/", { class: "button" }, "All runs")),
   );
 }

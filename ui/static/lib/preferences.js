@@ -1,5 +1,5 @@
 // @ts-check
-/** What this browser remembers: the theme, smoothing, log or linear per metric. Works without storage too. */
+/** Preferences of this browser: theme, smoothing, logarithmic axes. Without local storage they last until reload. */
 
 /** @type {Map<string, string>} */
 const memory = new Map();
@@ -19,31 +19,31 @@ export function set(name, value) {
   try {
     localStorage.setItem(`holter.${name}`, value);
   } catch {
-    // storage is full or forbidden: it holds until the page is left
+    // storage is full or blocked: the value lasts until the page is reloaded
   }
 }
 
-/** The theme in force: what was chosen, or the system's. @returns {"light" | "dark"} */
+/** The current theme: the chosen one, or the system's. @returns {"light" | "dark"} */
 export function theme() {
   const chosen = get("theme", "auto");
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Put the theme on the page and tell those who draw. */
+/** Set the theme of the page and notify the charts. */
 export function applyTheme() {
   document.documentElement.dataset.theme = theme();
   document.dispatchEvent(new CustomEvent("holter:theme"));
 }
 
 /** @param {string} metric @param {boolean} on */
-export const rememberLog = (metric, on) => set(`log.${metric}`, on ? "log" : "linear");
+export const storeLogMode = (metric, on) => set(`log.${metric}`, on ? "log" : "linear");
 
 /**
- * How this browser looked at such charts before, as an address says it.
+ * The preferences for some charts as query parameters of an address.
  * @param {string[]} metrics of the charts @returns {{ smooth: string | null, log: string[] }}
  */
-export function rememberedLook(metrics) {
+export function storedViewOptions(metrics) {
   const smooth = get("smoothing", "0");
   return {
     smooth: Number(smooth) > 0 ? smooth : null,

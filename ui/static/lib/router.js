@@ -1,8 +1,8 @@
 // @ts-check
-/** Addresses and pages: which view an address shows, what its query says, and how one moves between them. */
+/** Routing: which page an address shows, its query, and navigation between pages. */
 
 import { h, refill } from "./dom.js";
-import { problem, skeleton } from "./placeholders.js";
+import { errorMessage, skeleton } from "./placeholders.js";
 
 /**
  * @typedef {{ params: string[], signal: AbortSignal, query: () => URLSearchParams,
@@ -10,11 +10,11 @@ import { problem, skeleton } from "./placeholders.js";
  *   onQuery: (listener: () => void) => void,
  *   title: (text: string) => void,
  *   search: (options: { label: string, value?: string, onInput: (text: string) => void,
- *     onKey?: (event: KeyboardEvent) => void }) => HTMLInputElement }} Context
- * @typedef {(root: HTMLElement, context: Context) => Promise<void>} View
+ *     onKey?: (event: KeyboardEvent) => void }) => HTMLInputElement }} PageContext
+ * @typedef {(root: HTMLElement, context: PageContext) => Promise<void>} Page
  */
 
-const SKELETON_AFTER = 300; // ms: quicker than this, a skeleton is only a flash
+const SKELETON_AFTER = 300; // ms: with shorter loading times a skeleton would only flash
 
 /** @type {[RegExp, string][]} */
 const ROUTES = [
@@ -25,7 +25,7 @@ const ROUTES = [
   [/^\/login$/, "login"],
 ];
 
-/** Which view an address belongs to, with what stands in it. Pure. @param {string} path */
+/** The page of a path and its parameters. Pure. @param {string} path */
 export function match(path) {
   for (const [pattern, name] of ROUTES) {
     const matched = pattern.exec(path);
@@ -34,18 +34,18 @@ export function match(path) {
   return { name: "missing", params: [path] };
 }
 
-/** @type {Record<string, View>} */
-let views = {};
-/** @type {(parts: { name: string, signal: AbortSignal }) => Pick<Context, "search" | "title">} */
+/** @type {Record<string, Page>} */
+let pages = {};
+/** @type {(parts: { name: string, signal: AbortSignal }) => Pick<PageContext, "search" | "title">} */
 let frame;
 let currentPage = new AbortController();
 let shownPath = "";
 /** @type {Set<() => void>} */
 const queryListeners = new Set();
 
-/** @param {Record<string, View>} table @param {typeof frame} makeFrame */
+/** @param {Record<string, Page>} table @param {typeof frame} makeFrame */
 export function start(table, makeFrame) {
-  views = table;
+  pages = table;
   frame = makeFrame;
   history.scrollRestoration = "manual";
   document.addEventListener("click", followLink);
@@ -77,7 +77,7 @@ export function go(address, { replace = false } = {}) {
   void show(0);
 }
 
-/** @param {number} scroll where the page was left */
+/** @param {number} scroll the scroll position to restore */
 async function show(scroll) {
   currentPage.abort();
   currentPage = new AbortController();
@@ -99,12 +99,12 @@ async function show(scroll) {
     attach();
   }, SKELETON_AFTER);
   try {
-    await views[name](page, { ...context(signal), ...frame({ name, signal }), params });
+    await pages[name](page, { ...context(signal), ...frame({ name, signal }), params });
   } catch (error) {
     if (signal.aborted) return;
     refill(
       page,
-      problem(/** @type {any} */ (error), () => void show(0)),
+      errorMessage(/** @type {Error & { status?: number }} */ (error), () => void show(0)),
     );
   } finally {
     clearTimeout(timer);
@@ -118,7 +118,7 @@ function context(signal) {
   return {
     signal,
     query: () => new URLSearchParams(location.search),
-    /** @type {Context["setQuery"]} */
+    /** @type {PageContext["setQuery"]} */
     setQuery(changes, { push = false } = {}) {
       if (signal.aborted) return;
       const query = new URLSearchParams(location.search);

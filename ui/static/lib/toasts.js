@@ -1,9 +1,9 @@
 // @ts-check
-/** Short notes at the foot of the page, with a way to take back what was just done. */
+/** Short messages at the bottom of the page, with an optional action such as Undo. */
 
 import { announce, byId, h } from "./dom.js";
 
-const STAYS = 7000; // ms: long enough to read a line and reach the button
+const DURATION = 7000; // ms: enough to read a line and reach the button
 
 /**
  * @param {string} text
@@ -11,15 +11,15 @@ const STAYS = 7000; // ms: long enough to read a line and reach the button
  */
 export function toast(text, { action, run, tone } = {}) {
   const note = h("div", { class: `toast${tone ? ` toast-${tone}` : ""}` }, h("span", {}, text));
-  const leave = () => note.remove();
+  const dismiss = () => note.remove();
   if (action && run) {
     note.append(
-      h("button", { type: "button", class: "text-button", on: { click: () => (leave(), run()) } }, action),
+      h("button", { type: "button", class: "text-button", on: { click: () => (dismiss(), run()) } }, action),
     );
   }
   byId("toasts").append(note);
   announce(text);
-  let timer = setTimeout(leave, STAYS);
+  let timer = setTimeout(dismiss, DURATION);
   note.addEventListener("pointerenter", () => clearTimeout(timer));
-  note.addEventListener("pointerleave", () => (timer = setTimeout(leave, STAYS)));
+  note.addEventListener("pointerleave", () => (timer = setTimeout(dismiss, DURATION)));
 }

@@ -1,17 +1,17 @@
 // @ts-check
-/** Agents elsewhere, in a few quiet words: only one in trouble comes forward. */
+/** The agents on the overview: one line for all, and a list of those with problems. */
 
 import * as api from "../lib/api.js";
+import { severityMark } from "../lib/badges.js";
 import { h, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
-import { severityMark } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").AgentStatus} AgentStatus */
 
 const REFRESH_INTERVAL = 30_000; // ms
 const MAX_LISTED = 4;
 
-/** "2 agents follow 40 files", empty without any that live. Pure. @param {AgentStatus[]} agents */
+/** "2 agents follow 40 files"; empty without active agents. Pure. @param {AgentStatus[]} agents */
 export function agentSummary(agents) {
   const active = agents.filter((agent) => !agent.ended && agent.state !== "silent");
   if (active.length === 0) return "";
@@ -23,11 +23,11 @@ export function agentSummary(agents) {
 }
 
 /**
- * Those in trouble, and a line about all, kept up to date until the page is left.
+ * Elements with the agents that have problems and a summary of all, updated until the signal is aborted.
  * @param {AbortSignal} signal @returns {{ troubled: HTMLElement, all: HTMLElement }}
  */
 export function watchAgents(signal) {
-  const troubled = h("section", { class: "agents", "aria-label": "Agents in trouble", hidden: true });
+  const troubled = h("section", { class: "agents", "aria-label": "Agents with problems", hidden: true });
   const all = h("p", { class: "agents-all quiet" });
 
   async function refresh() {
@@ -36,11 +36,11 @@ export function watchAgents(signal) {
     try {
       agents = await api.agents(signal);
     } catch {
-      return; // the runs say already that the server is away
+      return; // the list of runs reports that the server is unreachable
     }
-    const trouble = agents.filter((agent) => agent.trouble);
-    troubled.hidden = trouble.length === 0;
-    refill(troubled, h("ul", {}, trouble.slice(0, MAX_LISTED).map(row)), moreText(trouble.length - MAX_LISTED));
+    const withProblems = agents.filter((agent) => agent.trouble);
+    troubled.hidden = withProblems.length === 0;
+    refill(troubled, h("ul", {}, withProblems.slice(0, MAX_LISTED).map(row)), moreText(withProblems.length - MAX_LISTED));
     refill(all, agentSummary(agents));
   }
 

@@ -1,23 +1,24 @@
 // @ts-check
-/** The inbox: every incident of every run, what waits for a person first. */
+/** The inbox: all incidents of all runs, unacknowledged ones first. */
 
+import { actOn, incidentLine } from "../incidents/details.js";
 import * as api from "../lib/api.js";
+import { incidentStateText, severityMark } from "../lib/badges.js";
+import { kindTitle, severities, severityRank } from "../lib/catalogue.js";
 import { announce, h, link, refill } from "../lib/dom.js";
 import { ago, clock, count } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
-import { actOn, placeLine } from "../incidents/details.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
-import { go } from "../lib/router.js";
 import { empty } from "../lib/placeholders.js";
-import { kindTitle, lifeWord, severityMark, severityRank } from "../lib/labels.js";
+import { go } from "../lib/router.js";
 
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
 const REFRESH = 2000; // ms
 /** @type {[string, string, (incident: IncidentView) => boolean][]} */
 const TABS = [
-  ["waiting", "Waiting", (incident) => incident.state === "open" && incident.acknowledged_at === null],
+  ["waiting", "Unacknowledged", (incident) => incident.state === "open" && incident.acknowledged_at === null],
   ["open", "Open", (incident) => incident.state === "open"],
   ["recovered", "Recovered", (incident) => incident.state === "recovered"],
   ["closed", "Closed", (incident) => incident.state === "closed"],
@@ -30,7 +31,7 @@ const tabOf = (name) => TABS.find(([key]) => key === name) ?? TABS[0];
 /** @param {IncidentView} incident @param {{ q: string, severity: string, run: string }} filter */
 export function matches(incident, { q, severity, run }) {
   const text =
-    `${incident.run} ${incident.project} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
+    `${incident.run ?? ""} ${incident.project ?? ""} ${kindTitle(incident.kind)} ${incident.kind} ${incident.metric} ${incident.summary}`.toLowerCase();
   return (
     (!severity || incident.severity === severity) &&
     (!run || incident.run_id === run) &&
@@ -43,13 +44,13 @@ export function matches(incident, { q, severity, run }) {
 
 const STATES = ["open", "recovered", "closed"];
 
-/** Open ones first, the worst of them first, then the newest. Pure. @param {IncidentView} a @param {IncidentView} b */
+/** Open incidents first, the most severe of them first, then the newest. Pure. @param {IncidentView} a @param {IncidentView} b */
 export const compareIncidents = (a, b) =>
   STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
   severityRank(a.severity) - severityRank(b.severity) ||
   b.opened_at - a.opened_at;
 
-/** @type {import("../lib/router.js").View} */
+/** @type {import("../lib/router.js").Page} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
   let incidents = await api.incidents({ state: "all" }, signal);
   /** @type {number | null} */
@@ -59,12 +60,12 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   const list = h("ul", { class: "inbox" });
 
   const filter = () => {
-    const now = query();
+    const parameters = query();
     return {
-      q: now.get("q") ?? "",
-      state: now.get("state") ?? "waiting",
-      severity: now.get("severity") ?? "",
-      run: now.get("run") ?? "",
+      q: parameters.get("q") ?? "",
+      state: parameters.get("state") ?? "waiting",
+      severity: parameters.get("severity") ?? "",
+      run: parameters.get("run") ?? "",
     };
   };
 
@@ -75,22 +76,22 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   }
 
   const shown = () => {
-    const wanted = filter();
-    return incidents.filter((incident) => tabOf(wanted.state)[2](incident) && matches(incident, wanted)).sort(compareIncidents);
+    const current = filter();
+    return incidents.filter((incident) => tabOf(current.state)[2](incident) && matches(incident, current)).sort(compareIncidents);
   };
 
   function draw() {
-    const wanted = filter();
+    const current = filter();
     const items = shown();
-    const waiting = incidents.filter(TABS[0][2]).length;
-    title(waiting ? `${waiting} waiting` : "Incidents");
+    const unacknowledged = incidents.filter(TABS[0][2]).length;
+    title(unacknowledged ? `${unacknowledged} unacknowledged` : "Incidents");
     refill(
       heading,
-      waiting
-        ? `${count(waiting, "incident waits", "incidents wait")} for someone`
-        : "Nothing waits for anyone",
+      unacknowledged
+        ? count(unacknowledged, "unacknowledged incident")
+        : "No unacknowledged incidents",
     );
-    refill(controls, filters(incidents, wanted, change));
+    refill(controls, filters(incidents, current, change));
     const focused = Number(
       /** @type {HTMLElement | null} */ (document.activeElement?.closest?.("[data-incident]") ?? null)
         ?.dataset.incident,
@@ -99,7 +100,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
       list,
       items.length
         ? items.map((incident) => row(incident, changed))
-        : h("li", {}, emptyState(incidents.length > 0, wanted, change)),
+        : h("li", {}, emptyState(incidents.length > 0, current, change)),
     );
     if (!list.isConnected) refill(root, h("header", { class: "page-head" }, heading, controls), list);
     if (focused)
@@ -154,7 +155,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     );
   }
 
-  search({ label: "Find an incident", value: filter().q, onInput: (q) => change({ q }) });
+  search({ label: "Search incidents", value: filter().q, onInput: (q) => change({ q }) });
   keys.bind(signal, [
     { keys: "j, ArrowDown", label: "Next incident", run: () => move(1) },
     { keys: "k, ArrowUp", label: "Previous incident", run: () => move(-1) },
@@ -163,8 +164,8 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
       label: "Open the incident",
       run: () => selectedId !== null && go(`/incidents/${selectedId}`),
     },
-    { keys: "a", label: "Acknowledge", run: () => actOnSelected("acknowledge") },
-    { keys: "e", label: "Close", run: () => actOnSelected("close") },
+    { keys: "a", label: "Acknowledge or unacknowledge", run: () => actOnSelected("acknowledge") },
+    { keys: "e", label: "Close incident", run: () => actOnSelected("close") },
   ]);
   onQuery(draw);
   const refresh = throttled(signal, REFRESH, async () => {
@@ -178,21 +179,21 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
 /** @typedef {{ q: string, state: string, severity: string, run: string }} Filter */
 /** @typedef {(changes: Partial<Filter>) => void} Change */
 
-/** What narrows the list down. @param {IncidentView[]} incidents @param {Filter} wanted @param {Change} change */
-function filters(incidents, wanted, change) {
-  const states = TABS.map(([key, text, belongs]) =>
-    toggleButton(key === wanted.state, () => change({ state: key === "waiting" ? "" : key }), [
+/** The controls that filter the list. @param {IncidentView[]} incidents @param {Filter} filter @param {Change} change */
+function filters(incidents, filter, change) {
+  const stateButtons = TABS.map(([key, text, belongs]) =>
+    toggleButton(key === filter.state, () => change({ state: key === "waiting" ? "" : key }), [
       text,
       h("span", { class: "quiet number" }, ` ${incidents.filter(belongs).length}`),
     ]),
   );
-  const severities = ["", "critical", "warning", "info"].map((severity) =>
-    toggleButton(severity === wanted.severity, () => change({ severity: severity }), [severity ? severityMark(severity) : "Any"]),
+  const severityButtons = ["", ...severities()].map((severity) =>
+    toggleButton(severity === filter.severity, () => change({ severity: severity }), [severity ? severityMark(severity) : "Any"]),
   );
   return [
-    h("div", { class: "segmented", role: "group", "aria-label": "State" }, states),
-    h("div", { class: "segmented", role: "group", "aria-label": "Severity" }, severities),
-    wanted.run && runChip(incidents, wanted.run, change),
+    h("div", { class: "segmented", role: "group", "aria-label": "State" }, stateButtons),
+    h("div", { class: "segmented", role: "group", "aria-label": "Severity" }, severityButtons),
+    filter.run && runChip(incidents, filter.run, change),
   ];
 }
 
@@ -212,15 +213,15 @@ function runChip(incidents, id, change) {
 
 /** @param {IncidentView} incident @param {(incident: IncidentView) => void} changed */
 function row(incident, changed) {
-  const waits = incident.state === "open" && incident.acknowledged_at === null;
-  const classes = `severity-edge-${incident.severity} incident-${incident.state}${waits ? " inbox-unacknowledged" : ""}`;
+  const isUnacknowledged = incident.state === "open" && incident.acknowledged_at === null;
+  const classes = `severity-edge-${incident.severity} incident-${incident.state}${isUnacknowledged ? " inbox-unacknowledged" : ""}`;
   return h(
     "li",
     { class: `inbox-item ${classes}`, data: { incident: String(incident.id) } },
     h(
       "div",
       { class: "inbox-text" },
-      placeLine(incident),
+      incidentLine(incident),
       link(`/incidents/${incident.id}`, { class: "inbox-summary" }, incident.summary),
       contextLine(incident),
     ),
@@ -234,8 +235,9 @@ function contextLine(incident) {
   return h(
     "p",
     { class: "quiet" },
-    link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
-    ` · ${project} · ${lifeWord(incident)}${by ? ` by ${by}` : ""} · `,
+    id !== null && link(`/runs/${encodeURIComponent(id)}?incident=${incident.id}`, { class: "inbox-run" }, run),
+    id !== null && ` · ${project} · `,
+    `${incidentStateText(incident)}${by ? ` by ${by}` : ""} · `,
     h("time", { title: clock(openedAt), data: { ago: String(openedAt) } }, ago(openedAt)),
   );
 }
@@ -249,22 +251,22 @@ function rowActions(incident, changed) {
       text,
     );
   if (incident.state === "closed") return [button("reopen", "Reopen")];
-  const seen = incident.acknowledged_at !== null;
-  const acknowledge = seen ? button("unacknowledge", "Withdraw") : button("acknowledge", "Acknowledge");
+  const acknowledged = incident.acknowledged_at !== null;
+  const acknowledge = acknowledged ? button("unacknowledge", "Unacknowledge") : button("acknowledge", "Acknowledge");
   return [incident.state === "open" && acknowledge, button("close", "Close")];
 }
 
-/** Why the list is empty, and the way on. @param {boolean} some there are incidents at all @param {Filter} wanted @param {Change} change */
-function emptyState(some, wanted, change) {
-  if (!some)
+/** Why the list is empty, and the next step. @param {boolean} hasIncidents whether there are any incidents @param {Filter} filter @param {Change} change */
+function emptyState(hasIncidents, filter, change) {
+  if (!hasIncidents)
     return empty(
       "No incidents",
-      "Holter has found nothing worth a word in any run. Test that it would reach you:",
+      "Holter has detected no incidents in any run. To test that notifications arrive:",
       "holter alert test",
     );
   const click = () => change({ q: "", severity: "", run: "", state: "all" });
   const all = h("button", { type: "button", class: "button", on: { click } }, "Show all incidents");
-  if (wanted.q || wanted.severity || wanted.run || wanted.state !== "waiting")
-    return empty("No incident matches", "Nothing fits this search and these filters.", null, all);
-  return empty("Nothing waits", "Every open incident has been acknowledged.", null, all);
+  if (filter.q || filter.severity || filter.run || filter.state !== "waiting")
+    return empty("No matching incidents", "No incident matches the search and the filters.", null, all);
+  return empty("All acknowledged", "Every open incident has been acknowledged.", null, all);
 }

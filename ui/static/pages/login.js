@@ -1,16 +1,16 @@
 // @ts-check
-/** The door of a server that asks for a password. */
+/** The login page of a server with a password. */
 
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
 
-/** Where to go after the login: an address of ours, never another site. @param {string | null} wanted */
+/** The path to open after the login: never another site, nor the login page. @param {string | null} wanted */
 export function safeNext(wanted) {
   return wanted && /^\/(?![/\\])/.test(wanted) && !wanted.startsWith("/login") ? wanted : "/";
 }
 
-/** @type {import("../lib/router.js").View} */
+/** @type {import("../lib/router.js").Page} */
 export async function show(root, { query, title }) {
   title("Log in");
   const password = /** @type {HTMLInputElement} */ (
@@ -47,7 +47,7 @@ export async function show(root, { query, title }) {
       "form",
       { class: "login", on: { submit } },
       h("h1", {}, icon("pulse"), "Holter"),
-      h("p", { class: "quiet" }, "This server asks for a password. Whoever set it up knows it."),
+      h("p", { class: "quiet" }, "This server requires a password. Ask its administrator."),
       h("label", { for: "password" }, "Password"),
       password,
       wrong,

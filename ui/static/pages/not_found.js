@@ -1,9 +1,9 @@
 // @ts-check
-/** An address that leads nowhere. */
+/** The page of an unknown address. */
 
 import { h, link, refill } from "../lib/dom.js";
 
-/** @type {import("../lib/router.js").View} */
+/** @type {import("../lib/router.js").Page} */
 export async function show(root, { params, title }) {
   title("Not found");
   refill(
@@ -11,7 +11,7 @@ export async function show(root, { params, title }) {
     h(
       "section",
       { class: "empty" },
-      h("h1", {}, "There is nothing at this address"),
+      h("h1", {}, "Page not found"),
       h("p", { class: "quiet" }, h("code", {}, params[0])),
       h(
         "p",

@@ -1,16 +1,17 @@
 // @ts-check
-/** All runs: is anything wrong, where, since when. */
+/** The overview: all runs, those with problems first. */
 
-import { watchAgents } from "./agent_status.js";
+import { drawStrip } from "../charts/health_strip.js";
 import * as api from "../lib/api.js";
+import { severityMark, stateMark } from "../lib/badges.js";
+import { healthTitle, kindTitle, metricUnit, severityRank } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
-import { ago, count, number, reading, step as stepText, stepTime, unit } from "../lib/format.js";
+import { ago, count, number, reading, step as stepText, stepTime } from "../lib/format.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
-import { go } from "../lib/router.js";
 import { empty } from "../lib/placeholders.js";
-import { drawStrip } from "../charts/health_strip.js";
-import { healthWord, kindTitle, severityMark, severityRank, stateMark } from "../lib/labels.js";
+import { go } from "../lib/router.js";
+import { watchAgents } from "./agent_status.js";
 
 /** @typedef {import("../lib/api_types.js").RunOverview} RunOverview */
 
@@ -27,11 +28,11 @@ const ORDERS = {
   name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
 };
-/** When a run was last heard of. @param {RunOverview} run */
+/** The time of a run's newest point. @param {RunOverview} run */
 const lastUpdate = (run) => run.last_time ?? run.updated_at;
 const GROUPS = ["Needs attention", "Running", "Finished"];
 
-/** Which heading a run stands under: 0 needs attention, 1 running, 2 finished. Pure. @param {RunOverview} run */
+/** The group of a run: 0 needs attention, 1 running, 2 finished. Pure. @param {RunOverview} run */
 export function group(run) {
   const trouble =
     run.damaged || run.health === "critical" || run.health === "warning" || run.state === "stalled";
@@ -39,14 +40,14 @@ export function group(run) {
   return run.state === "running" ? 1 : 2;
 }
 
-/** The answer to "is all well?", with its severity. Pure. @param {RunOverview[]} runs @returns {[string, string]} */
+/** The heading of the overview and its severity. Pure. @param {RunOverview[]} runs @returns {[string, string]} */
 export function statusHeading(runs) {
   const troubled = runs.filter((run) => group(run) === 0);
   if (troubled.length === 0) {
     const running = runs.filter((run) => run.state === "running").length;
     return [
       "ok",
-      running ? `All is well: ${count(running, "run")} running` : "No run is running, and none needs attention",
+      running ? `No problems, ${count(running, "run")} running` : "No problems, no run is running",
     ];
   }
   const worst = troubled.some((run) => run.damaged || run.health === "critical") ? "critical" : "warning";
@@ -67,7 +68,7 @@ export function matches(run, { q, state, project }) {
   );
 }
 
-/** @type {import("../lib/router.js").View} */
+/** @type {import("../lib/router.js").Page} */
 export async function show(root, { signal, query, setQuery, onQuery, search, title }) {
   let runs = await api.runs(signal);
   let selectedId = "";
@@ -79,12 +80,12 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   const agents = watchAgents(signal);
 
   const filter = () => {
-    const now = query();
+    const parameters = query();
     return {
-      q: now.get("q") ?? "",
-      state: now.get("state") ?? "",
-      project: now.get("project") ?? "",
-      sort: now.get("sort") ?? "trouble",
+      q: parameters.get("q") ?? "",
+      state: parameters.get("state") ?? "",
+      project: parameters.get("project") ?? "",
+      sort: parameters.get("sort") ?? "trouble",
     };
   };
 
@@ -95,34 +96,34 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   }
 
   function draw() {
-    const wanted = filter();
+    const current = filter();
     const [severity, text] = statusHeading(runs);
     title(severity === "ok" ? "" : `! ${text}`);
     refill(heading, severityMark(severity, text));
     if (runs.length === 0) return refill(root, h("h1", { class: "visually-hidden" }, "Runs"), agents.troubled, noRunsYet(), agents.all);
     if (!list.isConnected)
       refill(root, h("header", { class: "page-head" }, heading, controls), agents.troubled, list, agents.all);
-    drawControls(wanted);
-    const shown = runs.filter((run) => matches(run, wanted)).sort(ORDERS[wanted.sort] ?? ORDERS.trouble);
+    drawControls(current);
+    const shown = runs.filter((run) => matches(run, current)).sort(ORDERS[current.sort] ?? ORDERS.trouble);
     if (shown.length === 0)
       return refill(
         list,
         empty(
-          "No run matches",
-          "Nothing fits this search and these filters.",
+          "No matching runs",
+          "No run matches the search and the filters.",
           null,
           h("button", { type: "button", class: "button", on: { click: clear } }, "Show all runs"),
         ),
       );
-    replaceRows(wanted.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
+    replaceRows(current.sort === "trouble" ? grouped(shown) : [h("ul", { class: "rows" }, shown.map(row))]);
   }
 
   function clear() {
-    search({ label: "Find a run", onInput: (q) => change({ q }) });
+    search({ label: "Search runs", onInput: (q) => change({ q }) });
     change({ q: "", state: "", project: "" });
   }
 
-  /** Keep the focus where it was, though its row was drawn anew. @param {HTMLElement[]} children */
+  /** Replace the rows and restore the focus. @param {HTMLElement[]} children */
   function replaceRows(children) {
     const focused = /** @type {HTMLElement | null} */ (
       document.activeElement?.closest?.("[data-run]") ?? null
@@ -132,7 +133,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
       h(
         "div",
         { class: "run-head quiet", "aria-hidden": "true" },
-        ["", "Whole life", "Loss", "Speed", "Step", "Updated"].map((text) => h("span", {}, text)),
+        ["", "History", "Loss", "Speed", "Step", "Updated"].map((text) => h("span", {}, text)),
       ),
       children,
     );
@@ -156,7 +157,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     });
   }
 
-  /** A row is drawn anew only when its run has changed. @param {RunOverview} run */
+  /** The row of a run, drawn again only if the run has changed. @param {RunOverview} run */
   function row(run) {
     const text = JSON.stringify(run);
     const old = rows.get(run.id);
@@ -198,8 +199,8 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
         "Order",
         sort,
         [
-          ["trouble", "Trouble first"],
-          ["updated", "Newest points"],
+          ["trouble", "Problems first"],
+          ["updated", "Last updated"],
           ["name", "Name"],
           ["step", "Steps"],
         ],
@@ -227,7 +228,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
   }
 
   search({
-    label: "Find a run",
+    label: "Search runs",
     value: filter().q,
     onInput: (q) => change({ q }),
     onKey: (event) => event.key === "Enter" && move(0),
@@ -265,11 +266,11 @@ function select(label, value, options, onChange) {
 /** @param {RunOverview} run */
 function runRow(run) {
   const { loss, throughput, step_time: time } = run.latest;
-  const [stepSeconds, unitText] = time ? stepTime(time.value, time.metric) : [];
+  const [stepSeconds, unitText] = time ? stepTime(time.value, metricUnit("step_time", time.metric)) : [];
   const speed = throughput
     ? [
         reading("throughput", throughput.value),
-        h("small", { class: "quiet" }, ` ${unit("throughput", throughput.metric)}`),
+        h("small", { class: "quiet" }, ` ${metricUnit("throughput", throughput.metric)}`),
       ]
     : time
       ? [
@@ -307,7 +308,7 @@ function runRow(run) {
       h("time", { data: { ago: String(lastUpdate(run)) } }, ago(lastUpdate(run))),
     ),
     run.damaged &&
-      h("p", { class: "run-incident" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists everything that is damaged."),
+      h("p", { class: "run-incident" }, `${run.damaged}. `, h("code", {}, "holter db check"), " lists all damage."),
     run.worst &&
       h(
         "p",
@@ -320,20 +321,20 @@ function runRow(run) {
   );
 }
 
-/** A run that stands still is in trouble, whatever its curves said last. @param {RunOverview} run */
+/** The health of a run; a stalled run without severe incidents is shown as stalled. @param {RunOverview} run */
 function healthMark(run) {
   if (run.damaged) return severityMark("critical", "Damaged");
   if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
     return severityMark("warning", "Stalled");
-  return severityMark(run.health, healthWord(run.health));
+  return severityMark(run.health, healthTitle(run.health));
 }
 
 function noRunsYet() {
   return empty(
     "No runs yet",
-    "Point Holter at a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output), and its runs appear here by themselves.",
+    "Watch a folder of logs (TensorBoard, W&B, CSV, JSON Lines, console output). Its runs appear here automatically:",
     "holter watch ./runs",
-    h("p", { class: "quiet" }, "Or send points from anywhere:"),
+    h("p", { class: "quiet" }, "Or send points over HTTP:"),
     h(
       "pre",
       { class: "example" },

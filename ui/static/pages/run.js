@@ -1,5 +1,5 @@
 // @ts-check
-/** One run: its strip, the numbers that matter, its curves and its incidents. */
+/** The page of one run: health strip, summary, charts, incidents, configuration. */
 
 import { createBoard, palette } from "../charts/board.js";
 import { metricOf } from "../charts/panel.js";
@@ -18,28 +18,28 @@ import { createExportDelete, createUnreadable } from "../run/data.js";
 import { createHeadline } from "../run/headline.js";
 import { createPlannedEvents } from "../run/planned_events.js";
 import { createSeriesList } from "../run/series_list.js";
-import { plansOf, RunState, showsMetric } from "../run/state.js";
+import { chartPlans, RunState, showsMetric } from "../run/state.js";
 
-/** @typedef {import("../lib/router.js").Context} Context */
+/** @typedef {import("../lib/router.js").PageContext} PageContext */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 /** @typedef {ReturnType<typeof createParts>} Parts */
 
-const REFRESH = 700; // ms between refetches of what stands around the charts
-const SLOW_REFRESH = 5000; // ms between those of what is worked out from whole series
+const REFRESH = 700; // ms between requests for everything but the charts
+const SLOW_REFRESH = 5000; // ms between requests that the server computes from complete series
 
-/** @type {import("../lib/router.js").View} */
+/** @type {import("../lib/router.js").Page} */
 export async function show(root, context) {
   const { params, signal, query, setQuery, onQuery, title } = context;
-  const [run, incidents, expected] = await Promise.all([
+  const [run, incidents, plannedEvents] = await Promise.all([
     api.run(params[0], signal),
     api.incidentsOf(params[0], signal),
-    api.expectedIn(params[0], signal),
+    api.plannedEventsOf(params[0], signal),
   ]);
-  if (hasNoViewOptions(query())) setQuery(prefs.rememberedLook(run.charts.map(metricOf)));
+  if (hasNoViewOptions(query())) setQuery(prefs.storedViewOptions(run.charts.map(metricOf)));
   const state = new RunState(run, incidents, query());
   const parts = createParts(state, context);
   title(run.name);
-  refill(root, parts.headline.element, parts.series.picker.element, parts.body, parts.nothing);
+  refill(root, parts.headline.element, parts.series.picker.element, parts.body, parts.emptyPage);
   onQuery(parts.follow);
   listenForUpdates(state, parts, context);
   listenForChartData(state, parts);
@@ -51,9 +51,9 @@ export async function show(root, context) {
     },
     { signal },
   );
-  parts.expected.show(expected);
+  parts.plannedEvents.show(plannedEvents);
   parts.follow();
-  if (location.hash === "#expected") setTimeout(() => openPlannedEvents(parts.expected.element)); // once it stands
+  if (location.hash === "#expected") setTimeout(() => openPlannedEvents(parts.plannedEvents.element)); // after the page is attached
 }
 
 /** @param {HTMLElement} element */
@@ -62,7 +62,7 @@ function openPlannedEvents(element) {
   element.scrollIntoView({ block: "center" });
 }
 
-/** The parts of the page and what binds them to the address. @param {RunState} state @param {Context} context */
+/** The parts of the page, connected to the address. @param {RunState} state @param {PageContext} context */
 function createParts(state, context) {
   const { signal, query } = context;
   const runId = state.run.id;
@@ -70,11 +70,11 @@ function createParts(state, context) {
   const isShown = (/** @type {string} */ metric) => plans().some((plan) => showsMetric(plan, metric));
   const series = createSeriesList({ runId, signal, onPick: addChart, isShown });
   const field = searchField(context, series);
-  const headline = createHeadline({ onPick: actions.zoomToSteps, onSetUp: () => configuration.goTo() });
+  const headline = createHeadline({ onPick: actions.zoomToSteps, onDiagnostics: () => configuration.goTo() });
   const controls = createChartControls({
     onAxis: actions.setAxis,
     onSmooth: smooth,
-    onWhole: () => actions.zoom(null),
+    onReset: () => actions.zoom(null),
     onAdd: () => field.focus(),
   });
   const board = createBoard({
@@ -88,15 +88,15 @@ function createParts(state, context) {
     onRemove: (plan) => actions.removeChart(metricOf(plan)),
   });
   const communication = createCommunication({ runId, signal });
-  const configuration = createConfiguration({ runId, signal, onRemarks: headline.remark });
+  const configuration = createConfiguration({ runId, signal, onDiagnostics: headline.showDiagnostics });
   const checksContainer = h("div", {});
   const unreadable = createUnreadable();
   const exportDelete = createExportDelete({ id: runId, name: state.run.name, points: () => state.run.points });
   const plannedEvents = createPlannedEvents({
     runId,
     project: state.run.project,
-    onChange(now) {
-      state.shared.expected = now;
+    onChange(events) {
+      state.shared.expected = events;
       board.redraw();
     },
   });
@@ -128,38 +128,38 @@ function createParts(state, context) {
   const emptyPage = h(
     "div",
     {},
-    empty("No points yet", "The run is known, its first points are on their way."),
+    empty("No points yet", "The run exists, but has logged no points yet."),
     emptyContainer,
   );
-  const plans = () => plansOf(state.run.charts, state.look.charts, series.all());
+  const plans = () => chartPlans(state.run.charts, state.viewOptions.charts, series.all());
 
-  /** The address has changed: everything that depends on it follows. */
+  /** Update everything that depends on the address. */
   function follow() {
     showDetails();
     series.draw();
     drawSide();
     void board.refresh();
-    if (state.look.charts.length && !series.known()) void series.load().then(follow, () => {});
+    if (state.viewOptions.charts.length && !series.known()) void series.load().then(follow, () => {});
   }
 
-  /** What stands around the charts, as it is known now. */
+  /** Update everything but the charts and the list of incidents. */
   function showDetails() {
     state.follow(query());
-    const { run, shared, look, steps } = state;
+    const { run, shared, viewOptions, steps } = state;
     headline.show(run, state.loss);
     headline.showStrip(run, steps.from === null || steps.to === null ? null : [steps.from, steps.to]);
     controls.show({
       axis: shared.axis,
       clock: state.clocked,
-      smoothing: look.smoothing,
-      zoomed: look.stretch !== null,
+      smoothing: viewOptions.smoothing,
+      zoomed: viewOptions.range !== null,
       charts: plans().length,
     });
     series.show(run.series);
     unreadable.show(run);
     communication.follow(run);
     configuration.follow(run);
-    (run.series > 0 ? checksContainer : emptyContainer).append(communication.element, configuration.element); // what hangs before its first step has one
+    (run.series > 0 ? checksContainer : emptyContainer).append(communication.element, configuration.element); // a run that hangs before its first step has a configuration, too
     board.set(plans());
     emptyPage.hidden = run.series > 0;
     body.hidden = !emptyPage.hidden;
@@ -177,7 +177,7 @@ function createParts(state, context) {
 
   /** @param {IncidentView} incident */
   function updateIncident(incident) {
-    state.learn(incident);
+    state.updateIncident(incident);
     state.follow(query());
     drawSide();
     board.redraw();
@@ -200,14 +200,14 @@ function createParts(state, context) {
     panel?.element.classList.add("panel-highlighted");
   }
 
-  return { headline, series, expected: plannedEvents, board, body, nothing: emptyPage, follow, showAround: showDetails, learn: updateIncident };
+  return { headline, series, plannedEvents, board, body, emptyPage, follow, showDetails, updateIncident };
 }
 
-/** Finding a metric by typing its name. @param {Context} context @param {ReturnType<typeof createSeriesList>} series */
+/** The search field for metrics. @param {PageContext} context @param {ReturnType<typeof createSeriesList>} series */
 function searchField({ signal, search }, series) {
   const { picker } = series;
   const field = search({
-    label: "Find a metric",
+    label: "Search metrics",
     onInput: (text) =>
       void series.load().then(
         () => picker.type(field.value || text),
@@ -224,13 +224,13 @@ function searchField({ signal, search }, series) {
   return field;
 }
 
-/** Points and incidents as they arrive. @param {RunState} state @param {Parts} parts @param {Context} context */
-function listenForUpdates(state, { board, headline, expected, showAround, learn }, { signal }) {
+/** Update the page when points and incidents arrive. @param {RunState} state @param {Parts} parts @param {PageContext} context */
+function listenForUpdates(state, { board, headline, plannedEvents, showDetails, updateIncident }, { signal }) {
   const { id } = state.run;
-  const refreshThroughput = throttled(signal, SLOW_REFRESH, async () => headline.learn(await api.throughputOf(id, signal)));
+  const refreshThroughput = throttled(signal, SLOW_REFRESH, async () => headline.showThroughput(await api.throughputOf(id, signal)));
   const refreshRun = throttled(signal, REFRESH, async () => {
     state.run = await api.run(id, signal);
-    showAround();
+    showDetails();
     refreshThroughput();
   });
   refreshThroughput();
@@ -239,24 +239,24 @@ function listenForUpdates(state, { board, headline, expected, showAround, learn 
     void board.refresh({ live: true });
   };
   listen(signal, {
-    points: (news) => news.run_id === id && refreshAll(),
-    run: (news) => news.run_id === id && refreshRun(),
-    incident: (news) => {
-      if (news.run_id !== id) return;
-      learn(news);
+    points: (event) => event.run_id === id && refreshAll(),
+    run: (event) => event.run_id === id && refreshRun(),
+    incident: (incident) => {
+      if (incident.run_id !== id) return;
+      updateIncident(incident);
       refreshRun();
-      void api.expectedIn(id, signal).then(expected.show, () => {}); // it may have been planned
+      void api.plannedEventsOf(id, signal).then(plannedEvents.show, () => {}); // it may have been marked as planned
     },
     reconnected: refreshAll,
   });
 }
 
-/** The loss as charted gives its slope; a stretch of it does not. @param {RunState} state @param {Parts} parts */
+/** The slope of the loss is computed from its chart, if that shows the entire run. @param {RunState} state @param {Parts} parts */
 function listenForChartData(state, { board, headline }) {
   board.onData((data) => {
-    const wanted = state.run.latest.loss?.metric;
-    const curve = data.find((series) => series.metric === wanted && Object.keys(series.labels ?? {}).length === 0);
-    if (!curve || state.look.stretch !== null) return;
+    const lossMetric = state.run.latest.loss?.metric;
+    const curve = data.find((series) => series.metric === lossMetric && Object.keys(series.labels ?? {}).length === 0);
+    if (!curve || state.viewOptions.range !== null) return;
     state.loss = curve;
     headline.show(state.run, curve);
   });

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a reader can do on a run's page. All of it changes the address, and the page follows the address. */
+/** Actions and keyboard shortcuts of the run page. Actions change the address, and the page follows the address. */
 
 import { stepsToAxis } from "../charts/ranges.js";
 import { toggleMetric } from "../charts/view_options.js";
@@ -10,7 +10,7 @@ import * as prefs from "../lib/preferences.js";
 /** @typedef {import("./state.js").RunState} RunState */
 
 const MIN_MARGIN = 60; // steps shown before and after an incident
-const MARGIN_SHARE = 0.6; // of its length
+const MARGIN_SHARE = 0.6; // share of its duration
 
 /**
  * The steps around an incident. Pure.
@@ -22,7 +22,7 @@ export function stepsAround({ start_step: start, end_step: end }, last) {
   return [Math.max(0, Math.floor(start - margin)), Math.ceil(until + margin)];
 }
 
-/** @param {RunState} state @param {import("../lib/router.js").Context} context @param {() => void} follow the address has changed */
+/** @param {RunState} state @param {import("../lib/router.js").PageContext} context @param {() => void} follow called after the address has changed */
 export function createActions(state, { setQuery }, follow) {
   /** @param {Parameters<typeof setQuery>[0]} changes */
   function change(changes) {
@@ -42,16 +42,16 @@ export function createActions(state, { setQuery }, follow) {
     zoomToSteps: (steps) => zoom(steps && stepsToAxis(state.run.strip, state.shared.axis, steps)),
     /** @param {import("../charts/curves.js").Axis} axis */
     setAxis: (axis) => change({ axis: axis === "time" ? "time" : null, from: null, to: null }),
-    /** Select an incident: its evidence is drawn, the charts go there. @param {IncidentView | null} incident */
+    /** Select an incident: the charts zoom to it and show its evidence. @param {IncidentView | null} incident */
     select(incident) {
       if (!incident) return change({ incident: null });
       const around = stepsAround(incident, state.run.last_step);
       change({ incident: String(incident.id), axis: null, ...rangeToQuery(around, "step") });
     },
     /** @param {string} metric */
-    addChart: (metric) => change({ chart: [metric, ...state.look.charts] }),
+    addChart: (metric) => change({ chart: [metric, ...state.viewOptions.charts] }),
     /** @param {string} metric */
-    removeChart: (metric) => change({ chart: state.look.charts.filter((name) => name !== metric) }),
+    removeChart: (metric) => change({ chart: state.viewOptions.charts.filter((name) => name !== metric) }),
     /** @param {number} strength */
     smooth(strength) {
       prefs.set("smoothing", String(strength));
@@ -59,26 +59,26 @@ export function createActions(state, { setQuery }, follow) {
     },
     /** @param {import("../charts/view_options.js").Mode} mode @param {string} metric */
     toggle(mode, metric) {
-      const metrics = toggleMetric(state.look.modes, mode, metric);
-      if (mode === "log") prefs.rememberLog(metric, metrics.includes(metric));
+      const metrics = toggleMetric(state.viewOptions.modes, mode, metric);
+      if (mode === "log") prefs.storeLogMode(metric, metrics.includes(metric));
       setQuery({ [mode]: metrics });
       follow();
     },
   };
 }
 
-/** A range as the address has it: steps, or Unix seconds. @param {[number, number]} range @param {import("../charts/curves.js").Axis} axis */
+/** A range as query parameters: steps, or Unix seconds. @param {[number, number]} range @param {import("../charts/curves.js").Axis} axis */
 function rangeToQuery(range, axis) {
   const [from, to] = range.map((x) => String(Math.round(axis === "time" ? x / 1000 : x)));
   return { from, to };
 }
 
-const CLOSER = 0.5;
-const FURTHER = 2;
-const ASIDE = 0.3; // of what is shown
+const ZOOM_IN = 0.5;
+const ZOOM_OUT = 2;
+const PAN = 0.3; // share of the range
 
 /**
- * A range moved by a share of itself and stretched about its middle. Pure.
+ * A range shifted by a share of its length and scaled about its middle. Pure.
  * @param {[number, number]} range @param {number} shift @param {number} factor @returns {[number, number]}
  */
 export function moved([low, high], shift, factor) {
@@ -94,16 +94,16 @@ export function moved([low, high], shift, factor) {
  */
 export function bindKeys(signal, { zoom, range, otherAxis, toggleLog }) {
   const by = (/** @type {number} */ shift, /** @type {number} */ factor) => () => {
-    const now = range();
-    if (now) zoom(moved(now, shift, factor));
+    const current = range();
+    if (current) zoom(moved(current, shift, factor));
   };
   keys.bind(signal, [
-    { keys: "+, =", label: "Zoom in", run: by(0, CLOSER) },
-    { keys: "-", label: "Zoom out", run: by(0, FURTHER) },
-    { keys: "ArrowLeft", label: "Earlier", run: by(-ASIDE, 1) },
-    { keys: "ArrowRight", label: "Later", run: by(ASIDE, 1) },
-    { keys: "0", label: "The whole run", run: () => zoom(null) },
-    { keys: "x", label: "Steps or time", run: otherAxis },
-    { keys: "l", label: "First chart logarithmic or linear", run: toggleLog },
+    { keys: "+, =", label: "Zoom in", run: by(0, ZOOM_IN) },
+    { keys: "-", label: "Zoom out", run: by(0, ZOOM_OUT) },
+    { keys: "ArrowLeft", label: "Pan left", run: by(-PAN, 1) },
+    { keys: "ArrowRight", label: "Pan right", run: by(PAN, 1) },
+    { keys: "0", label: "Reset zoom", run: () => zoom(null) },
+    { keys: "x", label: "Switch the x axis between steps and time", run: otherAxis },
+    { keys: "l", label: "Switch the first chart between linear and logarithmic", run: toggleLog },
   ]);
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** What stands over the charts: steps or time, smoothing, back to the whole run, one more chart. */
+/** The controls above the charts: x axis, smoothing, reset zoom, add chart. */
 
 import { h, refill } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
@@ -8,13 +8,13 @@ import { icon } from "../lib/icons.js";
 
 /**
  * @param {{ onAxis: (axis: Axis) => void, onSmooth: (strength: number, settled: boolean) => void,
- *   onWhole: () => void, onAdd: () => void }} reader
+ *   onReset: () => void, onAdd: () => void }} events
  */
-export function createChartControls({ onAxis, onSmooth, onWhole, onAdd }) {
+export function createChartControls({ onAxis, onSmooth, onReset, onAdd }) {
   const axes = h("div", { class: "segmented", role: "group", "aria-label": "Axis" });
   const smoothing = smoothingControl(onSmooth);
-  const resetButton = button("back", "Whole run", onWhole);
-  const noChartsNote = h("p", { class: "quiet", hidden: true }, "No series here has a chart of its own accord.");
+  const resetButton = button("back", "Reset zoom", onReset);
+  const noChartsNote = h("p", { class: "quiet", hidden: true }, "None of this run's metrics is charted by default. Add a chart to see one.");
   const element = h(
     "div",
     { class: "chart-tools" },
@@ -23,25 +23,25 @@ export function createChartControls({ onAxis, onSmooth, onWhole, onAdd }) {
     smoothing.element,
     resetButton,
     h("span", { class: "spacer" }),
-    button("plus", "Add a chart", onAdd),
+    button("plus", "Add chart", onAdd),
   );
   return {
     element,
-    /** @param {{ axis: Axis, clock: boolean, smoothing: number, zoomed: boolean, charts: number }} now `clock`: the log has times */
-    show(now) {
-      smoothing.element.hidden = now.charts === 0;
-      axes.hidden = now.charts === 0 || !now.clock; // of one there is no choice
-      noChartsNote.hidden = now.charts > 0;
+    /** @param {{ axis: Axis, clock: boolean, smoothing: number, zoomed: boolean, charts: number }} state `clock`: the log has times */
+    show(state) {
+      smoothing.element.hidden = state.charts === 0;
+      axes.hidden = state.charts === 0 || !state.clock; // without times there is nothing to choose
+      noChartsNote.hidden = state.charts > 0;
       const names = /** @type {[Axis, string][]} */ ([
         ["step", "Step"],
-        ...(now.clock ? [["time", "Time"]] : []),
+        ...(state.clock ? [["time", "Time"]] : []),
       ]);
       refill(
         axes,
-        names.map(([axis, text]) => axisButton(text, axis === now.axis, () => onAxis(axis))),
+        names.map(([axis, text]) => axisButton(text, axis === state.axis, () => onAxis(axis))),
       );
-      smoothing.show(now.smoothing);
-      resetButton.hidden = !now.zoomed;
+      smoothing.show(state.smoothing);
+      resetButton.hidden = !state.zoomed;
     },
   };
 }
@@ -67,7 +67,7 @@ function smoothingControl(onSmooth) {
     element: h("label", { class: "smoothing" }, "Smoothing", slider, strength),
     /** @param {number} value */
     show(value) {
-      if (slider.matches(":active")) return; // it is being moved
+      if (slider.matches(":active")) return; // the slider is being dragged
       slider.value = String(value);
       showStrength();
     },

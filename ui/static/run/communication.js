@@ -1,5 +1,5 @@
 // @ts-check
-/** What the logs of collectives tell: how fast against the hardware, what they cost, who waits for whom. */
+/** Collective communication of a run: bandwidth, exposed time, ranks that others wait for. */
 
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
@@ -11,8 +11,8 @@ import { icon } from "../lib/icons.js";
 /** @typedef {import("../lib/api_types.js").CommunicationOverlap} CommunicationOverlap */
 /** @typedef {import("../lib/api_types.js").RankWait} RankWait */
 
-const MAX_ROWS = 8; // kinds of calls, and sentences; the rest is folded
-const STRAGGLER_SHARE = 0.5; // last in so many calls, a rank holds the others up
+const MAX_ROWS = 8; // rows and sentences shown; further rows are folded
+const STRAGGLER_SHARE = 0.5; // a rank that is last in this share of calls is marked as a warning
 const SIZE_UNITS = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10], ["B", 1]];
 const TIME_UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]];
 
@@ -20,16 +20,16 @@ const TIME_UNITS = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]];
 export function createCommunication({ runId, signal }) {
   const list = h("ul", { class: "communication-findings" });
   const table = h("div", { class: "communication-table" });
-  const rest = h("summary", {});
+  const moreSummary = h("summary", {});
   const moreTable = h("div", { class: "communication-table" });
-  const folded = h("details", {}, rest, moreTable);
+  const folded = h("details", {}, moreSummary, moreTable);
   const note = h("p", { class: "quiet", hidden: true });
-  const element = h("section", { class: "communication", hidden: true }, h("h2", {}, "Collectives"), list, table, folded, note);
-  let fetchedFor = ""; // what of the run they were fetched for
+  const element = h("section", { class: "communication", hidden: true }, h("h2", {}, "Communication"), list, table, folded, note);
+  let fetchedFor = ""; // the version of the run for which data was fetched
 
   /** @param {RunCollectives} found */
-  function show({ collectives, collectives_count: all, overlap, waited_for: waited, behind, series_left_out: left }) {
-    const findings = [...waited.slice(0, MAX_ROWS).map(stragglerItem), ...behind.slice(0, MAX_ROWS).map(missingRankItem), ...mostExposed(overlap).map(overlapItem)];
+  function show({ collectives, collectives_count: all, overlap, waited_for: waits, behind, series_left_out: leftOut }) {
+    const findings = [...waits.slice(0, MAX_ROWS).map(stragglerItem), ...behind.slice(0, MAX_ROWS).map(missingRankItem), ...mostExposed(overlap).map(overlapItem)];
     element.hidden = all === 0 && findings.length === 0;
     refill(list, ...findings);
     list.hidden = findings.length === 0;
@@ -37,11 +37,11 @@ export function createCommunication({ runId, signal }) {
     const more = collectives.slice(MAX_ROWS);
     refill(table, first.length ? callsTable(first) : null);
     folded.hidden = more.length === 0;
-    rest.textContent = count(all - first.length, "more kind of calls", "more kinds of calls");
+    moreSummary.textContent = count(all - first.length, "more kind of calls", "more kinds of calls");
     refill(moreTable, more.length ? callsTable(more) : null);
     const words = [
-      collectives.some((collective) => collective.link === null) ? "A share of the hardware's is told where logs name the GPU and, between nodes, its network cards." : "",
-      left ? `${count(left, "series was", "series were")} too many to be compared.` : "",
+      collectives.some((collective) => collective.link === null) ? "The share of the hardware's bandwidth is known where the logs state the GPU and, between nodes, the network adapters." : "",
+      leftOut ? `${count(leftOut, "series was", "series were")} not compared, since there are too many.` : "",
     ].filter(Boolean);
     note.hidden = words.length === 0 || element.hidden;
     note.textContent = words.join(" ");
@@ -49,40 +49,40 @@ export function createCommunication({ runId, signal }) {
 
   return {
     element,
-    /** The run is as it is now: compare again where it has new series or has ended. @param {import("../lib/api_types.js").RunDetail} run */
+    /** Fetch again if the run has new series or attempts, or has ended. @param {import("../lib/api_types.js").RunDetail} run */
     follow(run) {
-      const now = `${run.attempts} ${run.state} ${run.series}`;
-      if (now === fetchedFor) return;
-      fetchedFor = now;
-      void api.collectivesOf(runId, signal).then(show, () => (fetchedFor = "")); // the next news asks again
+      const version = `${run.attempts} ${run.state} ${run.series}`;
+      if (version === fetchedFor) return;
+      fetchedFor = version;
+      void api.collectivesOf(runId, signal).then(show, () => (fetchedFor = "")); // the next event fetches again
     },
   };
 }
 
-/** Bytes of a call: 16 MiB. Pure. @param {CollectiveSpeed} one */
+/** Size of a call: 16 MiB. Pure. @param {CollectiveSpeed} call */
 export function sizeText({ bytes, size }) {
   const match = SIZE_UNITS.find(([, unit]) => bytes >= Number(unit));
   return match ? `${number(bytes / Number(match[1]), 3)}\u202f${match[0]}` : size;
 }
 
-/** The share of the hardware's bandwidth; small calls are a matter of latency. Pure. @param {CollectiveSpeed} one */
-export const shareText = ({ share, link }) => (share !== null ? percent(share) : link ? "too small" : "–");
+/** The share of the hardware's bandwidth; none for small calls, whose time is latency. Pure. @param {CollectiveSpeed} call */
+export const shareText = ({ share, link }) => (share !== null ? percent(share) : link ? "latency-bound" : "–");
 
-/** A short time: 12.4 ms. Pure. @param {number} seconds */
+/** A short duration: 12.4 ms. Pure. @param {number} seconds */
 export function timeText(seconds) {
   const match = TIME_UNITS.find(([, unit]) => seconds >= Number(unit));
   return match ? `${number(seconds / Number(match[1]), 3)}\u202f${match[0]}` : "–";
 }
 
-/** The ranks whose GPU waits most for communication, the worst first. Pure. @param {CommunicationOverlap[]} overlap */
+/** The three ranks with the largest share of exposed communication. Pure. @param {CommunicationOverlap[]} overlap */
 export const mostExposed = (overlap) => [...overlap].sort((a, b) => b.exposed_share - a.exposed_share).slice(0, 3);
 
-/** A communicator's name, cut where it is an id. Pure. @param {string} name */
+/** The name of a communicator, shortened. Pure. @param {string} name */
 export const shortenName = (name) => (name.length > 18 ? `${name.slice(0, 14)}…` : name);
 
 /** @param {RankWait} rank */
 function stragglerItem(rank) {
-  const who = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
+  const rankText = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
   return h(
     "li",
     { title: rank.communicator },
@@ -90,34 +90,34 @@ function stragglerItem(rank) {
     h(
       "span",
       {},
-      `${who} came last in ${percent(rank.share)} of ${count(rank.calls, "call")} in ${shortenName(rank.communicator)}: the others waited ${timeText(rank.mean_wait)} for it each time, ${timeText(rank.waited)} in all.`,
+      `${rankText} was last in ${percent(rank.share)} of ${count(rank.calls, "call")} in ${shortenName(rank.communicator)}: the other ranks waited ${timeText(rank.mean_wait)} for it per call, ${timeText(rank.waited)} in total.`,
     ),
   );
 }
 
 /** @param {import("../lib/api_types.js").LaggingRank} rank */
 function missingRankItem(rank) {
-  const who = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
+  const rankText = rank.host ? `Rank ${rank.rank} (${rank.host})` : `Rank ${rank.rank}`;
   return h(
     "li",
     { title: rank.communicator },
-    `${who} ends at call ${count(rank.last, "", "").trim()} in ${shortenName(rank.communicator)}, the others at ${count(rank.others, "", "").trim()}: if the job hangs, it is the one that has not come.`,
+    `${rankText} stopped at call ${count(rank.last, "", "").trim()} in ${shortenName(rank.communicator)}, the others are at ${count(rank.others, "", "").trim()}. If the job hangs, it waits for this rank.`,
   );
 }
 
 /** @param {CommunicationOverlap} rank */
 function overlapItem(rank) {
-  const who = rank.rank === "" ? "The GPU" : `Rank ${rank.rank}`;
+  const rankText = rank.rank === "" ? "The GPU" : `Rank ${rank.rank}`;
   return h(
     "li",
     {},
-    `${who} spends ${percent(rank.exposed_share)} of its busy time waiting for collectives alone; computing hides ${percent(rank.hidden_share)} of ${timeText(rank.communication)} in them.`,
+    `${rankText} spends ${percent(rank.exposed_share)} of its busy time in exposed communication; compute hides ${percent(rank.hidden_share)} of ${timeText(rank.communication)} of communication.`,
   );
 }
 
 /** @param {CollectiveSpeed[]} rows */
 function callsTable(rows) {
-  const head = ["Collective", "Size", "Among", "Calls", "Time", "Bus bandwidth", "Of the hardware’s"];
+  const head = ["Collective", "Size", "Communicator", "Calls", "Time", "Bus bandwidth", "Of hardware"];
   return h(
     "table",
     {},

@@ -1,31 +1,31 @@
 // @ts-check
-/** How a run's launches are set up: what is remarked on it, what changed between attempts, every setting. */
+/** The configuration of a run's launches: diagnostics, changes between attempts, all settings. */
 
 import * as api from "../lib/api.js";
+import { severityMark } from "../lib/badges.js";
 import { h, refill } from "../lib/dom.js";
 import { count } from "../lib/format.js";
-import { severityMark } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").DiagnosticView} DiagnosticView */
 /** @typedef {import("../lib/api_types.js").RunConfig} RunConfig */
 /** @typedef {import("../lib/api_types.js").LaunchChanges} LaunchChanges */
 /** @typedef {import("../lib/api_types.js").LaunchSetting} LaunchSetting */
 
-const SEARCH_DELAY = 300; // ms after the last letter until the server is asked
+const SEARCH_DELAY = 300; // ms after the last keystroke until the search starts
 
-/** @param {{ runId: string, signal: AbortSignal, onRemarks: (found: DiagnosticView[]) => void }} options `onRemarks`: each once */
-export function createConfiguration({ runId, signal, onRemarks }) {
+/** @param {{ runId: string, signal: AbortSignal, onDiagnostics: (found: DiagnosticView[]) => void }} options `onDiagnostics`: each once */
+export function createConfiguration({ runId, signal, onDiagnostics }) {
   const diagnosticList = h("ul", { class: "diagnostics" });
   const changes = foldedSection("config-changes");
   const settings = foldedSection("config-settings");
   const search = h("input", {
-    class: "field", type: "search", placeholder: "Name or value", "aria-label": "Find a setting",
+    class: "field", type: "search", placeholder: "Name or value", "aria-label": "Search settings",
   });
   const table = h("div", {});
   settings.body.append(search, table);
-  const heading = h("h2", { tabindex: -1 }, "Set-up");
+  const heading = h("h2", { tabindex: -1 }, "Configuration");
   const element = h("section", { class: "configuration", hidden: true }, heading, diagnosticList, changes.element, settings.element);
-  let fetchedFor = ""; // what of the run they were fetched for
+  let fetchedFor = ""; // the version of the run for which data was fetched
   let timer = 0;
 
   search.addEventListener("input", () => {
@@ -37,12 +37,12 @@ export function createConfiguration({ runId, signal, onRemarks }) {
   function show(diagnostics, config) {
     const hasAttempts = config.attempts.length > 1;
     const unique = mergeAttempts(diagnostics);
-    onRemarks(unique);
+    onDiagnostics(unique);
     element.hidden = diagnostics.length === 0 && config.settings_count === 0;
     diagnosticList.hidden = diagnostics.length === 0;
     refill(diagnosticList, ...unique.map((diagnostic) => diagnosticItem(diagnostic, hasAttempts)));
     changes.element.hidden = config.changes.length === 0;
-    changes.summary.textContent = `Changed ${atAttempts(config.changes.map((launch) => launch.attempt))}`;
+    changes.summary.textContent = `Changes ${atAttempts(config.changes.map((launch) => launch.attempt))}`;
     refill(changes.body, ...config.changes.map(changedLaunch));
     settings.element.hidden = config.settings_count === 0;
     settings.summary.textContent = `All ${count(config.settings_count, "setting")}`;
@@ -51,29 +51,29 @@ export function createConfiguration({ runId, signal, onRemarks }) {
 
   /** @param {RunConfig} config */
   function showSettings({ settings: shown, settings_count: all, attempts }) {
-    const rest = all - shown.length;
+    const hidden = all - shown.length;
     refill(
       table,
-      shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No setting says that."),
-      rest > 0 ? h("p", { class: "quiet" }, `And ${count(rest, "more", "more")}: type to find them.`) : null,
+      shown.length ? settingsTable(shown, attempts) : h("p", { class: "quiet" }, "No matching settings."),
+      hidden > 0 ? h("p", { class: "quiet" }, `${count(hidden, "more", "more")}: search to find them.`) : null,
     );
   }
 
   return {
     element,
-    /** Bring it into sight, and readers of screens to its heading. */
+    /** Scroll to the section and focus its heading. */
     goTo() {
       element.scrollIntoView({ block: "start" });
       heading.focus({ preventScroll: true });
     },
-    /** The run is as it is now: look again where its launches may say something new. @param {import("../lib/api_types.js").RunDetail} run */
+    /** Fetch again if the run has new attempts, series or settings, or has ended. @param {import("../lib/api_types.js").RunDetail} run */
     follow(run) {
-      const now = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;
-      if (now === fetchedFor) return;
-      fetchedFor = now;
-      void Promise.all([api.remarksOn(runId, signal), api.configOf(runId, "", signal)]).then(
+      const version = `${run.attempts} ${run.state} ${run.series} ${Object.keys(run.config).length}`;
+      if (version === fetchedFor) return;
+      fetchedFor = version;
+      void Promise.all([api.diagnosticsOf(runId, signal), api.configOf(runId, "", signal)]).then(
         ([diagnostics, config]) => show(diagnostics, config),
-        () => (fetchedFor = ""), // the next news asks again
+        () => (fetchedFor = ""), // the next event fetches again
       );
     },
   };
@@ -85,13 +85,13 @@ export function atAttempts(attempts) {
   return `at attempt${attempts.length === 1 ? "" : "s"} ${shown}${attempts.length > 8 ? " and more" : ""}`;
 }
 
-/** A setting's value as its log has it. Pure. @param {import("../lib/api_types.js").ConfigValue | null} stated */
+/** The value of a setting, as text. Pure. @param {import("../lib/api_types.js").ConfigValue | null} stated */
 export function valueText(stated) {
   if (stated === null) return "not stated";
   return stated === "" ? "(empty)" : String(stated);
 }
 
-/** Whose a value is, where it is not the whole job's. Pure. @param {import("../lib/api_types.js").SettingHolders} holders */
+/** The processes that have a value, unless it is one of the entire job. Pure. @param {import("../lib/api_types.js").SettingHolders} holders */
 export function holdersText({ processes, labels }) {
   if (!processes) return "";
   const [first] = labels;
@@ -112,7 +112,7 @@ export function attemptRanges(attempts) {
 }
 
 /**
- * The same words on several attempts are one remark, in the place of the first. Pure.
+ * Merge equal diagnostics of several attempts, at the position of the first. Pure.
  * @param {DiagnosticView[]} diagnostics @returns {(DiagnosticView & { attempts: number[] })[]}
  */
 export function mergeAttempts(diagnostics) {
@@ -130,7 +130,7 @@ export function mergeAttempts(diagnostics) {
 function diagnosticItem(diagnostic, several) {
   const { labels, attempts } = diagnostic;
   const owner = Object.entries(labels)
-    .filter(([name, label]) => name !== "host" || !diagnostic.summary.includes(label)) // its sentence may name it
+    .filter(([name, label]) => name !== "host" || !diagnostic.summary.includes(label)) // the summary may name the host
     .map(([name, label]) => `${name} ${label}`);
   const when = several ? [`attempt${attempts.length > 1 ? "s" : ""} ${attemptRanges(attempts)}`] : [];
   const where = [...when, ...owner].join(", ");
@@ -156,7 +156,7 @@ function changedLaunch({ attempt, settings, settings_count: all }) {
   return [
     h("h3", {}, `Attempt ${attempt}`),
     h("table", { class: "settings-table" }, h("tbody", {}, rows)),
-    all > settings.length ? h("p", { class: "quiet" }, `And ${all - settings.length} more.`) : null,
+    all > settings.length ? h("p", { class: "quiet" }, `${all - settings.length} more.`) : null,
   ];
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** What of a run could not be read or was not kept: said on its page, so that nothing is missing in silence. */
+/** The data of a run: what could not be read or was not stored, export, deletion. */
 
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
@@ -10,16 +10,16 @@ import { toast } from "../lib/toasts.js";
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").UnreadableLocation} UnreadableLocation */
 
-/** Was it readable, but refused: too much, or names that never come again? Pure. @param {UnreadableLocation} place */
+/** Whether data was refused by a limit rather than unreadable. Pure. @param {UnreadableLocation} location */
 export const isRefused = ({ place, reason }) => place.startsWith("max_") || reason.startsWith(`${place}:`);
 
-/** What is missing, in a line. Pure. @param {UnreadableLocation[]} places the newest @param {number} total */
-export function unreadableSummary(places, total) {
-  const refused = places.filter(isRefused).length;
+/** What is missing, in one line. Pure. @param {UnreadableLocation[]} locations the newest @param {number} total */
+export function unreadableSummary(locations, total) {
+  const refused = locations.filter(isRefused).length;
   const unread = total - refused;
   return [
-    unread && `${count(unread, "place")} in the logs could not be read`,
-    refused && (unread ? "series were not kept" : "Series were not kept"),
+    unread && `${count(unread, "log location")} could not be read`,
+    refused && (unread ? "series were not stored" : "Series were not stored"),
   ]
     .filter(Boolean)
     .join(", and ");
@@ -59,20 +59,20 @@ export function createExportDelete(run) {
     "details",
     { class: "all-series export-delete" },
     h("summary", {}, "Export or delete"),
-    h("p", {}, "Everything as it is stored: ", ...files),
+    h("p", {}, "Export all points: ", ...files),
     deletion,
   );
   showDelete();
 
   function showDelete() {
-    refill(deletion, button("Delete this run…", askConfirmation));
+    refill(deletion, button("Delete run…", askConfirmation));
   }
 
   function askConfirmation() {
-    const keep = button("Keep it", showDelete);
-    const warning = `${run.name} goes with its ${count(run.points(), "point")} and its incidents. There is no way back. `;
-    refill(deletion, h("b", {}, warning), button("Delete for good", () => void remove()), " ", keep);
-    keep.focus(); // a second Enter must not delete
+    const keep = button("Cancel", showDelete);
+    const warning = `This deletes ${run.name}, its ${count(run.points(), "point")} and its incidents. It cannot be undone. `;
+    refill(deletion, h("b", {}, warning), button("Delete permanently", () => void remove()), " ", keep);
+    keep.focus(); // pressing Enter twice must not delete
   }
 
   async function remove() {

@@ -1,27 +1,28 @@
 // @ts-check
-/** The top of a run's page: its name, its health, its whole life and the numbers that matter. */
+/** The top of the run page: name, health, health strip, summary tiles, time breakdown. */
 
 import { stripControl } from "../charts/health_strip.js";
+import { severityMark } from "../lib/badges.js";
+import { severityRank } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
 import { count, duration, percent } from "../lib/format.js";
-import { severityMark, severityRank } from "../lib/labels.js";
 import { summaryTiles } from "./summary_tiles.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").DiagnosticView} DiagnosticView */
 
-/** @param {{ onPick: (steps: [number, number] | null) => void, onSetUp: () => void }} reader */
-export function createHeadline({ onPick, onSetUp }) {
+/** @param {{ onPick: (steps: [number, number] | null) => void, onDiagnostics: () => void }} events */
+export function createHeadline({ onPick, onDiagnostics }) {
   const name = h("header", { class: "run-headline" });
   const tiles = h("div", {});
   const strip = stripControl({ onPick });
   const timeBreakdown = createTimeBreakdown();
   /** @type {import("../lib/api_types.js").ThroughputReport | null} */
   let throughput = null;
-  const diagnosticsButton = h("button", { type: "button", class: "text-button launch-warnings", hidden: true, on: { click: onSetUp } });
+  const diagnosticsButton = h("button", { type: "button", class: "text-button launch-warnings", hidden: true, on: { click: onDiagnostics } });
   let redraw = () => {};
 
-  /** @param {RunDetail} run @param {import("../lib/api_types.js").ChartCurve | undefined} loss the loss as charted, for its slope */
+  /** @param {RunDetail} run @param {import("../lib/api_types.js").ChartCurve | undefined} loss the charted loss, for its slope */
   function show(run, loss) {
     redraw = () => show(run, loss);
     refill(name, title(run), health(run), diagnosticsButton);
@@ -31,28 +32,28 @@ export function createHeadline({ onPick, onSetUp }) {
   return {
     element: h("div", { class: "monitor" }, name, strip.element, tiles, timeBreakdown.element),
     show,
-    /** @param {import("../lib/api_types.js").ThroughputReport} result what the run reports of its throughput, and Holter's own */
-    learn(result) {
+    /** @param {import("../lib/api_types.js").ThroughputReport} result reported and computed throughput */
+    showThroughput(result) {
       throughput = result;
       redraw();
     },
-    /** What is remarked on the set-up has one word beside the health: it is no incident. @param {DiagnosticView[]} diagnostics each once */
-    remark(diagnostics) {
+    /** Show the number of launch warnings next to the health. @param {DiagnosticView[]} diagnostics without repetitions */
+    showDiagnostics(diagnostics) {
       const summary = diagnosticSummary(diagnostics);
       diagnosticsButton.hidden = summary === null;
       if (summary) refill(diagnosticsButton, severityMark(...summary));
     },
-    /** @param {RunDetail} run @param {[number, number] | null} steps what the charts show; null: everything */
+    /** @param {RunDetail} run @param {[number, number] | null} steps the range of the charts; null: everything */
     showStrip: (run, steps) => strip.show(run.strip, steps),
   };
 }
 
-/** The gravest severity of remarks that warn, and how many do. Null: none does. Pure. @param {DiagnosticView[]} diagnostics @returns {[string, string] | null} */
+/** The highest severity of diagnostics that are at least warnings, and their number; null without any. Pure. @param {DiagnosticView[]} diagnostics @returns {[string, string] | null} */
 export function diagnosticSummary(diagnostics) {
   const warning = diagnostics.filter((diagnostic) => severityRank(diagnostic.severity) <= severityRank("warning"));
   if (warning.length === 0) return null;
   const worst = warning.some((diagnostic) => diagnostic.severity === "critical") ? "critical" : "warning";
-  return [worst, `${count(warning.length, "remark")} on the set-up`];
+  return [worst, count(warning.length, "launch warning")];
 }
 
 /** @param {RunDetail} run */
@@ -71,15 +72,15 @@ function health({ health: worst, open_incidents: open }) {
 
 /** @type {[keyof TimeSplit, string, string][]} */
 const PARTS = [
-  ["forward", "forward", "Moved the run forward as fast as it can"],
-  ["slow", "below own best", "Moved the run forward, slower than its own best speed: what that took longer"],
-  ["superseded", "done again", "Steps that a later attempt did again"],
+  ["forward", "productive", "Progress at the run's best speed"],
+  ["slow", "slower than best", "Progress below the run's best speed: the additional time"],
+  ["superseded", "repeated", "Steps that a later attempt repeated"],
   ["restarts", "restarts", "From the last point of an attempt to the first of the next"],
-  ["stalled", "stalled", "Stood still within an attempt"],
+  ["stalled", "stalled", "No progress within an attempt"],
 ];
-const MIN_SHARE = 0.005; // a share of the time that is worth a word
+const MIN_SHARE = 0.005; // share of the time below which a part is left out
 
-/** What there is to show of it: parts with share, seconds, words. Empty where next to nothing was lost. Pure. @param {TimeSplit | null} spent */
+/** The parts of the time breakdown with share, seconds and title. Empty if almost no time was lost. Pure. @param {TimeSplit | null} spent */
 export function timeParts(spent) {
   if (!spent || 1 - spent.forward.share < MIN_SHARE) return [];
   return PARTS.map(([what, name, title]) => ({ what, name, title, ...spent[what] })).filter(
@@ -96,8 +97,8 @@ export function createTimeBreakdown() {
       const parts = timeParts(spent);
       element.hidden = parts.length === 0;
       const bar = h("div", { class: "time-bar", "aria-hidden": "true" });
-      for (const { what, share } of parts) {
-        const piece = h("span", { class: `time-${what}` });
+      for (const { what: part, share } of parts) {
+        const piece = h("span", { class: `time-${part}` });
         piece.style.flexGrow = String(share);
         bar.append(piece);
       }
@@ -107,11 +108,11 @@ export function createTimeBreakdown() {
 }
 
 /** @param {ReturnType<typeof timeParts>[number]} part */
-function legend({ what, name, title, share, seconds }) {
+function legend({ what: part, name, title, share, seconds }) {
   return h(
     "li",
     { title },
-    h("span", { class: `time-key time-${what}`, "aria-hidden": "true" }),
+    h("span", { class: `time-key time-${part}`, "aria-hidden": "true" }),
     h("span", {}, name),
     h("span", { class: "number quiet" }, `${percent(share, 1)}, ${duration(seconds)}`),
   );

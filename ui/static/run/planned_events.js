@@ -1,12 +1,13 @@
 // @ts-check
-/** What is planned for a run: a list with a way to add and remove, at the foot of its page. */
+/** The planned events of a run: a list with a form to add one. */
 
-import * as api from "../lib/api.js";
-import { h, refill } from "../lib/dom.js";
 import { plannedEventSource, plannedEventSteps, plannedEventTitle } from "../charts/planned_events.js";
+import * as api from "../lib/api.js";
+import { kinds, kindTitle } from "../lib/catalogue.js";
+import { h, refill } from "../lib/dom.js";
+import { sentenceCase } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import { toast } from "../lib/toasts.js";
-import { KIND_NAMES, kindTitle, sentence } from "../lib/labels.js";
 
 /** @typedef {import("../lib/api_types.js").PlannedEventView} PlannedEventView */
 
@@ -18,20 +19,20 @@ export function createPlannedEvents({ runId, project, onChange }) {
   let expected = [];
   const summary = h("summary", {});
   const list = h("ul", { class: "planned-list" });
-  const form = plannedEventForm((event) => change(api.expect(runId, event), "Expected from now on"));
+  const form = plannedEventForm((event) => change(api.addPlannedEvent(runId, event), "Planned event added"));
   const element = h(
     "details",
     { class: "all-series planned", id: "expected" },
     summary,
-    h("p", { class: "quiet" }, "What is planned raises no incident where it begins in these steps."),
+    h("p", { class: "quiet" }, "Incidents of these kinds that begin within these steps are suppressed."),
     list,
     form,
   );
 
-  /** @param {PlannedEventView[]} now */
-  function show(now) {
-    expected = now;
-    refill(summary, "Expected", expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null);
+  /** @param {PlannedEventView[]} events */
+  function show(events) {
+    expected = events;
+    refill(summary, "Planned events", expected.length ? h("span", { class: "quiet number" }, ` ${expected.length}`) : null);
     refill(list, ...expected.map(item));
     onChange(expected);
   }
@@ -39,7 +40,7 @@ export function createPlannedEvents({ runId, project, onChange }) {
   /** @param {PlannedEventView} event */
   function item(event) {
     const name = plannedEventTitle(event);
-    const remove = () => change(api.unexpect(runId, project, event), `Not expected any more: ${name}`);
+    const remove = () => change(api.removePlannedEvent(runId, project, event), `Planned event removed: ${name}`);
     return h(
       "li",
       { class: "planned-item" },
@@ -67,11 +68,11 @@ export function createPlannedEvents({ runId, project, onChange }) {
   async function change(doing, done) {
     try {
       await doing;
-      show(await api.expectedIn(runId));
+      show(await api.plannedEventsOf(runId));
       toast(done);
       return true;
     } catch (error) {
-      toast(`Not done: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
+      toast(`Failed: ${/** @type {Error} */ (error).message}`, { tone: "critical" });
       return false;
     }
   }
@@ -81,25 +82,27 @@ export function createPlannedEvents({ runId, project, onChange }) {
 
 /** @param {(event: object) => Promise<boolean>} add */
 function plannedEventForm(add) {
-  const what = h(
+  const planField = h(
     "select",
-    { class: "select", name: "what", "aria-label": "What is planned" },
+    { class: "select", name: "what", "aria-label": "Planned event" },
     h(
       "optgroup",
-      { label: "A plan" },
-      PLANS.map((plan) => h("option", { value: `what:${plan}` }, sentence(plan))),
+      { label: "Plan" },
+      PLANS.map((plan) => h("option", { value: `what:${plan}` }, sentenceCase(plan))),
     ),
     h(
       "optgroup",
-      { label: "One kind" },
-      KIND_NAMES.map((kind) => h("option", { value: `kind:${kind}` }, kindTitle(kind))),
+      { label: "Incident kind" },
+      kinds()
+        .filter((kind) => !kind.startsWith("agent_")) // incidents of agents belong to no run
+        .map((kind) => h("option", { value: `kind:${kind}` }, kindTitle(kind))),
     ),
   );
   const fields = [
     numberField("from_step", "From step"),
-    numberField("to_step", "to step"),
-    numberField("every", "Every"),
-    numberField("lasting", "for steps"),
+    numberField("to_step", "To step"),
+    numberField("every", "Repeat every"),
+    numberField("lasting", "Duration"),
   ];
   const note = h("input", {
     class: "field",
@@ -112,10 +115,10 @@ function plannedEventForm(add) {
     h(
       "form",
       { class: "planned-form", on: { submit } },
-      what,
+      planField,
       ...fields,
       note,
-      h("button", { type: "submit", class: "button" }, icon("plus"), "Expect"),
+      h("button", { type: "submit", class: "button" }, icon("plus"), "Add"),
     )
   );
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** Every series of a run: found by typing, listed at the foot of the page. Fetched when it is first asked for. */
+/** All series of a run: the metric picker of the search field and the table below the charts. Fetched on first use. */
 
 import * as api from "../lib/api.js";
 import { h, refill } from "../lib/dom.js";
@@ -16,7 +16,7 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
   let series = [];
   /** @type {Promise<void> | null} */
   let loading = null;
-  let fetchedCount = 0; // when they were fetched
+  let fetchedCount = 0; // number of series when they were last fetched
   let loaded = false;
   const pick = (/** @type {MetricGroup} */ group) => onPick(group.metric);
   const picker = createPicker({ onPick: pick, isShown });
@@ -35,10 +35,10 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
     if (element.open) refill(frame, seriesTable(series, pick, isShown));
   }
 
-  /** @returns {Promise<void>} once they are known */
+  /** @returns {Promise<void>} resolves when the series are loaded */
   function load() {
     loading ??= fetchSeries().catch((error) => {
-      loading = null; // the next one who asks tries again
+      loading = null; // the next call tries again
       if (!signal.aborted) throw error;
     });
     return loading;
@@ -51,13 +51,13 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
     load,
     draw,
     all: () => series,
-    /** Have they been fetched? */
+    /** Whether the series have been fetched. */
     known: () => loaded,
-    /** @param {number} now how many there are */
-    show(now) {
-      summary.textContent = `All ${count(now, "series", "series")}`;
-      const changed = now !== fetchedCount;
-      fetchedCount = now;
+    /** @param {number} total the current number of series */
+    show(total) {
+      summary.textContent = `All ${count(total, "series", "series")}`;
+      const changed = total !== fetchedCount;
+      fetchedCount = total;
       if (loading === null || !changed) return;
       loading = null;
       void load().catch(() => {});
@@ -68,9 +68,9 @@ export function createSeriesList({ runId, signal, onPick, isShown }) {
 /** @typedef {{ metric: string, role: string, series: SeriesInfo[] }} MetricGroup all series of one metric */
 
 const MAX_OPTIONS = 40;
-const MAX_ROWS = 300; // of the table: more are found by name
+const MAX_ROWS = 300; // rows of the table; others are found by search
 
-/** Series by metric: a metric of many ranks is one chart. Pure. @param {SeriesInfo[]} series @returns {MetricGroup[]} */
+/** Series grouped by metric. Pure. @param {SeriesInfo[]} series @returns {MetricGroup[]} */
 export function byMetric(series) {
   /** @type {Map<string, MetricGroup>} */
   const groups = new Map();
@@ -82,7 +82,7 @@ export function byMetric(series) {
   return [...groups.values()];
 }
 
-/** Those whose name holds every word; names that begin with the first word come first. Pure. @param {MetricGroup[]} groups @param {string} text */
+/** Metrics whose name contains every word; those that begin with the first word come first. Pure. @param {MetricGroup[]} groups @param {string} text */
 export function findMetrics(groups, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = groups.filter((group) => words.every((word) => group.metric.toLowerCase().includes(word)));
@@ -118,9 +118,9 @@ export function createPicker({ onPick, isShown }) {
     );
     const more =
       matches.length > MAX_OPTIONS
-        ? h("p", { class: "quiet" }, `and ${matches.length - MAX_OPTIONS} more: type on to narrow it down`)
+        ? h("p", { class: "quiet" }, `${matches.length - MAX_OPTIONS} more: type to narrow down`)
         : null;
-    refill(element, options.length ? options : h("p", { class: "quiet" }, "No metric has this name"), more);
+    refill(element, options.length ? options : h("p", { class: "quiet" }, "No matching metrics"), more);
   }
 
   /** @param {MetricGroup} group */
@@ -158,10 +158,10 @@ export function createPicker({ onPick, isShown }) {
 const groupText = ({ series, role }) =>
   series.length > 1 ? count(series.length, "series", "series") : reading(role, series[0].last_value);
 
-/** Every series of the run in a table. @param {SeriesInfo[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
+/** The table of all series. @param {SeriesInfo[]} series @param {(group: MetricGroup) => void} onPick @param {(metric: string) => boolean} isShown */
 export function seriesTable(series, onPick, isShown) {
   const groups = new Map(byMetric(series).map((group) => [group.metric, group]));
-  const head = ["Series", "Points", "Last step", "Last", "Least", "Most", "Not finite", ""].map((text, i) =>
+  const head = ["Series", "Points", "Last step", "Last value", "Minimum", "Maximum", "Non-finite", ""].map((text, i) =>
     h("th", { scope: "col", class: i ? "right" : "" }, text),
   );
   const rows = series.slice(0, MAX_ROWS).map((summary) => {
@@ -197,14 +197,14 @@ export function seriesTable(series, onPick, isShown) {
       h(
         "p",
         { class: "quiet" },
-        `and ${count(series.length - MAX_ROWS, "more", "more")}: press / and type part of a name to find one`,
+        `${count(series.length - MAX_ROWS, "more", "more")}: press / and type part of a name to find one`,
       ),
   );
 }
 
-/** How many there are, and how many there were where retention has thinned them. @param {SeriesInfo} one */
+/** The number of points, and how many were logged if retention has removed some. @param {SeriesInfo} series */
 const pointsText = ({ points, logged }) =>
   logged > points ? `${stepText(points)} of ${stepText(logged)}` : stepText(points);
 
-/** @param {SeriesInfo} one @param {unknown} value */
+/** @param {SeriesInfo} series @param {unknown} value */
 const valueText = ({ role }, value) => (value === null ? "–" : reading(role, value));

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a run's page knows, and what follows from it and the address for the charts. */
+/** The state of the run page: the run, its incidents, the view options, and what the charts share. */
 
 import { palette } from "../charts/board.js";
 import { milliseconds } from "../charts/curves.js";
@@ -10,23 +10,23 @@ import { readViewOptions } from "../charts/view_options.js";
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").IncidentView} IncidentView */
 
-/** The run, its incidents and how they are looked at; one a page, changed in place. */
+/** The state of one run page, changed in place. */
 export class RunState {
   /** @param {RunDetail} run @param {IncidentView[]} incidents @param {URLSearchParams} query */
   constructor(run, incidents, query) {
     this.run = run;
     this.incidents = incidents;
-    /** @type {import("../lib/api_types.js").ChartCurve | undefined} the loss over the whole run, for its slope */
+    /** @type {import("../lib/api_types.js").ChartCurve | undefined} the loss over the entire run, for its slope */
     this.loss = undefined;
-    /** @type {number | null} the strength of smoothing while its slider is moved */
+    /** @type {number | null} the smoothing while its slider is dragged */
     this.sliding = null;
-    this.look = readViewOptions(query);
+    this.viewOptions = readViewOptions(query);
     /** @type {import("../charts/panel.js").Shared} */
     this.shared = {
       axis: "step",
       range: null,
       smoothing: 0,
-      modes: this.look.modes,
+      modes: this.viewOptions.modes,
       palette: palette(),
       attempts: run.strip.attempts,
       incidents,
@@ -36,42 +36,42 @@ export class RunState {
     this.follow(query);
   }
 
-  /** The address or what is known has changed. @param {URLSearchParams} query */
+  /** Update from the address, the run and the incidents. @param {URLSearchParams} query */
   follow(query) {
     const { shared, run, incidents } = this;
-    this.look = readViewOptions(query);
-    shared.axis = this.look.axis === "time" && this.clocked ? "time" : "step";
-    shared.smoothing = this.sliding ?? this.look.smoothing;
-    shared.modes = this.look.modes;
+    this.viewOptions = readViewOptions(query);
+    shared.axis = this.viewOptions.axis === "time" && this.clocked ? "time" : "step";
+    shared.smoothing = this.sliding ?? this.viewOptions.smoothing;
+    shared.modes = this.viewOptions.modes;
     shared.attempts = run.strip.attempts;
     shared.incidents = incidents;
-    shared.selected = incidents.find((incident) => String(incident.id) === this.look.incident) ?? null;
-    shared.range = this.stretch ?? fullRange(run.strip, shared.axis);
+    shared.selected = incidents.find((incident) => String(incident.id) === this.viewOptions.incident) ?? null;
+    shared.range = this.range ?? fullRange(run.strip, shared.axis);
   }
 
-  /** Does the log have times? */
+  /** Whether the log has times. */
   get clocked() {
     return hasTimes(this.run.strip.attempts);
   }
 
-  /** The stretch of the address on the axis; null: everything. @returns {[number, number] | null} */
-  get stretch() {
-    const { stretch } = this.look;
-    if (stretch === null || this.shared.axis === "step") return stretch;
-    return [milliseconds(stretch[0]), milliseconds(stretch[1])];
+  /** The range of the address on the axis; null: everything. @returns {[number, number] | null} */
+  get range() {
+    const { range } = this.viewOptions;
+    if (range === null || this.shared.axis === "step") return range;
+    return [milliseconds(range[0]), milliseconds(range[1])];
   }
 
   /** The steps that the charts show; nulls: all of them. */
   get steps() {
-    return stepsInRange(this.run.strip, this.shared.axis, this.stretch);
+    return stepsInRange(this.run.strip, this.shared.axis, this.range);
   }
 
-  /** Keep what is known of an incident up to date. @param {IncidentView} fresh */
-  learn(fresh) {
-    const isKnown = this.incidents.some((incident) => incident.id === fresh.id);
+  /** Add or replace an incident. @param {IncidentView} incident */
+  updateIncident(incident) {
+    const isKnown = this.incidents.some((known) => known.id === incident.id);
     this.incidents = isKnown
-      ? this.incidents.map((incident) => (incident.id === fresh.id ? fresh : incident))
-      : [...this.incidents, fresh];
+      ? this.incidents.map((known) => (known.id === incident.id ? incident : known))
+      : [...this.incidents, incident];
   }
 }
 
@@ -82,13 +82,14 @@ export class RunState {
 export const showsMetric = (plan, metric) => plan.series.some((name) => name.metric === metric);
 
 /**
- * @param {ChartPlan[]} own the run's charts @param {string[]} added metrics the reader added
- * @param {SeriesInfo[]} series what is known of all series
+ * The charts of the page: those that the reader added, then the default ones. Pure.
+ * @param {ChartPlan[]} defaults @param {string[]} added metrics
+ * @param {SeriesInfo[]} series all series of the run
  * @returns {ChartPlan[]}
  */
-export function plansOf(own, added, series) {
-  const more = added.filter((metric) => !own.some((plan) => showsMetric(plan, metric)));
-  return [...more.flatMap((metric) => addedPlan(metric, series)), ...own];
+export function chartPlans(defaults, added, series) {
+  const extra = added.filter((metric) => !defaults.some((plan) => showsMetric(plan, metric)));
+  return [...extra.flatMap((metric) => addedPlan(metric, series)), ...defaults];
 }
 
 /** @param {string} metric @param {SeriesInfo[]} series */

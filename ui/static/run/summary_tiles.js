@@ -1,18 +1,19 @@
 // @ts-check
-/** The numbers that matter beside the strip: state, step, loss and its slope, speed against the best, what was lost. */
+/** The summary tiles of a run: state, step, loss and its slope, throughput, MFU, goodput, lost steps. */
 
 import { lowerBound } from "../charts/curves.js";
+import { stateMark } from "../lib/badges.js";
+import { metricUnit } from "../lib/catalogue.js";
 import { h } from "../lib/dom.js";
-import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime, unit } from "../lib/format.js";
-import { stateMark } from "../lib/labels.js";
+import { ago, count, duration, number, percent, reading, si, step as stepText, stepTime } from "../lib/format.js";
 
 /** @typedef {import("../lib/api_types.js").RunDetail} RunDetail */
 /** @typedef {import("../lib/api_types.js").ChartCurve} ChartCurve */
 
 /**
- * How fast a curve changes now: the slope of a straight line through the last tenth of its timeline, per
- * 1,000 steps (least squares). Null with fewer than 8 points or 100 steps; 0 where it is within twice its own
- * standard error, so that noise is not called a trend. Pure.
+ * The current slope of a curve: of a least-squares line through the last tenth of its timeline, per 1,000
+ * steps. Null with fewer than 8 points or 100 steps; 0 if it is within twice its standard error, so that
+ * noise is not shown as a trend. Pure.
  * @param {ChartCurve | undefined} series
  */
 export function slope(series) {
@@ -32,18 +33,18 @@ export function slope(series) {
   const across = tail.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
   if (across === 0) return null;
   const slopePerStep = tail.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / across;
-  const left = tail.reduce((sum, [x, y]) => sum + (y - meanY - slopePerStep * (x - meanX)) ** 2, 0);
-  const error = Math.sqrt(left / (tail.length - 2) / across);
+  const residual = tail.reduce((sum, [x, y]) => sum + (y - meanY - slopePerStep * (x - meanX)) ** 2, 0);
+  const error = Math.sqrt(residual / (tail.length - 2) / across);
   return Math.abs(slopePerStep) > 2 * error ? 1000 * slopePerStep : 0;
 }
 
-/** The next round step to look forward to. Pure. @param {number} step */
+/** The next round number of steps. Pure. @param {number} step */
 export function nextRoundStep(step) {
   const size = 10 ** Math.max(3, Math.floor(Math.log10(Math.max(1, step))));
   return (Math.floor(step / size) + 1) * size;
 }
 
-/** Seconds a step takes now, from the newest attempt's own clock. Pure. @param {RunDetail} run */
+/** Mean seconds per step of the newest attempt. Pure. @param {RunDetail} run */
 export function secondsPerStep(run) {
   const last = run.strip.attempts.at(-1);
   if (!last || last.first_time === null || last.last_time === null || last.last_step <= last.first_step)
@@ -63,8 +64,8 @@ function tile(name, value, more = null, title = undefined) {
 }
 
 /**
- * @param {RunDetail} run @param {ChartCurve | undefined} loss the loss as charted, for its slope
- * @param {import("../lib/api_types.js").ThroughputReport | null} throughput null: not known yet
+ * @param {RunDetail} run @param {ChartCurve | undefined} loss the charted loss, for its slope
+ * @param {import("../lib/api_types.js").ThroughputReport | null} throughput null: not loaded yet
  */
 export function summaryTiles(run, loss, throughput) {
   const { latest } = run;
@@ -90,7 +91,7 @@ export function summaryTiles(run, loss, throughput) {
     tiles.push(
       tile(
         "Step time",
-        stepTime(latest.step_time.value, latest.step_time.metric).join(" "),
+        stepTime(latest.step_time.value, metricUnit("step_time", latest.step_time.metric)).join(" "),
         null,
         latest.step_time.metric,
       ),
@@ -103,7 +104,7 @@ export function summaryTiles(run, loss, throughput) {
         "MFU",
         reading("mfu", latest.mfu.value),
         "as reported",
-        `${latest.mfu.metric}, as the run itself reports it`,
+        `${latest.mfu.metric}, as reported by the run`,
       ),
     );
   if (run.goodput !== null)
@@ -111,17 +112,17 @@ export function summaryTiles(run, loss, throughput) {
       tile(
         "Goodput",
         percent(run.goodput, 1),
-        "of the time",
-        "Share of the time since the first point that moved the run forward as fast as it can",
+        "of total time",
+        "Share of the time since the first point in which the run progressed at its best speed",
       ),
     );
   const attempts = count(run.attempts, "attempt");
   tiles.push(
     tile(
       "Lost",
-      run.lost_steps ? `${stepText(run.lost_steps)} steps` : "nothing",
+      run.lost_steps ? `${stepText(run.lost_steps)} steps` : "none",
       run.lost_steps && run.lost_seconds !== null ? `${duration(run.lost_seconds)}, ${attempts}` : attempts,
-      "Steps that were done and then rolled back",
+      "Steps superseded by a rollback",
     ),
   );
   return h("dl", { class: "tiles" }, tiles);
@@ -129,9 +130,9 @@ export function summaryTiles(run, loss, throughput) {
 
 /** @param {RunDetail} run @param {import("../lib/api_types.js").LatestValue} latest */
 function throughputTile(run, latest) {
-  const name = unit("throughput", latest.metric);
-  const now = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);
-  const against = typeof now === "number" ? `${percent(now)} of own best` : null;
+  const name = metricUnit("throughput", latest.metric);
+  const latestShare = [...(run.strip.throughput?.relative ?? [])].reverse().find((share) => share !== null);
+  const against = typeof latestShare === "number" ? `${percent(latestShare)} of best` : null;
   return tile(
     "Throughput",
     h("span", {}, si(latest.value), h("small", {}, ` ${name}`)),
@@ -143,24 +144,24 @@ function throughputTile(run, latest) {
 /** @param {number | null} perThousand */
 function slopeText(perThousand) {
   if (perThousand === null) return null;
-  if (Math.abs(perThousand) < 1e-9) return "→ no trend lately";
+  if (Math.abs(perThousand) < 1e-9) return "→ no trend";
   const arrow = perThousand < 0 ? "↓" : "↑";
   return `${arrow} ${number(Math.abs(perThousand), 2)} per 1,000 steps`;
 }
 
 /** @param {RunDetail} run @param {number} [now] Unix seconds */
 function nextMilestone(run, now = Date.now() / 1000) {
-  const each = secondsPerStep(run);
-  if (run.state !== "running" || each === null || run.last_step === null) return null;
+  const stepSeconds = secondsPerStep(run);
+  if (run.state !== "running" || stepSeconds === null || run.last_step === null) return null;
   const next = nextRoundStep(run.last_step);
-  const rest = (run.last_time ?? 0) + (next - run.last_step) * each - now;
-  return rest > 0 ? `${stepText(next)} in ${duration(rest)}` : null; // it is late: who knows when
+  const remaining = (run.last_time ?? 0) + (next - run.last_step) * stepSeconds - now;
+  return remaining > 0 ? `${stepText(next)} in ${duration(remaining)}` : null; // the step is overdue
 }
 
 /** @typedef {import("../lib/api_types.js").ThroughputReport} ThroughputReport */
 
 /**
- * What the tile says: value, a word below, and on hover the formula and what it rests on. Null: there is none. Pure.
+ * The MFU tile: value, second line, and a tool tip with the formula and its inputs. Null without an MFU. Pure.
  * @param {ThroughputReport | null} throughput
  */
 export function mfuTile(throughput) {
@@ -175,7 +176,7 @@ export function mfuTile(throughput) {
 
 /** @param {ThroughputReport["own"]} own */
 function secondLine({ mfu, hfu }) {
-  if (mfu.best !== null && mfu.newest !== null && mfu.best > 1.01 * mfu.newest) return `${percent(mfu.best, 1)} at best`;
+  if (mfu.best !== null && mfu.newest !== null && mfu.best > 1.01 * mfu.newest) return `best ${percent(mfu.best, 1)}`;
   return hfu.newest !== null && mfu.newest !== null && hfu.newest > 1.001 * mfu.newest ? `HFU ${percent(hfu.newest, 1)}` : null;
 }
 
@@ -191,6 +192,6 @@ function ownTitle(own, reported) {
   return lines.join("\n");
 }
 
-/** @param {ThroughputReport["reported"][number]} one */
+/** @param {ThroughputReport["reported"][number]} series */
 const reportedText = ({ metric, newest, framework, formula }) =>
   `${metric} ${percent(newest, 1)}, ${framework ? `${framework}: ` : ""}${formula}`;
