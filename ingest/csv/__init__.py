@@ -1,1 +1,1 @@
-"""CSV logs, of any dialect, growing or written anew."""
+"""CSV logs of any delimiter, appended to or rewritten."""

@@ -1,4 +1,4 @@
-"""CSV logs: a header that names the step, then a row per log call; an empty cell was not logged."""
+"""CSV logs: a header with a column for the step, then a row per log call; empty cells were not logged."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _ATTEMPT = re.compile(r"attempt-(\d+)\.csv")
 class CsvLog:
     """`step,wall_time,loss,lr`: also Lightning's metrics.csv, Keras' CSVLogger, TensorBoard's download.
 
-    `attempt-3.csv` is attempt 3; a column `attempt` says the same row by row, columns `rank`, `host`,
-    `node` and `dataset` label the series.
+    `attempt-3.csv` is attempt 3; a column `attempt` names the attempt of each row; the columns `rank`,
+    `host`, `node` and `dataset` are labels of the series.
     """
 
     name: ClassVar[str] = "csv"
     role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A name that ends in .csv or .tsv, and a header of metrics in which a step can be found."""
+        """A name that ends in .csv or .tsv, and a header with a column for the step."""
         if path.suffix.lower() not in {".csv", ".tsv"}:
             return False
         line, end, _ = head.partition(b"\n")
@@ -43,12 +43,12 @@ class CsvLog:
         return complete and step_columns.find_step(names) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> CsvReader:
-        """A reader that goes on from `state`, or that follows up on a file written anew."""
+        """A reader that resumes from `state`, or that continues in a rewritten file."""
         return CsvReader(path, state)
 
 
 class CsvReader:
-    """Reads one CSV file as it grows."""
+    """Reads one CSV file that is being written."""
 
     def __init__(self, path: PurePath, state: Mapping[str, Any]) -> None:
         named = _ATTEMPT.fullmatch(path.name)
@@ -64,7 +64,7 @@ class CsvReader:
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """Header, line number, what the columns were found to hold, and the trail of rows read."""
+        """Header, line number, the kinds of the columns, and the fingerprint of the rows read so far."""
         if self._expected.rows:
             return {"rewritten": {**self._before, "trail": self._expected.state()}}
         return {
@@ -86,7 +86,7 @@ class CsvReader:
             yield from self._problems.drain()
 
     def _table(self, block: LineBlock) -> CsvTable:
-        """The rows of a block; the first line of a file is its header."""
+        """The rows of a block; the first line of the file is its header."""
         lines, first_line = block.lines, self._lines.number + 1
         skip = 0
         if self._header is None and lines:
@@ -100,7 +100,7 @@ class CsvReader:
         )
 
     def _take_header(self, line: bytes) -> int:
-        """Learn the header from the first line; 0 when that line is a row under the header of before."""
+        """Take the header from the first line; returns 0 if that line is a row and the old header holds."""
         names, delimiter = _split_header(line)
         known = self._old_header
         if known and step_columns.find_step(names) is None and len(names) == len(known):
@@ -114,7 +114,7 @@ class CsvReader:
         return skip
 
     def _batches(self, table: CsvTable, block: LineBlock, stream: BinaryIO) -> Iterator[Batch]:
-        """Batches of one attempt each; the stream and the state stand right after each as it is yielded."""
+        """Batches of one attempt each; stream and state are right after each batch when it is yielded."""
         line, position, taken = self._lines.number, stream.tell(), 0
         for start, stop in table.attempt_spans():
             if stop < len(table):
@@ -130,17 +130,17 @@ class CsvReader:
         self._take_problems(table, taken)
 
     def _take_problems(self, table: CsvTable, taken: int) -> int:
-        """Take over the table's problems up to the current line; how many are taken over by now."""
+        """Report the table's problems up to the current line; returns how many are reported by now."""
         due = [problem for problem in table.problems[taken:] if problem[0] <= self._lines.number]
         for line, reason in due:
             self._problems.add(f"line {line}", reason)
         return taken + len(due)
 
     def _skip_known(self, stream: BinaryIO) -> bool:
-        """Pass over the rows of a rewritten file that were read before it was; False to wait for more.
+        """Skip the rows of a rewritten file that were read from the old one; False to wait for more.
 
-        A logger that rewrites the whole file (Lightning does when a new metric appears) repeats every row.
-        When the rows are the ones known, reading goes on after them; when they differ, the file is new.
+        A logger that rewrites the complete file (Lightning does when a new metric appears) repeats every row.
+        If the rows are the known ones, reading continues after them; if they differ, the file is a new one.
         """
         start = stream.tell()
         while self._fingerprint.rows < self._expected.rows:
@@ -160,7 +160,7 @@ class CsvReader:
             assert stream.tell() > here
         agrees = self._fingerprint.agrees(self._expected)
         self._expected = RowFingerprint({})
-        self._problems = ProblemBuffer({})  # told before, or told again when the file is read from its start
+        self._problems = ProblemBuffer({})  # reported before, or again when the file is read from its start
         if not agrees:
             self._restart(stream, start)
         return True

@@ -1,4 +1,4 @@
-"""Lines of a CSV log as columns: steps, times, labels and metrics, and what could not be read."""
+"""Converts lines of a CSV log to columns: steps, times, labels and metrics; with the unreadable lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holter.types import Batch, Column, FloatArray, IntArray, Labels, SeriesKey,
 
 
 class CsvCells(NamedTuple):
-    """The numbers of one column: `values[i]` stands at row `rows[i]`, at every row where that is None."""
+    """The numbers of one column: `values[i]` is in row `rows[i]`; None if every row has a value."""
 
     name: str
     values: FloatArray
@@ -23,7 +23,7 @@ class CsvCells(NamedTuple):
 
 
 class CsvLayout:
-    """What each column of a header is for, and which of them have been seen to hold numbers or text."""
+    """The purpose of each column of a header, and which columns have had numbers or text so far."""
 
     def __init__(self, header: Sequence[str]) -> None:
         self.header = list(header)
@@ -31,7 +31,7 @@ class CsvLayout:
         self.step = _index_of(self.header, step_columns.find_step(self.header))
         self.clock = _index_of(self.header, step_columns.find_clock(self.header))
         self.attempt = _index_of(self.header, step_columns.ATTEMPT_NAME)
-        # `time` is a clock or a duration: the first value that stands there decides
+        # `time` is a wall time or a duration: its first value decides
         self.clock_is = (
             "?" if self.clock is not None and step_columns.is_ambiguous_clock(self.header[self.clock]) else ""
         )
@@ -49,7 +49,7 @@ class CsvLayout:
         return layout
 
     def state(self) -> dict[str, Any]:
-        """What was learned from rows, as JSON-able values."""
+        """What the rows so far have shown, as JSON-able values."""
         return {
             "numeric": _to_bitmap(self.numeric),
             "text": _to_bitmap(self.text),
@@ -57,21 +57,21 @@ class CsvLayout:
         }
 
     def settle_clock(self, found: str) -> None:
-        """Let a column `time` be the "clock" or a "metric" from now on; "?" leaves it open."""
+        """Make a column `time` the "clock" or a "metric" from now on; "?" leaves it undecided."""
         if self.clock_is:
             self.clock_is = found
             if found == "metric":
                 self.clock = None
 
     def metrics(self) -> list[int]:
-        """The places of metric columns; of columns of one name only the first, none without a name."""
+        """The indices of metric columns: of columns with one name only the first, none without a name."""
         taken = {self.step, self.clock, self.attempt, *self.labels}
         return [index for name, index in self._first.items() if name and index not in taken]
 
 
 @dataclass(kw_only=True)
 class CsvTable:
-    """Rows that could be read. `lines` [n] has each row's line number, `problems` the line and reason."""
+    """The readable rows. `lines` [n] has the line number of each row, `problems` lines and reasons."""
 
     lines: IntArray
     steps: IntArray
@@ -85,7 +85,7 @@ class CsvTable:
         return len(self.steps)
 
     def attempt_spans(self) -> Iterator[tuple[int, int]]:
-        """The spans of rows that share an attempt, in order."""
+        """The spans of rows with the same attempt, in order."""
         if not len(self):
             return
         names = self.attempts or []
@@ -93,7 +93,7 @@ class CsvTable:
         yield from zip([0, *turns], [*turns, len(self)], strict=True)
 
     def batch(self, start: int, stop: int, *, attempt: str | None) -> Batch:
-        """Rows [start, stop) as a batch; a column `attempt` says more than the file's name."""
+        """Rows [start, stop) as a batch; a column `attempt` takes precedence over the name of the file."""
         columns: list[Column] = []
         for cells in self.columns:
             values, rows = _slice(cells, start, stop)
@@ -114,7 +114,7 @@ class CsvTable:
 
 
 def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, first_line: int) -> CsvTable:
-    """The rows among these lines. A line that is no row is a problem, an empty one or the header is not."""
+    """The rows in these lines. A line that is no row is a problem, unless it is empty or the header."""
     problems: list[tuple[int, str]] = []
     rows, numbers = _rows(lines, layout.header, delimiter, first_line, problems)
     if layout.step is None:
@@ -168,7 +168,7 @@ def _quoted(line: str, delimiter: str) -> list[str]:
 def _steps(
     rows: list[list[str]], numbers: list[int], layout: CsvLayout, problems: list[tuple[int, str]]
 ) -> tuple[list[list[str]], list[int], IntArray]:
-    """Rows whose step can be read, and those steps."""
+    """The rows with a readable step, and these steps."""
     index = layout.step or 0
     try:
         return rows, numbers, np.array([int(row[index]) for row in rows], dtype=np.int64)
@@ -225,20 +225,20 @@ def _column(
         return CsvCells(name, values, None)
     except ValueError:
         pass
-    numbers_found: list[float] = []
+    parsed: list[float] = []
     rows: list[int] = []
     wrong: list[int] = []
     for row, cell in enumerate(cells):
         if not cell:
             continue
         try:
-            numbers_found.append(float(cell))
+            parsed.append(float(cell))
             rows.append(row)
         except ValueError:
             if not step_columns.is_empty_cell(cell):
                 wrong.append(row)
-    _report_wrong(cells, wrong, index, layout, numbers, problems, any_number=bool(numbers_found))
-    return CsvCells(name, np.array(numbers_found, dtype=np.float64), np.array(rows, dtype=np.int64))
+    _report_wrong(cells, wrong, index, layout, numbers, problems, any_number=bool(parsed))
+    return CsvCells(name, np.array(parsed, dtype=np.float64), np.array(rows, dtype=np.int64))
 
 
 def _report_wrong(
@@ -251,7 +251,7 @@ def _report_wrong(
     *,
     any_number: bool,
 ) -> None:
-    """A cell that is no number is a problem; a column that never held one is a problem once."""
+    """Report cells that are no numbers; of a column that never had a number only the first such cell."""
     if any_number:
         layout.numeric.add(index)
     name = layout.header[index]

@@ -1,4 +1,4 @@
-"""Recognises rows that were read before, when a logger writes its whole file anew."""
+"""Recognises rows that were read before, when a logger rewrites its complete file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Hashes = NDArray[np.uint64]
 class RowFingerprint:
     """A fingerprint of the rows read so far, in their order, whatever the order of the columns.
 
-    Beside the sum over all rows it keeps that of the first 1, 2, 4, 8 ... rows, so that a file can be told
-    to be another one before all of it is there.
+    In addition to the sum over all rows it stores that of the first 1, 2, 4, 8 ... rows, so that another file
+    can be recognised as such before it is complete.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -28,7 +28,7 @@ class RowFingerprint:
         self._marks: list[int] = [int(mark, 16) for mark in state.get("marks", ())]
 
     def state(self) -> dict[str, Any]:
-        """The trail as JSON-able values: a few hundred bytes at most."""
+        """The fingerprint as JSON-able values: a few hundred bytes at most."""
         return {"rows": self.rows, "sum": f"{self._sum:x}", "marks": [f"{mark:x}" for mark in self._marks]}
 
     def extend(self, table: CsvTable, start: int, stop: int) -> None:
@@ -43,7 +43,7 @@ class RowFingerprint:
         self.rows += stop - start
 
     def agrees(self, known: RowFingerprint) -> bool:
-        """Whether these rows are the first ones of those known, as far as marks tell."""
+        """Whether these rows are the first of the known ones, as far as the stored sums show."""
         if self.rows == known.rows:
             return self._sum == known._sum
         return self.rows < known.rows and self._marks == known._marks[: len(self._marks)]

@@ -1,4 +1,4 @@
-"""TensorBoard event files: scalars of TF1 and TF2, of torch, Keras, Lightning, Hugging Face, Megatron."""
+"""TensorBoard event files: scalars of TF1, TF2, torch, Keras, Lightning, Hugging Face, Megatron."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from holter.types import NO_CONFIG, Batch, Column, Config, IntArray, SeriesKey, 
 BLOCK = 2 * 1024 * 1024
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_BATCH_POINTS = 65_536
-_TORN = 1024 * 1024  # damage up to this size at a file's end may be a write under way
+_TORN = 1024 * 1024  # damage up to this size at a file's end may be a write in progress
 _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5  # field numbers of event.proto
 
 
 class EventFile:
     """`events.out.tfevents.*`. Points keep the file's order; a record counts once its checksums match.
 
-    `kernels` tells what is compiled, for so many bytes to come; both ways of reading give the same.
+    `kernels` returns the compiled functions for a number of bytes; reading without them gives the same.
     """
 
     name: ClassVar[str] = "tensorboard"
@@ -50,34 +50,34 @@ class EventFile:
         self._kernels = kernels
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """The name that every TensorBoard writer gives, or a first record that is one."""
+        """The name that every TensorBoard writer gives, or a valid header of a first record."""
         return "tfevents" in path.name or read_header(head[:HEADER]) is not None
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> EventFileReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return EventFileReader(state, self._kernels)
 
 
 class EventFileReader:
-    """Reads one event file as it grows."""
+    """Reads one event file that is being written."""
 
     def __init__(self, state: Mapping[str, Any], kernels: Callable[[int], Kernels | None]) -> None:
         self._kernels = kernels
         self._walker = RecordWalker()
         self._decoder = ScalarDecoder(state.get("ignored", ()))
         self._restarts: bool = state.get("restarts", False)
-        # what is said after the first point cannot be told from what a new launch would say
+        # settings after the first point cannot be distinguished from those of a new launch
         self._settings = None if state.get("rows") else EventFileSettings(state.get("statements", {}))
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """Tags to ignore, whether a new launch was marked after the last point, whether there was one."""
-        waiting = {} if self._settings is None else self._settings.state()
+        """Ignored tags, whether a new launch was marked after the last point, whether there was a point."""
+        pending = {} if self._settings is None else self._settings.state()
         return {
             **({"ignored": sorted(self._decoder.ignored)} if self._decoder.ignored else {}),
             **({"restarts": True} if self._restarts else {}),
             **({"rows": True} if self._settings is None else {}),
-            **({"statements": waiting} if waiting else {}),
+            **({"statements": pending} if pending else {}),
             **self._problems.state(),
         }
 
@@ -112,7 +112,7 @@ class EventFileReader:
     def _batches(
         self, block: bytes, records: Records, base: int, stream: BinaryIO, kernels: Kernels | None
     ) -> Iterator[Batch]:
-        """Batches of a block's records, cut where a launch is marked and where they grow too large."""
+        """Batches of the records of a block, cut where a launch is marked and where they become too large."""
         if not len(records.start):
             return
         scalars = self._decoder.decode(block, records.start, records.end, kernels)
@@ -137,7 +137,7 @@ class EventFileReader:
             yield batch_from_rows([], config=config)
 
     def _config_of(self, block: bytes, records: Records, scalars: Scalars) -> Config:
-        """What the file says of its launch before its first point."""
+        """The settings of the launch in a block, up to the first point of the file."""
         if self._settings is None:
             return NO_CONFIG
         before = int(scalars.event[0]) if len(scalars.event) else len(records.start)
@@ -147,7 +147,7 @@ class EventFileReader:
         return config
 
     def _recover(self, stream: BinaryIO, position: int, length: int | None) -> bool:
-        """Go to the next good record after damage; False to wait, where the end may still be written."""
+        """Seek the next valid record after damage; False to wait, because the end may still be written."""
         following = find_header(stream, position + 1)
         if following is None:
             end = stream.seek(0, 2)
@@ -162,7 +162,7 @@ class EventFileReader:
         return True
 
     def _skip_record(self, stream: BinaryIO, position: int, size: int) -> bool:
-        """Skip a record too large to hold: a graph, an image; False if it is not complete yet."""
+        """Skip a record that is too large, such as a graph or an image; False if it is not complete yet."""
         head = stream.read(64)
         end = stream.seek(0, 2)
         stream.seek(position)
@@ -178,7 +178,7 @@ class EventFileReader:
 
 
 def _batch_spans(scalars: Scalars) -> Iterator[tuple[int, int]]:
-    """Spans of events that make one batch each: a marked launch begins one, no span holds too many points."""
+    """Spans of events that make one batch each: a marked launch begins one, and none has too many points."""
     size = len(scalars.steps)
     marks = {0, size, *scalars.starts.tolist()}
     if len(scalars.event) > MAX_BATCH_POINTS:
@@ -189,7 +189,7 @@ def _batch_spans(scalars: Scalars) -> Iterator[tuple[int, int]]:
 
 def _batch(scalars: Scalars, low: int, high: int, *, restarts: bool) -> Batch:
     """Points [low, high): a row per event, a column per tag."""
-    # a sort of 16 bits is by digits, several times as fast
+    # 16-bit integers are sorted by radix, several times as fast
     tags = scalars.tags[low:high].astype(np.uint16 if len(scalars.names) <= 2**16 else np.int64)
     order = np.argsort(tags, kind="stable")
     events, rows = _rows(scalars.event[low:high], tags, order)
@@ -217,7 +217,7 @@ def _batch(scalars: Scalars, low: int, high: int, *, restarts: bool) -> Batch:
 def _rows(event: IntArray, tags: NDArray[Any], order: IntArray) -> tuple[IntArray, IntArray]:
     """The event of each row, and the row of each point in the order given, which sorts them by tag.
 
-    A tag that stands in an event more than once makes more rows of it.
+    A tag that occurs several times in an event makes as many rows of it.
     """
     first = np.append(True, event[1:] != event[:-1])
     rows = (np.cumsum(first) - 1)[order]
@@ -227,5 +227,5 @@ def _rows(event: IntArray, tags: NDArray[Any], order: IntArray) -> tuple[IntArra
     index = np.arange(len(rows))
     nth = index - np.maximum.accumulate(np.where(repeated, 0, index))
     most = int(nth.max()) + 1
-    found, rows = np.unique(event[order] * most + nth, return_inverse=True)
-    return found // most, rows
+    keys, rows = np.unique(event[order] * most + nth, return_inverse=True)
+    return keys // most, rows

@@ -1,4 +1,4 @@
-"""How a launch is set up, as event files say it: the plugin "hparams", and texts that hold settings."""
+"""Settings of a launch in event files: those of the plugin "hparams", and texts that contain settings."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from holter.types import ConfigKey, ConfigValue
 _SUMMARY, _VALUE, _TAG, _TENSOR, _METADATA = 5, 1, 1, 8, 9
 _PLUGIN, _NAME, _CONTENT, _STRINGS = 1, 1, 2, 8
 _SESSION_START, _HPARAMS = 3, 1
-_NUMBER, _TEXT, _TRUTH = 2, 3, 4
+_NUMBER, _TEXT, _BOOLEAN = 2, 3, 4
 
 _MARKS = re.compile(rb"\x07hparams|\x04text")
 MAX_TEXT_LENGTH = 1024 * 1024
 _MAX_LINE_LENGTH = 200
 _MAX_PENDING = 100
-"""Texts of one line that are kept until enough of their tags are names of settings."""
+"""Texts of one line that are stored until enough of their tags are names of settings."""
 _SUFFIX = "/text_summary"  # of torch and tensorboardX
 _FENCES = (("```", "```"), ("<pre><code>", "</code></pre>"), ("<pre>", "</pre>"))
 _RULE = re.compile(r"\|?\s*:?-+:?\s*\|[\s:|-]*")
@@ -34,11 +34,11 @@ _TAG_NAME = re.compile(r"[A-Za-z_]\w{1,60}")
 
 
 class EventFileSettings:
-    """Collects what an event file says before its first point. `state` is JSON-able, and bounded.
+    """Collects the settings in an event file before its first point. `state` is JSON-able and bounded.
 
-    Known are the sessions of hparams, and texts: JSON, YAML or a table of two columns, where at least two
-    names are such that settings of training have (Trainer's `args` and `model_config`), and a text of one
-    line each, by their tags (Megatron's arguments), once two of the tags are.
+    Settings are the sessions of hparams, and texts: JSON, YAML or a table of two columns in which at least
+    two names are those of training settings (Trainer's `args` and `model_config`); or a text of one line
+    per setting with its name as the tag (Megatron's arguments), once two of the tags are such names.
     """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
@@ -46,14 +46,14 @@ class EventFileSettings:
         self._is_launch: bool = state.get("telling", False)
 
     def state(self) -> dict[str, Any]:
-        """What waits for more."""
+        """The texts that are stored until their tags decide."""
         return {
             **({"lines": dict(self._lines)} if self._lines else {}),
             **({"telling": True} if self._is_launch else {}),
         }
 
     def read(self, block: bytes, records: Records, before: int) -> dict[ConfigKey, ConfigValue]:
-        """What the records of a block say, up to number `before`; later words win."""
+        """The settings in the records of a block, up to number `before`; later ones replace earlier ones."""
         settings: dict[ConfigKey, ConfigValue] = {}
         stop = int(records.end[before - 1]) if before else 0
         marks = [texts.start() for texts in _MARKS.finditer(block, 0, stop)]
@@ -92,26 +92,26 @@ class EventFileSettings:
         elif len(self._lines) < _MAX_PENDING:
             self._lines[name] = text
             if are_telling(set(self._lines)):
-                yield {one: _plain(line) for one, line in self._lines.items()}
+                yield {tag_name: _plain(line) for tag_name, line in self._lines.items()}
                 self._is_launch, self._lines = True, {}
 
 
 def settings_in(text: str) -> Mapping[str, Any] | None:
-    """The settings that a text holds, None where it is something else, or settings of something else."""
+    """The settings in a text; None if it is something else, or settings of something else."""
     inner = _unfenced(text.strip())
     settings = _table(inner)
     if settings is None and (inner.startswith("{") or "\n" in inner):
         suffix = ".json" if inner.startswith("{") else ".yaml"
         try:
             mapping = mapping_of(suffix, inner.encode("utf-8", "replace"))
-        except ValueError:  # larger than settings can be
+        except ValueError:  # larger than any settings
             return None
         settings = None if mapping is None else {str(name): value for name, value in mapping.items()}
     return settings if settings and are_telling(set(settings)) else None
 
 
 def _unfenced(text: str) -> str:
-    """Without the marks of Markdown and HTML around what is to stand as it is."""
+    """The text without the marks of Markdown or HTML for preformatted text around it."""
     for begin, end in _FENCES:
         if text.startswith(begin) and text.endswith(end) and len(text) >= len(begin) + len(end):
             inner = text[len(begin) : len(text) - len(end)]
@@ -123,7 +123,7 @@ def _unfenced(text: str) -> str:
 
 
 def _table(text: str) -> dict[str, Any] | None:
-    """A table of two columns in Markdown: a head, a rule, rows of name and value."""
+    """A Markdown table of two columns: a header, a rule, rows of name and value."""
     lines = text.splitlines()
     if len(lines) < 3 or not _RULE.fullmatch(lines[1][:_MAX_LINE_LENGTH].strip()):
         return None
@@ -132,7 +132,7 @@ def _table(text: str) -> dict[str, Any] | None:
 
 
 def _plain(text: str) -> ConfigValue:
-    """A value as Python prints it: a number or a truth where it reads as one."""
+    """A value as Python prints it: a number or a boolean if it is one, else the text."""
     if text in {"True", "False"}:
         return text == "True"
     for kind in (int, float):
@@ -144,7 +144,7 @@ def _plain(text: str) -> ConfigValue:
 
 
 def _hparams(content: bytes) -> Iterator[tuple[str, Any]]:
-    """The settings of a session's start: a map of names to google.protobuf.Value."""
+    """The settings at the start of a session: a map of names to google.protobuf.Value."""
     for session in _fields(content, 0, len(content), _SESSION_START):
         for entry in _fields(content, session.start, session.end, _HPARAMS):
             for value in _fields(content, entry.start, entry.end, 2):
@@ -158,13 +158,13 @@ def _of_struct(content: bytes, value: Field) -> Any:
             return int(number) if number.is_integer() and abs(number) < 2**53 else number
         if (field.number, field.kind) == (_TEXT, LENGTH):
             return content[field.start : field.end].decode("utf-8", "replace")
-        if (field.number, field.kind) == (_TRUTH, VARINT):
+        if (field.number, field.kind) == (_BOOLEAN, VARINT):
             return bool(field.value)
     return None
 
 
 def _tensor_text(block: bytes, value: Field) -> str:
-    """The first text of a tensor of texts."""
+    """The first string of a tensor of strings."""
     for tensor in _fields(block, value.start, value.end, _TENSOR):
         return _string(block, tensor, _STRINGS)
     return ""

@@ -1,4 +1,4 @@
-"""Compiled reading of event files where numba is installed: made ready beside reading, never waited for."""
+"""Compiled reading of event files, if numba is installed: compiled in the background, never waited for."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from holter.types import FloatArray, IntArray
 _log = logging.getLogger(__name__)
 
 _COMPILED = "holter.ingest.tensorboard.numba_kernels"
-_MIN_BYTES = 16 * 1024 * 1024  # bytes: a process that reads less is done before it gains anything
+_MIN_BYTES = 16 * 1024 * 1024  # a process that reads less is done before it gains anything
 _LONGEST_COMPILATION = 300.0
 
 
 class PlainEvents(NamedTuple):
     """Points of the plain events of a block, in the order of their events.
 
-    `steps` and `times` have an entry per event, right where `odd` is 0. `event` [n], `values` [n],
-    `tensor` [n] says which stand in tensors, `code` [n] is an index into `tags`, the spellings.
+    `steps` and `times` have an entry per event, valid where `odd` is 0. `event` [n], `values` [n],
+    `tensor` [n] is true for values in tensors, `code` [n] is an index into `tags`, the bytes of the tags.
     """
 
     steps: IntArray
@@ -41,7 +41,7 @@ class PlainEvents(NamedTuple):
 
 
 class Kernels(Protocol):
-    """What is compiled; the same as `Walker.walk`, and as `Decoder.decode` for the usual events."""
+    """Compiled equivalents of `RecordWalker.walk`, and of `ScalarDecoder.decode` for plain events."""
 
     def walk(self, block: bytes) -> Records:
         """The complete records of a block."""
@@ -53,10 +53,10 @@ class Kernels(Protocol):
 
 
 class BackgroundCompiler:
-    """Kernels that are not there at once: a process of its own compiles them, so that reading goes on.
+    """Provides kernels once a separate process has compiled them; reading continues meanwhile.
 
-    It begins when a process has read `worth_it` bytes. Without numba, or where compiling fails, there
-    never are any.
+    Compilation begins when this process has read `min_bytes` bytes. Without numba, or if compilation fails,
+    there are never any kernels.
     """
 
     def __init__(self, *, min_bytes: int = _MIN_BYTES, compiled: str = _COMPILED) -> None:
@@ -66,7 +66,7 @@ class BackgroundCompiler:
         self._kernels: Kernels | None = None
 
     def __call__(self, size: int) -> Kernels | None:
-        """The kernels to read another `size` bytes with, None while there are none."""
+        """The kernels for reading another `size` bytes, None while there are none."""
         if self._left > 0:
             with self._lock:
                 due, self._left = 0 < self._left <= size, self._left - size
@@ -76,11 +76,11 @@ class BackgroundCompiler:
 
     @property
     def has_begun(self) -> bool:
-        """Whether so much has been read that compiling has begun."""
+        """Whether enough has been read for the compilation to begin."""
         return self._left <= 0
 
     def wait(self, seconds: float) -> None:
-        """Wait until compiling is over, one way or the other."""
+        """Wait until the compilation has succeeded or failed."""
         self._thread.join(seconds)
 
     def _prepare(self) -> None:
@@ -91,7 +91,7 @@ class BackgroundCompiler:
             subprocess.run(command, check=True, capture_output=True, timeout=_LONGEST_COMPILATION)
             self._kernels = import_module(self._compiled)
         except (OSError, subprocess.SubprocessError, ImportError, RuntimeError) as error:
-            _log.info("event files are read in numpy alone, since compiling failed: %s", error)
+            _log.info("event files are read in numpy alone, since compilation failed: %s", error)
 
 
 def no_kernels(size: int) -> None:

@@ -1,9 +1,8 @@
-"""What numba compiles of reading event files: the walk over records with their checksums, and plain events.
+"""Reading of event files compiled by numba: the walk over records with their checksums, and plain events.
 
-Importing this compiles it, or loads what an earlier process compiled. What is not entirely plain is left
-to the decoder in numpy, so that one place alone knows what odd messages mean. Arrays are not passed
-between compiled functions in the inner loops: numba would count references at each call, which takes
-longer than the work.
+Importing this compiles it, or loads what an earlier process compiled. Events that are not plain are left to
+the decoder in numpy, so that only one module interprets odd messages. Arrays are not passed between compiled
+functions in the inner loops: numba would count references at each call, which takes longer than the work.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from holter.types import IntArray
 
 _TAGS = 32_768  # more different tags in one block are left to numpy
 _SLOTS = 2 * _TAGS
-_LEAST = 7  # bytes of the shortest value that is a scalar
+_LEAST = 7  # bytes of the shortest scalar value
 _LONGEST = 2**40
-_NONE, _SIMPLE, _TENSOR, _FLOAT, _DOUBLE = 0, 1, 2, 3, 4  # how a number stands in its event
+_NONE, _SIMPLE, _TENSOR, _FLOAT, _DOUBLE = 0, 1, 2, 3, 4  # how a number is encoded in its event
 
 _BYTES = types.Array(types.uint8, 1, "C", readonly=True)
 _WORDS = types.Array(types.uint64, 1, "A", readonly=True, aligned=False)
@@ -31,7 +30,7 @@ _INTS, _BITS, _FLAGS = types.int64[::1], types.uint64[::1], types.uint8[::1]
 
 
 def walk(block: bytes) -> Records:
-    """As `holter.ingest.tensorboard.records.RecordWalker.walk`."""
+    """Compiled equivalent of `holter.ingest.tensorboard.records.RecordWalker.walk`."""
     capacity = len(block) // (HEADER + TRAILER) + 1
     start, end = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     data = np.frombuffer(block + bytes(PADDING), dtype=np.uint8)
@@ -42,7 +41,7 @@ def walk(block: bytes) -> Records:
 def scan(block: bytes, start: IntArray, end: IntArray) -> PlainEvents:
     """The scalars of the plain events at bytes [start, end) of a block.
 
-    Plain is an event of a wall time, a step and a summary of scalars, each at most once: simple values,
+    A plain event has a wall time, a step and a summary of scalars, each at most once: simple values,
     or tensors of one float or double of the plugin "scalars".
     """
     data = np.frombuffer(block + bytes(PADDING), dtype=np.uint8)
@@ -71,12 +70,12 @@ def scan(block: bytes, start: IntArray, end: IntArray) -> PlainEvents:
 
 
 def _words(data: Bytes) -> NDArray[np.uint64]:
-    """The eight bytes from each byte on, as one number."""
+    """The eight bytes from each byte on, as one integer."""
     return np.ndarray(len(data) - 7, "<u8", data, 0, 1)
 
 
 def _crc_tables() -> NDArray[np.uint32]:
-    """Table [n] takes a byte over n more bytes: eight of them take eight bytes at a time."""
+    """Tables of CRC32C: table [n] is for a byte with n more after it, so that eight bytes take one step."""
     tables = np.zeros((8, 256), dtype=np.uint32)
     values = np.arange(256, dtype=np.uint32)
     for _ in range(8):
@@ -90,7 +89,9 @@ def _crc_tables() -> NDArray[np.uint32]:
 
 _TABLES = _crc_tables()
 _LOW = np.uint64(0xFFFFFFFF)
-_SCALARS = np.frombuffer(b"\x0a\x09\x0a\x07scalars\x20\x01", dtype=np.uint8)  # the end says the data's class
+_SCALARS = np.frombuffer(
+    b"\x0a\x09\x0a\x07scalars\x20\x01", dtype=np.uint8
+)  # the last two bytes are the data class
 
 
 @njit(inline="always")
@@ -124,8 +125,8 @@ def _masked_crc(data: Any, words: Any, tables: Any, offset: Any, end: Any) -> An
     nogil=True,
 )
 def _walk(data: Any, words: Any, size: Any, tables: Any, start: Any, end: Any) -> Any:
-    """How many records there are, where the walk stops, the length of the record there (-1: no header),
-    and whether what stands there is damaged."""
+    """The number of records, where the walk stops, the length of the record there (-1: no header),
+    and whether that record is damaged."""
     count, offset = 0, np.int64(0)
     while offset + HEADER <= size:
         announced = words[offset]
@@ -151,7 +152,7 @@ def _walk(data: Any, words: Any, size: Any, tables: Any, start: Any, end: Any) -
 @njit(inline="always")
 def _field(word: Any, offset: Any, end: Any) -> Any:
     """The key of the field at byte `at`, whose first eight bytes are `word`, where its payload begins and
-    ends, and a varint's value; key 0 for what is malformed or not to be found in plain events."""
+    ends, and a varint's value; key 0 for a field that is malformed or does not occur in plain events."""
     key, begin = np.int64(word & np.uint64(255)), offset + 1
     kind, stop, value = key & 7, offset - 1, np.uint64(0)
     if kind == 0 or kind == 2:
@@ -174,7 +175,7 @@ def _field(word: Any, offset: Any, end: Any) -> Any:
 
 @njit(types.void(_WORDS, _INTS, _INTS, _INTS, _BITS, _FLAGS, types.int64[:, ::1]), cache=True, nogil=True)
 def _events(words: Any, start: Any, end: Any, steps: Any, times: Any, odd: Any, spans: Any) -> Any:
-    """Of each event the step, the wall time's bits, and where its summary stands; or that it is odd."""
+    """The step of each event, the bits of its wall time, and the span of its summary; or that it is odd."""
     for number in range(len(start)):
         offset, stop, seen = start[number], end[number], 0
         while offset < stop:
@@ -194,7 +195,7 @@ def _events(words: Any, start: Any, end: Any, steps: Any, times: Any, odd: Any, 
 
 @njit(types.int64(_WORDS, types.int64[:, ::1], _FLAGS, types.int64[:, ::1]), cache=True, nogil=True)
 def _values(words: Any, spans: Any, odd: Any, value_spans: Any) -> Any:
-    """Of each Summary.Value its event's number and where it stands; how many there are."""
+    """The event and the span of each Summary.Value; returns how many there are."""
     count, capacity = 0, value_spans.shape[1]
     for number in range(len(odd)):
         offset, stop = spans[0, number], spans[1, number]
@@ -225,7 +226,7 @@ def _values(words: Any, spans: Any, odd: Any, value_spans: Any) -> Any:
 def _numbers(
     data: Any, words: Any, value_spans: Any, odd: Any, tags: Any, kinds: Any, bits: Any, tensors: Any
 ) -> Any:
-    """Of each value where its tag stands, and its bits, or where its tensor stands."""
+    """The span of each value's tag, and its bits or the span of its tensor."""
     for number in range(len(kinds)):
         event, offset, stop, seen = value_spans[0, number], value_spans[1, number], value_spans[2, number], 0
         tags[0, number], tags[1, number] = offset, offset
@@ -294,7 +295,7 @@ def _tensors(words: Any, spans: Any, event: Any, odd: Any, kinds: Any, bits: Any
     nogil=True,
 )
 def _codes(data: Any, words: Any, tags: Any, event: Any, odd: Any, code: Any, slots: Any, first: Any) -> Any:
-    """The code of each value's tag, and which value has it `first`; how many tags there are."""
+    """The code of each value's tag, and the `first` value with each code; returns how many tags there are."""
     tag_count, mask = 0, np.uint64(len(slots) - 1)
     for number in range(len(code)):
         begin, end = tags[0, number], tags[1, number]

@@ -15,9 +15,9 @@ Words = NDArray[np.uint64]
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 PADDING = 16
-"""How many bytes must follow the last message in the buffer, so that no read goes beyond it."""
+"""The number of bytes after the last message in the buffer, so that no read goes beyond it."""
 
-_FEW = 16  # below this many messages plain Python is quicker than a round of array operations
+_FEW = 16  # for fewer messages plain Python is faster than a round of array operations
 _PLAIN = 0x7F
 _LARGEST = 2**62
 
@@ -33,10 +33,10 @@ class Field(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """Fields of several messages; all arrays share the length. A message's fields stand in its own order,
-    with those of others between them.
+    """Fields of several messages; all arrays have the same length.
 
-    `owner` is the index of the message that a field belongs to; for the rest see `Field`.
+    The fields of a message are in its own order, with those of other messages between them. `owner` is the
+    index of the message that a field belongs to; for the other arrays see `Field`.
     """
 
     owner: IntArray
@@ -47,19 +47,19 @@ class Fields(NamedTuple):
     value: Words
 
     def select(self, number: int, kind: int) -> Fields:
-        """Those with this number and wire type."""
+        """The fields with this number and wire type."""
         chosen = np.flatnonzero((self.number == number) & (self.kind == kind))
         return Fields._make(column[chosen] for column in self)
 
 
 class FieldRounds(list[tuple[Fields, int | None]]):
-    """Fields of messages, those of a round together; with the key that they all have, None if they differ.
+    """Fields of messages, one per message and round; with the key of the round, None if its keys differ.
 
-    Messages of one writer have their fields in one order, so that mostly a round is all of one key.
+    The messages of one writer have their fields in one order, so that most rounds have one key.
     """
 
     def select(self, number: int, kind: int) -> Fields:
-        """Those with this number and wire type, of all rounds."""
+        """The fields of all rounds with this number and wire type."""
         wanted = number << 3 | kind
         return _joined(
             [
@@ -71,10 +71,10 @@ class FieldRounds(list[tuple[Fields, int | None]]):
 
 
 def split_fields(data: Bytes, start: IntArray, end: IntArray) -> tuple[FieldRounds, NDArray[np.bool_]]:
-    """The fields of the messages at bytes [start, end), and which messages are not well formed.
+    """The fields of the messages at bytes [start, end), and which messages are malformed.
 
-    `data` has `PADDING` bytes after the last message. Of a malformed message the fields before the fault
-    are given. Groups, deprecated since 2008, count as malformed.
+    `data` has `PADDING` bytes after the last message. The fields of a malformed message before the fault
+    are included. Groups, deprecated since 2008, count as malformed.
     """
     broken = np.zeros(len(start), dtype=bool)
     active = np.flatnonzero(start < end)
@@ -104,7 +104,7 @@ def split_fields(data: Bytes, start: IntArray, end: IntArray) -> tuple[FieldRoun
 
 
 def _common_key(data: Bytes, position: IntArray) -> int | None:
-    """The key that stands at all of these bytes, None if they differ or it is none."""
+    """The key at all of these bytes, None if they differ or it is none."""
     keys = data[position]
     key = int(keys[0])
     plain = 7 < key <= _PLAIN and key & 7 in (VARINT, FIXED64, LENGTH, FIXED32)
@@ -112,7 +112,7 @@ def _common_key(data: Bytes, position: IntArray) -> int | None:
 
 
 def _round_of_key(data: Bytes, active: IntArray, position: IntArray, key: int) -> tuple[Fields, IntArray]:
-    """As `_round`, where the key of all is known."""
+    """The same as `_round`, for fields that all have the same known key."""
     kind, start = key & 7, position + 1
     value = np.zeros(len(active), dtype=np.uint64) if kind in (FIXED64, FIXED32) else None
     if value is not None:
@@ -128,7 +128,7 @@ def _round_of_key(data: Bytes, active: IntArray, position: IntArray, key: int) -
 
 
 def _round(data: Bytes, active: IntArray, position: IntArray) -> tuple[Fields, IntArray]:
-    """The next field of each active message, and where the one after it begins; kind -1 if malformed."""
+    """The next field of each active message, and where the field after it begins; kind -1 if malformed."""
     key, offset = varints(data, position)
     kind = (key & np.uint64(7)).astype(np.int64)
     number = (key >> np.uint64(3)).astype(np.int64)
@@ -164,7 +164,7 @@ def _finish(
 
 
 def fields(data: bytes | memoryview, start: int, end: int) -> Iterator[Field]:
-    """The fields of one message, up to its end or its first fault; `data` may hold its beginning only."""
+    """The fields of one message, up to its end or its first fault; `data` may contain its beginning only."""
     offset = start
     while offset < end:
         key, offset = _varint(data, offset, end)
@@ -197,7 +197,7 @@ def _varint(data: bytes | memoryview, offset: int, end: int) -> tuple[int, int]:
 
 
 def varints(data: Bytes, offset: IntArray) -> tuple[Words, IntArray]:
-    """The varints that begin at these bytes, and where each one ends; far away where it never does."""
+    """The varints that begin at these bytes, and where each ends: at the end of `data` if it has no end."""
     byte = data[offset]
     value = (byte & _PLAIN).astype(np.uint64)
     after = offset + 1

@@ -1,4 +1,4 @@
-"""TFRecord framing: length, checksum, data, checksum; finding records, and the next good one after damage."""
+"""TFRecord framing (length, checksum, data, checksum): finds records, and the next valid one after damage."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from holter.types import IntArray
 HEADER = 12
 TRAILER = 4
 _WINDOW = 1024 * 1024
-_MAX_LENGTH = 2**40  # bytes; beyond it a length is noise
+_MAX_LENGTH = 2**40  # bytes; a larger length is noise
 MASK_DELTA = 0xA282EAD8
-_MAX_TABLE_LENGTH = 512  # bytes; longer ones are summed one by one
+_MAX_TABLE_LENGTH = 512  # bytes; the checksums of longer ones are computed one by one
 _ALL = np.uint32(0xFFFFFFFF)
 
 
 class Records(NamedTuple):
     """The records found in a block: data at bytes [start, end), and why the search ended at byte `stop`.
 
-    `length` is that of the record at `stop` where its header is good: it is incomplete, or, with `damaged`,
-    its data does not match its checksum. None: the header is incomplete, or, with `damaged`, not a header.
+    `length` is that of the record at `stop` if its header is valid: the record is incomplete, or, with
+    `damaged`, its data does not match its checksum. None: the header is incomplete, or, with `damaged`,
+    invalid.
     """
 
     start: IntArray
@@ -35,7 +36,7 @@ class Records(NamedTuple):
 
 
 class RecordWalker:
-    """Walks from record to record."""
+    """Finds the records of blocks."""
 
     def walk(self, block: bytes) -> Records:
         """The complete records from the block's first byte on, up to the first that is not, or is damaged."""
@@ -57,8 +58,8 @@ class RecordWalker:
 def _chain(block: bytes) -> tuple[IntArray, IntArray]:
     """Where complete records begin that follow one another from byte 0 on, and how long their data is.
 
-    All headers that stand in the block are found at once, by their zeros and checksums. Mostly each one
-    ends where the next begins; what looks like a header within a record's data does not, and is left out.
+    All headers in the block are found at once, by their zeros and checksums. A record mostly ends where the
+    next header begins; what looks like a header within the data of a record is left out, since it does not.
     """
     headers, length = _headers(block)
     following = headers + length + (HEADER + TRAILER)
@@ -76,7 +77,7 @@ def _chain(block: bytes) -> tuple[IntArray, IntArray]:
 
 
 def _headers(block: bytes) -> tuple[IntArray, IntArray]:
-    """Where all headers of records shorter than 16 MiB stand, at any byte, and how long the data is."""
+    """The positions of all headers of records shorter than 16 MiB, and the lengths of their data."""
     if len(block) < HEADER:
         return _NONE, _NONE
     zero = np.frombuffer(block, dtype=np.uint8) == 0
@@ -84,7 +85,7 @@ def _headers(block: bytes) -> tuple[IntArray, IntArray]:
     zeros = zero[3 : last + 3] & zero[4 : last + 4]
     for byte in (5, 6, 7):
         zeros &= zero[byte : last + byte]
-    # room that a file system has set aside: the checksum of a length of 0 does not begin with a zero
+    # not preallocated zeros: the checksum of a length of 0 does not begin with a zero
     zeros &= ~(zero[:last] & zero[1 : last + 1] & zero[2 : last + 2] & zero[8 : last + 8])
     candidates = np.flatnonzero(zeros)
     length = _numbers(block, "<u4")[candidates]
@@ -98,8 +99,8 @@ def _headers(block: bytes) -> tuple[IntArray, IntArray]:
 def masked_crcs(block: bytes, start: IntArray, end: IntArray) -> NDArray[np.uint32]:
     """CRC32C, as TFRecord stores it, of bytes [start, end) for all of these at once.
 
-    There are at least eight bytes before each end. What a byte contributes to the checksum depends on
-    nothing but how many bytes follow it, so eight bytes are taken from each end at a time.
+    There are at least eight bytes before each end. The contribution of a byte to the checksum depends only on
+    how many bytes follow it, so that eight bytes are taken from each end at a time.
     """
     length = end - start
     crc = np.zeros(len(start), dtype=np.uint32)
@@ -133,19 +134,19 @@ def _stored(block: bytes, offset: IntArray) -> NDArray[np.uint32]:
 
 
 def _numbers(block: bytes, dtype: str) -> NDArray[Any]:
-    """The number that stands at each byte."""
+    """The number that begins at each byte, without a copy."""
     width = np.dtype(dtype).itemsize
     return np.ndarray(max(0, len(block) - width + 1), dtype, block, 0, 1)
 
 
 def _masked(crc: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """As TFRecord stores it, of a checksum that is not yet inverted."""
+    """Checksums that are not inverted yet, in the form that TFRecord stores."""
     crc = crc ^ _ALL
     return ((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(MASK_DELTA)
 
 
 def read_header(header: bytes) -> int | None:
-    """The length of the data after a header, None if this is not a header."""
+    """The length of the data after a header, None if the header is invalid."""
     if len(header) != HEADER:
         return None
     length, stored = struct.unpack("<QI", header)
@@ -154,7 +155,7 @@ def read_header(header: bytes) -> int | None:
 
 
 def masked_crc(data: bytes) -> int:
-    """CRC32C as TFRecord stores it: rotated and offset, so that a checksum of checksums differs from both."""
+    """CRC32C in the form that TFRecord stores: rotated and offset, so that checksums of checksums differ."""
     crc: int = crc32c(data)
     return ((crc >> 15 | crc << 17) + MASK_DELTA) & 0xFFFFFFFF
 
@@ -181,7 +182,7 @@ def find_header(stream: BinaryIO, after: int) -> int | None:
 
 
 def only_zeros(stream: BinaryIO, after: int) -> bool:
-    """Whether nothing but zero bytes stands from `after` to the end: room that a file system set aside."""
+    """Whether there are only zero bytes from `after` to the end, as in preallocated space."""
     stream.seek(after)
     while window := stream.read(_WINDOW):
         if window.count(0) != len(window):
@@ -193,7 +194,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def _crc_tables() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """What a byte contributes where n more follow, [n, byte]; the checksum of n zeros, not inverted, [n]."""
+    """The contribution of a byte with n more after it, [n, byte]; the raw checksum of n zeros, [n]."""
     single = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         single = (single >> np.uint32(1)) ^ np.where(

@@ -1,4 +1,4 @@
-"""The scalars in TensorBoard's Event messages, read for a whole block of messages at once."""
+"""Decodes the scalars in TensorBoard's Event messages, for a full block of messages at once."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _BFLOAT16 = 14
 _MAX_HASHED_LENGTH = 64  # bytes; longer tags are compared one by one
 _HALF_VALUES = 13
 
-# DataType: how one element stands in tensor_content
+# DataType: how one element is encoded in tensor_content
 _STORED = {
     1: "<f4", 2: "<f8", 3: "<i4", 4: "<u1", 5: "<i2", 6: "<i1", 9: "<i8", 10: "<u1",
     14: "<u2", 17: "<u2", 19: "<f2", 22: "<u4", 23: "<u8",
 }  # fmt: skip
-# DataType: the field of its values, and how one stands there; varints are sign-extended to 64 bits
+# DataType: the field of its values, and their encoding there; varints are sign-extended to 64 bits
 _LISTED: dict[int, tuple[int, str]] = {
     1: (5, "<f4"), 2: (6, "<f8"), 3: (7, "varint"), 4: (7, "varint"), 5: (7, "varint"), 6: (7, "varint"),
     9: (10, "varint"), 10: (11, "varint"), 14: (13, "varint"), 17: (7, "varint"), 19: (13, "varint"),
@@ -58,7 +58,7 @@ class Scalars:
 
 
 class ScalarDecoder:
-    """Decodes events; remembers what a tag's first value said about it."""
+    """Decodes events; remembers the tags whose first value showed that they are no scalars."""
 
     def __init__(self, ignored: Iterable[str] = ()) -> None:
         self.ignored = set(ignored)
@@ -122,7 +122,7 @@ class ScalarDecoder:
     def _values(
         self, block: bytes, data: Bytes, spans: Fields, event: IntArray, broken: NDArray[np.bool_]
     ) -> tuple[IntArray, list[str], FloatArray, IntArray]:
-        """Of every Summary.Value its tag's code and its number, and which of them are scalars."""
+        """The tag's code and the number of every Summary.Value, and which of them are scalars."""
         size = len(spans.start)
         fields, bad = protobuf.split_fields(data, spans.start, spans.end)
         broken[event[bad]] = True
@@ -148,7 +148,7 @@ class ScalarDecoder:
     def _learn(
         self, block: bytes, data: Bytes, metadata: Fields, of: IntArray, names: list[str], scalar: Any
     ) -> None:
-        """Remember tags that look like scalars but belong to another plugin; a tag's first value says so."""
+        """Remember tags that look like scalars but whose first value belongs to another plugin."""
         groups, first = _group_equal(data, metadata.start, metadata.end)
         spans = zip(metadata.start[first].tolist(), metadata.end[first].tolist(), strict=True)
         foreign = [_plugin(block[start:end]) not in ("", "scalars") for start, end in spans]
@@ -158,7 +158,7 @@ class ScalarDecoder:
 
 
 def _merge(scalars: Scalars, others: Scalars, which: IntArray) -> Scalars:
-    """The scalars with those of other events, whose numbers are `which`, in their places."""
+    """The scalars together with those of other events, whose indices are `which`, in order of events."""
     steps, times = scalars.steps.copy(), scalars.times.copy()
     steps[which], times[which] = others.steps, others.times
     codes = {name: code for code, name in enumerate(scalars.names)}
@@ -187,7 +187,7 @@ _NONE = np.empty(0, dtype=np.int64)
 def _inner_fields(
     data: Bytes, outer: Fields, number: int, broken: NDArray[np.bool_]
 ) -> tuple[IntArray, Fields]:
-    """The messages of a repeated field inside other messages, by those others' owners, in order."""
+    """The messages of a repeated field inside other messages, with the owners of these, in order."""
     fields, bad = protobuf.split_fields(data, outer.start, outer.end)
     broken[outer.owner[bad]] = True
     inner = fields.select(number, LENGTH)
@@ -217,7 +217,7 @@ def _tags(block: bytes, data: Bytes, tags: Fields, size: int) -> tuple[IntArray,
 
 
 def _group_equal(data: Bytes, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Numbers that are the same for stretches with the same bytes, and one stretch of each number."""
+    """A group number for each span, the same for spans with equal bytes, and one span of each group."""
     length = end - start
     if not len(start) or length.max() > _MAX_HASHED_LENGTH:
         return _group_equal_bytes(data, start, end)
@@ -276,7 +276,7 @@ def _tensors(data: Bytes, spans: Fields) -> tuple[FloatArray, NDArray[np.bool_],
 
 
 def _single(data: Bytes, shapes: Fields, size: int) -> NDArray[np.bool_]:
-    """Whether a TensorShapeProto stands for one number: no dimension, or dimensions of size 1 only."""
+    """Whether a TensorShapeProto is that of one number: no dimension, or dimensions of size 1 only."""
     single = np.ones(size, dtype=bool)
     for index in np.flatnonzero(shapes.end > shapes.start).tolist():
         shape = data[
@@ -301,7 +301,7 @@ def _take_content(
 def _take_listed(
     data: Bytes, fields: FieldRounds, wanted: NDArray[np.bool_], dtype: int, numbers: FloatArray, scalar: Any
 ) -> None:
-    """Values in their own field, packed or not; a tensor of zeros may leave them out."""
+    """Values in a field of their own, packed or not; a tensor of zeros may omit them."""
     number, form = _LISTED[dtype]
     if form.startswith("<"):
         width = np.dtype(form).itemsize

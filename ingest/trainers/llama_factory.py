@@ -1,4 +1,4 @@
-"""LLaMA-Factory's `trainer_log.jsonl`: an object a log call, at `current_steps`."""
+"""LLaMA-Factory's `trainer_log.jsonl`: an object per log call, with the step in `current_steps`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import read_step
 
 _STEP, _LAST = "current_steps", "total_steps"
-_PASSED = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)")
+_DURATION = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)")
 _TIMES = {"elapsed_time": "elapsed_time (s)", "remaining_time": "remaining_time (s)"}
 
 
 class LlamaFactoryLog:
-    """Numbers by their names; times that passed in seconds. A restart goes on in the same file."""
+    """Numbers by their names; elapsed times in seconds. A restart continues in the same file."""
 
     name: ClassVar[str] = "llama-factory"
     role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A first line that is an object with both of its steps."""
+        """A first line that is an object with the current and the last step."""
         line, end, _ = head.partition(b"\n")
         if (
             not end
@@ -39,33 +39,33 @@ class LlamaFactoryLog:
             return False
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> JsonLinesReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return JsonLinesReader({} if "rewritten" in state else state, row_of)
 
 
 def row_of(found: Mapping[str, Any]) -> LogRow | None:
-    """What an object says; None where it has no step. Raises ValueError for a step that is none."""
+    """The row of an object; None if it has no step. Raises ValueError for an invalid step."""
     if _STEP not in found:
         return None
     values = {}
     for name, value in flatten_object(found):
-        number_value = _passed(value) if name in _TIMES else _number(value)
+        number_value = _duration(value) if name in _TIMES else _number(value)
         if number_value is not None and name not in (_STEP, _LAST):
             values[_TIMES.get(name, name)] = number_value
     return LogRow(read_step(found[_STEP]), float("nan"), values)
 
 
 def _number(value: object) -> float | None:
-    """A number; of old versions the throughput is one in quotes."""
+    """A number; old versions write the throughput in quotes."""
     try:
         return float(value) if isinstance(value, str) and len(value) < 40 else json_number(value)
     except ValueError:
         return None
 
 
-def _passed(value: object) -> float | None:
+def _duration(value: object) -> float | None:
     """`4 days, 5:06:09` in seconds."""
-    found = _PASSED.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
+    found = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
     if found is None:
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())

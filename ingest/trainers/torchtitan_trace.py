@@ -1,4 +1,4 @@
-"""torchtitan's structured logs: a file a rank and launch, an event a line; spans, and numbers beside them.
+"""torchtitan's structured logs: a file per rank and launch, an event per line; time spans and numbers.
 
 Source: pytorch/torchtitan, torchtitan/observability/structured_logger.
 """
@@ -17,7 +17,7 @@ from holter.ingest.rows import LogRow
 from holter.ingest.step_columns import read_step
 from holter.types import Batch, Unreadable, labels_of
 
-_WORDS = frozenset({"log_type", "log_type_name", "rank", "time_us"})
+_KEYS = frozenset({"log_type", "log_type_name", "rank", "time_us"})
 _ENDING = "_end"
 _NUMBER = "metric_value"
 _NAMES = {"step": "step_time (ms)"}
@@ -28,42 +28,42 @@ _MOST_SPANS = 4096
 class TorchtitanTrace:
     """By rank: the time of every kind of span as `NAME_time (ms)`, and numbers by their names.
 
-    A span that comes several times in a step (`fwd_bwd` of each micro-batch) tells the sum so far, of which
-    the last stands. Marks without a number, and what happens before the first step, say nothing.
+    A span that occurs several times in a step (`fwd_bwd` of each micro-batch) gives the sum so far, of which
+    the last one remains. Events without a number, and those before the first step, are ignored.
     """
 
     name: ClassVar[str] = "torchtitan-trace"
     role: ClassVar[FormatRole] = FormatRole(content=Content.SUPPLEMENT)
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """A first line that is an object with torchtitan's words."""
+        """A first line that is an object with torchtitan's keys."""
         line, end, _ = head.partition(b"\n")
         if not end or not line.startswith(b"{"):
             return False
         try:
-            return read_object(line).keys() >= _WORDS
+            return read_object(line).keys() >= _KEYS
         except ValueError:
             return False
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> TorchtitanReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return TorchtitanReader({} if "rewritten" in state else state)
 
 
 class TorchtitanReader:
-    """Reads one rank's events as they come."""
+    """Reads the events of one rank while they are written."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._lines = JsonLinesReader(state.get("lines", {}), self._row)
-        self._at: int | None = state.get("at")
+        self._step: int | None = state.get("at")
         self._sums: dict[str, float] = dict(state.get("sums", {}))
 
     def state(self) -> Mapping[str, Any]:
-        """Where reading stands, and the sums of the step that is under way."""
-        return {"lines": self._lines.state(), "at": self._at, "sums": dict(self._sums)}
+        """The state of the lines, and the sums of the current step."""
+        return {"lines": self._lines.state(), "at": self._step, "sums": dict(self._sums)}
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield what the complete lines say; see `Reader`."""
+        """Yield the events of the complete lines; see `Reader`."""
         yield from self._lines.read(stream)
 
     def _row(self, found: Mapping[str, Any]) -> LogRow | None:
@@ -88,8 +88,8 @@ class TorchtitanReader:
         return LogRow(step, moment, {metric: value}, labels_of(labels))
 
     def _sum(self, step: int, metric: str, value: float) -> float:
-        if step != self._at:
-            self._at, self._sums = step, {}
+        if step != self._step:
+            self._step, self._sums = step, {}
         if metric in self._sums or len(self._sums) < _MOST_SPANS:
             self._sums[metric] = value = self._sums.get(metric, 0.0) + value
         return value

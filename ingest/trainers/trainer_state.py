@@ -1,4 +1,4 @@
-"""Hugging Face's `trainer_state.json`: all that its Trainer has logged, written anew at each checkpoint."""
+"""Hugging Face's `trainer_state.json`: the full log of its Trainer, rewritten at each checkpoint."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ _decode = msgspec.json.Decoder().decode
 class TrainerState:
     """The metrics under the names they have in TensorBoard: `train/loss`, `eval/loss`, `epoch`.
 
-    A file counts once it is whole. One that was written anew tells what has been added to it; where it
-    differs from before, the training has gone back, and a launch begins.
+    A file is read once it is complete. Of one that was rewritten, the added rows are read; if it differs from
+    the old one, the training was rolled back, and a new launch begins.
     """
 
     name: ClassVar[str] = "trainer-state"
     role: ClassVar[FormatRole] = FormatRole()
 
     def sniff(self, path: PurePath, head: bytes) -> bool:
-        """The Trainer's name for it, or an object that begins with its words."""
+        """The Trainer's file name, or an object that begins with the Trainer's keys."""
         if head.lstrip()[:1] != b"{" or path.suffix.lower() != ".json":
             return False
         return path.name == STATE_FILE or (b'"log_history"' in head and b'"global_step"' in head)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> TrainerStateReader:
-        """A reader that goes on from `state`, or that follows up on a file written anew."""
+        """A reader that resumes from `state`, or that continues in a rewritten file."""
         return TrainerStateReader(state)
 
 
 class TrainerStateReader:
-    """Reads one file, all of it at once; where it stops in between, the place counts rows told."""
+    """Reads one file at once. If stopped before the end, its position is the number of yielded rows."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         before: Mapping[str, Any] | None = state.get("rewritten")
-        while before is not None and "rewritten" in before:  # it was written anew before it was read
+        while before is not None and "rewritten" in before:  # it was rewritten again before it was read
             before = before["rewritten"]
         self._before: str | None = None if before is None else before.get("marks", "")
         self._marks: str = state.get("marks", "")
@@ -63,13 +63,13 @@ class TrainerStateReader:
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """A mark of each row that is told, by which it is known again."""
+        """A mark of each row that has been yielded, by which it is recognised."""
         if self._before is not None:
             return {"rewritten": {"marks": self._before}}
         return {"marks": self._marks, "whole": self._complete, **self._problems.state()}
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
-        """Yield what a whole file has that was not told before; see `Reader`."""
+        """Yield the rows of a complete file that were not yielded before; see `Reader`."""
         yield from self._problems.drain()
         position = stream.tell()
         if self._complete and position:
@@ -95,10 +95,10 @@ class TrainerStateReader:
         yield from self._problems.drain()
 
     def _batches(self, rows: Sequence[LogRow], marks: str, config: Config) -> Iterator[tuple[Batch, int]]:
-        """What is not told yet, and how many rows are with each batch."""
+        """Batches of the rows that are not yielded yet, each with the number of rows yielded with it."""
         known = self._marks if self._before is None else self._before
         first = common_rows(known, marks)
-        resumed = self._before is None and bool(self._marks)  # it was stopped in between
+        resumed = self._before is None and bool(self._marks)  # it was stopped before the end
         restarts, self._before = first < len(known) // MARK, None
         for start in range(first, len(rows), _LARGEST_BATCH):
             batch = batch_from_rows(rows[start : start + _LARGEST_BATCH])
@@ -121,13 +121,13 @@ class TrainerStateReader:
                 }
                 rows.append(LogRow(read_step(logged["step"]), nan, values))
             except ValueError as error:
-                if not self._marks:  # else it is told
+                if not self._marks:  # else it has been reported
                     self._problems.add(f"log_history {index}", str(error))
         return rows, row_marks(rows)
 
 
 def decode_state(data: bytes) -> dict[str, Any] | None:
-    """The object that a file holds; None while it is not all there, or is none."""
+    """The object in a file; None while the file is incomplete, or if it has none."""
     try:
         decoded = _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -141,18 +141,18 @@ def decode_state(data: bytes) -> dict[str, Any] | None:
 
 
 def log_history(found: Mapping[str, Any]) -> Sequence[Any]:
-    """What was logged, as the file has it."""
+    """The log calls in the file."""
     logged = found.get("log_history")
     return logged if isinstance(logged, list) else []
 
 
 def row_marks(rows: Sequence[LogRow]) -> str:
-    """Eight characters a row, by which it is known again."""
+    """Eight characters per row, by which it is recognised."""
     return "".join(f"{crc32(repr((row.step, sorted(row.values.items()))).encode()):08x}" for row in rows)
 
 
 def common_rows(some: str, others: str) -> int:
-    """With how many rows two histories begin alike."""
+    """The number of rows with which two histories begin alike."""
     rows = min(len(some), len(others)) // MARK
     if some[: MARK * rows] == others[: MARK * rows]:
         return rows
@@ -167,6 +167,6 @@ def common_rows(some: str, others: str) -> int:
 
 
 def trainer_config(found: Mapping[str, Any]) -> Config:
-    """What the file says of the launch."""
+    """The settings of the launch in the file."""
     settings = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), int | float)}
     return {ConfigKey(name): to_config_value(value) for name, value in settings.items()}

@@ -1,1 +1,1 @@
-"""Runs that the wandb client keeps on disk: its transaction log, framed as LevelDB frames its own."""
+"""Runs on the disk of the wandb client: its transaction log, which has LevelDB's framing."""

@@ -1,4 +1,4 @@
-"""Headers of CSV files that W&B's page exports from a chart: `RUN - METRIC`, and what its buckets span."""
+"""Headers of CSV files that W&B's page exports from a chart: `RUN - METRIC`, and bounds of its buckets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BOUNDS = {"__MIN": "min", "__MAX": "max"}
 
 
 class ChartColumn(NamedTuple):
-    """A column: whose it is, of what, and which bound of its buckets ("" for the value)."""
+    """A column: its index, run and metric, and which bound of the buckets it is ("" for the value)."""
 
     column: int
     run: str
@@ -26,10 +26,11 @@ def is_chart_export(header: Sequence[str]) -> bool:
 
 
 def parse_header(header: Sequence[str]) -> list[ChartColumn]:
-    """What each column holds. Empty where any but the first is not `RUN - METRIC`.
+    """The content of each column; empty if any but the first is not `RUN - METRIC`.
 
-    Runs and metrics may hold " - " themselves. All lines of a chart mostly show the same metric, so it is the
-    longest ending that all columns share; where they show several, it is what follows the last " - ".
+    Names of runs and metrics may contain " - ". All lines of a chart mostly show the same metric, so it is
+    the longest common ending of all columns; if they show several metrics, it is the part after the last "
+    - ".
     """
     plain = [_unbound(name) for name in header[1:]]
     if not plain or not all(_BETWEEN in name for name, _ in plain):
@@ -58,7 +59,7 @@ def _unbound(name: str) -> tuple[str, str]:
 
 
 def _shared(names: Sequence[str]) -> str:
-    """The longest " - METRIC" with which all names end. One name alone says nothing of where to cut."""
+    """The longest " - METRIC" with which all names end; empty for one name, where the cut is unclear."""
     runs = list(dict.fromkeys(names))
     if len(runs) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""LevelDB's log format as wandb writes it: blocks of 32 KiB, records in one piece or several, checksums."""
+"""LevelDB's log format as wandb writes it: blocks of 32 KiB, records in one or more pieces, checksums."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 
 
 class RecordFrame(NamedTuple):
-    """A whole record, and the byte of the file after it."""
+    """A complete record, and the byte of the file after it."""
 
     payload: bytes
     end: int
 
 
 class WalkedRecords(NamedTuple):
-    """The whole records of some bytes of a file, and the byte from which on nothing is known yet.
+    """The complete records in some bytes of a file, and the byte after which nothing is known yet.
 
-    `damaged` are the bytes of places that were passed over, up to the next block.
+    `damaged` are the positions from which bytes were skipped up to the next block.
     """
 
     frames: list[RecordFrame]

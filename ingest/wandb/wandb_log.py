@@ -1,6 +1,7 @@
-"""`run-ID.wandb`: what the wandb client keeps of a run, offline or online, while it runs and afterwards.
+"""`run-ID.wandb`: the wandb client's log of a run, offline or online, while it runs and afterwards.
 
-What wandb's records say of a run's settings, without what is private.
+Metrics come from the records of history and system statistics, settings from those of the config; private
+settings are left out.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _OWN = "_wandb"
 
 
 def settings_of(record: Any) -> dict[ConfigKey, ConfigValue]:
-    """The settings in a record: of a run as it begins, and as they are added.
+    """The settings in a record of a run's start or of later additions to its config.
 
-    Left out: what names people, machines and commands, paths, and what looks like a key or a password.
+    Left out are names of people, machines and commands, paths, and what looks like a key or a password.
     """
     items = [*record.run.config.update, *record.config.update]
     if not items:
@@ -62,7 +63,7 @@ _NOT_METRICS = frozenset({"_step", "_timestamp", "_runtime", "_wandb"})
 
 
 class WandbLog:
-    """Metrics by `_step`; what the client measures of the machine as `system.…` at the step of its time."""
+    """Metrics by `_step`; the client's measurements of the machine as `system.…` at the last step before."""
 
     name: ClassVar[str] = "wandb"
     role: ClassVar[FormatRole] = FormatRole()
@@ -72,19 +73,19 @@ class WandbLog:
         return head.startswith(MAGIC)
 
     def reader(self, path: PurePath, state: Mapping[str, Any]) -> WandbReader:
-        """A reader that goes on from `state`."""
+        """A reader that resumes from `state`."""
         return WandbReader({} if "rewritten" in state else state)
 
 
 class WandbReader:
-    """Reads one transaction log as it grows."""
+    """Reads one transaction log that is being written."""
 
     def __init__(self, state: Mapping[str, Any]) -> None:
         self._step: int = state.get("step", 0)
         self._problems = ProblemBuffer(state)
 
     def state(self) -> Mapping[str, Any]:
-        """The step that was logged last, and what is still to be told."""
+        """The step that was logged last, and the problems that are not reported yet."""
         return {"step": self._step, **self._problems.state()}
 
     def read(self, stream: BinaryIO) -> Iterator[Batch | Unreadable]:
@@ -97,8 +98,8 @@ class WandbReader:
             base = stream.tell()
             data = stream.read(size)
             walked = walk_records(data, base)
-            for place in walked.damaged:
-                self._problems.add(f"byte {place}", "expected a record, but its checksum does not match")
+            for position in walked.damaged:
+                self._problems.add(f"byte {position}", "expected a record, but its checksum does not match")
             yield from self._batches(walked, stream)
             stream.seek(walked.stop)
             yield from self._problems.drain()
@@ -117,7 +118,7 @@ class WandbReader:
         for payload, end in walked.frames:
             record = self._record(payload, end)
             stated = settings_of(record) if record is not None else {}
-            if stated and rows:  # it is said of what comes behind it
+            if stated and rows:  # these settings apply to the rows that follow
                 stream.seek(before)
                 yield batch_from_rows(rows, config=config)
                 rows, config, points = [], {}, 0
@@ -171,7 +172,7 @@ class WandbReader:
 
 
 def _pass_header(stream: BinaryIO) -> bool:
-    """Go behind the file's header; False while it is not all there."""
+    """Skip the header of the file; False while it is incomplete."""
     if stream.read(len(MAGIC)) == MAGIC:
         return True
     stream.seek(0)
@@ -179,7 +180,7 @@ def _pass_header(stream: BinaryIO) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """The number in JSON text, None for text, lists and objects: pictures and tables are not kept."""
+    """The number in JSON text, None for text, lists and objects: pictures and tables are not stored."""
     try:
         return float(text)
     except ValueError:

@@ -21,7 +21,7 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from holter.ingest.tensorboard import numba_kernels
 from holter.ingest.tensorboard.event_file import EventFile
 from holter.ingest.tensorboard.jit import BackgroundCompiler, Kernels, no_kernels
-from holter.ingest.tensorboard.records import RecordWalker, masked_crcs, masked_crc
+from holter.ingest.tensorboard.records import RecordWalker, masked_crc, masked_crcs
 
 NAME = "events.out.tfevents.1700000000.node7.4711.0"
 DATA = Path(__file__).parents[1] / "data" / "tensorboard"

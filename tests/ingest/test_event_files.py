@@ -22,7 +22,7 @@ from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.util import tensor_util
 from tensorboardX import SummaryWriter
 
-from holter.ingest.tensorboard.event_file import LARGEST_BATCH, EventFile
+from holter.ingest.tensorboard.event_file import MAX_BATCH_POINTS, EventFile
 from holter.ingest.tensorboard.records import masked_crc
 from holter.types import SeriesKey
 
@@ -335,7 +335,7 @@ def test_batches_of_a_large_file_are_bounded_and_complete() -> None:
     reader = EventFile().reader(Path(NAME), {})
     batches = [batch.points for batch in reader.read(io.BytesIO(FIRST + event * 500))]
     assert sum(batches) == 500_000
-    assert max(batches) <= LARGEST_BATCH + 1000
+    assert max(batches) <= MAX_BATCH_POINTS + 1000
 
 
 @settings(max_examples=150, deadline=None)

@@ -119,7 +119,9 @@ def test_a_damaged_log_is_not_waited_for(tmp_path: Path, memory: Any) -> None:
 @given(st.lists(st.tuples(st.integers(0, 500), st.sampled_from([1, 10, 100])), max_size=8))
 def test_a_later_launch_never_changes_whose_an_earlier_one_is(said: list[tuple[int, int]]) -> None:
     launches = {
-        Path(f"runs/{number}"): TrainerLaunch(output="out", started=number, interval=interval, first_step=first)
+        Path(f"runs/{number}"): TrainerLaunch(
+            output="out", started=number, interval=interval, first_step=first
+        )
         for number, (first, interval) in enumerate(said)
     }
     whole = continued_launches(launches)
