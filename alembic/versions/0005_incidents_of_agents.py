@@ -152,10 +152,11 @@ def _to_incident(outage: dict[str, Any]) -> None:
     connection = op.get_bind()
     values = _incident_values(outage)
     number = connection.scalar(sa.insert(_incident).values(values).returning(_incident.c.id))
-    events = [_opened_event(outage, values), *_notified_events(outage["id"])]
+    events = [_opened_event(outage, values)]
     if outage["over_at"] is not None:
         detail = {"end_step": values["end_step"]} if outage["state"] == "recovered" else {}
         events.append((outage["over_at"], outage["state"], values["summary"], detail))
+    events += _notified_events(outage["id"])
     for at, kind, text, detail in sorted(events, key=lambda event: event[0]):
         row = {"incident_id": number, "at": at, "type": kind, "text": text, "detail": detail}
         connection.execute(sa.insert(_event).values(row))
@@ -182,7 +183,7 @@ def _incident_values(outage: dict[str, Any]) -> dict[str, Any]:
         "detected_step": detected_step,
         "severity": "warning",
         "confidence": 1.0,
-        "summary": _summary(agents, over=over_at is not None),
+        "summary": _end_summary(agents) if over_at is not None else _silent_summary(outage),
         "advice": _advice(outage["alone"]),
         "evidence": _evidence(agents, outage["alone"]),
         "state": outage["state"],
@@ -193,20 +194,28 @@ def _incident_values(outage: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _summary(agents: list[dict[str, Any]], *, over: bool) -> str:
+def _members(agents: list[dict[str, Any]]) -> str:
     hosts = list(dict.fromkeys(agent["host"] for agent in agents))
     where = hosts[0] if len(hosts) == 1 else f"{len(hosts):,} machines"
-    one = len(agents) == 1
-    who = f"Agent on {where}" if one else f"{len(agents):,} agents on {where}"
-    if not over:
-        watched = "it follows" if one else "they follow"
-        return f"{who} stopped reporting without announcing {'its' if one else 'their'} end. What {watched} is not watched meanwhile."
+    return f"Agent on {where}" if len(agents) == 1 else f"{len(agents):,} agents on {where}"
+
+
+def _silent_summary(outage: dict[str, Any]) -> str:
+    agents = outage["agents"]
+    its, watched = ("its", "it follows") if len(agents) == 1 else ("their", "they follow")
+    summary = f"{_members(agents)} stopped reporting without announcing {its} end."
+    cause = " No agent reports any more: the connection to Holter may be broken." if outage["alone"] else ""
+    return f"{summary} What {watched} is not watched meanwhile.{cause}"
+
+
+def _end_summary(agents: list[dict[str, Any]]) -> str:
     outcomes = [agent["became"] for agent in agents]
     counts = {outcome: outcomes.count(outcome) for outcome in _OUTCOMES if outcome in outcomes}
-    if len(counts) == 1:
-        verb = "is" if one else "are"
-        return f"{'' if one else 'All '}{who} {verb} {_OUTCOMES[outcomes[0]]}."
-    return f"{who}: {', '.join(f'{count:,} {_OUTCOMES[outcome]}' for outcome, count in counts.items())}."
+    if len(counts) > 1:
+        shares = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in counts.items())
+        return f"{_members(agents)}: {shares}."
+    every, verb = ("", "is") if len(agents) == 1 else ("All ", "are")
+    return f"{every}{_members(agents)} {verb} {_OUTCOMES[outcomes[0]]}."
 
 
 def _advice(all_silent: bool) -> str:
@@ -248,7 +257,7 @@ _Event = tuple[float, str, str, dict[str, Any]]
 
 
 def _opened_event(outage: dict[str, Any], values: dict[str, Any]) -> _Event:
-    return outage["opened_at"], "opened", _summary(outage["agents"], over=False), {"kind": values["kind"]}
+    return outage["opened_at"], "opened", _silent_summary(outage), {"kind": values["kind"]}
 
 
 def _notified_events(outage_id: int) -> Iterator[_Event]:

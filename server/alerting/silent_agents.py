@@ -93,8 +93,8 @@ def detect_silent_agents(
 ) -> list[IncidentCandidate]:
     """Candidates for each of these incidents, none of which has ended, and for newly silent agents.
 
-    `agents` as `AgentRegistry.statuses` returns them. `watched_since`: the time from which on this server would
-    have received reports; one that was down itself cannot call anybody silent.
+    `agents` as `AgentRegistry.statuses` returns them. `watched_since`: the time from which on this server
+    would have received reports; one that was down itself cannot call any agent silent.
     """
     window = {"now": now, "watched_since": watched_since}
     before = [(incident.finding, silent_agents(incident.finding)) for incident in incidents]

@@ -11,10 +11,11 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from holter.server.alerting import read_incident, read_incidents
+from holter.server.alerting.incident import IncidentState
 from holter.server.api.responses import ApiResponse
 from holter.server.context import Context, ServerContext
 from holter.server.models import IncidentRow
-from holter.server.schemas.incidents import IncidentList, IncidentState, IncidentView
+from holter.server.schemas.incidents import IncidentList, IncidentView
 from holter.server.schemas.service import Problem
 from holter.tuning import planned_event_for
 from holter.types import Severity
@@ -26,6 +27,10 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {
 }
 NO_RUN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is no such run"}}
 ONE: dict[int | str, dict[str, Any]] = {200: {"model": IncidentView}, **NOT_FOUND}
+ONE_OF_A_RUN: dict[int | str, dict[str, Any]] = {
+    **ONE,
+    409: {"model": Problem, "description": "The incident is about agents, which nothing is planned for"},
+}
 
 router = APIRouter(tags=["incidents"])
 
@@ -113,7 +118,7 @@ def close(incident_id: Id, context: Context, request: Request, body: ByWithText 
     )
 
 
-@router.post("/incidents/{incident_id}/planned", responses=ONE)
+@router.post("/incidents/{incident_id}/planned", responses=ONE_OF_A_RUN)
 def planned_after_all(
     incident_id: Id, context: Context, request: Request, body: ByWithText | None = None
 ) -> ApiResponse:
