@@ -27,7 +27,6 @@ class WorkThresholds(Thresholds):
     """Logarithm of a ratio. Points within this range agree."""
 
 
-
 _NOT_WORK = re.compile(r"flop|step|it/s|batches", re.IGNORECASE)
 """Rates that do not count tokens or samples."""
 
@@ -100,7 +99,7 @@ class WorkRegimes:
 
 
 def work_series(run: RunData, limits: WorkThresholds) -> Series | None:
-    """The series of the work per step: the batch size, or else tokens (samples) a second; None for neither."""
+    """The series of the work per step: the batch size, or else tokens (samples) a second."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.BATCH_SIZE and len(run.series[key])]
     for key in keys:
         return run.series[key]
