@@ -1,6 +1,6 @@
-"""Bus bandwidth: what a collective moves over each link, whatever the number of ranks.
+"""Bus bandwidth: the rate at which a collective uses each link, independent of the number of ranks.
 
-Source: nccl-tests, doc/PERFORMANCE.md. Bandwidths so told compare with what a link gives.
+Source: nccl-tests, doc/PERFORMANCE.md. Bus bandwidths are comparable with the bandwidth of a link.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ _FACTORS: dict[str, Callable[[int], float]] = {
     "reducescatter": lambda n: (n - 1) / n,
     "alltoall": lambda n: (n - 1) / n,
 }
-"""By the beginning of a collective's name; for all others what is moved is what is given."""
+"""The factors by the beginning of a collective's name; 1 for all others."""
 
 
 def bus_factor(collective: str, ranks: int) -> float:
-    """Bus over algorithm bandwidth of a collective of `ranks` >= 1, as PyTorch, NCCL or a kernel calls it."""
-    plain = collective.lower().replace("_", "")
-    return next((factor(ranks) for name, factor in _FACTORS.items() if plain.startswith(name)), 1.0)
+    """The ratio of bus to algorithm bandwidth of a collective of `ranks` >= 1, by its name in any library."""
+    name = collective.lower().replace("_", "")
+    return next((factor(ranks) for prefix, factor in _FACTORS.items() if name.startswith(prefix)), 1.0)
 
 
 def bus_bandwidth(collective: str, size: float, microseconds: float, ranks: int) -> float:
-    """GB/s (1e9) of a collective that takes so long for `size` bytes; 0 where no time is told.
+    """The bus bandwidth in GB/s (1e9) of a collective of `size` bytes; 0 where no time is given.
 
-    `size` as nccl-tests has it: of all ranks together where each ends with, or begins with, a part.
+    `size` as in nccl-tests: that of all ranks together where each rank begins or ends with a part.
     """
     return size * bus_factor(collective, ranks) / microseconds / 1e3 if microseconds > 0 else 0.0

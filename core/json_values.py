@@ -1,28 +1,39 @@
-"""Values as strict JSON has them: NaN and infinities as the strings that ingest takes for them."""
+"""Values in strict JSON: NaN and infinities as the strings that ingest accepts for them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
+NonfiniteText = Literal["NaN", "Infinity", "-Infinity"]
 
-def number(value: float | None) -> float | str | None:
-    """A value of a metric; None: none."""
+
+@overload
+def number(value: float) -> float | NonfiniteText: ...
+@overload
+def number(value: None) -> None: ...
+def number(value: float | None) -> float | NonfiniteText | None:
+    """The value of a metric, as a text if it is not finite; None: no value."""
     if value is None or math.isfinite(value):
         return value
+    return nonfinite_text(value)
+
+
+def nonfinite_text(value: float) -> NonfiniteText:
+    """The text for a value that is not finite."""
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def time_or_none(value: float | None) -> float | None:
-    """Unix seconds, None where a log has no clock."""
+    """Unix seconds; None without a clock."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def plain(value: Any) -> Any:
-    """The value with nothing in it that strict JSON lacks: arrays and sets as lists, keys as texts."""
+    """The value in types of strict JSON: arrays and sets as lists, keys as strings."""
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):

@@ -1,4 +1,4 @@
-"""One registry for everything that can be plugged in: formats, detectors, channels."""
+"""The registry of plug-ins: formats, detectors, channels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 
 class Named(Protocol):
-    """Anything with a name of its own."""
+    """Anything with a name."""
 
     @property
     def name(self) -> str: ...
@@ -19,27 +19,27 @@ T = TypeVar("T", bound=Named)
 
 
 class DuplicateNameError(ValueError):
-    """Two plug-ins claim one name."""
+    """Two plug-ins have the same name."""
 
 
 def build(builtin: Iterable[T], *, group: str) -> dict[str, T]:
-    """The built-in plug-ins and those that installed packages announce under `group`, by name.
+    """The built-in plug-ins and those that installed packages declare under `group`, by name.
 
-    An entry point names a callable without arguments that makes the plug-in. Raises
-    DuplicateNameError when two claim one name: silently preferring one would be a guess.
+    An entry point names a callable without arguments that returns the plug-in. Raises DuplicateNameError
+    when two have the same name.
     """
     registry: dict[str, T] = {}
-    external: list[T] = [make() for make in _announced(group)]
+    external: list[T] = [factory() for factory in _entry_points(group)]
     for plugin in (*builtin, *external):
-        holder = registry.setdefault(plugin.name, plugin)
-        if holder is not plugin:
+        registered = registry.setdefault(plugin.name, plugin)
+        if registered is not plugin:
             raise DuplicateNameError(
-                f"{plugin.name!r}: {type(holder).__module__} and {type(plugin).__module__}"
+                f"{plugin.name!r}: {type(registered).__module__} and {type(plugin).__module__}"
             )
     return registry
 
 
 @cache
-def _announced(group: str) -> tuple[Callable[[], Any], ...]:
-    """What installed packages announce; looking through all of them takes milliseconds."""
+def _entry_points(group: str) -> tuple[Callable[[], Any], ...]:
+    """The plug-in factories of installed packages; cached, as reading the metadata takes milliseconds."""
     return tuple(entry.load() for entry in entry_points(group=group))

@@ -1,4 +1,4 @@
-"""What a metric's name says it is: the conventions of the frameworks, gathered in one table."""
+"""The roles of metrics by their names: the conventions of the frameworks in one table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holter.types import SeriesKey
 
 
 class Role(StrEnum):
-    """What a series measures, as far as charts and detectors care."""
+    """The quantity that a series measures, as far as charts and detectors need to know it."""
 
     LOSS = "loss"
     DATASET_LOSS = "dataset_loss"
@@ -58,12 +58,12 @@ ROLE_TITLES: Mapping[Role, str] = {
 """The roles that have charts, in the order of charts, with their titles for people."""
 
 
-# Alternatives of one name, whole, after any folders ("train/", "Train loss/"). They are read after
-# `_plain`: lower case, spaces and dashes as one underscore. The first role with a match wins.
+# Patterns of the full name after any folders ("train/", "Train loss/"), as `_normalize` returns it: in lower
+# case, spaces and dashes as one underscore. The first role with a match wins.
 _RATE = r"(_per_|/)(s|sec|second)(ond)?"
 _EACH = r"(_per_|/)(gpu|device)"
 _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
-    # Megatron repeats its curves over samples, tokens and FLOPs: other axes of a curve already there
+    # Megatron logs its curves again over samples, tokens and FLOPs: the same curve on other axes
     (Role.OTHER, (r".* vs (samples|tokens|gigaflos.*|steps)",)),
     (
         Role.EVAL_LOSS,
@@ -130,7 +130,7 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
         (r"(\w*_)?(coll|collective|nccl|pg)_?(seq\w*|sn|op_?count)", r"op_?count|seq_(id|number)"),
     ),
     (Role.EPOCH, (r"epoch",)),
-    # how busy the memory is, or how fast: not how full
+    # the load and the speed of memory, not how much of it is used
     (
         Role.OTHER,
         (
@@ -151,14 +151,14 @@ _NAMES: tuple[tuple[Role, tuple[str, ...]], ...] = (
 _COMPILED = tuple((role, re.compile(rf"(.*/)?({'|'.join(names)})")) for role, names in _NAMES)
 
 
-def _plain(metric: str) -> str:
+def _normalize(metric: str) -> str:
     if " vs " in metric:
         return metric.lower()
     return re.sub(r"[\s_-]+", "_", metric.strip().lower())
 
 
 class MetricWithRole(str):
-    """A metric's name with the role that a user gave it: equal to the name, whatever that sounds like."""
+    """A metric's name with the role that the user set for it; equal to the plain name."""
 
     __slots__ = ("role",)
     role: Role
@@ -168,20 +168,20 @@ class MetricWithRole(str):
         named.role = role
         return named
 
-    def __getnewargs__(self) -> tuple[str, Role]:  # type: ignore[override]  # for copies of it
+    def __getnewargs__(self) -> tuple[str, Role]:  # type: ignore[override]  # for copying and pickling
         return str(self), self.role
 
 
 @lru_cache(maxsize=100_000)  # thousands of ranks log the same names
 def _by_name(metric: str) -> Role:
-    plain = _plain(metric)
-    return next((role for role, pattern in _COMPILED if pattern.fullmatch(plain)), Role.OTHER)
+    normalized = _normalize(metric)
+    return next((role for role, pattern in _COMPILED if pattern.fullmatch(normalized)), Role.OTHER)
 
 
 def role_of(key: SeriesKey) -> Role:
-    """The role of a series: as a user gave it, or else by its metric's name.
+    """The role of a series: as the user set it, or else by its metric's name.
 
-    A training loss labelled with a dataset is that dataset's loss, not the run's.
+    A training loss with a label `dataset` is the loss of that dataset, not of the run.
     """
     if isinstance(key.metric, MetricWithRole):
         return key.metric.role

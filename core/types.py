@@ -56,7 +56,7 @@ ConfigValue = str | int | float | bool
 
 
 class ConfigKey(NamedTuple):
-    """The name of one setting of a run, such as `num_layers`; `nccl.net{rank=3}` where processes may differ."""
+    """The name of one setting of a run, such as `num_layers`, or `nccl.net{rank=3}` of one process."""
 
     name: str
     labels: Labels = ()

@@ -1,4 +1,4 @@
-"""Detectors: pure functions over numpy arrays, one pattern a file; `find` asks them all."""
+"""Detectors: pure functions over numpy arrays, one pattern per file; `find` runs all of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from holter.detectors.apply_tuning import drop_planned, drop_unwanted, with_roles, without_roles
 from holter.detectors.detector import Detector, DetectorContext
 from holter.detectors.evaluation.eval_loss import EvaluationDetector
+from holter.detectors.findings import finding_type
 from holter.detectors.health.gpu_fault import GpuFaultDetector
 from holter.detectors.health.memory_leak import MemoryLeakDetector
 from holter.detectors.incremental import IncrementalState
@@ -96,28 +97,10 @@ def _detector_settings(tuning: Tuning) -> Tuning:
 
 
 def fingerprint(finding: Finding) -> str:
-    """What stays the same while a finding develops: the signal of its kind, and its place."""
+    """The identity of a finding while it develops: the signal of its kind, and its position."""
     labels = ",".join(f"{name}={value}" for name, value in finding.labels)
-    signal = _SIGNAL.get(finding.kind.value, finding.kind.value)
-    told = finding.evidence.get("wall_time")
-    if isinstance(told, float):  # what is told by the clock has its place there, whichever step that was
-        return f"{signal}|{finding.metric}|{labels}|{told}"
+    signal = finding_type(finding.kind).signal or finding.kind.value
+    wall_time = finding.evidence.get("wall_time")
+    if isinstance(wall_time, float):  # known by its time only: the step of that time may still change
+        return f"{signal}|{finding.metric}|{labels}|{wall_time}"
     return f"{signal}|{finding.metric}|{labels}|{finding.attempt}|{finding.start_step}"
-
-
-# kinds that one finding may pass through while it develops
-_SIGNAL = {
-    kind: "loss"
-    for kind in (
-        "spike_fast",
-        "spike_slow",
-        "spike_unrecovered",
-        "divergence",
-        "nonfinite",
-        "resume_artifact",
-        "outlier_batch",
-        "sudden_drop",
-        "mixture_shift",
-        "loss_scale_collapse",
-    )
-}

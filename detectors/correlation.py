@@ -1,6 +1,8 @@
-"""One event over several kinds: who spoke first stays, takes up what the others say, and the cause's name.
+"""Correlation: findings of several kinds that belong to one event become one finding.
 
-Decided by what never changes once spoken (places, and the order of speaking), as in consequences.
+The finding that was detected first stays, takes up what the others state as evidence, and is renamed where a
+later one is the cause. Decided by what never changes once a finding was reported (positions, and the order of
+detection), as in inhibition.
 """
 
 from __future__ import annotations
@@ -11,150 +13,159 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holter.detectors.positions import rows_of_attempt
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
-from holter.types import Finding, Kind, RunData, SeriesKey, Severity
+from holter.types import Finding, Kind, RunData, SeriesKey
 
+
+@dataclass(frozen=True, kw_only=True)
+class CorrelationThresholds(Thresholds):
+    """How close the starts of two findings of one event are."""
+
+    near_steps: int = 100
+    """Steps within which overflows, collapses of the loss scale and spikes of one event begin."""
+    near_rows: int = 8
+    """Points of the earlier finding's series; applies where points are further apart than the steps above."""
+    mixture_shift_rows: int = 32
+    """Points. The start of a shift of the data mixture is not known more precisely."""
+    spacing_rows: int = 64
+    """Points before a finding from which the spacing of its series is taken, as their median."""
+
+
+_THRESHOLDS = CorrelationThresholds()
 _SPIKES = frozenset({Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED, Kind.DIVERGENCE})
-_MOVES = _SPIKES | {Kind.SUDDEN_DROP, Kind.OUTLIER_BATCH}
-_HANGS = frozenset({Kind.DESYNC, Kind.GPU_FAULT})
-_STEPS, _ROWS, _SHIFTED_ROWS = 100, 8, 32
-"""How near two beginnings of one event are: overflows follow each other within so many steps or rows; a
-shift of the data is placed no better than to so many rows."""
-_SPACED = 64
-_SHARES = ("shares_before", "shares", "by_shares")
-
-
-def _rank(severity: Severity) -> int:
-    return severity.rank
-
-
-@dataclass(frozen=True)
-class _Joined:
-    """How two findings are one: whether the later one is the cause and gives its name, and whether the
-    earlier one is as serious as either."""
-
-    renamed: bool = False
-    worse: bool = False
-
-
-def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]:
-    """The findings, one per event, in the order in which they were spoken."""
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda one: (one.attempt, one.detected_step, one.kind in _MOVES)):
-        for number, earlier in enumerate(kept):
-            joined = _joined(earlier, finding, run)
-            if joined is not None:
-                kept[number] = _taken_up(earlier, finding, joined)
-                break
-        else:
-            kept.append(finding)
-    return kept
-
-
-def _joined(earlier: Finding, later: Finding, run: RunData) -> _Joined | None:
-    """How the later finding belongs to the earlier one; None: it is an event of its own."""
-    pair = {earlier.kind, later.kind}
-    if _is_evaluated(later) and not _is_evaluated(earlier):
-        return _evaluates(earlier, later, run)
-    if earlier.attempt != later.attempt or not pair & _CROSSING:
-        return None
-    if pair == {Kind.RESUME_ARTIFACT}:
-        return _Joined(worse=True)  # a restart is one event, whatever it did not restore
-    spacing = _spacing(earlier, run)
-    if Kind.LOSS_SCALE_COLLAPSE in pair:
-        return _overflows(earlier, later, max(_STEPS, _ROWS * spacing))
-    if Kind.HIDDEN_NONFINITE in pair:
-        return _hides(earlier, later, _ROWS * spacing)
-    if Kind.MIXTURE_SHIFT in pair:
-        return _shifts(earlier, later, spacing)
-    since = later.start_step - earlier.detected_step
-    hangs = earlier.kind in _HANGS and later.kind is Kind.STALL and since <= max(_STEPS, _ROWS * spacing)
-    return _Joined(worse=True) if hangs else None
-
-
-def _is_evaluated(finding: Finding) -> bool:
-    return role_of(SeriesKey(finding.metric, finding.labels)) is Role.EVAL_LOSS
-
-
-def _evaluates(earlier: Finding, later: Finding, run: RunData) -> _Joined | None:
-    """An evaluation is worse because of what the training loss showed since the one before the last."""
-    of_loss = role_of(SeriesKey(earlier.metric, earlier.labels)) in _TRAINED
-    since = later.start_step - 2 * _spacing(later, run)
-    caused = earlier.kind in _HARMS and of_loss and since < earlier.start_step <= later.detected_step
-    return _Joined() if caused and earlier.attempt == later.attempt and later.kind in _WORSE else None
-
-
-def _overflows(earlier: Finding, later: Finding, near: int) -> _Joined | None:
-    """Gradients that overflow make the scale collapse; a loss that is NaN or spikes makes them overflow."""
-    apart = later.start_step - earlier.start_step
-    if Kind.NONFINITE in (earlier.kind, later.kind) and abs(apart) <= near:
-        of_gradient = role_of(SeriesKey(earlier.metric, earlier.labels)) is Role.GRAD_NORM
-        return _Joined(renamed=earlier.kind is Kind.NONFINITE and of_gradient, worse=True)
-    spikes = earlier.kind in _SPIKES or later.kind in _SPIKES
-    return _Joined(worse=True) if spikes and 0 <= apart <= near else None
-
-
-def _hides(earlier: Finding, later: Finding, near: int) -> _Joined | None:
-    """A logger that begins to hide NaN, or stops, moves the curve; what it shows is the same event."""
-    if Kind.NONFINITE in (earlier.kind, later.kind):
-        return _Joined(worse=True) if abs(later.start_step - earlier.start_step) <= near else None
-    if earlier.kind is not Kind.HIDDEN_NONFINITE or later.kind not in _MOVES:
-        return None
-    edges = (earlier.start_step, earlier.evidence.get("good_step"))
-    framed = any(edge is not None and abs(later.start_step - edge) <= near for edge in edges)
-    return _Joined() if framed else None
-
-
-def _shifts(earlier: Finding, later: Finding, spacing: int) -> _Joined | None:
-    """Other data explain where the loss moves to."""
-    apart = abs(later.start_step - earlier.start_step)
-    # a spike of one dataset alone has nothing to do with shares
-    same = (earlier.metric, earlier.labels) == (later.metric, later.labels)
-    moves = same and (earlier.kind in _MOVES or later.kind in _MOVES)
-    near = apart <= _SHIFTED_ROWS * spacing
-    return _Joined(renamed=later.kind is Kind.MIXTURE_SHIFT) if moves and near else None
-
-
-_TRAINED = (Role.LOSS, Role.DATASET_LOSS, Role.GRAD_NORM)
-_WORSE = _SPIKES | {Kind.NONFINITE, Kind.RESUME_ARTIFACT}
-_HARMS = _WORSE | {Kind.OUTLIER_BATCH, Kind.MIXTURE_SHIFT, Kind.LOSS_SCALE_COLLAPSE}
-_CROSSING = _HANGS | {
+_LOSS_CHANGES = _SPIKES | {Kind.SUDDEN_DROP, Kind.OUTLIER_BATCH}
+_HANG_CAUSES = frozenset({Kind.DESYNC, Kind.GPU_FAULT})
+_TRAINING_ROLES = (Role.LOSS, Role.DATASET_LOSS, Role.GRAD_NORM)
+_DEGRADED_EVALUATION = _SPIKES | {Kind.NONFINITE, Kind.RESUME_ARTIFACT}
+_DEGRADING = _DEGRADED_EVALUATION | {Kind.OUTLIER_BATCH, Kind.MIXTURE_SHIFT, Kind.LOSS_SCALE_COLLAPSE}
+_CORRELATED_KINDS = _HANG_CAUSES | {
     Kind.LOSS_SCALE_COLLAPSE,
     Kind.HIDDEN_NONFINITE,
     Kind.MIXTURE_SHIFT,
     Kind.RESUME_ARTIFACT,
 }
-"""Kinds that share their events with others."""
+"""Kinds that may belong to one event with findings of other kinds."""
+_MIXTURE_EVIDENCE = ("shares_before", "shares", "by_shares")
+
+
+@dataclass(frozen=True)
+class _Merge:
+    """How two findings become one.
+
+    `renamed`: the later one is the cause and gives its kind. `most_severe`: the merged finding is as severe
+    as the more severe of the two.
+    """
+
+    renamed: bool = False
+    most_severe: bool = False
+
+
+def merge_correlated(findings: Iterable[Finding], run: RunData) -> list[Finding]:
+    """The findings, one per event, in the order of detection."""
+    merged: list[Finding] = []
+    for finding in sorted(
+        findings, key=lambda each: (each.attempt, each.detected_step, each.kind in _LOSS_CHANGES)
+    ):
+        for index, earlier in enumerate(merged):
+            merge = _merge_of(earlier, finding, run)
+            if merge is not None:
+                merged[index] = _merged(earlier, finding, merge)
+                break
+        else:
+            merged.append(finding)
+    return merged
+
+
+def _merge_of(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
+    """How the later finding belongs to the earlier one's event; None: it is an event of its own."""
+    pair = {earlier.kind, later.kind}
+    if _is_of_evaluation(later) and not _is_of_evaluation(earlier):
+        return _evaluation(earlier, later, run)
+    if earlier.attempt != later.attempt or not pair & _CORRELATED_KINDS:
+        return None
+    if pair == {Kind.RESUME_ARTIFACT}:
+        return _Merge(most_severe=True)  # a restart is one event, whatever it did not restore
+    spacing = _spacing(earlier, run)
+    near = max(_THRESHOLDS.near_steps, _THRESHOLDS.near_rows * spacing)
+    if Kind.LOSS_SCALE_COLLAPSE in pair:
+        return _overflow(earlier, later, near)
+    if Kind.HIDDEN_NONFINITE in pair:
+        return _masking(earlier, later, _THRESHOLDS.near_rows * spacing)
+    if Kind.MIXTURE_SHIFT in pair:
+        return _mixture(earlier, later, _THRESHOLDS.mixture_shift_rows * spacing)
+    elapsed = later.start_step - earlier.detected_step
+    hangs = earlier.kind in _HANG_CAUSES and later.kind is Kind.STALL and elapsed <= near
+    return _Merge(most_severe=True) if hangs else None
+
+
+def _is_of_evaluation(finding: Finding) -> bool:
+    return role_of(SeriesKey(finding.metric, finding.labels)) is Role.EVAL_LOSS
+
+
+def _evaluation(earlier: Finding, later: Finding, run: RunData) -> _Merge | None:
+    """An evaluation that is worse because of what the training loss showed in the last two intervals."""
+    of_training = role_of(SeriesKey(earlier.metric, earlier.labels)) in _TRAINING_ROLES
+    since = later.start_step - 2 * _spacing(later, run)
+    caused = earlier.kind in _DEGRADING and of_training and since < earlier.start_step <= later.detected_step
+    same_attempt = earlier.attempt == later.attempt
+    return _Merge() if caused and same_attempt and later.kind in _DEGRADED_EVALUATION else None
+
+
+def _overflow(earlier: Finding, later: Finding, near: int) -> _Merge | None:
+    """Overflowing gradients make the loss scale collapse; a NaN or spiking loss makes them overflow."""
+    distance = later.start_step - earlier.start_step
+    if Kind.NONFINITE in (earlier.kind, later.kind) and abs(distance) <= near:
+        of_gradient = role_of(SeriesKey(earlier.metric, earlier.labels)) is Role.GRAD_NORM
+        return _Merge(renamed=earlier.kind is Kind.NONFINITE and of_gradient, most_severe=True)
+    spikes = earlier.kind in _SPIKES or later.kind in _SPIKES
+    return _Merge(most_severe=True) if spikes and 0 <= distance <= near else None
+
+
+def _masking(earlier: Finding, later: Finding, near: int) -> _Merge | None:
+    """A logger that begins to mask NaN, or stops, moves the curve: both are the same event."""
+    if Kind.NONFINITE in (earlier.kind, later.kind):
+        return _Merge(most_severe=True) if abs(later.start_step - earlier.start_step) <= near else None
+    if earlier.kind is not Kind.HIDDEN_NONFINITE or later.kind not in _LOSS_CHANGES:
+        return None
+    edges = (earlier.start_step, earlier.evidence.get("good_step"))
+    at_edge = any(edge is not None and abs(later.start_step - edge) <= near for edge in edges)
+    return _Merge() if at_edge else None
+
+
+def _mixture(earlier: Finding, later: Finding, near: int) -> _Merge | None:
+    """A change of the data mixture explains where the loss moved to."""
+    # a spike of one dataset alone is independent of the shares
+    same_series = (earlier.metric, earlier.labels) == (later.metric, later.labels)
+    of_loss = same_series and (earlier.kind in _LOSS_CHANGES or later.kind in _LOSS_CHANGES)
+    is_near = abs(later.start_step - earlier.start_step) <= near
+    return _Merge(renamed=later.kind is Kind.MIXTURE_SHIFT) if of_loss and is_near else None
 
 
 def _spacing(finding: Finding, run: RunData) -> int:
-    """Steps between two rows of the finding's series before it began."""
+    """Steps between two points of the finding's series before it began."""
     series = run.series.get(SeriesKey(finding.metric, finding.labels))
     if series is None:
         return 1
     span = rows_of_attempt(series, finding.attempt)
     upto = span.first + int(np.searchsorted(series.step[span.rows], finding.start_step))
-    before = series.step[max(span.first, upto - _SPACED) : upto]
+    before = series.step[max(span.first, upto - _THRESHOLDS.spacing_rows) : upto]
     return int(np.median(np.diff(before))) if len(before) > 1 else 1
 
 
-def _told_by(other: Finding) -> dict[str, object]:
-    """What only the other one knows: how the data changed."""
-    return {name: other.evidence[name] for name in _SHARES if name in other.evidence}
-
-
-def _taken_up(earlier: Finding, later: Finding, joined: _Joined) -> Finding:
-    """The earlier finding with the later one as evidence, or under its name."""
-    named, other = (later, earlier) if joined.renamed else (earlier, later)
+def _merged(earlier: Finding, later: Finding, merge: _Merge) -> Finding:
+    """The earlier finding with the later one as evidence, or the later one at the earlier one's position."""
+    main, other = (later, earlier) if merge.renamed else (earlier, later)
     also = [*earlier.evidence.get("also", ()), other.as_reference()]
-    severity = max(earlier.severity, later.severity, key=_rank) if joined.worse else named.severity
+    severities = (earlier.severity, later.severity)
+    mixture = {key: other.evidence[key] for key in _MIXTURE_EVIDENCE if key in other.evidence}
     return replace(
-        named,
+        main,
         metric=earlier.metric,
         labels=earlier.labels,
         attempt=earlier.attempt,
         start_step=earlier.start_step,
         detected_step=earlier.detected_step,
-        severity=severity,
-        evidence={**_told_by(other), **named.evidence, "also": also},
+        severity=max(severities, key=lambda each: each.rank) if merge.most_severe else main.severity,
+        evidence={**mixture, **main.evidence, "also": also},
     )

@@ -51,7 +51,7 @@ def draw(excerpt: Excerpt, findings: Sequence[Finding], *, title: str) -> str:
 
     A finding on this series is a band, one on another a bar along the axis.
     """
-    values = np.concatenate([stretch.value for stretch in excerpt.stretches] or [np.empty(0)])
+    values = np.concatenate([stretch.value for stretch in excerpt.segments] or [np.empty(0)])
     finite = values[np.isfinite(values)]
     if not len(finite):
         return ""
@@ -63,7 +63,7 @@ def draw(excerpt: Excerpt, findings: Sequence[Finding], *, title: str) -> str:
         *(_band(finding, scale, excerpt) for finding in findings),
         *(f'<path class="grid" d="M0 {y}H{WIDTH}"/>' for y in (0, HEIGHT // 2, HEIGHT)),
         *_ticks(resumes, scale),
-        *(_line(one, scale, dotted) for one in sorted(excerpt.stretches, key=lambda one: not one.ghost)),
+        *(_line(one, scale, dotted) for one in sorted(excerpt.segments, key=lambda one: not one.ghost)),
         *_not_finite(excerpt, scale),
     ]
     picture = (
@@ -153,7 +153,7 @@ def _band(finding: Finding, scale: Scale, excerpt: Excerpt) -> str:
 
 def _resumes(excerpt: Excerpt) -> list[tuple[int, int]]:
     """Each attempt that is in the picture with its first step there; none where there is only one."""
-    first = {one.attempt: int(one.step[0]) for one in reversed(excerpt.stretches)}
+    first = {one.attempt: int(one.step[0]) for one in reversed(excerpt.segments)}
     return sorted(first.items())[1:]
 
 
@@ -164,7 +164,7 @@ def _ticks(resumes: Sequence[tuple[int, int]], scale: Scale) -> list[str]:
 
 def _not_finite(excerpt: Excerpt, scale: Scale) -> list[str]:
     """A mark on the axis at every step (column of the picture) with a NaN or an infinity."""
-    steps = [stretch.step[~np.isfinite(stretch.value)] for stretch in excerpt.stretches]
+    steps = [stretch.step[~np.isfinite(stretch.value)] for stretch in excerpt.segments]
     x = scale.x(np.concatenate(steps).astype(np.float64)) if steps else np.empty(0)
     y = HEIGHT - 10
     return [f'<path class="broken" d="M{a} {y}v10"/>' for a in np.unique(x.astype(np.int64)).tolist()]
