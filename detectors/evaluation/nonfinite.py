@@ -21,6 +21,8 @@ class NonfiniteEvaluationThresholds(Thresholds):
     """Finite evaluations in sequence that must precede: some logs write NaN between evaluations."""
     nonfinite_share: float = 0.2
     """Share of nonfinite rows from which on NaN means that nothing was evaluated."""
+    confidence: float = 0.95
+    """Confidence in a finding: the evaluation itself may be at fault."""
 
 
 def find_nonfinite_evaluations(
@@ -41,10 +43,11 @@ def find_nonfinite_evaluations(
             if nonfinite_before[row] > thresholds.nonfinite_share * row:
                 continue
             finite_again = np.flatnonzero(finite[row : span.after])
-            yield _finding(series, row, row + int(finite_again[0]) if len(finite_again) else None)
+            finite_row = row + int(finite_again[0]) if len(finite_again) else None
+            yield _finding(series, row, finite_row, thresholds.confidence)
 
 
-def _finding(series: Series, row: int, finite_row: int | None) -> Finding:
+def _finding(series: Series, row: int, finite_row: int | None, confidence: float) -> Finding:
     step, count = int(series.step[row]), 0 if finite_row is None else finite_row - row
     value_name = "NaN" if np.isnan(series.value[row]) else "infinite"
     after = "" if finite_row is None else f" and was finite again {counted(count, 'evaluation')} later"
@@ -59,7 +62,7 @@ def _finding(series: Series, row: int, finite_row: int | None) -> Finding:
         detected_step=step,
         classified_step=step,
         severity=Severity.WARNING,
-        confidence=0.95,
+        confidence=confidence,
         summary=f"Evaluation loss {series.key} became {value_name} at step {step:,}{after}.",
         advice="If the training loss is finite, evaluate this checkpoint again in fp32, sample by sample.",
         evidence={"before": float(series.value[row - 1]), "points": count or 1},

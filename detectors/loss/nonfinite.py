@@ -42,6 +42,10 @@ class NonfiniteThresholds(Thresholds):
     skips one or two steps now and then. Fewer that do not reach the loss are information."""
     level_points: int = 20
     """Points before an event whose median is its level before."""
+    confidence: float = 1.0
+    """Confidence in a value that is NaN or infinite: it is exact."""
+    confidence_missing: float = 0.9
+    """Confidence in a missing loss: the log may have lost it."""
     missing: MissingLossThresholds = MissingLossThresholds()
     """When rows without a loss are reported."""
 
@@ -198,7 +202,9 @@ class NonfiniteDetector:
             end_step=end,
             classified_step=detected,
             severity=severity,
-            confidence=1.0 if named.value_name is not None else 0.9,
+            confidence=self.thresholds.confidence_missing
+            if named.value_name is None
+            else self.thresholds.confidence,
             summary=_summary(named, loss, is_over=is_over),
             advice="Check the loss scale, the gradient norm and the batch of this step."
             if severity is not Severity.CRITICAL

@@ -39,8 +39,8 @@ from holter.detectors.loss.messages import (
     rollback_for,
     summarize_spike,
 )
+from holter.detectors.loss.preceding_changes import PrecedingChangeThresholds, find_preceding_changes
 from holter.detectors.loss.precursors import Precursors, PrecursorThresholds, find_precursors
-from holter.detectors.loss.related_changes import RelatedChangeThresholds, find_related_changes
 from holter.detectors.loss.unmarked_restarts import UnmarkedRestartThresholds, find_unmarked_restarts
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
@@ -67,7 +67,7 @@ class SpikeThresholds(Thresholds):
     """When a restart is recognized that the log does not mark."""
     datasets: AffectedDatasetThresholds = AffectedDatasetThresholds()
     """When a rise is attributed to a single dataset."""
-    related_changes: RelatedChangeThresholds = RelatedChangeThresholds()
+    preceding_changes: PrecedingChangeThresholds = PrecedingChangeThresholds()
     """When a change of another metric is reported with an event."""
     rollback: RollbackThresholds = RollbackThresholds()
     """Where the advice rolls back to."""
@@ -217,8 +217,8 @@ class _EventReporter:
         detected_step = int(detection.segment.step[detection.excursion.detected + waited])
         facts = self._facts(detection, development, key, detected_step)
         attempt = development.excursion.attempt
-        changes = find_related_changes(
-            self.run, attempt, facts.start_step, detected_step, self.thresholds.related_changes
+        changes = find_preceding_changes(
+            self.run, attempt, facts.start_step, detected_step, self.thresholds.preceding_changes
         )
         points = detection.excursion.detected - detection.excursion.start + waited + 1
         strength = min(max(detection.excursion.strength, 1.0), 1e6)

@@ -70,6 +70,10 @@ class DropThresholds(Thresholds):
     """Number of differences for which it is doubled, since a few of them are uncertain."""
     stored_blocks: int = 1024
     """Blocks that are stored to continue with: twice the longest windows and the differences before them."""
+    confidence: float = 0.9
+    """Confidence in a finding where the learning rate, the most frequent cause of a fall, is logged."""
+    confidence_without_rate: float = 0.6
+    """Confidence in a finding where it is not logged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +138,7 @@ class SuddenDrop:
             other_changes = related_changes(run, attempt, drop.compared_from, drop.detected)
             is_late = drop.start - series.step[0] >= self.thresholds.early_steps
             if is_late and not any(name in other_changes for name in _EXPLANATIONS):
-                yield _finding(run, series, attempt, drop, other_changes)
+                yield _finding(run, series, attempt, drop, other_changes, self.thresholds)
 
 
 def _is_same_event(earlier: Finding, later: Finding) -> bool:
@@ -309,10 +313,16 @@ def _edges(blocks: FloatArray, before: float, after: float, share: float) -> tup
 
 
 def _finding(
-    run: RunData, series: Series, attempt: int, drop: LossDrop, other_changes: dict[str, object]
+    run: RunData,
+    series: Series,
+    attempt: int,
+    drop: LossDrop,
+    other_changes: dict[str, object],
+    thresholds: DropThresholds,
 ) -> Finding:
     start, bottom = drop.start, drop.bottom
     not_logged = _not_logged(run)
+    is_uncertain = "learning rate" in not_logged
     loss = "Evaluation loss" if role_of(series.key) is Role.EVAL_LOSS else "Loss"
     not_examined = f" Not logged, so not examined: {', '.join(not_logged)}." if not_logged else ""
     return Finding(
@@ -326,7 +336,7 @@ def _finding(
         detected_step=drop.detected,
         classified_step=drop.detected,
         severity=SUDDEN_DROP.only_severity,
-        confidence=0.6 if "learning rate" in not_logged else 0.9,
+        confidence=thresholds.confidence_without_rate if is_uncertain else thresholds.confidence,
         summary=(
             f"{loss} fell from {figure(drop.before)} to {figure(drop.after)} within "
             f"{counted(max(bottom - start, 1), 'step')} of step {start:,}, far faster than before."

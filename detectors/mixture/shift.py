@@ -48,6 +48,10 @@ class MixtureThresholds(Thresholds):
     known."""
     logged_share: float = 0.02
     """Change of a logged share from which on the shift counts as logged."""
+    confidence: float = 0.8
+    """Confidence in shares that are estimated from the losses."""
+    confidence_logged: float = 0.9
+    """Confidence where the logged shares changed as well."""
     scan: MixtureScanThresholds = MixtureScanThresholds()
     """When a move of the total loss is a shift of the shares."""
 
@@ -125,7 +129,7 @@ class MixtureShift:
             detected_step=detected_step,
             classified_step=detected_step,
             severity=Severity.WARNING if logged is None else Severity.INFO,
-            confidence=0.9 if logged is not None else 0.8,
+            confidence=self.thresholds.confidence if logged is None else self.thresholds.confidence_logged,
             summary=(
                 f"Loss moved from {figure(level)} to {figure(reached)} at step {start:,}{until} "
                 f"because the data did: {datasets.names[most]} makes up {new[most]:.0%} instead of "

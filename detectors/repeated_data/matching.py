@@ -36,7 +36,7 @@ class MatchThresholds(Thresholds):
     """Points of an earlier attempt that are searched, the latest ones."""
     on_grid_share: float = 0.9
     """Share of points that must be on a regular grid of steps."""
-    grid_stretch: int = 4
+    grid_sparsity: int = 4
     """Times its points that an attempt may cover in grid intervals: sparser ones have no regular grid."""
     chance: float = 1e-5
     """Probability of a false alarm per resume, over all positions."""
@@ -102,7 +102,7 @@ def read_residual_trace(
     # the first and the last point of an attempt are often off the grid
     phase = int(np.median(step % interval))
     on_grid = step % interval == phase
-    is_sparse = step[-1] - step[0] > thresholds.grid_stretch * interval * len(step)
+    is_sparse = step[-1] - step[0] > thresholds.grid_sparsity * interval * len(step)
     if np.mean(on_grid) < thresholds.on_grid_share or is_sparse:
         return None
     first, last = int(step[on_grid][0]), int(step[on_grid][-1])

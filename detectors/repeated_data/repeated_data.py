@@ -187,12 +187,7 @@ class RepeatedData:
             detected_step=int(step[points - 1]),
             classified_step=int(step[points - 1]),
             severity=REPEATED_DATA.only_severity,
-            confidence=float(
-                min(
-                    self.thresholds.most_confidence,
-                    1 - np.exp(-match.score / self.thresholds.confidence_scale),
-                )
-            ),
+            confidence=self._confidence(match),
             summary=_summary(match.attempt, source, first, end, until, underreported, wasted),
             advice=(
                 f"Stop, restore the sampler's position with the checkpoint, and resume at step {first:,}. "
@@ -211,6 +206,10 @@ class RepeatedData:
                 "points": points,
             },
         )
+
+    def _confidence(self, match: DataMatch) -> float:
+        limits = self.thresholds
+        return float(min(limits.most_confidence, 1 - np.exp(-match.score / limits.confidence_scale)))
 
     def _underreported(self, loss: Series, span: AttemptRows, until: int) -> float:
         """By how much the loss reads too low: the jump when unseen data begins, or the drop since before."""

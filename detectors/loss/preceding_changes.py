@@ -1,4 +1,4 @@
-"""Related changes: what other series did shortly before a loss left its trend, as numbers for the evidence.
+"""Preceding changes: what other series did shortly before a loss left its trend, as numbers for the evidence.
 
 They show where to look first; the detection does not rest on them (see `precursors` for what it rests on).
 """
@@ -19,7 +19,7 @@ from holter.types import FloatArray, IntArray, RunData, Series
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelatedChangeThresholds(Thresholds):
+class PrecedingChangeThresholds(Thresholds):
     """When a change of another series before an event is worth reporting."""
 
     recent_points: int = 16
@@ -46,13 +46,13 @@ class RelatedChangeThresholds(Thresholds):
     """Sigmas that the difference of a share must have as well."""
 
 
-RelatedChange = dict[str, Any]
-_Describe = Callable[[FloatArray, FloatArray, IntArray, RelatedChangeThresholds], RelatedChange | None]
+PrecedingChange = dict[str, Any]
+_Describe = Callable[[FloatArray, FloatArray, IntArray, PrecedingChangeThresholds], PrecedingChange | None]
 
 
-def find_related_changes(
-    run: RunData, attempt: int, start_step: int, detected_step: int, thresholds: RelatedChangeThresholds
-) -> list[RelatedChange]:
+def find_preceding_changes(
+    run: RunData, attempt: int, start_step: int, detected_step: int, thresholds: PrecedingChangeThresholds
+) -> list[PrecedingChange]:
     """What preceded an event that began and was detected at these steps.
 
     Each change has `what`, the `metric`, the value `before` and the `value` then, and the `step`; a restart
@@ -74,7 +74,7 @@ def find_related_changes(
 
 
 def _points_around(
-    series: Series, attempt: int, start_step: int, detected_step: int, thresholds: RelatedChangeThresholds
+    series: Series, attempt: int, start_step: int, detected_step: int, thresholds: PrecedingChangeThresholds
 ) -> tuple[IntArray, FloatArray, int]:
     """An attempt's steps and finite values up to the step of detection, and the index of the onset in
     them."""
@@ -87,8 +87,8 @@ def _points_around(
 
 
 def _find_restart(
-    run: RunData, attempt: int, start_step: int, thresholds: RelatedChangeThresholds
-) -> Iterator[RelatedChange]:
+    run: RunData, attempt: int, start_step: int, thresholds: PrecedingChangeThresholds
+) -> Iterator[PrecedingChange]:
     first_steps = [
         int(series.step[span.first])
         for series in run.series.values()
@@ -102,8 +102,8 @@ def _find_restart(
 
 
 def _describe_gradient(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
-) -> RelatedChange | None:
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
+) -> PrecedingChange | None:
     median = float(np.median(before))
     spread = mad_sigma(before, median)
     index = int(np.argmax(value))
@@ -114,8 +114,8 @@ def _describe_gradient(
 
 
 def _describe_rate(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
-) -> RelatedChange | None:
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
+) -> PrecedingChange | None:
     old = float(before[-1])
     index = int(np.argmax(np.abs(value - old)))
     new = float(value[index])
@@ -129,8 +129,8 @@ def _describe_rate(
 
 
 def _describe_scale(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
-) -> RelatedChange | None:
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
+) -> PrecedingChange | None:
     index = int(np.argmin(value))
     old = float(before[-1])
     if value[index] >= old:
@@ -139,8 +139,8 @@ def _describe_scale(
 
 
 def _describe_throughput(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
-) -> RelatedChange | None:
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
+) -> PrecedingChange | None:
     old, new = float(np.median(before)), float(np.median(value))
     if new >= thresholds.throughput_ratio * old:
         return None
@@ -148,8 +148,8 @@ def _describe_throughput(
 
 
 def _describe_share(
-    before: FloatArray, value: FloatArray, step: IntArray, thresholds: RelatedChangeThresholds
-) -> RelatedChange | None:
+    before: FloatArray, value: FloatArray, step: IntArray, thresholds: PrecedingChangeThresholds
+) -> PrecedingChange | None:
     old, new = float(np.median(before)), float(np.median(value))
     if abs(new - old) < max(thresholds.share, thresholds.share_sigmas * mad_sigma(before, old)):
         return None
