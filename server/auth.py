@@ -1,6 +1,7 @@
-"""Who may come in: the checks every request passes, tokens, and the sessions of people.
+"""Authentication: tokens, password sessions, and the host and origin checks that every request passes.
 
-Failed logins: who tries passwords waits, and who tries from everywhere takes no memory.
+The session cookie is signed here and not by itsdangerous: its key depends on the subject
+that it names, so that the parsing would stay, and cookies of open sessions must remain valid.
 """
 
 from __future__ import annotations
@@ -22,66 +23,69 @@ from holter.server import tokens
 from holter.settings import Settings, is_loopback
 
 ALLOWED_FAILURES = 5
+"""Failed logins that a client may have within FAILURE_WINDOW."""
 FAILURE_WINDOW = 60.0
-"""Seconds within which a client may fail so many times."""
+"""Seconds."""
 TRACKED_CLIENTS = 10_000
-"""Clients whose failures are remembered, those that failed last."""
-
-
-class FailedLogins:
-    """The latest failures of each client. Threads may share it."""
-
-    def __init__(self, clock: Callable[[], float], *, clients: int = TRACKED_CLIENTS) -> None:
-        self._clock = clock
-        self._most = clients
-        self._guard = threading.Lock()
-        self._at: OrderedDict[str, list[float]] = OrderedDict()  # by client, who failed last at the end
-
-    def wait(self, client: str) -> int:
-        """Seconds this client must wait before it may try again, 0 if it may now."""
-        now = self._clock()
-        with self._guard:
-            recent = [at for at in self._at.get(client, ()) if now - FAILURE_WINDOW < at <= now]
-        return int(recent[-ALLOWED_FAILURES] + FAILURE_WINDOW - now) + 1 if len(recent) >= ALLOWED_FAILURES else 0
-
-    def add(self, client: str) -> None:
-        """Count a failure of a client."""
-        now = self._clock()
-        with self._guard:
-            self._at[client] = [*self._at.pop(client, ()), now][-ALLOWED_FAILURES:]
-            while len(self._at) > self._most or self._first() <= now - FAILURE_WINDOW:
-                self._at.popitem(last=False)
-
-    def _first(self) -> float:
-        """When the client failed last that has not for the longest time."""
-        return self._at[next(iter(self._at))][-1]
-
+"""Clients whose failures are remembered, the most recent ones."""
 
 COOKIE = "holter_session"
 SESSION_SECONDS = 30 * 24 * 3600
 TOKEN_CACHE_SECONDS = 5.0
+"""Seconds for which the active tokens are cached."""
 _PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip")
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class FailedLogins:
+    """The recent failed logins of each client, to slow down guessing. Thread-safe, in bounded memory."""
+
+    def __init__(self, clock: Callable[[], float], *, clients: int = TRACKED_CLIENTS) -> None:
+        self._clock = clock
+        self._limit = clients
+        self._lock = threading.Lock()
+        self._times: OrderedDict[str, list[float]] = OrderedDict()  # by client, the latest to fail last
+
+    def wait(self, client: str) -> int:
+        """Seconds that a client must wait until its next attempt, 0 for none."""
+        now = self._clock()
+        with self._lock:
+            recent = [time for time in self._times.get(client, ()) if now - FAILURE_WINDOW < time <= now]
+        if len(recent) < ALLOWED_FAILURES:
+            return 0
+        return int(recent[-ALLOWED_FAILURES] + FAILURE_WINDOW - now) + 1
+
+    def add(self, client: str) -> None:
+        """Record a failed login of a client."""
+        now = self._clock()
+        with self._lock:
+            self._times[client] = [*self._times.pop(client, ()), now][-ALLOWED_FAILURES:]
+            while len(self._times) > self._limit or self._oldest() <= now - FAILURE_WINDOW:
+                self._times.popitem(last=False)
+
+    def _oldest(self) -> float:
+        """The time of the newest failure of the client that has not failed for the longest time."""
+        return self._times[next(iter(self._times))][-1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccessDenial:
-    """Why a request does not pass: an HTTP status and a sentence."""
+    """The HTTP status and the message for a request that is denied."""
 
     status: int
     reason: str
 
 
 def missing_credentials(settings: Settings, engine: Engine) -> str | None:
-    """Why the server must not start: others could reach it and nothing would stop them. None: it may."""
+    """The error message of a server that other machines can reach without password or token; else None."""
     if not settings.login_required or settings.password is not None:
         return None
     with Session(engine) as session:
         if tokens.active_tokens(session):
             return None
-    reached = settings.public_url if is_loopback(settings.host) else f"the address {settings.host}"
+    address = settings.public_url if is_loopback(settings.host) else f"the address {settings.host}"
     return (
-        f"{reached} can be reached from other machines, and neither a password nor a token is set.\n"
+        f"{address} can be reached from other machines, and neither a password nor a token is set.\n"
         "  set a password for people:     HOLTER_PASSWORD=... holter serve ...\n"
         "  or make a token first:         holter token create NAME\n"
         "  or listen on this machine only: --host 127.0.0.1"
@@ -89,41 +93,44 @@ def missing_credentials(settings: Settings, engine: Engine) -> str | None:
 
 
 class Authenticator:
-    """Decides who a request is from. Remembers tokens for some seconds, failed logins for a minute."""
+    """Identifies the sender of a request and denies what is not allowed. Caches the active tokens."""
 
     def __init__(self, settings: Settings, engine: Engine, *, clock: Callable[[], float] = time.time) -> None:
         self.login_required = settings.login_required
         self.secure_cookie = settings.public_url.startswith("https://")
         self._engine = engine
         self._clock = clock
-        self._own_names = {urlsplit(settings.public_url).netloc.lower()} - {""}
+        self._own_hosts = {urlsplit(settings.public_url).netloc.lower()} - {""}
         self._password = settings.password.get_secret_value().encode() if settings.password else b""
-        self._password_key = _stretch(self._password) if self._password else b""
+        self._password_key = _derive_key(self._password) if self._password else b""
         self._tokens: dict[str, str] = {}
         self._used: dict[str, float] = {}
-        self._read_at = float("-inf")
+        self._refreshed_at = float("-inf")
         self._failures = FailedLogins(clock)
 
     @property
     def stale(self) -> bool:
-        """Whether the tokens remembered are too old to decide by: `refresh` first."""
-        return not 0 <= self._clock() - self._read_at < TOKEN_CACHE_SECONDS
+        """Whether the cached tokens are too old, so that `refresh` must be called first."""
+        return not 0 <= self._clock() - self._refreshed_at < TOKEN_CACHE_SECONDS
 
     def refresh(self) -> None:
-        """Read the tokens in use, write down which were used. Blocks for the database."""
+        """Read the active tokens and store when tokens were used. Blocks on the database."""
         with Session(self._engine) as session:
             self._tokens = tokens.active_tokens(session)
         used, self._used = self._used, {}
         if used:
             with Session(self._engine) as session, session.begin():
                 tokens.record_use(session, used)
-        self._read_at = self._clock()
+        self._refreshed_at = self._clock()
 
-    def refuse(self, method: str, headers: Mapping[str, str], *, open_to_all: bool) -> AccessDenial | None:
-        """Why a request may not pass; `headers` by lower-case name. Pages and health are open to all."""
-        stranger = self._refuse_host(headers) or self._refuse_origin(method, headers)
-        if stranger is not None:
-            return stranger
+    def check(self, method: str, headers: Mapping[str, str], *, open_to_all: bool) -> AccessDenial | None:
+        """Why a request is denied, None if it is allowed.
+
+        `headers` by lower-case name; `open_to_all`: its path needs no login, as those of pages and health.
+        """
+        foreign = self._check_host(headers) or self._check_origin(method, headers)
+        if foreign is not None:
+            return foreign
         if "authorization" in headers:
             if self.user(headers) is None:
                 return AccessDenial(status=401, reason="this token is not known, or has been revoked")
@@ -134,37 +141,41 @@ class Authenticator:
             )
         return None
 
-    def _refuse_host(self, headers: Mapping[str, str]) -> AccessDenial | None:
-        # without a login the address alone protects: a page elsewhere must not reach us under its own
-        # name (DNS rebinding), and a proxy in front would open the door to everyone
+    def _check_host(self, headers: Mapping[str, str]) -> AccessDenial | None:
+        # without a login only the address protects: another site's page must not reach the server under
+        # its own name (DNS rebinding), and a proxy would give everyone access
         if self.login_required:
             return None
         host = headers.get("host", "").lower()
-        if host not in self._own_names and not is_loopback(_without_port(host)):
+        if host not in self._own_hosts and not is_loopback(_without_port(host)):
             reason = f"the host {host!r} is not this machine: open http://127.0.0.1 or set public_url"
             return AccessDenial(status=403, reason=reason)
-        if proxied := next((name for name in _PROXY_HEADERS if name in headers), None):
-            reason = f"a proxy stands in front (header {proxied}): set public_url and a password first"
+        if header := next((name for name in _PROXY_HEADERS if name in headers), None):
+            reason = (
+                f"the request came through a proxy (header {header}): set public_url and a password first"
+            )
             return AccessDenial(status=403, reason=reason)
         return None
 
-    def _refuse_origin(self, method: str, headers: Mapping[str, str]) -> AccessDenial | None:
-        # browsers send a token only where they are told to, a cookie everywhere: so other pages are
-        # stopped by where they come from
-        if method in _READING or "authorization" in headers:
+    def _check_origin(self, method: str, headers: Mapping[str, str]) -> AccessDenial | None:
+        # browsers send cookies with requests of any site's page, so that those are recognised by their
+        # origin; a token is only sent deliberately
+        if method in _SAFE_METHODS or "authorization" in headers:
             return None
         if origin := headers.get("origin"):
-            ours = {headers.get("host", "").lower(), *self._own_names}
-            source = urlsplit(origin).netloc.lower()
-            foreign = not source or source not in ours
+            own = {headers.get("host", "").lower(), *self._own_hosts}
+            host = urlsplit(origin).netloc.lower()
+            foreign = not host or host not in own
         else:
             foreign = headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}
-        return AccessDenial(status=403, reason="another site's page may not change this") if foreign else None
+        if foreign:
+            return AccessDenial(status=403, reason="another site's page may not change this")
+        return None
 
     def user(self, headers: Mapping[str, str]) -> str | None:
-        """Who sent a request: a token's name, "admin" for the password, None when nobody is known."""
+        """The sender of a request: a token's name, "admin" for the password, None if unknown."""
         if (authorization := headers.get("authorization")) is None:
-            return self._session_user(_cookie(headers.get("cookie", "")))
+            return self._session_user(_session_cookie(headers.get("cookie", "")))
         scheme, _, token = authorization.partition(" ")
         digest = tokens.digest(token.strip())
         if scheme.lower() != "bearer" or digest not in self._tokens:
@@ -175,55 +186,56 @@ class Authenticator:
     def _session_user(self, cookie: str) -> str | None:
         subject, _, rest = cookie.partition(".")
         expires, _, signature = rest.partition(".")
-        name, key = self._openers().get(subject, ("", b""))
+        name, key = self._session_keys().get(subject, ("", b""))
         genuine = hmac.compare_digest(_sign(key, f"{subject}.{expires}"), signature.encode())
         return name if key and genuine and int(expires) > self._clock() else None
 
-    def _openers(self) -> dict[str, tuple[str, bytes]]:
-        # a session's key comes from what opened it: a new password or a revoked token ends the session
-        # on every server, with no key to keep or share
-        openers = {_subject(digest): (name, digest.encode()) for digest, name in self._tokens.items()}
-        return openers | ({"password": ("admin", self._password_key)} if self._password else {})
+    def _session_keys(self) -> dict[str, tuple[str, bytes]]:
+        """User and signing key of each subject that can have a session."""
+        # the key is derived from the credential: a new password or a revoked token ends its sessions on
+        # every server, and there is no further key to store or share
+        keys = {_token_subject(digest): (name, digest.encode()) for digest, name in self._tokens.items()}
+        return keys | ({"password": ("admin", self._password_key)} if self._password else {})
 
-    def log_in(self, secret: str) -> str | None:
-        """A session cookie's value for the password, or a token in its place; None if it is neither."""
-        if self._password and hmac.compare_digest(_bytes(secret), self._password):
+    def create_session(self, secret: str) -> str | None:
+        """The value of a new session's cookie; None if `secret` is neither the password nor a token."""
+        if self._password and hmac.compare_digest(_encode(secret), self._password):
             subject, key = "password", self._password_key
         elif (digest := tokens.digest(secret)) in self._tokens:
-            subject, key = _subject(digest), digest.encode()
+            subject, key = _token_subject(digest), digest.encode()
         else:
             return None
         signed = f"{subject}.{int(self._clock()) + SESSION_SECONDS}"
         return f"{signed}.{_sign(key, signed).decode()}"
 
     def wait_before_login(self, client: str) -> int:
-        """Seconds this client must wait before it may try to log in again, 0 if it may now."""
+        """Seconds that a client must wait until its next login, 0 for none."""
         return self._failures.wait(client)
 
     def login_failed(self, client: str) -> None:
-        """Count a failed login of a client."""
+        """Record a failed login of a client."""
         self._failures.add(client)
 
 
-def _stretch(password: bytes) -> bytes:
+def _derive_key(password: bytes) -> bytes:
     return hashlib.scrypt(password, salt=b"holter session", n=2**13, r=8, p=1)
 
 
-def _subject(digest: str) -> str:
+def _token_subject(digest: str) -> str:
     return hashlib.sha256(f"session {digest}".encode()).hexdigest()[:32]
 
 
 def _sign(key: bytes, text: str) -> bytes:
-    return base64.urlsafe_b64encode(hmac.digest(key or b"-", _bytes(text), "sha256")).rstrip(b"=")
+    return base64.urlsafe_b64encode(hmac.digest(key or b"-", _encode(text), "sha256")).rstrip(b"=")
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _cookie(header: str) -> str:
-    found = (part.strip().partition("=") for part in header.split(";"))
-    return next((value for name, _, value in found if name == COOKIE), "")
+def _session_cookie(header: str) -> str:
+    cookies = (part.strip().partition("=") for part in header.split(";"))
+    return next((value for name, _, value in cookies if name == COOKIE), "")
 
 
 def _without_port(host: str) -> str:

@@ -27,9 +27,8 @@ from holter.server.maintenance.worker import MaintenanceWorker
 from holter.server.migrate import upgrade
 from holter.server.planned_events import PlannedEvents
 from holter.server.prometheus import ServerMetrics
-from holter.server.read_models.collectives import CollectivesReader
+from holter.server.read_models.launches import LaunchReader
 from holter.server.read_models.runs import RunReader
-from holter.server.read_models.setup import LaunchReader
 from holter.server.store import Store
 from holter.settings import Settings
 
@@ -73,7 +72,6 @@ class ServerContext:
         )
         self.runs = RunReader(self.engine, self.store, tuning=self.planned_events.display_tuning, clock=clock)
         self.launches = LaunchReader(self.store, Peaks.from_settings(settings.peaks))
-        self.collectives = CollectivesReader(self.store)
         self.agents = AgentRegistry(self.engine, clock=clock)
         self.agent_monitor = AgentMonitor(self.agents, self.incidents, clock=clock)
         self.authenticator = Authenticator(settings, self.engine, clock=clock)

@@ -1,4 +1,4 @@
-"""Scraping for a server: exporters' pages go to the runs under way, or to the run that is named."""
+"""Scrapes Prometheus exporters into the store, for the running runs or for one named run."""
 
 from __future__ import annotations
 
@@ -12,32 +12,36 @@ from holter.server.clock import Clock
 from holter.server.models import Project, RunRecord
 from holter.settings import ScrapeSettings
 
-_MOST_RUNS = 32
+_MAX_RUNS = 32
 
 
 def create_scraper(settings: ScrapeSettings, engine: Engine, sink: Takes, *, clock: Clock) -> Scraper:
-    """Scrapes what the settings name into the store."""
+    """A scraper of the endpoints in the settings, which writes to the store."""
     runs = target_runs(settings, engine, clock=clock)
     return Scraper(settings.endpoints, sink, runs, every=settings.every, also=settings.also, clock=clock)
 
 
 def target_runs(settings: ScrapeSettings, engine: Engine, *, clock: Clock) -> Runs:
-    """The run that is named; else those under way, the newest first, at most so many."""
+    """A function that returns the run named in the settings, else the newest `_MAX_RUNS` running ones."""
 
-    def named() -> Sequence[tuple[str, str]]:
+    def named_run() -> Sequence[tuple[str, str]]:
         return [(settings.project or "default", settings.run)]
 
-    def under_way() -> Sequence[tuple[str, str]]:
+    def running_runs() -> Sequence[tuple[str, str]]:
         query = (
             select(Project.name, RunRecord.name)
             .join(RunRecord, RunRecord.project_id == Project.id)
-            .where(RunRecord.updated_at > clock() - UNDER_WAY, RunRecord.finished_at.is_(None), RunRecord.deleted_at.is_(None))
+            .where(
+                RunRecord.updated_at > clock() - UNDER_WAY,
+                RunRecord.finished_at.is_(None),
+                RunRecord.deleted_at.is_(None),
+            )
             .order_by(RunRecord.updated_at.desc())
-            .limit(_MOST_RUNS)
+            .limit(_MAX_RUNS)
         )
         if settings.project:
             query = query.where(Project.name == settings.project)
         with Session(engine) as session:
             return [(project, run) for project, run in session.execute(query)]
 
-    return named if settings.run else under_way
+    return named_run if settings.run else running_runs

@@ -1,7 +1,4 @@
-"""Listens on an address until it is told to stop, and stops cleanly.
-
-HTTP as uvicorn speaks it, but for a client that sends request after request and reads no answers.
-"""
+"""The HTTP server process: listens on an address until SIGINT or SIGTERM, and shuts down cleanly."""
 
 from __future__ import annotations
 
@@ -25,36 +22,37 @@ from holter.server.context import ServerContext
 
 
 class BoundedPipelineProtocol(HttpToolsProtocol):
-    """Reads no further while requests wait for the one before them.
+    """uvicorn's HTTP protocol, which reads nothing more while pipelined requests wait for earlier ones.
 
-    uvicorn reads on with each answer, many requests at a time: they would be held without bound.
+    uvicorn itself continues to read with each response, so that the requests of a client that sends
+    without reading responses would take unbounded memory.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has connected."""
+        """Replace the flow control of a new connection."""
         super().connection_made(transport)
         self.flow = _PipelineFlowControl(transport, self.pipeline)
 
 
 class _PipelineFlowControl(FlowControl):
-    def __init__(self, transport: asyncio.Transport, waiting: Any) -> None:
+    def __init__(self, transport: asyncio.Transport, pipeline: Any) -> None:
         super().__init__(transport)
-        self._waiting = waiting
+        self._pipeline = pipeline
 
     def resume_reading(self) -> None:
-        # a request that others wait behind has been read whole: it does not need what is held back
-        if not self._waiting:
+        # a request with others behind it has been read completely: it needs no more data
+        if not self._pipeline:
             super().resume_reading()
 
 
 class AddressUnavailableError(OSError):
-    """The address cannot be listened on."""
+    """The server cannot listen on an address."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address; port 0 takes a free one; `::` is all addresses of both kinds.
+    """A socket that listens on an address; port 0 takes a free one; `::` means all IPv4 and IPv6 addresses.
 
-    Raises PortTakenError, saying why.
+    Raises AddressUnavailableError with the reason.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both = host == "::" and socket.has_dualstack_ipv6()
@@ -69,7 +67,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class HolterServer(uvicorn.Server):
-    """The application over parts, started or not. Ends streams of live news before it waits for answers."""
+    """A uvicorn server of a context, started or not. Ends live streams before it waits for responses."""
 
     def __init__(self, context: ServerContext) -> None:
         super().__init__(
@@ -84,18 +82,20 @@ class HolterServer(uvicorn.Server):
                 ws="none",
             )
         )
-        self._parts = context
+        self._context = context
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop taking requests and wait for those in progress."""
-        self._parts.live.close()
+        """Accept no more requests and wait for those in progress."""
+        self._context.live.close()
         await super().shutdown(sockets)
 
 
-def serve_until_stopped(context: ServerContext, listener: socket.socket, *, before: Callable[[], None] = lambda: None) -> None:
-    """Start the parts and serve until SIGINT or SIGTERM; `before` is called once all is started."""
-    # uvicorn repeats a signal after its own clean end, which would end us before we say goodbye
-    earlier = {which: signal.signal(which, _already_heard) for which in (signal.SIGINT, signal.SIGTERM)}
+def serve_until_stopped(
+    context: ServerContext, listener: socket.socket, *, before: Callable[[], None] = lambda: None
+) -> None:
+    """Start the context and serve until SIGINT or SIGTERM; calls `before` once everything is started."""
+    # uvicorn raises a signal again after its shutdown, which would end the process before its cleanup
+    earlier = {number: signal.signal(number, _ignore_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         context.start()
         context.store.publish_address(local_url(listener))
@@ -105,33 +105,33 @@ def serve_until_stopped(context: ServerContext, listener: socket.socket, *, befo
         server.run(sockets=[listener])
     finally:
         context.close()
-        for which, handler in earlier.items():
-            signal.signal(which, handler)
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
 def local_url(listener: socket.socket) -> str:
-    """The address at which processes of this machine reach what listens here."""
+    """The URL at which processes on this machine reach a listening socket."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def tune_interpreter() -> None:
-    """Keep what works for long from holding up what only writes or answers."""
-    # what is there now stays: to look through it for garbage would stop everything for 0.1 s at a time
+    """Keep threads that compute from delaying those that write or respond."""
+    # the objects that exist now stay: collecting garbage among them would stop all threads for 0.1 s
     gc.collect()
     gc.freeze()
-    # a thread that comes back from the disk or a socket waits this long for one that computes
+    # a thread that returns from I/O waits this long for one that computes
     sys.setswitchinterval(0.0005)
 
 
 def configure_logging(*, verbose: bool = False) -> None:
-    """Warnings and errors to standard error, one line each; `verbose`: what happens, too."""
+    """Log warnings and errors to standard error; `verbose`: informational messages, too."""
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
 
 
-def _already_heard(_number: int, _frame: FrameType | None) -> None:
+def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
     pass

@@ -1,4 +1,4 @@
-"""Access tokens in the database: made, listed, revoked. Only their SHA-256 is kept."""
+"""Access tokens in the database: created, listed, revoked. Only their SHA-256 digests are stored."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ class TokenError(ValueError):
 
 
 def digest(token: str) -> str:
-    """What is kept of a token."""
+    """The SHA-256 digest of a token, in hexadecimal."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def create(session: Session, name: str, *, now: float) -> str:
-    """Make a token called `name` and return it; it cannot be read again. Raises TokenError."""
+    """Create a token and return it; it cannot be read again later. Raises TokenError."""
     if not 0 < len(name.strip()) <= 200 or not name.isprintable():
         raise TokenError("a token's name has 1 to 200 printable characters")
     if session.scalar(select(Token.id).where(Token.name == name)) is not None:
-        raise TokenError(f"there is a token called {name!r} already (revoked ones keep their names)")
+        raise TokenError(f"a token called {name!r} exists already (revoked tokens keep their names)")
     token = PREFIX + secrets.token_urlsafe(32)
     session.add(Token(name=name, digest=digest(token), created_at=now))
     return token
 
 
 def revoke(session: Session, name: str, *, now: float) -> None:
-    """End a token's use. Raises TokenError when there is none of that name in use."""
+    """Revoke a token. Raises TokenError if no active token has this name."""
     token = session.scalar(select(Token).where(Token.name == name, Token.revoked_at.is_(None)))
     if token is None:
-        raise TokenError(f"there is no token called {name!r} in use")
+        raise TokenError(f"no active token is called {name!r}")
     token.revoked_at = now
 
 
 def active_tokens(session: Session) -> dict[str, str]:
-    """The names of the tokens that open something, by digest."""
+    """The names of the tokens that are not revoked, by digest."""
     rows = session.execute(select(Token.digest, Token.name).where(Token.revoked_at.is_(None)))
     return {row.digest: row.name for row in rows}
 
 
 def record_use(session: Session, used: Mapping[str, float]) -> None:
-    """Write down when tokens were last used: `used` maps digests to Unix seconds."""
-    for token, at in used.items():
-        session.execute(update(Token).where(Token.digest == token).values(last_used_at=at))
+    """Store when tokens were last used; `used` maps digests to Unix seconds."""
+    for token, time in used.items():
+        session.execute(update(Token).where(Token.digest == token).values(last_used_at=time))

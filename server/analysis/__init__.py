@@ -1,4 +1,4 @@
-"""Analysis: runs with news are looked at by the detectors, at a pace that leaves room for ingest."""
+"""Analysis: a worker runs the detectors on changed runs, at a rate that leaves the processor to ingest."""
 
 from holter.server.analysis.run_status import MAX_LIVE_DELAY, STALE_AFTER, RunStatus, failed_analyses
 from holter.server.analysis.worker import AnalysisWorker

@@ -1,4 +1,4 @@
-"""How a run stands for its analysis: whether it is live, what time it is there, whether it was looked at."""
+"""Whether runs are live, what the time on their clock is, and whether they are analyzed."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from holter.server.models.alerting import AnalysisRow
 from holter.server.models.points import Attempt, Project, RunRecord
 
 MAX_LIVE_DELAY = 900.0
-"""Seconds: a run is live if its newest point was logged no longer than this before it arrived."""
+"""Seconds: a run is live if its newest point was logged at most this long before it arrived."""
 STALE_AFTER = 86_400.0
-"""Seconds: a run that sent nothing for longer is not watched for stalls, and nobody is told about it."""
+"""Seconds without points after which a run is not checked for stalls and causes no notifications."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunStatus:
-    """What the database says of a run as a whole. Unix seconds; `last_time` is the newest point's."""
+    """Times of a run in Unix seconds; `last_time` is the time of its newest point."""
 
     created_at: float
     updated_at: float
     last_time: float | None
     finished_at: float | None
 
-    def live(self, now: float) -> bool:
-        """Whether the run's points arrive as they are logged, so that people want to hear of it.
+    def is_live(self, now: float) -> bool:
+        """Whether the run's points arrive while they are logged, so that people want notifications.
 
-        A log without a clock counts as live once it has been growing for longer than an import takes.
+        A log without a clock counts as live once it has grown for longer than an import takes.
         """
         if now - self.updated_at > STALE_AFTER:
             return False
@@ -36,19 +36,19 @@ class RunStatus:
             return self.updated_at - self.created_at > 60
         return abs(self.updated_at - self.last_time) <= MAX_LIVE_DELAY
 
-    def looked_at(self, now: float) -> float | None:
-        """`now` on the clock of the run's own log, None when the run is over or not live.
+    def log_time(self, now: float) -> float | None:
+        """`now` on the clock of the run's own log; None if the run is finished or not live.
 
-        The wait since the newest point arrived is measured here, so that a node whose clock is wrong
-        does not look stalled.
+        The time since the newest point arrived is measured on the server, so that a node whose clock is
+        wrong does not seem to stall.
         """
-        if self.finished_at is not None or self.last_time is None or not self.live(now):
+        if self.finished_at is not None or self.last_time is None or not self.is_live(now):
             return None
         return self.last_time + max(0.0, now - self.updated_at)
 
 
 def failed_analyses(engine: Engine) -> dict[str, str]:
-    """The runs (PROJECT/NAME) whose newest look failed, and why."""
+    """The error message of each run (PROJECT/NAME) whose newest analysis failed."""
     query = (
         select(Project.name, RunRecord.name, AnalysisRow.error)
         .join(RunRecord, RunRecord.project_id == Project.id)
@@ -61,7 +61,7 @@ def failed_analyses(engine: Engine) -> dict[str, str]:
 
 
 def load_status(engine: Engine, run_id: int) -> RunStatus | None:
-    """How a run stands now; None where it is gone."""
+    """The present status of a run, None if it is deleted."""
     query = (
         select(RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, func.max(Attempt.last_time))
         .outerjoin(Attempt, Attempt.run_id == RunRecord.id)
@@ -79,14 +79,14 @@ def load_status(engine: Engine, run_id: int) -> RunStatus | None:
 
 
 def runs_to_analyze(engine: Engine, now: float) -> list[int]:
-    """The runs whose news nobody has looked at, and those that may have stalled; the newest first."""
-    news = or_(
+    """The runs that have changed since their last analysis or may have stalled, the newest first."""
+    due = or_(
         AnalysisRow.run_id.is_(None),
         RunRecord.updated_at != AnalysisRow.seen_at,
         RunRecord.finished_at > AnalysisRow.looked_at,
         RunRecord.finished_at.is_(None) & (RunRecord.updated_at > now - STALE_AFTER),
     )
     query = select(RunRecord.id).outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
-    query = query.where(news, RunRecord.deleted_at.is_(None))
+    query = query.where(due, RunRecord.deleted_at.is_(None))
     with Session(engine) as session:
         return list(session.scalars(query.order_by(RunRecord.updated_at.desc())))

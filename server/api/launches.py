@@ -31,7 +31,7 @@ def read_config(run_id: str, context: Context, q: str | None = None) -> ApiRespo
 def read_diagnostics(run_id: str, context: Context) -> ApiResponse:
     """Problems with the configuration of the launches, and with the figures that they report."""
     internal, version = context.runs.version(run_id)
-    diagnostics = DiagnosticList(remarks=context.launches.remarks(internal, version))
+    diagnostics = DiagnosticList(remarks=context.launches.diagnostics(internal, version))
     return ApiResponse(diagnostics)
 
 
@@ -50,7 +50,7 @@ def read_throughput_curve(
     points: Annotated[int, Query(ge=10, le=POINTS_LIMIT, description="Approximate number of points")] = 1000,
 ) -> ApiResponse:
     """One of Holter's own figures as a curve, computed on request. Reduction never removes its extremes."""
-    segments = context.launches.curve(context.runs.run_id(run_id), quantity.value, points)
+    segments = context.launches.throughput_curve(context.runs.run_id(run_id), quantity.value, points)
     return ApiResponse(ThroughputCurve(quantity=quantity, stretches=segments))
 
 
@@ -58,4 +58,4 @@ def read_throughput_curve(
 def read_collectives(run_id: str, context: Context) -> ApiResponse:
     """Speed of collectives by operation, size and communicator, their cost, ranks that others wait for."""
     internal, version = context.runs.version(run_id)
-    return ApiResponse(context.collectives.of(internal, version))
+    return ApiResponse(context.launches.collectives(internal, version))

@@ -1,7 +1,4 @@
-"""Parameters that a route does not have are refused: a mistyped filter must not answer with everything.
-
-The door: every request passes it, and every answer gets its protective headers.
-"""
+"""Checks of every request: authentication, host, origin, unknown parameters; security headers."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holter.server.api.responses import error_response, on_database_unavailable
 from holter.server.auth import Authenticator
 
-# the pages' files hold nothing secret: they must load before anyone can log in
+# the files of the pages contain no secrets, and must load before the login
 PUBLIC_PATHS = re.compile(
     r"/|/runs/[^/]+|/incidents(/[^/]+)?|/login|/static/.*|/vendor/.*|/healthz|/readyz|/api/v1/session"
 )
@@ -34,14 +31,14 @@ _HEADERS = (
 
 
 class SecurityMiddleware:
-    """An ASGI middleware that lets in whom `Access` lets in. Streams pass through it untouched."""
+    """ASGI middleware that applies the Authenticator, and adds security headers to all responses."""
 
-    def __init__(self, app: ASGIApp, access: Authenticator) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app = app
-        self._access = access
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = {
@@ -49,42 +46,42 @@ class SecurityMiddleware:
         }
         open_to_all = PUBLIC_PATHS.fullmatch(scope["path"]) is not None
         api = scope["path"].startswith("/api/")
-        guarded = _guarded(send, api=api)
+        send = _with_security_headers(send, api=api)
         if api or not open_to_all or "authorization" in headers:
             try:
                 await self._refresh(headers)
             except SQLAlchemyError as error:
-                return await (await on_database_unavailable(Request(scope), error))(scope, receive, guarded)
-        refusal = self._access.refuse(scope["method"], headers, open_to_all=open_to_all)
-        if refusal is None:
-            return await self._app(scope, receive, guarded)
-        challenge = {"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}
-        await error_response(refusal.status, refusal.reason, challenge)(scope, receive, guarded)
+                return await (await on_database_unavailable(Request(scope), error))(scope, receive, send)
+        denial = self._authenticator.check(scope["method"], headers, open_to_all=open_to_all)
+        if denial is None:
+            return await self._app(scope, receive, send)
+        challenge = {"WWW-Authenticate": "Bearer"} if denial.status == 401 else {}
+        await error_response(denial.status, denial.reason, challenge)(scope, receive, send)
 
     async def _refresh(self, headers: Mapping[str, str]) -> None:
-        if (self._access.login_required or "authorization" in headers) and self._access.stale:
-            await run_in_threadpool(self._access.refresh)
+        if (self._authenticator.login_required or "authorization" in headers) and self._authenticator.stale:
+            await run_in_threadpool(self._authenticator.refresh)
 
 
-def _guarded(send: Send, *, api: bool) -> Send:
-    async def guarded(message: Message) -> None:
+def _with_security_headers(send: Send, *, api: bool) -> Send:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}
             extra = (*_HEADERS, (b"cache-control", b"no-store")) if api else _HEADERS
             message["headers"] = [*message["headers"], *(pair for pair in extra if pair[0] not in present)]
         await send(message)
 
-    return guarded
+    return send_with_headers
 
 
 async def reject_unknown_parameters(request: Request) -> None:
-    """A dependency. Raises RequestValidationError naming the parameter and those that there are."""
+    """Raise RequestValidationError for unknown parameters: a mistyped filter must not return everything."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)
     known = [parameter.alias for parameter in route.dependant.query_params]
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        expected = f"expected {', '.join(known)}" if known else "this address takes none"
+        expected = f"expected {', '.join(known)}" if known else "this address has none"
         raise RequestValidationError(
             [{"loc": ("query", name), "msg": f"there is no such parameter; {expected}"} for name in unknown]
         )

@@ -1,4 +1,4 @@
-"""The pages for people, and the files they are made of."""
+"""Routes of the pages: HTML, their files, and the reference of the REST interface."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.exceptions import HTTPException
 
 from holter.server.api import responses
 from holter.server.api.responses import error_response
-from holter.server.api.static_files import PLOTLY_PATH, PageFile, Pages, plotly
+from holter.server.api.static_files import PLOTLY_PATH, PageFile, PageFileCache, plotly
 
-ALWAYS = "public, max-age=31536000, immutable"
+CACHE_FOREVER = "public, max-age=31536000, immutable"
 
 router = APIRouter(include_in_schema=False)
-_pages = Pages()
+_pages = PageFileCache()
 
 
 @router.get("/")
@@ -25,28 +25,28 @@ _pages = Pages()
 @router.get("/incidents/{incident_id}")
 @router.get("/login")
 def page() -> Response:
-    """The one page; its scripts show what the address says."""
+    """The HTML of all pages; its scripts show the page of the address."""
     return Response(_pages.index(), media_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
 @router.get("/static/{hash}/{path:path}")
 def static(hash: str, path: str, request: Request) -> Response:
-    """A file of the pages. Only under its own hash may it be kept."""
+    """A file of the pages. Browsers may cache it only under the present hash."""
     current = _pages.files()
-    found = current.by_path.get(path)
-    if found is None:
+    file = current.by_path.get(path)
+    if file is None:
         return error_response(404, f"there is no file {path}")
-    return _file(request, found, ALWAYS if hash == current.hash else "no-store")
+    return _file_response(request, file, CACHE_FOREVER if hash == current.hash else "no-store")
 
 
 @router.get(PLOTLY_PATH)
 def plotting_library(request: Request) -> Response:
     """Plotly, from the installed package."""
-    return _file(request, plotly(), ALWAYS)
+    return _file_response(request, plotly(), CACHE_FOREVER)
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """A browser that asks for a page there is not gets the one that says so; all else gets a sentence."""
+    """The response to an HTTPException: for a browser that requests an unknown page, the HTML page."""
     assert isinstance(error, HTTPException)
     wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     if error.status_code == 404 and wants_page and not request.url.path.startswith("/api/"):
@@ -56,14 +56,14 @@ async def on_http_error(request: Request, error: Exception) -> Response:
 
 @router.get("/docs")
 def reference(request: Request) -> Response:
-    """The REST interface for readers, from its OpenAPI description; nothing comes from elsewhere."""
+    """The reference of the REST interface, made of its OpenAPI document, without external files."""
     source = (files("holter.server.api") / "reference.html").read_text()
     template = Environment(autoescape=select_autoescape(default=True)).from_string(source)
     return Response(template.render(api=request.app.openapi()), media_type="text/html")
 
 
-def _file(request: Request, file: PageFile, keep: str) -> Response:
-    headers = {"Cache-Control": keep, "Vary": "Accept-Encoding"}
+def _file_response(request: Request, file: PageFile, cache_control: str) -> Response:
+    headers = {"Cache-Control": cache_control, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         headers["Content-Encoding"] = "gzip"
         return Response(file.zipped, media_type=file.media_type, headers=headers)

@@ -1,20 +1,25 @@
-"""The session of a person's browser: who is logged in, logging in and out."""
+"""Routes about the browser session: its state, login and logout."""
 
 from __future__ import annotations
 
+from functools import cache
+
+import msgspec
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from holter.detectors.findings import catalogue_as_json
 from holter.server.api.responses import ApiResponse, error_response
 from holter.server.auth import COOKIE, SESSION_SECONDS
 from holter.server.context import Context, ServerContext
+from holter.server.schemas.findings import FindingsCatalogue
 from holter.server.schemas.service import Problem, SessionState
 
 router = APIRouter(tags=["session"])
 
 
-class Login(BaseModel):
-    """The password, or an access token in its place."""
+class LoginRequest(BaseModel):
+    """The password, or an access token instead."""
 
     model_config = ConfigDict(extra="forbid")
     password: str = Field(min_length=1, max_length=1000)
@@ -22,7 +27,7 @@ class Login(BaseModel):
 
 @router.get("/session", responses={200: {"model": SessionState}})
 def session(context: Context, request: Request) -> ApiResponse:
-    """Whether a login is needed here, and who is logged in."""
+    """Whether the server requires a login, and who is logged in."""
     return ApiResponse(_state(context, context.authenticator.user(request.headers)))
 
 
@@ -34,18 +39,18 @@ def session(context: Context, request: Request) -> ApiResponse:
         429: {"model": Problem, "description": "Too many failed logins: wait for Retry-After seconds"},
     },
 )
-def log_in(context: Context, request: Request, body: Login) -> ApiResponse:
-    """Log a browser in for 30 days, by a cookie that scripts cannot read."""
+def log_in(context: Context, request: Request, body: LoginRequest) -> ApiResponse:
+    """Log in for 30 days, with a cookie that scripts cannot read."""
     client = request.client.host if request.client else "unknown"
     if wait := context.authenticator.wait_before_login(client):
         reason = f"too many failed logins: try again in {wait} s"
         return error_response(429, reason, {"Retry-After": str(wait)})
-    cookie = context.authenticator.log_in(body.password)
+    cookie = context.authenticator.create_session(body.password)
     if cookie is None:
         context.authenticator.login_failed(client)
         return error_response(401, "this is neither the password nor an access token")
-    answer = ApiResponse(_state(context, context.authenticator.user({"cookie": f"{COOKIE}={cookie}"})))
-    answer.set_cookie(
+    response = ApiResponse(_state(context, context.authenticator.user({"cookie": f"{COOKIE}={cookie}"})))
+    response.set_cookie(
         COOKIE,
         cookie,
         max_age=SESSION_SECONDS,
@@ -53,17 +58,27 @@ def log_in(context: Context, request: Request, body: Login) -> ApiResponse:
         samesite="lax",
         secure=context.authenticator.secure_cookie,
     )
-    return answer
+    return response
 
 
 @router.delete("/session", responses={200: {"model": SessionState}})
 def log_out(context: Context) -> ApiResponse:
     """Log this browser out."""
-    answer = ApiResponse(_state(context, None))
-    answer.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=context.authenticator.secure_cookie)
-    return answer
+    response = ApiResponse(_state(context, None))
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=context.authenticator.secure_cookie)
+    return response
 
 
-def _state(context: ServerContext, user: str | None) -> dict[str, object]:
+def _state(context: ServerContext, user: str | None) -> SessionState:
     required = context.authenticator.login_required
-    return {"login_required": required, "logged_in": user is not None or not required, "user": user}
+    return {
+        "login_required": required,
+        "logged_in": user is not None or not required,
+        "user": user,
+        "findings": _catalogue(),
+    }
+
+
+@cache
+def _catalogue() -> FindingsCatalogue:
+    return msgspec.convert(catalogue_as_json(), FindingsCatalogue)

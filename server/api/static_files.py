@@ -1,4 +1,7 @@
-"""The files of the pages, in memory: their names carry a hash, so that browsers may keep them for good."""
+"""The files of the pages, in memory, under addresses with a content hash that browsers may cache forever.
+
+starlette's StaticFiles reads from disk per request and has neither precompressed files nor content hashes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageFile:
-    """A file as it goes over the wire."""
+    """The content of a file, and its gzip."""
 
     content: bytes
     zipped: bytes
@@ -31,15 +34,15 @@ class PageFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageFiles:
-    """All files of the pages as of one moment, by path below static/, and the hash that names them."""
+    """All files at one time, by path below static/, with the hash of their contents."""
 
     hash: str
     stamps: tuple[tuple[str, int, int], ...]
     by_path: dict[str, PageFile]
 
 
-class Pages:
-    """Reads the files when asked first, and again where one has changed: editing needs no restart."""
+class PageFileCache:
+    """Reads the files at the first request and when one has changed, so that editing needs no restart."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
@@ -47,7 +50,7 @@ class Pages:
         self._files: PageFiles | None = None
 
     def files(self) -> PageFiles:
-        """The files as they are now."""
+        """The present files."""
         with self._lock:
             stamps = _stamps(self._folder)
             if self._files is None or self._files.stamps != stamps:
@@ -55,7 +58,7 @@ class Pages:
             return self._files
 
     def index(self) -> str:
-        """The one page, with the addresses of its files filled in."""
+        """The HTML of all pages, with the addresses of the files filled in."""
         current = self.files()
         text = current.by_path["index.html"].content.decode()
         return text.replace("{{static}}", f"/static/{current.hash}").replace("{{plotly}}", PLOTLY_PATH)
@@ -63,16 +66,16 @@ class Pages:
 
 @cache
 def plotly() -> PageFile:
-    """The plotting library of the installed plotly package, compressed once."""
+    """The JavaScript library of the installed plotly package, compressed once."""
     content = (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
-    # level 6 takes 0.15 s once and saves 70 % of every first visit; only the compressed copy is kept
+    # level 6 takes 0.15 s once and saves 70 % of every first visit; only the compressed copy stays in memory
     return PageFile(content=b"", zipped=gzip.compress(content, 6, mtime=0), media_type="text/javascript")
 
 
 def _stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return tuple(
-        (path.relative_to(folder).as_posix(), path.stat().st_mtime_ns, path.stat().st_size) for path in found
+        (path.relative_to(folder).as_posix(), path.stat().st_mtime_ns, path.stat().st_size) for path in paths
     )
 
 
@@ -90,5 +93,5 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> PageFiles:
 
 def _media_type(name: str) -> str:
     suffix = Path(name).suffix
-    known = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return f"{known}; charset=utf-8" if known.startswith("text/") else known
+    media_type = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type

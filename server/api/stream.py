@@ -1,4 +1,4 @@
-"""GET /stream: live news as server-sent events."""
+"""GET /stream: live events as server-sent events."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from holter.server.schemas.service import Problem
 
 router = APIRouter(tags=["live"])
 _DESCRIPTION = """Server-sent events. `points`: `{"run_id", "last_step", "attempt"}`, at most ten times a
-second for each run; `incident`: the incident as it now is; `run`: `{"run_id"}`, a run that is new or has
-changed."""
+second for each run; `incident`: an incident that has changed; `run`: `{"run_id"}`, a run that is new or has
+changed otherwise."""
 
 
 @router.get(
@@ -24,7 +24,7 @@ changed."""
     },
 )
 async def stream(context: Context, run: str | None = None) -> StreamingResponse:
-    """News of one run, or of all. Who reads too slowly is cut off, and connects again."""
+    """Events of one run, or of all. A client that reads too slowly is disconnected and should reconnect."""
     if run is not None:
         await run_in_threadpool(context.runs.run_id, run)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

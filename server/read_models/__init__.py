@@ -1,1 +1,1 @@
-"""Runs as pages show them: health, newest values, the strip of a whole life, what rollbacks cost."""
+"""Read models of the REST interface: runs with their health strip, charts and time; launches."""

@@ -1,28 +1,34 @@
-"""The health strip: a run's whole life on one line, and which of its series speak for it."""
+"""Which series represent a run, which charts its page shows first, and its throughput in bins."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable
+from typing import Protocol
 
 import numpy as np
 
 from holter.roles import ROLE_TITLES, Role, role_of
+from holter.server.schemas.base import SeriesName
+from holter.server.schemas.runs import DefaultChart, StripThroughput
 from holter.types import FloatArray, IntArray, SeriesKey
 
 BINS = 120
+"""Bins of the throughput on a health strip."""
 CHART_SERIES = 50
+"""Series that a default chart names at most."""
 LATEST_ROLES = (Role.LOSS, Role.THROUGHPUT, Role.STEP_TIME, Role.MFU, Role.GRAD_NORM, Role.LEARNING_RATE)
-_TOGETHER = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role.SKIPPED})
-_METRICS = 4
-"""Charts of one role that a page begins with; the others are found by name."""
-_FEW, _MANY = 2, 20
-"""Points of a metric that is no curve beside another of its role that is one."""
+"""The roles whose newest values the overview shows."""
+_COMBINED = frozenset({Role.DATASET_LOSS, Role.MIXTURE, Role.LEARNING_RATE, Role.SKIPPED})
+"""Roles whose metrics share one chart."""
+_CHARTS_PER_ROLE = 4
+"""Default charts of one role at most; other metrics are found by name."""
+_MIN_CURVE_POINTS, _LONG_CURVE_POINTS = 2, 20
+"""A metric with at most so many points gets no chart next to one of its role with so many."""
 
 
 class HasPoints(Protocol):
-    """What is asked of a series: its key and how many points it has."""
+    """A series with its key and its number of points."""
 
     @property
     def key(self) -> SeriesKey: ...
@@ -31,86 +37,91 @@ class HasPoints(Protocol):
 
 
 def representative_series(series: Iterable[HasPoints]) -> dict[Role, SeriesKey]:
-    """The one series of each role that stands for it: few labels, many points, a short name."""
-    some = [(role_of(one.key), one) for one in series]
-    speaking = [(role, one) for role, one in some if role in LATEST_ROLES]
+    """The series that represents each of LATEST_ROLES: of few labels, many points, a short name."""
+    candidates = [(role_of(each.key), each) for each in series]
     best: dict[Role, SeriesKey] = {}
-    for role, one in sorted(speaking, key=lambda pair: _rank(pair[1])):
-        best.setdefault(role, one.key)
+    for role, each in sorted(candidates, key=lambda pair: _preference(pair[1])):
+        best.setdefault(role, each.key)
     return {role: best[role] for role in LATEST_ROLES if role in best}
 
 
-def _rank(one: HasPoints) -> tuple[int, int, int, SeriesKey]:
-    return len(one.key.labels), -one.points, len(one.key.metric), one.key
+def _preference(series: HasPoints) -> tuple[int, int, int, SeriesKey]:
+    return len(series.key.labels), -series.points, len(series.key.metric), series.key
 
 
-def default_charts(series: Iterable[HasPoints], spoken_of: Collection[str] = ()) -> list[dict[str, Any]]:
-    """The charts a run's page begins with: a chart a metric, those that matter most first.
+def default_charts(series: Iterable[HasPoints], incident_metrics: Collection[str] = ()) -> list[DefaultChart]:
+    """The charts that a run page shows first, one per metric, the most important first.
 
-    A chart names at most `CHART_SERIES` of its series; `series_count` says how many there are. Of a role with
-    many metrics a few have charts, and those of `spoken_of`, the metrics of incidents.
+    A chart names at most `CHART_SERIES` of its `series_count` series. Of a role with many metrics, a few get
+    charts, in addition to those with incidents.
     """
     groups: dict[tuple[Role, str], list[SeriesKey]] = {}
-    for role, one in _curves(series, spoken_of):
-        groups.setdefault((role, "" if role in _TOGETHER else one.metric), []).append(one)
+    for role, key in _series_with_charts(series, incident_metrics):
+        groups.setdefault((role, "" if role in _COMBINED else key.metric), []).append(key)
     order = list(ROLE_TITLES)
     ranked = sorted(
         groups.items(), key=lambda group: (order.index(group[0][0]), len(group[0][1]), group[0][1])
     )
-    seen: Counter[Role] = Counter()
-    chosen = []
+    charts_of: Counter[Role] = Counter()
+    selected = []
     for (role, metric), keys in ranked:
-        seen[role] += 1
-        if seen[role] <= _METRICS or metric in spoken_of:
-            chosen.append(((role, metric), keys))
-    ranked = chosen
-    alone = [role for (role, _), _ in ranked]
+        charts_of[role] += 1
+        if charts_of[role] <= _CHARTS_PER_ROLE or metric in incident_metrics:
+            selected.append((role, metric, keys))
+    charts_of = Counter(role for role, _, _ in selected)
     return [
-        {
-            "title": ROLE_TITLES[role] if alone.count(role) == 1 else f"{ROLE_TITLES[role]}: {metric}",
-            "role": role.value,
-            "series": [
-                {"metric": str(key.metric), "labels": dict(key.labels)} for key in sorted(keys)[:CHART_SERIES]
+        DefaultChart(
+            title=ROLE_TITLES[role] if charts_of[role] == 1 else f"{ROLE_TITLES[role]}: {metric}",
+            role=role.value,
+            series=[
+                SeriesName(metric=str(key.metric), labels=dict(key.labels))
+                for key in sorted(keys)[:CHART_SERIES]
             ],
-            "series_count": len(keys),
-        }
-        for (role, metric), keys in ranked
+            series_count=len(keys),
+        )
+        for role, metric, keys in selected
     ]
 
 
-def _curves(series: Iterable[HasPoints], spoken_of: Collection[str]) -> list[tuple[Role, SeriesKey]]:
-    """Series with a chart, and their roles; without the single points that stand beside curves of a role."""
-    told = [(role_of(one.key), one) for one in series]
-    most: Counter[tuple[Role, str]] = Counter()
-    for role, one in told:
-        most[role, one.key.metric] = max(most[role, one.key.metric], one.points)
-    longest = {role: max(n for (of, _), n in most.items() if of is role) for role in {of for of, _ in most}}
+def _series_with_charts(
+    series: Iterable[HasPoints], incident_metrics: Collection[str]
+) -> list[tuple[Role, SeriesKey]]:
+    """The series of default charts with their roles, without short metrics next to long ones of a role."""
+    candidates = [(role_of(each.key), each) for each in series]
+    points_of_metric: Counter[tuple[Role, str]] = Counter()
+    points_of_role: Counter[Role] = Counter()
+    for role, each in candidates:
+        metric = role, each.key.metric
+        points_of_metric[metric] = max(points_of_metric[metric], each.points)
+        points_of_role[role] = max(points_of_role[role], each.points)
     return [
-        (role, one.key)
-        for role, one in told
+        (role, each.key)
+        for role, each in candidates
         if role in ROLE_TITLES
-        and (most[role, one.key.metric] > _FEW or longest[role] < _MANY or one.key.metric in spoken_of)
+        and (
+            points_of_metric[role, each.key.metric] > _MIN_CURVE_POINTS
+            or points_of_role[role] < _LONG_CURVE_POINTS
+            or each.key.metric in incident_metrics
+        )
     ]
 
 
-def relative_throughput(
-    step: IntArray, value: FloatArray, *, slower_is_more: bool
-) -> Mapping[str, Sequence[Any]]:
-    """Throughput over the run in up to `BINS` bins, each as a share of the run's own best.
+def relative_throughput(step: IntArray, value: FloatArray, *, slower_is_more: bool) -> StripThroughput:
+    """Throughput over a run in up to `BINS` bins, as shares of the bins' 95th percentile.
 
-    `step` and `value` [n], ghost branches left out; `slower_is_more`: the values are times a step.
+    `step` and `value` [n], without ghost branches; `slower_is_more`: the values are seconds per step.
     """
     usable = np.isfinite(value) & (value > 0)
     step, rate = step[usable], 1.0 / value[usable] if slower_is_more else value[usable]
     if not len(step):
         return {"step": [], "relative": []}
     low, high = int(step.min()), int(step.max())
-    place = ((step - low) * BINS // max(high - low + 1, BINS)).astype(np.int64)
-    count = np.bincount(place)
+    index = ((step - low) * BINS // max(high - low + 1, BINS)).astype(np.int64)
+    count = np.bincount(index)
     filled = np.flatnonzero(count)
-    mean = np.bincount(place, weights=rate)[filled] / count[filled]
+    mean = np.bincount(index, weights=rate)[filled] / count[filled]
     best = float(np.quantile(mean, 0.95))
     first = np.full(len(count), high)
-    np.minimum.at(first, place, step)
+    np.minimum.at(first, index, step)
     relative = np.clip(mean / best, 0.0, 1.0)
     return {"step": first[filled].tolist(), "relative": np.round(relative, 4).tolist()}

@@ -1,33 +1,34 @@
-"""What a run's points say of it: counts, newest values, attempts, throughput, time spent."""
+"""Facts about a run that are computed from its points: counts, newest values, attempts, throughput, time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from holter.attempts.goodput import Goodput, clock_series, measure_goodput, superseded_steps
 from holter.attempts.superseded import AttemptSpan
 from holter.flops.rates import batch_size_at, batch_size_series
+from holter.json_values import number
 from holter.roles import Role
-from holter.server.read_models.chart_layout import (
-    BINS,
-    LATEST_ROLES,
-    relative_throughput,
-    representative_series,
-)
+from holter.server.read_models.chart_layout import BINS, relative_throughput, representative_series
+from holter.server.schemas.runs import LatestByRole, LatestValue, StripAttempt, StripThroughput
 from holter.server.store import AttemptSummary, RunOverview, SeriesOverview, SeriesSummary, Store
 from holter.types import SeriesKey
 
 STRIP_POINTS = 1000
-_NO_THROUGHPUT: Mapping[str, Sequence[Any]] = {"step": [], "relative": []}
+"""Points of a reduced series from which the bins of a health strip are computed."""
+_NO_THROUGHPUT: StripThroughput = {"step": [], "relative": []}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class RunFacts:
-    """What a run's points say, as of one version of it: worked out once, kept until it changes."""
+    """Facts about one version of a run's points, cached until the version changes.
+
+    `first_step` and `max_step` span all attempts; `last_step` is the newest training step. `drawn_upto`: the
+    `max_step` for which `throughput` was computed. `damaged`: which points cannot be read, and why.
+    """
 
     version: tuple[int, int]
     points: int
@@ -35,45 +36,46 @@ class RunFacts:
     first_time: float | None
     last_time: float | None
     last_step: int | None
-    latest: Mapping[str, Any]
-    strip: Mapping[str, Any]
-    drawn: int | None  # the run's last step when the strip's throughput was worked out
-    damaged: str | None = None  # which of its points cannot be read, and why
+    latest: LatestByRole
+    first_step: int | None
+    max_step: int | None
+    attempts: list[StripAttempt]
+    throughput: StripThroughput
+    drawn_upto: int | None
+    damaged: str | None = None
 
 
-def run_facts(store: Store, run_id: int, glance: RunOverview, before: RunFacts | None) -> RunFacts:
-    """What the points of a run say; `before` is what they said."""
-    attempts = glance.attempts
-    best = representative_series(glance.series)
-    newest = {one.key: one for one in glance.series}
-    first_times = [one.first_time for one in attempts if one.first_time is not None]
-    last_times = [one.last_time for one in attempts if one.last_time is not None]
-    reach = {
-        "first_step": min((one.first_step for one in attempts), default=None),
-        "last_step": max((one.last_step for one in attempts), default=None),
-        "attempts": _attempts(attempts),
-    }
-    drawn, throughput = _throughput(store, run_id, best, reach, before)
-    return RunFacts(
-        version=glance.version,
-        points=sum(one.points for one in glance.series),
-        series=len(glance.series),
+def run_facts(store: Store, run_id: int, overview: RunOverview, before: RunFacts | None) -> RunFacts:
+    """The facts about a run's points; `before`: those of an earlier version."""
+    attempts = overview.attempts
+    best = representative_series(overview.series)
+    by_key = {series.key: series for series in overview.series}
+    first_times = [attempt.first_time for attempt in attempts if attempt.first_time is not None]
+    last_times = [attempt.last_time for attempt in attempts if attempt.last_time is not None]
+    facts = RunFacts(
+        version=overview.version,
+        points=sum(series.points for series in overview.series),
+        series=len(overview.series),
         first_time=min(first_times, default=None),
         last_time=max(last_times, default=None),
-        # series with steps of their own, alone, count bytes, calls or milliseconds: no training steps
-        last_step=attempts[-1].last_step if attempts and _in_steps(glance.series) else None,
-        latest={role.value: _latest(newest.get(best[role])) if role in best else None for role in LATEST_ROLES},
-        strip={**reach, "throughput": throughput},
-        drawn=drawn,
+        # series with their own step unit count bytes, calls or milliseconds, not training steps
+        last_step=attempts[-1].last_step if attempts and _has_steps(overview.series) else None,
+        latest=_latest_by_role({role: by_key[key] for role, key in best.items() if key in by_key}),
+        first_step=min((attempt.first_step for attempt in attempts), default=None),
+        max_step=max((attempt.last_step for attempt in attempts), default=None),
+        attempts=_strip_attempts(attempts),
+        throughput=_NO_THROUGHPUT,
+        drawn_upto=None,
     )
+    return _with_throughput(facts, store, run_id, best, before)
 
 
-def _in_steps(series: Sequence[SeriesOverview]) -> bool:
-    return any(one.key.step_unit is None for one in series)
+def _has_steps(series: Sequence[SeriesOverview]) -> bool:
+    return any(each.key.step_unit is None for each in series)
 
 
 def damaged_facts(version: tuple[int, int], reason: str) -> RunFacts:
-    """What is known of a run whose points are damaged: that they are."""
+    """The facts about a run whose points are damaged."""
     return RunFacts(
         version=version,
         points=0,
@@ -81,70 +83,90 @@ def damaged_facts(version: tuple[int, int], reason: str) -> RunFacts:
         first_time=None,
         last_time=None,
         last_step=None,
-        latest=dict.fromkeys(role.value for role in LATEST_ROLES),
-        strip={"first_step": None, "last_step": None, "attempts": [], "throughput": _NO_THROUGHPUT},
-        drawn=None,
+        latest=_latest_by_role({}),
+        first_step=None,
+        max_step=None,
+        attempts=[],
+        throughput=_NO_THROUGHPUT,
+        drawn_upto=None,
         damaged=reason,
     )
 
 
 def spans_of(attempts: Sequence[AttemptSummary]) -> list[AttemptSpan]:
-    """The steps that attempts cover."""
-    return [AttemptSpan(one.number, one.first_step, one.last_step) for one in attempts]
+    """The ranges of steps of attempts."""
+    return [AttemptSpan(attempt.number, attempt.first_step, attempt.last_step) for attempt in attempts]
 
 
 def time_spent(
     store: Store, run_id: int, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]
 ) -> Goodput | None:
-    """How a run's time was spent, by the series logged most."""
-    counted = {one.key: one.points for one in series}
-    clock = clock_series(counted)
+    """How a run's time was used, by the clock of its longest series; None without a clock."""
+    points = {summary.key: summary.points for summary in series}
+    clock = clock_series(points)
     if clock is None:
         return None
-    sizes = batch_size_series(counted)
+    sizes = batch_size_series(points)
     read = store.read(run_id, [clock] if sizes is None else [clock, sizes])
     work = batch_size_at(read[clock], read.get(sizes) if sizes is not None else None)
     return measure_goodput(read[clock], spans, work)
 
 
-def _attempts(attempts: Sequence[AttemptSummary]) -> list[dict[str, Any]]:
+def _strip_attempts(attempts: Sequence[AttemptSummary]) -> list[StripAttempt]:
     spans = spans_of(attempts)
-    names = ("number", "first_step", "last_step", "first_time", "last_time")
     return [
-        {name: getattr(one, name) for name in names} | {"lost_from_step": superseded_steps(span, spans)[0]}
-        for one, span in zip(attempts, spans, strict=True)
+        StripAttempt(
+            number=attempt.number,
+            first_step=attempt.first_step,
+            last_step=attempt.last_step,
+            first_time=attempt.first_time,
+            last_time=attempt.last_time,
+            lost_from_step=superseded_steps(span, spans)[0],
+        )
+        for attempt, span in zip(attempts, spans, strict=True)
     ]
 
 
-def _throughput(
-    store: Store,
-    run_id: int,
-    best: Mapping[Role, SeriesKey],
-    reach: Mapping[str, Any],
-    before: RunFacts | None,
-) -> tuple[int | None, Mapping[str, Sequence[Any]]]:
+def _with_throughput(
+    facts: RunFacts, store: Store, run_id: int, best: Mapping[Role, SeriesKey], before: RunFacts | None
+) -> RunFacts:
     role = Role.THROUGHPUT if Role.THROUGHPUT in best else Role.STEP_TIME
     if role not in best:
-        return None, _NO_THROUGHPUT
-    if before is not None and before.drawn is not None and _is_drawn(before.drawn, before.strip, reach):
-        return before.drawn, before.strip["throughput"]
-    drawn = store.chart(run_id, [best[role]], points=STRIP_POINTS)
-    kept = [segment for one in drawn for segment in one.segments if not segment.ghost]
-    steps = [part.step if part.band is None else part.band.step for part in kept]
-    values = [part.value if part.band is None else part.band.mean for part in kept]
-    return reach["last_step"], relative_throughput(
+        return facts
+    if before is not None and _still_drawn(before, facts):
+        return replace(facts, throughput=before.throughput, drawn_upto=before.drawn_upto)
+    reduced = store.chart(run_id, [best[role]], points=STRIP_POINTS)
+    segments = [segment for series in reduced for segment in series.segments if not segment.ghost]
+    steps = [segment.step if segment.band is None else segment.band.step for segment in segments]
+    values = [segment.value if segment.band is None else segment.band.mean for segment in segments]
+    throughput = relative_throughput(
         np.concatenate([np.empty(0, np.int64), *steps]),
         np.concatenate([np.empty(0), *values]),
         slower_is_more=role is Role.STEP_TIME,
     )
+    return replace(facts, throughput=throughput, drawn_upto=facts.max_step)
 
 
-def _is_drawn(drawn: int, strip: Mapping[str, Any], reach: Mapping[str, Any]) -> bool:
-    """Whether a strip's throughput shows this reach, but for less than one of its bins."""
-    same = len(strip["attempts"]) == len(reach["attempts"]) and strip["first_step"] == reach["first_step"]
-    width = max(1, (reach["last_step"] - reach["first_step"]) // BINS)
-    return bool(same and reach["last_step"] - drawn < width)
+def _still_drawn(before: RunFacts, now: RunFacts) -> bool:
+    """Whether the earlier throughput covers all steps but less than one bin of them."""
+    if before.drawn_upto is None or now.first_step is None or now.max_step is None:
+        return False
+    same = len(before.attempts) == len(now.attempts) and before.first_step == now.first_step
+    return same and now.max_step - before.drawn_upto < max(1, (now.max_step - now.first_step) // BINS)
 
 
-def _latest(newest: SeriesOverview | None) -> dict[str, Any] | None:
-    return newest and {"metric": str(newest.key.metric), "value": newest.value, "step": newest.step}
+def _latest_by_role(series: Mapping[Role, SeriesOverview]) -> LatestByRole:
+    return {
+        "loss": _latest_value(series.get(Role.LOSS)),
+        "throughput": _latest_value(series.get(Role.THROUGHPUT)),
+        "step_time": _latest_value(series.get(Role.STEP_TIME)),
+        "mfu": _latest_value(series.get(Role.MFU)),
+        "grad_norm": _latest_value(series.get(Role.GRAD_NORM)),
+        "learning_rate": _latest_value(series.get(Role.LEARNING_RATE)),
+    }
+
+
+def _latest_value(series: SeriesOverview | None) -> LatestValue | None:
+    if series is None:
+        return None
+    return {"metric": str(series.key.metric), "value": number(series.value), "step": series.step}

@@ -1,4 +1,4 @@
-"""Runs as the overview and the run page see them: health, latest values, strip, what rollbacks cost."""
+"""Reads runs for the overview and the run page, as the REST interface returns them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Engine, func, select, update
 from sqlalchemy.exc import DatabaseError
@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from holter.attempts.config import newest_settings
 from holter.attempts.goodput import Goodput, TimeUse, superseded_steps
 from holter.attempts.superseded import AttemptSpan
+from holter.server.alerting.incident import IncidentState
 from holter.server.analysis import STALE_AFTER, RunStatus
 from holter.server.database import is_damage
 from holter.server.models import (
@@ -29,27 +30,39 @@ from holter.server.models import (
 )
 from holter.server.read_models.chart_layout import default_charts
 from holter.server.read_models.run_summary import RunFacts, damaged_facts, run_facts, spans_of, time_spent
+from holter.server.schemas.runs import (
+    RunDetail,
+    RunInfo,
+    RunState,
+    StripIncident,
+    TimeShare,
+    TimeSplit,
+    UnreadableLocation,
+    WorstIncident,
+)
 from holter.server.store import CorruptDataError, SeriesOverview, SeriesSummary, Store
 from holter.server.store.cache import LruCache
 from holter.server.store.keys import labels_text, parse_series_key
 from holter.tuning import Tuning
 from holter.types import Labels, SeriesKey, Severity
 
-S = TypeVar("S", SeriesSummary, SeriesOverview)
+AnySeries = TypeVar("AnySeries", SeriesSummary, SeriesOverview)
 REMEMBERED_RUNS = 4096
+"""Runs whose facts and times are cached."""
 COST_BYTES = 500
+"""Approximate size of a cached Goodput."""
 SHOWN_UNREADABLE = 20
 STRIP_INCIDENTS = 200
-_DAMAGED = (CorruptDataError, DatabaseError)
+_DAMAGE_ERRORS = (CorruptDataError, DatabaseError)
 
 
 class UnknownRunError(LookupError):
-    """There is no run of this id."""
+    """There is no run with this id."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunQueryRow:
-    """What the database says of a run itself."""
+    """A run's columns in the database, with those of its project, summary and analysis."""
 
     id: int
     public_id: str
@@ -65,19 +78,19 @@ class RunQueryRow:
 
     @property
     def version(self) -> tuple[int, int]:
-        """While it stays, so does what the run's points say."""
+        """Changes whenever the run's points change."""
         return self.generation, self.revision
 
     @property
     def analyzed(self) -> bool:
-        """Whether the newest look of the analysis saw everything there is, the run's end included."""
+        """Whether the newest analysis covered everything, including the end of the run."""
         if self.seen_at is None or self.looked_at is None:
             return False
         return self.seen_at == self.updated_at and self.looked_at >= (self.finished_at or 0.0)
 
 
 class RunReader:
-    """Reads runs as JSON (docs/rest.md). Remembers what the points of recent runs say until new ones come."""
+    """Reads runs. Caches facts about the points of recently read runs until these change."""
 
     def __init__(
         self,
@@ -96,98 +109,107 @@ class RunReader:
         self._costs = LruCache(REMEMBERED_RUNS * COST_BYTES)
 
     def runs(
-        self, *, project: str | None = None, state: str | None = None, q: str | None = None
-    ) -> list[dict[str, Any]]:
-        """Every run that fits, the one with the newest points first. `q`: part of its name or project."""
+        self, *, project: str | None = None, state: RunState | None = None, q: str | None = None
+    ) -> list[RunInfo]:
+        """All matching runs, the one with the newest points first. `q`: part of its name or project."""
         with Session(self._engine) as session:
-            rows = [row for row in _rows(session) if _fits(row, project, q)]
-            incidents = _incidents(session, [row.id for row in rows])
+            rows = [row for row in _query_rows(session) if _matches(row, project, q)]
+            incidents = _incidents_by_run(session, [row.id for row in rows])
         facts = self._facts_of(rows)
-        there = [row for row in rows if row.id in facts]
-        runs = [self._summary(row, facts[row.id], incidents.get(row.id, [])) for row in there]
+        known = [row for row in rows if row.id in facts]
+        runs = [self._info(row, facts[row.id], incidents.get(row.id, [])) for row in known]
         return [run for run in runs if state is None or run["state"] == state]
 
-    def run(self, public_id: str) -> dict[str, Any]:
-        """One run with its configuration, charts, and what rollbacks cost. Raises UnknownRunError."""
+    def run(self, public_id: str) -> RunDetail:
+        """One run with its configuration, charts, and the cost of rollbacks. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
         with Session(self._engine) as session:
-            (row,) = _rows(session, run_id)
-            incidents = _incidents(session, [row.id]).get(row.id, [])
-            unreadable = _unreadable(session, row.id)
+            (row,) = _query_rows(session, run_id)
+            incidents = _incidents_by_run(session, [row.id]).get(row.id, [])
+            unreadable, unreadable_count = _unreadable(session, row.id)
         facts = self._facts_of([row]).get(row.id)
         if facts is None:
             raise UnknownRunError(f"There is no run {public_id}.")
         series = self.with_roles(row.project, self._store.series(row.id))
         spans = spans_of(self._store.attempts(row.id))
-        cost = self._cost(row, series, spans)
+        goodput = self._goodput(row, series, spans)
         return {
-            **self._summary(row, facts, incidents),
+            **self._info(row, facts, incidents),
             "config": newest_settings(self._store.config(row.id)),
             "lost_steps": sum(superseded_steps(span, spans)[1] for span in spans),
-            "lost_seconds": cost and cost.seconds(TimeUse.SUPERSEDED),
-            "goodput": cost and cost.share(TimeUse.FORWARD),
-            "spent": cost and cost.as_json(),
-            "charts": default_charts(series, {one.metric for one in incidents}),
-            **unreadable,
+            "lost_seconds": None if goodput is None else goodput.seconds(TimeUse.SUPERSEDED),
+            "goodput": None if goodput is None else goodput.share(TimeUse.FORWARD),
+            "spent": None if goodput is None else _time_split(goodput),
+            "charts": default_charts(series, {incident.metric for incident in incidents}),
+            "unreadable": unreadable,
+            "unreadable_count": unreadable_count,
         }
 
-    def _cost(self, row: RunQueryRow, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]) -> Goodput | None:
-        """How a run's time was spent; a whole series is read for it, so it is remembered by version."""
-        known = self._costs.get(row.id)
-        if known is None or known[0] != row.version:
-            known = row.version, time_spent(self._store, row.id, series, spans)
-            self._costs.put(row.id, known, COST_BYTES)
-        cost: Goodput | None = known[1]
-        return cost
+    def _goodput(
+        self, row: RunQueryRow, series: Sequence[SeriesSummary], spans: Sequence[AttemptSpan]
+    ) -> Goodput | None:
+        """How a run's time was used; cached by version, since it takes reading a full series."""
+        cached = self._costs.get(row.id)
+        if cached is None or cached[0] != row.version:
+            cached = row.version, time_spent(self._store, row.id, series, spans)
+            self._costs.put(row.id, cached, COST_BYTES)
+        goodput: Goodput | None = cached[1]
+        return goodput
 
-    def with_roles(self, project: str, series: Sequence[S]) -> Sequence[S]:
-        """These series with the roles that were given for the project."""
+    def with_roles(self, project: str, series: Sequence[AnySeries]) -> Sequence[AnySeries]:
+        """These series with the roles that the project's settings give them."""
         tuning = self._tuning(project)
-        return [one._replace(key=tuning.with_role(one.key)) for one in series] if tuning.metrics else series
+        if not tuning.metrics:
+            return series
+        return [each._replace(key=tuning.with_role(each.key)) for each in series]
 
     def run_id(self, public_id: str) -> int:
-        """The store's number of a run. Raises UnknownRunError."""
-        found = None
-        if public_id.isalnum():  # anything else is no id, and PostgreSQL has no room for a NUL
+        """The store's id of a run. Raises UnknownRunError."""
+        run_id = None
+        if public_id.isalnum():  # nothing else is an id, and PostgreSQL's text has no NUL
             with Session(self._engine) as session:
-                found = session.scalar(select(RunRecord.id).where(RunRecord.public_id == public_id))
-        if found is None:
+                run_id = session.scalar(select(RunRecord.id).where(RunRecord.public_id == public_id))
+        if run_id is None:
             raise UnknownRunError(f"There is no run {public_id}.")
-        return found
+        return run_id
 
     def version(self, public_id: str) -> tuple[int, tuple[int, int]]:
-        """The store's number of a run, and the version of what its logs say. Raises UnknownRunError."""
+        """The store's id of a run, and the version of its data. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
         with Session(self._engine) as session:
-            for row in _rows(session, run_id):
+            for row in _query_rows(session, run_id):
                 return run_id, row.version
         raise UnknownRunError(f"There is no run {public_id}.")
 
     def keys(self, run_id: int, metrics: Iterable[str], labels: Labels | None = None) -> list[SeriesKey]:
-        """A run's series of these metrics, and with these labels if given, in the order of their keys."""
-        wanted = [metric for metric in set(metrics) if "\0" not in metric]  # PostgreSQL has no room for it
+        """A run's series of these metrics, with exactly these labels if given, sorted by key."""
+        names = [metric for metric in set(metrics) if "\0" not in metric]  # PostgreSQL's text has no NUL
         query = select(SeriesRow.metric, SeriesRow.labels)
-        query = query.where(SeriesRow.run_id == run_id, SeriesRow.metric.in_(wanted))
+        query = query.where(SeriesRow.run_id == run_id, SeriesRow.metric.in_(names))
         if labels is not None:
             query = query.where(SeriesRow.labels == labels_text(labels))
         with Session(self._engine) as session:
             return sorted(parse_series_key(metric, text) for metric, text in session.execute(query))
 
     def finish(self, public_id: str) -> int:
-        """Note that a run has ended; points that come later open it again. Raises UnknownRunError."""
+        """Mark a run as finished, until further points arrive. Raises UnknownRunError."""
         run_id = self.run_id(public_id)
         with Session(self._engine) as session, session.begin():
             session.execute(update(RunRecord).where(RunRecord.id == run_id).values(finished_at=self._clock()))
         return run_id
 
-    def _summary(self, row: RunQueryRow, facts: RunFacts, incidents: Sequence[IncidentRow]) -> dict[str, Any]:
-        open_ones = [incident for incident in incidents if incident.state == "open"]
-        worst = max(open_ones, key=lambda one: (Severity(one.severity).rank, one.opened_at), default=None)
+    def _info(self, row: RunQueryRow, facts: RunFacts, incidents: Sequence[IncidentRow]) -> RunInfo:
+        open_incidents = [incident for incident in incidents if incident.state == "open"]
+        worst = max(
+            open_incidents,
+            key=lambda incident: (Severity(incident.severity).rank, incident.opened_at),
+            default=None,
+        )
         return {
             "id": row.public_id,
             "project": row.project,
             "name": row.name,
-            "state": self._state(row, facts, open_ones),
+            "state": self._state(row, facts, open_incidents),
             "created_at": row.created_at,
             "updated_at": row.updated_at,
             "first_time": facts.first_time,
@@ -196,16 +218,22 @@ class RunReader:
             "points": facts.points,
             "damaged": facts.damaged,
             "series": facts.series,
-            "attempts": len(facts.strip["attempts"]),
-            "health": worst.severity if worst else "ok",
+            "attempts": len(facts.attempts),
+            "health": Severity(worst.severity) if worst else "ok",
             "analyzed": row.analyzed,
-            "open_incidents": len(open_ones),
-            "worst": _worst(worst) if worst else None,
+            "open_incidents": len(open_incidents),
+            "worst": _worst_incident(worst) if worst else None,
             "latest": facts.latest,
-            "strip": {**facts.strip, "incidents": _marks(incidents)},
+            "strip": {
+                "first_step": facts.first_step,
+                "last_step": facts.max_step,
+                "attempts": facts.attempts,
+                "throughput": facts.throughput,
+                "incidents": _strip_incidents(incidents),
+            },
         }
 
-    def _state(self, row: RunQueryRow, facts: RunFacts, open_ones: Iterable[IncidentRow]) -> str:
+    def _state(self, row: RunQueryRow, facts: RunFacts, open_incidents: Iterable[IncidentRow]) -> RunState:
         status = RunStatus(
             created_at=row.created_at,
             updated_at=row.updated_at,
@@ -214,67 +242,82 @@ class RunReader:
         )
         if row.finished_at is not None and row.finished_at >= row.updated_at:
             return "finished"
-        if any(incident.kind == "stall" for incident in open_ones):
+        if any(incident.kind == "stall" for incident in open_incidents):
             return "stalled"
-        # without a point it has only said how it is set up: it may hang before its first step
-        begins = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE_AFTER
-        return "running" if begins or status.is_live(self._clock()) else "finished"
+        # a launch that has only stated its configuration may hang before its first step
+        starting = not facts.points and not facts.damaged and self._clock() - row.updated_at < STALE_AFTER
+        return "running" if starting or status.is_live(self._clock()) else "finished"
 
     def _facts_of(self, rows: Sequence[RunQueryRow]) -> dict[int, RunFacts]:
-        """What the points of runs say, worked out anew where they have changed."""
+        """The facts about runs by id, computed anew where their points have changed."""
         with self._lock:
-            held = {row.id: self._facts[row.id] for row in rows if row.id in self._facts}
-        changed = [row.id for row in rows if row.id not in held or held[row.id].version != row.version]
-        # a run that goes away meanwhile is as it was, or as one without points
+            cached = {row.id: self._facts[row.id] for row in rows if row.id in self._facts}
+        changed = [row.id for row in rows if row.id not in cached or cached[row.id].version != row.version]
+        # a run that is deleted meanwhile keeps its facts, or has none
         projects = {row.id: row.project for row in rows}
         try:
-            fresh = self._fresh(changed, projects, held) if changed else {}
-        except _DAMAGED as first:  # one damaged run must not hide the others
+            computed = self._compute(changed, projects, cached) if changed else {}
+        except _DAMAGE_ERRORS as first:  # one damaged run must not hide the others
             _require_damage(first)
-            fresh = {}
+            computed = {}
             for row in (row for row in rows if row.id in changed):
                 try:
-                    fresh |= self._fresh([row.id], projects, held)
-                except _DAMAGED as error:
+                    computed |= self._compute([row.id], projects, cached)
+                except _DAMAGE_ERRORS as error:
                     _require_damage(error)
-                    fresh[row.id] = damaged_facts(row.version, str(getattr(error, "orig", error)))
+                    computed[row.id] = damaged_facts(row.version, str(getattr(error, "orig", error)))
         with self._lock:
-            self._facts |= fresh
+            self._facts |= computed
             for row in rows:
                 if row.id in self._facts:
                     self._facts.move_to_end(row.id)
             while len(self._facts) > REMEMBERED_RUNS:
                 self._facts.popitem(last=False)
-        return held | fresh
+        return cached | computed
 
-    def _fresh(
-        self, changed: Sequence[int], projects: Mapping[int, str], held: Mapping[int, RunFacts]
+    def _compute(
+        self, run_ids: Sequence[int], projects: Mapping[int, str], before: Mapping[int, RunFacts]
     ) -> dict[int, RunFacts]:
-        fresh = {}
-        for number, glance in self._store.overviews(changed).items():
-            known = replace(glance, series=list(self.with_roles(projects[number], glance.series)))
-            fresh[number] = run_facts(self._store, number, known, held.get(number))
-        return fresh
+        facts = {}
+        for run_id, overview in self._store.overviews(run_ids).items():
+            series = list(self.with_roles(projects[run_id], overview.series))
+            facts[run_id] = run_facts(
+                self._store, run_id, replace(overview, series=series), before.get(run_id)
+            )
+        return facts
 
 
-def _unreadable(session: Session, run_id: int) -> dict[str, Any]:
-    mine = select(UnreadableRow).where(UnreadableRow.run_id == run_id)
-    newest_settings = session.scalars(mine.order_by(UnreadableRow.id.desc()).limit(SHOWN_UNREADABLE)).all()
+def _time_split(goodput: Goodput) -> TimeSplit:
+    def of(use: TimeUse) -> TimeShare:
+        return {"seconds": goodput.seconds(use), "share": goodput.share(use)}
+
     return {
-        "unreadable": [
-            {"source": one.source, "place": one.place, "reason": one.reason, "seen_at": one.seen_at}
-            for one in newest_settings
-        ],
-        "unreadable_count": session.scalar(select(func.count()).select_from(mine.subquery())) or 0,
+        "forward": of(TimeUse.FORWARD),
+        "slow": of(TimeUse.SLOW),
+        "superseded": of(TimeUse.SUPERSEDED),
+        "restarts": of(TimeUse.RESTARTS),
+        "stalled": of(TimeUse.STALLED),
     }
 
 
-def _rows(session: Session, run_id: int | None = None) -> list[RunQueryRow]:
+def _unreadable(session: Session, run_id: int) -> tuple[list[UnreadableLocation], int]:
+    """The newest unreadable locations of a run's logs, and the number of all."""
+    query = select(UnreadableRow).where(UnreadableRow.run_id == run_id)
+    newest = session.scalars(query.order_by(UnreadableRow.id.desc()).limit(SHOWN_UNREADABLE)).all()
+    locations: list[UnreadableLocation] = [
+        {"source": row.source, "place": row.place, "reason": row.reason, "seen_at": row.seen_at}
+        for row in newest
+    ]
+    return locations, session.scalar(select(func.count()).select_from(query.subquery())) or 0
+
+
+def _query_rows(session: Session, run_id: int | None = None) -> list[RunQueryRow]:
     columns = (RunRecord.id, RunRecord.public_id, RunRecord.name, Project.name.label("project"))
-    times = (RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at, AnalysisRow.seen_at, AnalysisRow.looked_at)
+    run_times = (RunRecord.created_at, RunRecord.updated_at, RunRecord.finished_at)
+    analysis_times = (AnalysisRow.seen_at, AnalysisRow.looked_at)
     version = (func.coalesce(SummaryRow.generation, 0).label("generation"), RunRecord.revision)
     query = (
-        select(*columns, *times, *version)
+        select(*columns, *run_times, *analysis_times, *version)
         .join(Project, Project.id == RunRecord.project_id)
         .outerjoin(SummaryRow, SummaryRow.run_id == RunRecord.id)
         .outerjoin(AnalysisRow, AnalysisRow.run_id == RunRecord.id)
@@ -286,34 +329,53 @@ def _rows(session: Session, run_id: int | None = None) -> list[RunQueryRow]:
     return [RunQueryRow(**row._mapping) for row in rows]
 
 
-def _fits(row: RunQueryRow, project: str | None, q: str | None) -> bool:
-    said = f"{row.project}/{row.name}".lower()
-    return (project is None or row.project == project) and (q is None or q.lower() in said)
+def _matches(row: RunQueryRow, project: str | None, q: str | None) -> bool:
+    text = f"{row.project}/{row.name}".lower()
+    return (project is None or row.project == project) and (q is None or q.lower() in text)
 
 
-def _incidents(session: Session, run_ids: Sequence[int]) -> dict[int, list[IncidentRow]]:
-    grouped: dict[int, list[IncidentRow]] = {}
-    query = select(IncidentRow).where(IncidentRow.run_id.in_(run_ids)).order_by(IncidentRow.start_step, IncidentRow.id)
-    for incident in session.scalars(query):
+def _incidents_by_run(session: Session, run_ids: Sequence[int]) -> dict[int, list[IncidentRow]]:
+    incidents: dict[int, list[IncidentRow]] = {}
+    query = select(IncidentRow).where(IncidentRow.run_id.in_(run_ids))
+    for incident in session.scalars(query.order_by(IncidentRow.start_step, IncidentRow.id)):
         if incident.run_id is not None:
-            grouped.setdefault(incident.run_id, []).append(incident)
-    return grouped
+            incidents.setdefault(incident.run_id, []).append(incident)
+    return incidents
 
 
-def _worst(incident: IncidentRow) -> dict[str, Any]:
-    names = ("id", "kind", "severity", "summary", "start_step", "opened_at")
-    return {name: getattr(incident, name) for name in names}
+def _worst_incident(incident: IncidentRow) -> WorstIncident:
+    return {
+        "id": incident.id,
+        "kind": incident.kind,
+        "severity": Severity(incident.severity),
+        "summary": incident.summary,
+        "start_step": incident.start_step,
+        "opened_at": incident.opened_at,
+    }
 
 
-def _marks(incidents: Sequence[IncidentRow]) -> list[dict[str, Any]]:
-    """The incidents a strip shows: all, or the gravest and newest where there are very many."""
-    gravest = sorted(incidents, key=lambda one: (-Severity(one.severity).rank, -one.start_step))[:STRIP_INCIDENTS]
-    names = ("id", "kind", "severity", "state", "attempt", "start_step", "end_step")
-    marks = [{name: getattr(one, name) for name in names} for one in gravest]
-    return sorted(marks, key=lambda mark: (mark["start_step"], mark["id"]))
+def _strip_incidents(incidents: Sequence[IncidentRow]) -> list[StripIncident]:
+    """The incidents on a strip: all, or the most severe and newest where there are very many."""
+
+    def importance(incident: IncidentRow) -> tuple[int, int]:
+        return Severity(incident.severity).rank, incident.start_step
+
+    shown = sorted(incidents, key=importance, reverse=True)[:STRIP_INCIDENTS]
+    return [
+        {
+            "id": incident.id,
+            "kind": incident.kind,
+            "severity": Severity(incident.severity),
+            "state": IncidentState(incident.state),
+            "attempt": incident.attempt,
+            "start_step": incident.start_step,
+            "end_step": incident.end_step,
+        }
+        for incident in sorted(shown, key=lambda incident: (incident.start_step, incident.id))
+    ]
 
 
 def _require_damage(error: Exception) -> None:
-    """Raise the error again unless it says that stored bytes are damaged, our own or the database's."""
+    """Raise the error again unless it reports damaged data, of the store or of the database."""
     if isinstance(error, DatabaseError) and not is_damage(error):
         raise error

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-NonfiniteNumber = Literal["NaN", "Infinity", "-Infinity"]
-"""How JSON, which has finite numbers only, writes the others."""
-JsonNumber = float | NonfiniteNumber
+from holter.json_values import NonfiniteText
+
+JsonNumber = float | NonfiniteText
 """The value of a point."""
 
 

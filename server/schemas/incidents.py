@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from holter.server.alerting.incident import EventType, IncidentState
 from holter.server.schemas.base import ApiObject
 from holter.types import Severity
 
-IncidentState = Literal["open", "recovered", "closed"]
 PlannedEventScope = Literal["run", "project", "settings"]
 
 
@@ -15,7 +15,7 @@ class IncidentHistoryEntry(ApiObject):
     """One entry of an incident's history. `by` is the person who caused it, null where Holter did."""
 
     at: float
-    type: str
+    type: EventType
     by: str | None
     text: str
     detail: dict[str, Any]

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from typing_extensions import get_original_bases, is_typeddict
 
 import holter.ui
-from holter.server.schemas import base, incidents, launches, points, runs, service
+from holter.server.schemas import base, findings, incidents, launches, points, runs, service
 
-MODULES = (base, points, incidents, runs, launches, service)
+MODULES = (base, points, incidents, runs, launches, findings, service)
 PATH = Path(holter.ui.__file__).parent / "static" / "lib" / "api_types.js"
 _HEADER = """\
 // @ts-check
@@ -50,9 +50,9 @@ def _home(module: ModuleType, name: str) -> str:
 
 def _classes(module: ModuleType) -> Iterator[type]:
     for value in vars(module).values():
-        if inspect.isclass(value) and value.__module__ == module.__name__ and not issubclass(value, Enum):
-            if value is not base.ApiObject:
-                yield value
+        defined_here = inspect.isclass(value) and value.__module__ == module.__name__
+        if defined_here and not issubclass(value, Enum) and value is not base.ApiObject:
+            yield value
 
 
 def _object(schema: type, aliases: Mapping[Any, str], enums: dict[str, type[Enum]]) -> str:
@@ -100,9 +100,10 @@ def _type(kind: Any, aliases: Mapping[Any, str], enums: dict[str, type[Enum]]) -
 
 def _union(members: Iterable[Any], aliases: Mapping[Any, str], enums: dict[str, type[Enum]]) -> str:
     members = list(members)
-    rest = Union[tuple(member for member in members if member is not NoneType)]  # noqa: UP007 - of a tuple
-    if NoneType in members and rest in aliases:
-        return f"{aliases[rest]} | null"
+    # a union with an alias is flattened, so that the alias is recognised by its members
+    for alias, name in aliases.items():
+        if members[-1] is NoneType and get_args(alias) == tuple(members[:-1]):
+            return f"{name} | null"
     return " | ".join(dict.fromkeys(_type(member, aliases, enums) for member in members))
 
 

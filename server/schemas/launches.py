@@ -136,7 +136,7 @@ class ThroughputQuantity(StrEnum):
     TOKENS = "tokens"
 
 
-class CurveSegment(ApiObject):
+class ThroughputSegment(ApiObject):
     """Points of one attempt, which a line may join; `ghost`: superseded by newer attempts."""
 
     attempt: int
@@ -149,7 +149,7 @@ class ThroughputCurve(ApiObject):
     """One of Holter's own figures over all steps; `stretches` is empty where the logs state too little."""
 
     quantity: ThroughputQuantity
-    stretches: list[CurveSegment]
+    stretches: list[ThroughputSegment]
 
 
 class CollectiveSpeed(ApiObject):

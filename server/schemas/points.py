@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NotRequired
 
-from holter.server.schemas.base import ApiObject, JsonNumber, NonfiniteNumber, SeriesName
+from holter.json_values import NonfiniteText
+from holter.server.schemas.base import ApiObject, JsonNumber, SeriesName
 
 
 class SeriesInfo(SeriesName):
@@ -56,7 +57,7 @@ class NonfinitePoint(ApiObject):
 
     attempt: int
     step: int
-    value: NonfiniteNumber
+    value: NonfiniteText
 
 
 class ChartCurve(SeriesName):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from holter.server.alerting.incident import IncidentState
 from holter.server.schemas.base import ApiObject, JsonNumber, SeriesName
-from holter.server.schemas.incidents import IncidentState
 from holter.types import Severity
 
 RunState = Literal["running", "stalled", "finished"]
-RunHealth = Literal["ok", "info", "warning", "critical"]
+RunHealth = Literal["ok"] | Severity
+"""The severity of the worst open incident, `ok` without one."""
 
 
 class LatestValue(ApiObject):
@@ -82,7 +83,7 @@ class WorstIncident(ApiObject):
     opened_at: float
 
 
-class RunOverview(ApiObject):
+class RunInfo(ApiObject):
     """One run in the overview. Times are Unix seconds."""
 
     id: str
@@ -109,7 +110,7 @@ class RunOverview(ApiObject):
 class RunList(ApiObject):
     """Runs, the one with the newest points first."""
 
-    runs: list[RunOverview]
+    runs: list[RunInfo]
 
 
 class DefaultChart(ApiObject):
@@ -147,7 +148,7 @@ class TimeSplit(ApiObject):
     stalled: TimeShare
 
 
-class RunDetail(RunOverview):
+class RunDetail(RunInfo):
     """A run with its configuration, its first charts, the cost of rollbacks, and what could not be read.
 
     `config` has the newest value of each setting of the whole job. `spent` is null without a clock.

@@ -1,17 +1,19 @@
-"""Answers about the server itself: session, health, agents, problems; and the events of its live stream."""
+"""Answers about the server itself: session, health, agents, problems; events of the live stream."""
 
 from __future__ import annotations
 
 from holter.server.agents.registry import AgentReport, AgentState
 from holter.server.schemas.base import ApiObject
+from holter.server.schemas.findings import FindingsCatalogue
 
 
 class SessionState(ApiObject):
-    """Whether the server requires a login, and who is logged in."""
+    """Whether the server requires a login, who is logged in, and the catalogue that findings are shown by."""
 
     login_required: bool
     logged_in: bool
     user: str | None
+    findings: FindingsCatalogue
 
 
 class HealthStatus(ApiObject):

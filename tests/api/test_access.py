@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from holter.detectors.findings import catalogue_as_json
 from holter.server import tokens
 from holter.server.auth import (
     ALLOWED_FAILURES,
@@ -107,7 +108,7 @@ def test_parts_refuse_to_start_with_an_open_door(sqlite_url: str) -> None:
 def test_without_login_only_this_machine_and_its_own_pages_come_in(
     method: str, headers: dict[str, str], status: int | None, sqlite_engine: Engine
 ) -> None:
-    refusal = access_to(sqlite_engine).refuse(method, headers, open_to_all=False)
+    refusal = access_to(sqlite_engine).check(method, headers, open_to_all=False)
     assert (refusal and refusal.status) == status
 
 
@@ -116,16 +117,16 @@ def test_a_token_opens_until_it_is_revoked(sqlite_engine: Engine) -> None:
     token = make_token(sqlite_engine, "agents")
     access = access_to(sqlite_engine, clock, host="0.0.0.0")
     headers = {"authorization": f"Bearer {token}"}
-    assert access.refuse("POST", headers, open_to_all=False) is None
+    assert access.check("POST", headers, open_to_all=False) is None
     assert access.user(headers) == "agents"
     for wrong in ("", "Bearer", f"Bearer {token}x", f"Basic {token}", token):
-        assert access.refuse("GET", {"authorization": wrong}, open_to_all=False) is not None
+        assert access.check("GET", {"authorization": wrong}, open_to_all=False) is not None
     with Session(sqlite_engine) as session, session.begin():
         tokens.revoke(session, "agents", now=1.0)
     clock.now += 6
     assert access.stale
     access.refresh()
-    refusal = access.refuse("POST", headers, open_to_all=False)
+    refusal = access.check("POST", headers, open_to_all=False)
     assert refusal is not None
     assert refusal.status == 401
     with Session(sqlite_engine) as session:
@@ -143,7 +144,7 @@ def test_a_session_lasts_as_long_as_what_opened_it(sqlite_engine: Engine) -> Non
     clock = Clock()
     token = make_token(sqlite_engine, "ana")
     access = access_to(sqlite_engine, clock, host="0.0.0.0", password=PASSWORD)
-    by_password, by_token = access.log_in(PASSWORD), access.log_in(token)
+    by_password, by_token = access.create_session(PASSWORD), access.create_session(token)
     assert access.user({"cookie": f"{COOKIE}={by_password}"}) == "admin"
     assert access.user({"cookie": f"a=b; {COOKIE}={by_token}; c=d"}) == "ana"
     changed = access_to(sqlite_engine, clock, host="0.0.0.0", password="another horse")
@@ -155,7 +156,7 @@ def test_a_session_lasts_as_long_as_what_opened_it(sqlite_engine: Engine) -> Non
 
 def test_a_cookie_cannot_be_made_or_prolonged(sqlite_engine: Engine) -> None:
     access = access_to(sqlite_engine, password=PASSWORD)
-    cookie = access.log_in(PASSWORD)
+    cookie = access.create_session(PASSWORD)
     assert cookie is not None
     subject, expires, signature = cookie.split(".")
     forged = [
@@ -164,8 +165,8 @@ def test_a_cookie_cannot_be_made_or_prolonged(sqlite_engine: Engine) -> None:
     ]  # fmt: skip
     for wrong in forged:
         assert access.user({"cookie": f"{COOKIE}={wrong}"}) is None
-    assert access.log_in("wrong") is None
-    assert access_to(sqlite_engine).log_in("") is None
+    assert access.create_session("wrong") is None
+    assert access_to(sqlite_engine).create_session("") is None
 
 
 def test_failed_logins_make_an_address_wait(sqlite_engine: Engine) -> None:
@@ -185,23 +186,23 @@ def test_failed_logins_from_everywhere_take_no_memory() -> None:
     failures = FailedLogins(clock, clients=100)
     for number in range(1000):
         failures.add(f"client {number}")
-    assert len(failures._at) == 100
+    assert len(failures._times) == 100
     for _ in range(1000):
         failures.add("one")
     assert failures.wait("one") > 0
-    assert len(failures._at["one"]) == ALLOWED_FAILURES
+    assert len(failures._times["one"]) == ALLOWED_FAILURES
     clock.now += FAILURE_WINDOW + 1
     failures.add("another")
-    assert list(failures._at) == ["another"]
+    assert list(failures._times) == ["another"]
 
 
 def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
     settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
     with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
         assert browser.get("/").status_code == 200
-        assert browser.get("/api/v1/session").json() == {
-            "login_required": True, "logged_in": False, "user": None,
-        }  # fmt: skip
+        state = browser.get("/api/v1/session").json()
+        assert state.pop("findings") == catalogue_as_json()
+        assert state == {"login_required": True, "logged_in": False, "user": None}
         refused = browser.get("/api/v1/runs")
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
@@ -209,7 +210,9 @@ def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
             assert browser.get(path).status_code == 401
         assert browser.post("/api/v1/session", json={"password": "wrong"}).status_code == 401
         entered = browser.post("/api/v1/session", json={"password": PASSWORD})
-        assert entered.json() == {"login_required": True, "logged_in": True, "user": "admin"}
+        entered_state = entered.json()
+        assert entered_state.pop("findings") == catalogue_as_json()
+        assert entered_state == {"login_required": True, "logged_in": True, "user": "admin"}
         cookie = entered.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=lax" in cookie

@@ -290,14 +290,13 @@ def test_export_writes_every_point_as_it_is_stored(
         ("1", "3", "2.5", "0"), ("1", "4", "Infinity", "0"),
     ]  # fmt: skip
     assert {row["labels"] for row in rows if row["metric"] == "t"} == {'{"rank": "3"}'}
-    file = tmp_path / "out.jsonl"
-    assert holter("export", "llm/a", "--format", "jsonl", "--metric", "lo*", "--output", file, *where)[0] == 0
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert len(lines) == 5
-    assert lines[0] == {
-        "metric": "loss", "labels": {}, "attempt": 0, "step": 1, "time": 1.0, "value": 3.0,
-        "superseded": False,
-    }  # fmt: skip
+    file = tmp_path / "out.json"
+    assert holter("export", "llm/a", "--metric", "lo*", "--output", file, *where)[0] == 0
+    (series,) = json.loads(file.read_text())["series"]
+    assert (series["metric"], series["labels"]) == ("loss", {})
+    assert series["step"] == [1, 2, 3, 3, 4]
+    assert series["value"] == [3.0, "NaN", 0.1, 2.5, "Infinity"]
+    assert series["superseded"] == [False, False, True, False, False]
     code, _, complaint = holter("export", "nothing", *where)
     assert code == 1
     assert "there is no run 'nothing'" in complaint

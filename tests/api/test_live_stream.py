@@ -127,7 +127,7 @@ def test_a_flood_of_points_is_gathered_to_the_newest() -> None:
         listening = asyncio.create_task(_collect(live, seen))
         await asyncio.sleep(0.01)
         for step in range(10_000):
-            live.tell(LiveEvent("points", "a", {"run_id": "a", "last_step": step, "attempt": 0}))
+            live.publish(LiveEvent("points", "a", {"run_id": "a", "last_step": step, "attempt": 0}))
         await asyncio.sleep(0.3)
         live.close()
         await listening
@@ -145,7 +145,7 @@ def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
         stream = live.stream()
         await anext(stream)
         for number in range(MAX_QUEUED_EVENTS + 10):
-            live.tell(LiveEvent("incident", "a", {"id": number}))
+            live.publish(LiveEvent("incident", "a", {"id": number}))
         await asyncio.sleep(0.3)
         assert live.listeners == 0
         with pytest.raises(StopAsyncIteration):
@@ -158,10 +158,10 @@ def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
 def test_news_outside_of_start_and_close_end_quietly() -> None:
     async def around() -> None:
         live = LiveStream()
-        live.tell(LiveEvent("points", "a", {}))
+        live.publish(LiveEvent("points", "a", {}))
         live.start()
         live.close()
-        live.tell(LiveEvent("points", "a", {}))
+        live.publish(LiveEvent("points", "a", {}))
         assert [piece async for piece in live.stream()] == []
 
     asyncio.run(around())

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from holter.server.api.static_files import FOLDER, PLOTLY_PATH, Pages
+from holter.server.api.static_files import FOLDER, PLOTLY_PATH, PageFileCache
 from holter.server.context import ServerContext
 from holter.settings import Settings
 
@@ -68,7 +68,7 @@ def test_plotly_comes_from_the_installed_package_compressed_or_not(client: httpx
 def test_an_edited_file_gets_a_new_address(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text('<script src="{{static}}/main.js">')
     (tmp_path / "main.js").write_text("one")
-    pages = Pages(tmp_path)
+    pages = PageFileCache(tmp_path)
     before, page = pages.files().hash, pages.index()
     assert pages.files().hash == before
     (tmp_path / "main.js").write_text("other")

@@ -26,7 +26,7 @@ OURS = (
     "analysis._scheduler._cost", "analysis._cache", "analysis._unsaved", "analysis._deferred",
     "store._writer._ledger._runs", "store._writer._ledger._sizes", "store._memory", "store._rates._buckets",
     "store._usage._known", "store._compactor._news", "runs._facts", "runs._costs",
-    "receiver._shapes", "authenticator._failures._times", "live._gathered", "launches._cache", "collectives._cache",
+    "receiver._shapes", "authenticator._failures._times", "live._gathered", "launches._cache",
 )  # fmt: skip
 """What belongs to objects that live as long as the server, and has an entry for each of something."""
 

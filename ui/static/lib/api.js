@@ -3,7 +3,7 @@
 
 import { decode, floats, integers } from "./msgpack.js";
 
-/** @typedef {import("./api_types.js").RunOverview} RunOverview */
+/** @typedef {import("./api_types.js").RunInfo} RunInfo */
 /** @typedef {import("./api_types.js").RunDetail} RunDetail */
 /** @typedef {import("./api_types.js").IncidentView} IncidentView */
 
@@ -69,7 +69,7 @@ function search(values) {
   return text ? `?${text}` : "";
 }
 
-/** @param {AbortSignal} [signal] @returns {Promise<RunOverview[]>} */
+/** @param {AbortSignal} [signal] @returns {Promise<RunInfo[]>} */
 export const runs = async (signal) => (await request("/runs", { signal })).runs;
 
 /** @param {AbortSignal} [signal] @returns {Promise<import("./api_types.js").AgentStatus[]>} */

@@ -3,8 +3,18 @@
 /** Types of the REST interface's JSON. Times are Unix seconds. */
 
 /**
+ * What one line of an incident's history reports. Those that people are notified of are also reasons.
+ * @typedef {"opened" | "reopened" | "escalated" | "eased" | "reclassified" | "moved" | "recovered" | "withdrawn" | "closed" | "acknowledged" | "unacknowledged" | "comment" | "notified" | "undelivered"} EventType
+ */
+
+/**
  * How a value of a finding's evidence is shown.
  * @typedef {"number" | "step" | "count" | "multiple" | "share" | "level" | "time" | "growth" | "noise" | "seconds" | "milliseconds" | "clock" | "flag" | "text" | "list" | "change" | "shares" | "counts" | "references" | "related_changes" | "hidden"} EvidenceFormat
+ */
+
+/**
+ * Whether an incident lasts. Acknowledgement is independent of it.
+ * @typedef {"open" | "recovered" | "closed"} IncidentState
  */
 
 /**
@@ -18,15 +28,11 @@
  */
 
 /**
- * @typedef {"NaN" | "Infinity" | "-Infinity"} NonfiniteNumber
+ * @typedef {"NaN" | "Infinity" | "-Infinity"} NonfiniteText
  */
 
 /**
- * @typedef {number | NonfiniteNumber} JsonNumber
- */
-
-/**
- * @typedef {"open" | "recovered" | "closed"} IncidentState
+ * @typedef {number | NonfiniteText} JsonNumber
  */
 
 /**
@@ -38,7 +44,7 @@
  */
 
 /**
- * @typedef {"ok" | "info" | "warning" | "critical"} RunHealth
+ * @typedef {"ok" | Severity} RunHealth
  */
 
 /**
@@ -108,7 +114,7 @@
  * @typedef {{
  *   attempt: number,
  *   step: number,
- *   value: NonfiniteNumber,
+ *   value: NonfiniteText,
  * }} NonfinitePoint
  */
 
@@ -188,7 +194,7 @@
  * One entry of an incident's history. `by` is the person who caused it, null where Holter did.
  * @typedef {{
  *   at: number,
- *   type: string,
+ *   type: EventType,
  *   by: string | null,
  *   text: string,
  *   detail: Record<string, any>,
@@ -359,13 +365,13 @@
  *   worst: WorstIncident | null,
  *   latest: LatestByRole,
  *   strip: HealthStrip,
- * }} RunOverview
+ * }} RunInfo
  */
 
 /**
  * Runs, the one with the newest points first.
  * @typedef {{
- *   runs: RunOverview[],
+ *   runs: RunInfo[],
  * }} RunList
  */
 
@@ -412,7 +418,7 @@
  * A run with its configuration, its first charts, the cost of rollbacks, and what could not be read.
  * `config` has the newest value of each setting of the whole job. `spent` is null without a clock.
  * `unreadable` has the newest 20 of `unreadable_count` locations.
- * @typedef {RunOverview & {
+ * @typedef {RunInfo & {
  *   config: Record<string, any>,
  *   lost_steps: number,
  *   lost_seconds: number | null,
@@ -557,14 +563,14 @@
  *   ghost: boolean,
  *   step: number[],
  *   value: number[],
- * }} CurveSegment
+ * }} ThroughputSegment
  */
 
 /**
  * One of Holter's own figures over all steps; `stretches` is empty where the logs state too little.
  * @typedef {{
  *   quantity: ThroughputQuantity,
- *   stretches: CurveSegment[],
+ *   stretches: ThroughputSegment[],
  * }} ThroughputCurve
  */
 
@@ -682,7 +688,7 @@
  */
 
 /**
- * All kinds of findings by name, fields of evidence by key, severities (the most severe first), and units.
+ * All kinds of findings by name, fields of evidence by key, severities (most severe first), and units.
  * `metric_units` by role: pairs of a pattern, to be searched in the lower-case name of a metric, and a
  * unit. The first match counts; those under "" are for all other roles.
  * @typedef {{

@@ -13,11 +13,11 @@ import { empty } from "../lib/placeholders.js";
 import { go } from "../lib/router.js";
 import { watchAgents } from "./agent_status.js";
 
-/** @typedef {import("../lib/api_types.js").RunOverview} RunOverview */
+/** @typedef {import("../lib/api_types.js").RunInfo} RunInfo */
 
 const REFRESH = 1500; // ms
 const STATES = ["", "running", "stalled", "finished"];
-/** @type {Record<string, (a: RunOverview, b: RunOverview) => number>} */
+/** @type {Record<string, (a: RunInfo, b: RunInfo) => number>} */
 const ORDERS = {
   trouble: (a, b) =>
     group(a) - group(b) ||
@@ -28,11 +28,11 @@ const ORDERS = {
   name: (a, b) => a.name.localeCompare(b.name, "en", { numeric: true }),
   step: (a, b) => (b.last_step ?? -1) - (a.last_step ?? -1),
 };
-/** The time of a run's newest point. @param {RunOverview} run */
+/** The time of a run's newest point. @param {RunInfo} run */
 const lastUpdate = (run) => run.last_time ?? run.updated_at;
 const GROUPS = ["Needs attention", "Running", "Finished"];
 
-/** The group of a run: 0 needs attention, 1 running, 2 finished. Pure. @param {RunOverview} run */
+/** The group of a run: 0 needs attention, 1 running, 2 finished. Pure. @param {RunInfo} run */
 export function group(run) {
   const trouble =
     run.damaged || run.health === "critical" || run.health === "warning" || run.state === "stalled";
@@ -40,7 +40,7 @@ export function group(run) {
   return run.state === "running" ? 1 : 2;
 }
 
-/** The heading of the overview and its severity. Pure. @param {RunOverview[]} runs @returns {[string, string]} */
+/** The heading of the overview and its severity. Pure. @param {RunInfo[]} runs @returns {[string, string]} */
 export function statusHeading(runs) {
   const troubled = runs.filter((run) => group(run) === 0);
   if (troubled.length === 0) {
@@ -54,7 +54,7 @@ export function statusHeading(runs) {
   return [worst, `${count(troubled.length, "run needs", "runs need")} attention`];
 }
 
-/** @param {RunOverview} run @param {{ q: string, state: string, project: string }} filter */
+/** @param {RunInfo} run @param {{ q: string, state: string, project: string }} filter */
 export function matches(run, { q, state, project }) {
   const text =
     `${run.project}/${run.name} ${run.worst ? `${kindTitle(run.worst.kind)} ${run.worst.kind}` : ""}`.toLowerCase();
@@ -141,7 +141,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     markSelected();
   }
 
-  /** @param {RunOverview[]} shown */
+  /** @param {RunInfo[]} shown */
   function grouped(shown) {
     return GROUPS.flatMap((name, i) => {
       const members = shown.filter((run) => group(run) === i);
@@ -157,7 +157,7 @@ export async function show(root, { signal, query, setQuery, onQuery, search, tit
     });
   }
 
-  /** The row of a run, drawn again only if the run has changed. @param {RunOverview} run */
+  /** The row of a run, drawn again only if the run has changed. @param {RunInfo} run */
   function row(run) {
     const text = JSON.stringify(run);
     const old = rows.get(run.id);
@@ -263,7 +263,7 @@ function select(label, value, options, onChange) {
   return element;
 }
 
-/** @param {RunOverview} run */
+/** @param {RunInfo} run */
 function runRow(run) {
   const { loss, throughput, step_time: time } = run.latest;
   const [stepSeconds, unitText] = time ? stepTime(time.value, metricUnit("step_time", time.metric)) : [];
@@ -321,7 +321,7 @@ function runRow(run) {
   );
 }
 
-/** The health of a run; a stalled run without severe incidents is shown as stalled. @param {RunOverview} run */
+/** The health of a run; a stalled run without severe incidents is shown as stalled. @param {RunInfo} run */
 function healthMark(run) {
   if (run.damaged) return severityMark("critical", "Damaged");
   if (run.state === "stalled" && severityRank(run.health) > severityRank("warning"))
