@@ -1,1 +1,1 @@
-"""Numbers that stop being numbers behind the log's back: loss scales, and NaN that a logger hides."""
+"""Detectors of numerical trouble: collapsing loss scales, and NaN that a logger masks."""

@@ -1,4 +1,4 @@
-"""Loss scale collapse: gradients overflow again and again, and dynamic scaling gives up bit by bit."""
+"""Loss scale collapse: gradients overflow repeatedly, and dynamic loss scaling falls step by step."""
 
 from __future__ import annotations
 
@@ -14,231 +14,277 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, Severity
 
-_HALVINGS = 3.0
-"""Halvings at once that scaling does not need when it works: one overflow halves, a thousand good steps
-double."""
-_AT_ONCE, _APART = 100, 2000
-"""Steps for halvings at once; rows further apart than the second say nothing about how fast it went."""
-_FAR, _KNOWN_STEPS, _MEMORY = 5.0, 1000, 4096
-"""Halvings below what was usual that are a collapse however slowly they came."""
-_KEPT = _MEMORY + 2 * _AT_ONCE
-"""Rows that are kept to go on with."""
-_FOUND_STEPS, _FOUND_ROWS = 64, 2
-"""Steps and rows without a fall after which the scale has been found: every attempt begins far too high."""
-_CALM = 2000
-"""Steps without a further fall after which a scale has settled where it is."""
+
+@dataclass(frozen=True, kw_only=True)
+class LossScaleThresholds(Thresholds):
+    """When a fall of the loss scale is a collapse, and when it is over. Scales are compared as log2."""
+
+    fast_halvings: float = 3.0
+    """Halvings within `fast_steps`. Working scaling does not need them: one overflow halves the scale, a
+    thousand good steps double it."""
+    fast_steps: int = 100
+    """Steps within which fast halvings are counted."""
+    max_row_distance: int = 2000
+    """Steps. Rows further apart do not show how fast the scale fell."""
+    far_halvings: float = 5.0
+    """Halvings below the median of the past. Such a scale has collapsed, however slowly it fell."""
+    known_steps: int = 1000
+    """Steps after the search for the scale from which on the past counts; also the steps after the end of a
+    collapse within which a further one continues it."""
+    memory_rows: int = 4096
+    """Rows of the past whose median is the usual scale."""
+    found_steps: int = 64
+    """Steps without a fall after which the search for the scale is over: each attempt begins far too high."""
+    found_rows: int = 2
+    """Rows without a fall that this also requires."""
+    settled_steps: int = 2000
+    """Steps without a further fall after which a scale has settled, and the collapse is over."""
+    recovered_halvings: float = 0.99
+    """Doublings above the lowest scale that end a collapse."""
+    rounding: float = 0.01
+    """Halvings. Tolerance for scales that are logged with few digits."""
+    floor: float = 1.01
+    """Scale. At or below it, scaling is at its minimum, which is 1."""
+    base_confidence: float = 0.75
+    """Confidence of a collapse without any halving."""
+    confidence_per_halving: float = 0.05
+    """Confidence added per halving."""
+    max_confidence: float = 0.99
+    """Confidence. The most that is stated."""
+
+    @property
+    def stored_rows(self) -> int:
+        """Rows that are stored between two passes."""
+        return self.memory_rows + 2 * self.fast_steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Collapse:
-    """One collapse; `start`, `seen`, `lowest`, `end` are steps, `end` None while it lasts. Log2 levels.
+    """One collapse; `start`, `detected`, `lowest_step` and `end` are steps, `end` None while it lasts.
 
-    `last` is the last step of its attempt so far.
+    `before` and `lowest` are log2 of the scale. `last` is the last step of its attempt so far.
     """
 
     attempt: int
     start: int
-    seen: int
+    detected: int
     before: float
-    lowest: int
-    low: float
+    lowest_step: int
+    lowest: float
     last: int
     end: int | None = None
 
-    def lower(self, step: int, level: float) -> _Collapse:
-        """As it goes on when the scale falls on."""
-        return replace(self, lowest=step, low=level) if level < self.low else self
+    def after_fall(self, step: int, level: float) -> _Collapse:
+        """The collapse after a further fall of the scale."""
+        return replace(self, lowest_step=step, lowest=level) if level < self.lowest else self
 
 
 @dataclass(frozen=True)
 class LossScaleDetector:
-    """Watches the fp16 loss scale: three halvings within 100 steps, or far below its own range, or at 1."""
+    """Detects collapses of the fp16 loss scale: fast falls, scales far below the usual one, scales of 1."""
 
     name: ClassVar[str] = "loss_scale"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LOSS_SCALE_COLLAPSE})
+    thresholds: LossScaleThresholds = LossScaleThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
         """One finding per collapse, from the first series of a loss scale."""
         scales = [run.series[key] for key in sorted(run.series) if role_of(key) is Role.LOSS_SCALE]
         for series in scales[:1]:
-            for collapse in _collapses(series, context.state.checkpoints(self.name, [series])):
-                yield _finding(run, series, collapse)
+            checkpoints = context.state.checkpoints(self.name, [series])
+            for collapse in _find_collapses(series, checkpoints, self.thresholds):
+                yield _finding(run, series, collapse, self.thresholds)
 
 
-def _collapses(series: Series, checkpoints: ScanCheckpoints[_Scan]) -> tuple[_Collapse, ...]:
-    """Every collapse, in order, looked for from where the last look ended."""
+def _find_collapses(
+    series: Series, checkpoints: ScanCheckpoints[_LossScaleScan], limits: LossScaleThresholds
+) -> tuple[_Collapse, ...]:
+    """Every collapse, in order, scanned from the last checkpoint on."""
     checkpoint = checkpoints.latest([series])
-    scan = checkpoint.state.copy() if checkpoint else _Scan()
+    scan = checkpoint.state.copy() if checkpoint else _LossScaleScan(limits)
     for span in attempt_rows(series, checkpoint.rows[0] if checkpoint else 0):
         value = series.value[span.rows]
         good = np.isfinite(value) & (value > 0)
-        scan.look(span.attempt, series.step[span.rows][good], np.log2(value[good]))
+        scan.scan(span.attempt, series.step[span.rows][good], np.log2(value[good]))
     checkpoints.save(Checkpoint(scan.copy(), (len(series),)))
     return scan.collapses
 
 
-class _Scan:
-    """Goes through the levels; only rows where the scale falls are looked at. `collapses` are those so far.
+class _LossScaleScan:
+    """Scans the levels (log2 of the scale); only rows where the scale falls are examined.
 
-    Of the present attempt it keeps the latest rows (`step`, `level` [n]), the step at which its first scale
-    was `found`, and its latest `fall`, step and level.
+    `collapses` are those so far. Of the present attempt it stores the latest rows (`_step`, `_level` [n]),
+    the step at which its first scale was found, and its latest fall as step and level.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limits: LossScaleThresholds) -> None:
         self.collapses: tuple[_Collapse, ...] = ()
+        self._limits = limits
         self._begin(-1)
 
     def _begin(self, attempt: int) -> None:
         self._attempt = attempt
         self._step: IntArray = np.empty(0, dtype=np.int64)
         self._level: FloatArray = np.empty(0)
-        self._found: int | None = None
+        self._found_step: int | None = None
         self._fall: tuple[int, float] | None = None
         self._latest: _Collapse | None = None
 
-    def copy(self) -> _Scan:
-        """As it is now: its arrays are replaced, never changed."""
+    def copy(self) -> _LossScaleScan:
+        """A copy of the present state: its arrays are replaced, never changed."""
         return copy(self)
 
-    def look(self, attempt: int, step: IntArray, level: FloatArray) -> None:
-        """Go on with further rows [n] of an attempt."""
+    def scan(self, attempt: int, step: IntArray, level: FloatArray) -> None:
+        """Scan further rows [n] of an attempt."""
         if not len(step):
             return
         if attempt != self._attempt:
             self._begin(attempt)
         done = len(self._step)
         self._step, self._level = np.concatenate((self._step, step)), np.concatenate((self._level, level))
-        fell = np.flatnonzero(np.diff(self._level) < 0) + 1
-        if self._found is None:
-            first = self._search(fell)
+        falls = np.flatnonzero(np.diff(self._level) < 0) + 1
+        if self._found_step is None:
+            first = self._find_first_scale(falls)
             if first is None:
                 return
-            self._found, done = int(self._step[first]), first + 1
-        for row in fell[fell >= done].tolist():
-            self._watch(done, row)
-            self._falls(row)
+            self._found_step, done = int(self._step[first]), first + 1
+        for row in falls[falls >= done].tolist():
+            self._check_end(done, row)
+            self._check_fall(row)
             done = row
-        self._watch(done, len(self._step))
-        self._speak()
-        self._step, self._level = self._step[-_KEPT:].copy(), self._level[-_KEPT:].copy()
+        self._check_end(done, len(self._step))
+        self._store_latest()
+        stored = self._limits.stored_rows
+        self._step, self._level = self._step[-stored:].copy(), self._level[-stored:].copy()
 
-    def _search(self, fell: IntArray) -> int | None:
-        """The row at which the search for the first scale is over: it has grown, or kept still for a while;
-        None while it goes on."""
+    def _find_first_scale(self, falls: IntArray) -> int | None:
+        """The row at which the search for the first scale ends: it grew, or did not fall for a while.
+
+        None while the search continues.
+        """
         rows = np.arange(len(self._level))
-        fallen = np.zeros(len(rows), dtype=np.int64)
-        fallen[fell] = fell
-        last = np.maximum.accumulate(fallen)
-        still = (self._step - self._step[last] >= _FOUND_STEPS) & (rows - last >= _FOUND_ROWS)
-        settled = np.flatnonzero(still | (np.diff(self._level, prepend=self._level[:1]) > 0))
-        return int(settled[0]) if len(settled) else None
+        last_fall = np.zeros(len(rows), dtype=np.int64)
+        last_fall[falls] = falls
+        last_fall = np.maximum.accumulate(last_fall)
+        still = (self._step - self._step[last_fall] >= self._limits.found_steps) & (
+            rows - last_fall >= self._limits.found_rows
+        )
+        found = np.flatnonzero(still | (np.diff(self._level, prepend=self._level[:1]) > 0))
+        return int(found[0]) if len(found) else None
 
-    def _falls(self, row: int) -> None:
-        """Look at a row at which the scale falls."""
+    def _check_fall(self, row: int) -> None:
+        """Continue or open a collapse at a row at which the scale falls."""
         step, level, latest = int(self._step[row]), float(self._level[row]), self._latest
         self._fall = step, level
         if latest is not None and latest.end is None:
-            self._latest = latest.lower(step, level)
+            self._latest = latest.after_fall(step, level)
             return
-        begun = self._begun(row)
-        if begun is None:
+        begin = self._collapse_begin(row)
+        if begin is None:
             return
-        start = int(self._step[begun])
-        if latest is not None and latest.end is not None and start - latest.end < _KNOWN_STEPS:
-            # it had grown once, and falls on
-            self._latest = replace(latest, end=None).lower(step, level)
+        start = int(self._step[begin])
+        if latest is not None and latest.end is not None and start - latest.end < self._limits.known_steps:
+            # the scale had grown once, and falls further
+            self._latest = replace(latest, end=None).after_fall(step, level)
             return
-        self._speak()
+        self._store_latest()
         self._latest = _Collapse(
             attempt=self._attempt,
             start=start,
-            seen=step,
-            before=float(self._level[begun - 1]),
-            lowest=step,
-            low=level,
+            detected=step,
+            before=float(self._level[begin - 1]),
+            lowest_step=step,
+            lowest=level,
             last=step,
         )
         self.collapses = (*self.collapses, self._latest)
 
-    def _speak(self) -> None:
-        """Tell of the latest collapse as it is now."""
+    def _store_latest(self) -> None:
+        """Store the present state of the latest collapse among the collapses."""
         if self._latest is not None:
             self._latest = replace(self._latest, last=int(self._step[-1]))
             self.collapses = (*self.collapses[:-1], self._latest)
 
-    def _begun(self, row: int) -> int | None:
+    def _collapse_begin(self, row: int) -> int | None:
         """The first row of the falls that end at `row`, if together they are a collapse."""
-        step, level = self._step, self._level
-        assert self._found is not None
-        found = int(np.searchsorted(step, self._found))
-        recent = int(np.searchsorted(step, step[row] - _AT_ONCE))
-        if step[row] - step[max(row - 1, 0)] <= _APART:
+        limits, step, level = self._limits, self._step, self._level
+        assert self._found_step is not None
+        found = int(np.searchsorted(step, self._found_step))
+        recent = int(np.searchsorted(step, step[row] - limits.fast_steps))
+        if step[row] - step[max(row - 1, 0)] <= limits.max_row_distance:
             recent = min(recent, row - 1)
         recent = max(recent, found)
-        past = level[max(found, recent - _MEMORY) : recent]
+        past = level[max(found, recent - limits.memory_rows) : recent]
         highest = float(level[recent : row + 1].max())
         usual = float(np.median(past)) if len(past) else highest
-        at_once = highest - level[row] > _HALVINGS - 0.01
-        known = len(past) > 0 and step[recent] - self._found >= _KNOWN_STEPS
-        far = known and usual - level[row] > _FAR - 0.01 and level[row] < past.min()
-        floor = level[row] <= 0.01 and max(usual, highest) > _HALVINGS - 0.01
-        if at_once:
+        fast = highest - level[row] > limits.fast_halvings - limits.rounding
+        known = len(past) > 0 and step[recent] - self._found_step >= limits.known_steps
+        far = known and usual - level[row] > limits.far_halvings - limits.rounding and level[row] < past.min()
+        fallen = max(usual, highest) > limits.fast_halvings - limits.rounding
+        at_floor = level[row] <= limits.rounding and fallen
+        if fast:
             return recent + int(np.flatnonzero(level[recent : row + 1] == highest)[-1]) + 1
-        return row if far or floor else None
+        return row if far or at_floor else None
 
-    def _watch(self, first: int, upto: int) -> None:
-        """End what lasts where it grows again, or has kept still for long above the floor, in rows since the
-        latest fall."""
+    def _check_end(self, first: int, upto: int) -> None:
+        """End the active collapse where the scale grows, or has long not fallen while above the floor.
+
+        Examines rows [first, upto), which are those since the latest fall.
+        """
         if self._latest is None or self._latest.end is not None or self._fall is None:
             return
+        limits = self._limits
         since, level = self._fall
-        grown = np.flatnonzero(self._level[first:upto] >= self._latest.low + 0.99)
-        still = first + int(np.searchsorted(self._step[first:upto], since + _CALM))
+        grown = np.flatnonzero(self._level[first:upto] >= self._latest.lowest + limits.recovered_halvings)
+        still = first + int(np.searchsorted(self._step[first:upto], since + limits.settled_steps))
         ends = [first + int(grown[0])] if len(grown) else []
-        if still < upto and level > 0.01:
+        if still < upto and level > limits.rounding:
             ends.append(still)
         if ends:
             self._latest = replace(self._latest, end=int(self._step[min(ends)]))
 
 
-def _finding(run: RunData, series: Series, collapse: _Collapse) -> Finding:
+def _finding(run: RunData, series: Series, collapse: _Collapse, limits: LossScaleThresholds) -> Finding:
     start, attempt, end = collapse.start, collapse.attempt, collapse.end
-    before, low = 2.0**collapse.before, 2.0**collapse.low
-    halvings = round(float(collapse.before - collapse.low), 1)
-    at_floor = low <= 1.01
-    severity = Severity.CRITICAL if at_floor and end is None else Severity.WARNING
+    before, lowest = 2.0**collapse.before, 2.0**collapse.lowest
+    halvings = round(float(collapse.before - collapse.lowest), 1)
+    at_minimum = lowest <= limits.floor
+    severity = Severity.CRITICAL if at_minimum and end is None else Severity.WARNING
     until = "" if end is None else f" and recovered from step {end:,} on"
+    confidence = limits.base_confidence + limits.confidence_per_halving * halvings
     return Finding(
         kind=Kind.LOSS_SCALE_COLLAPSE,
         metric=series.key.metric,
         labels=series.key.labels,
         attempt=attempt,
         start_step=start,
-        peak_step=collapse.lowest,
+        peak_step=collapse.lowest_step,
         end_step=end,
-        detected_step=collapse.seen,
-        classified_step=collapse.seen,
+        detected_step=collapse.detected,
+        classified_step=collapse.detected,
         severity=severity,
-        confidence=min(0.99, 0.75 + 0.05 * halvings),
+        confidence=min(limits.max_confidence, confidence),
         summary=(
-            f"The loss scale fell from {figure(before)} to {figure(low)} at step {start:,}"
-            f"{', as low as it goes' if at_floor else ''}{until}: gradients overflow in sequence."
+            f"The loss scale fell from {figure(before)} to {figure(lowest)} at step {start:,}"
+            f"{', its minimum' if at_minimum else ''}{until}: gradients overflow in sequence."
         ),
         advice=(
             f"Steps are skipped: roll back to a checkpoint before step {start:,} with a lower learning rate, "
-            "look at the batches there, or train in bf16."
+            "check the batches there, or train in bf16."
             if severity is Severity.CRITICAL
-            else "Watch loss and gradient norm; if it goes on falling, roll back and lower the learning rate."
+            else "Watch loss and gradient norm; if the scale keeps falling, roll back and lower the learning "
+            "rate."
         ),
         evidence={
             "baseline": before,
-            "lowest": low,
+            "lowest": lowest,
             "halvings": halvings,
             "duration_steps": (collapse.last if end is None else end) - start,
-            "at_minimum": at_floor,
-            **related_changes(run, attempt, start - _AT_ONCE, start),
+            "at_minimum": at_minimum,
+            **related_changes(run, attempt, start - limits.fast_steps, start),
         },
     )

@@ -1,4 +1,4 @@
-"""NaN that a logger hides: it writes zero, the last good value or a huge number, and the curve looks fine."""
+"""Masked NaN: a logger writes zero, the last finite value or a huge number, and the curve looks fine."""
 
 from __future__ import annotations
 
@@ -13,36 +13,71 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
-_CHANCE = float(np.log(1e-8))
-"""How unlikely it must be that values repeat, or are zero, by themselves."""
-_KNOWN, _MEMORY, _RECENT = 64, 1024, 128
-"""Points before which nothing is said; points that say how often it happens by itself, in all and of late."""
-_FEWEST_SAME, _FEWEST_ZERO, _FEWEST_SKIPPED = 4, 3, 3
-_DIFFERENT = 32
-"""Values that must differ among the recent ones: a log with few digits repeats itself."""
-_CLEAR_OF_ZERO, _NEAR_ZERO = 8.0, 0.1
-"""A zero is out of place where the level is so many times its noise above it, or nothing came so near it."""
-_HUGE = 1e12
-_SEARCH_STEPS = 100
-"""Steps of an attempt in which loss scaling looks for its scale, and skips."""
-_APART = 5
-"""Points between two traces that are one event."""
+
+@dataclass(frozen=True, kw_only=True)
+class MaskedNanThresholds(Thresholds):
+    """When repeated values, zeros, absurd values and skipped steps are taken for masked NaN."""
+
+    log_chance: float = float(np.log(1e-8))
+    """Logarithm of the probability that values repeat, or are zero, by chance."""
+    min_points: int = 64
+    """Points before which nothing is reported."""
+    memory_points: int = 1024
+    """Points that show how often values repeat, or are zero, by chance."""
+    recent_points: int = 128
+    """The latest of these points, which are examined separately."""
+    min_same: int = 4
+    """Equal values in a row. Fewer are not reported."""
+    min_zeros: int = 3
+    """Zeros in a row. Fewer are not reported."""
+    min_skipped: int = 3
+    """Skipped steps at once, or rows in a row with skipped steps. Fewer are not reported."""
+    skipped_share: float = 0.5
+    """Share of the steps since the last point. As many skipped steps are reported where points are rare."""
+    usual_skipped_share: float = 0.05
+    """Share of the past rows with skipped steps, above which skipping is usual and not reported."""
+    distinct_values: int = 32
+    """Different values among the recent points. With fewer, a log with few digits repeats itself by chance.
+    """
+    zero_noises: float = 8.0
+    """Noise units. A zero is out of place where the level is this far above it..."""
+    zero_share: float = 0.1
+    """Share of the level. ... or where no value ever came this near to zero."""
+    level_points: int = 16
+    """Points whose median is the level before a zero."""
+    before_points: int = 20
+    """Points whose median is reported as the value before."""
+    huge: float = 1e12
+    """Value. Larger ones are no loss and no gradient norm."""
+    huge_ratio: float = 1e9
+    """Times the largest value before that an absurd value must exceed."""
+    search_steps: int = 100
+    """Steps of an attempt in which loss scaling searches for its scale, and skips."""
+    same_event_points: int = 5
+    """Points between two masked segments that are one event."""
+    loss_confidence: float = 0.95
+    """Confidence of an event that a loss shows."""
+    other_confidence: float = 0.85
+    """Confidence of an event that another series shows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Trace:
-    """Points of one series that are no values, from row `row` on. `first`, `spoken`, `good` are steps, `good`
-    the first value that is one again, None while there is none; `how` says what stands there, `points`
-    how often."""
+class _MaskedSegment:
+    """Consecutive points of one series that are masked NaN, from row `row` on.
+
+    `first`, `detected` and `good` are steps, `good` that of the first real value after it, None while there
+    is none. `how` describes the masked values, `points` is their number and `before` the level before.
+    """
 
     key: SeriesKey
     attempt: int
     row: int
     first: int
-    spoken: int
+    detected: int
     good: int | None
     how: str
     value: float
@@ -52,12 +87,13 @@ class _Trace:
 
     @property
     def is_loss(self) -> bool:
+        """Whether the series is of a loss, not of a gradient norm."""
         return role_of(self.key) is not Role.GRAD_NORM
 
 
 @dataclass(frozen=True, eq=False)
-class _Points:
-    """The good points [n] of a series: their rows, attempts, steps and values."""
+class _FinitePoints:
+    """The finite points [n] of a series: their rows, attempts, steps and values."""
 
     key: SeriesKey
     row: IntArray
@@ -67,247 +103,274 @@ class _Points:
 
     @property
     def follows(self) -> NDArray[np.bool_]:
-        """Whether each stands in the attempt of the one before."""
+        """Whether each point is in the same attempt as the one before [n]."""
         return np.concatenate(([False], np.diff(self.attempt) == 0))
 
 
 @dataclass(frozen=True)
 class MaskedNanDetector:
-    """Losses and gradient norms that repeat to the last digit, are zero or absurd; counts of skips."""
+    """Detects losses and gradient norms that repeat, are zero or absurd, and high counts of skipped steps."""
 
     name: ClassVar[str] = "hidden_nonfinite"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.HIDDEN_NONFINITE})
+    thresholds: MaskedNanThresholds = MaskedNanThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
-        """One finding per event, named by the series that told it first."""
-        state = context.state
-        traces: list[_Trace] = []
+        """One finding per event, on the series that showed it first."""
+        state, limits = context.state, self.thresholds
+        segments: list[_MaskedSegment] = []
         for key in sorted(run.series):
             role = role_of(key)
             if any(name == "rank" for name, _ in key.labels):
                 continue
             if role in (Role.LOSS, Role.GRAD_NORM):
-                traces += _remembered(run.series[key], state.checkpoints((self.name, key), [run.series[key]]))
+                series = run.series[key]
+                segments += _scan(series, state.checkpoints((self.name, key), [series]), limits)
             elif role is Role.SKIPPED:
-                traces += _counted(run.series[key])
-        yield from _events(traces)
+                segments += _segments_of_counts(run.series[key], limits)
+        yield from _findings(segments, limits)
 
 
-def _remembered(series: Series, checkpoints: ScanCheckpoints[tuple[_Trace, ...]]) -> tuple[_Trace, ...]:
-    """The traces in a series, looked for from where the last look ended."""
+def _scan(
+    series: Series,
+    checkpoints: ScanCheckpoints[tuple[_MaskedSegment, ...]],
+    limits: MaskedNanThresholds,
+) -> tuple[_MaskedSegment, ...]:
+    """The masked segments of a series, scanned from the last checkpoint on."""
     checkpoint = checkpoints.latest([series])
     known, row = (checkpoint.state, checkpoint.rows[0]) if checkpoint else ((), 0)
-    traces = (*known, *_masked(series, row))
-    # what may still be going on is looked at again
-    open_ones = [one.row for one in traces if one.good is None and one.attempt == series.attempt[-1]]
-    settled = min([*open_ones, _last_change(series)])
-    if settled > row:
-        checkpoints.save(Checkpoint(tuple(one for one in traces if one.row < settled), (settled,)))
-    return traces
+    segments = (*known, *_masked_segments(series, row, limits))
+    # segments that may still continue are scanned again
+    active = [
+        segment.row for segment in segments if segment.good is None and segment.attempt == series.attempt[-1]
+    ]
+    complete = min([*active, _last_change(series)])
+    if complete > row:
+        finished = tuple(segment for segment in segments if segment.row < complete)
+        checkpoints.save(Checkpoint(finished, (complete,)))
+    return segments
 
 
 def _last_change(series: Series) -> int:
-    """The last row whose value is not that of the good one before: the values at the end begin there."""
+    """The last row whose value differs from that of the finite one before it."""
     width = 64
     while True:
         begin = max(len(series) - width, 0)
         rows = begin + np.flatnonzero(np.isfinite(series.value[begin:]))
-        other = np.flatnonzero(np.diff(series.value[rows]) != 0)
-        if len(other):
-            return int(rows[other[-1] + 1])
+        changes = np.flatnonzero(np.diff(series.value[rows]) != 0)
+        if len(changes):
+            return int(rows[changes[-1] + 1])
         if width >= len(series):
             return 0
         width *= 4
 
 
-def _with_past(series: Series, row: int) -> int:
-    """The row from which on what went before a row is known: enough good points."""
-    width = 2 * _MEMORY
-    while np.count_nonzero(np.isfinite(series.value[max(row - width, 0) : row])) <= _MEMORY and width < row:
+def _row_with_past(series: Series, row: int, memory_points: int) -> int:
+    """A row before this one with enough finite points in between."""
+    width = 2 * memory_points
+    while (
+        np.count_nonzero(np.isfinite(series.value[max(row - width, 0) : row])) <= memory_points
+        and width < row
+    ):
         width *= 4
     return max(row - width, 0)
 
 
-def _masked(series: Series, since: int) -> Iterator[_Trace]:
-    """Traces in the values of a loss or a gradient norm that begin at a row or later, by when they begin.
+def _masked_segments(series: Series, since: int, limits: MaskedNanThresholds) -> Iterator[_MaskedSegment]:
+    """Masked segments of a loss or a gradient norm that begin at row `since` or later, in their order.
 
-    What is known of it outlasts a restart.
+    The past of earlier attempts counts, too.
     """
-    begin = _with_past(series, since)
+    begin = _row_with_past(series, since, limits.memory_points)
     rows = begin + np.flatnonzero(np.isfinite(series.value[begin:]))
-    if len(rows) <= _KNOWN:
+    if len(rows) <= limits.min_points:
         return
-    points = _Points(series.key, rows, series.attempt[rows], series.step[rows], series.value[rows])
-    traces = [*_repeated(points), *_zero(points), *_absurd(points)]
-    yield from sorted((one for one in traces if one.row >= since), key=lambda one: one.row)
+    points = _FinitePoints(series.key, rows, series.attempt[rows], series.step[rows], series.value[rows])
+    segments = [*_repeated(points, limits), *_zeros(points, limits), *_absurd(points, limits)]
+    later = (segment for segment in segments if segment.row >= since)
+    yield from sorted(later, key=lambda segment: segment.row)
 
 
-def _repeated(points: _Points) -> Iterator[_Trace]:
+def _repeated(points: _FinitePoints, limits: MaskedNanThresholds) -> Iterator[_MaskedSegment]:
     value = points.value
     same = points.follows & np.concatenate(([False], np.diff(value) == 0)) & (value != 0)
     is_norm = role_of(points.key) is Role.GRAD_NORM
-    for first, after in _stretches(same):
-        begun = first - 1
-        enough = _enough(same, begun, _FEWEST_SAME - 1) + 1
-        past = value[max(begun - _MEMORY, 0) : begun]
-        if after - begun < enough or _is_coarse(past):
+    for first, after in _segments_of(same):
+        begin = first - 1
+        required = _required_points(same, begin, limits.min_same - 1, limits) + 1
+        past = value[max(begin - limits.memory_points, 0) : begin]
+        if after - begin < required or _has_few_values(past, limits):
             continue
-        # a norm that is logged after clipping stands at its limit for as long as it is clipped
-        if not (is_norm and value[begun] >= past.max()):
-            yield _trace(points, (begun, after, enough), "the same value")
+        # a norm that is logged after clipping equals its limit for as long as it is clipped
+        if not (is_norm and value[begin] >= past.max()):
+            yield _segment(points, (begin, after, required), "the same value", limits)
 
 
-def _zero(points: _Points) -> Iterator[_Trace]:
+def _zeros(points: _FinitePoints, limits: MaskedNanThresholds) -> Iterator[_MaskedSegment]:
     zero = points.value == 0
-    for first, after in _stretches(zero, np.flatnonzero(~points.follows)):
-        enough = _enough(zero, first, _FEWEST_ZERO)
-        past = points.value[max(first - _RECENT, 0) : first]
-        if after - first >= enough and not _is_coarse(past) and _clear_of_zero(past):
-            yield _trace(points, (first, after, enough), "zero")
+    for first, after in _segments_of(zero, np.flatnonzero(~points.follows)):
+        required = _required_points(zero, first, limits.min_zeros, limits)
+        past = points.value[max(first - limits.recent_points, 0) : first]
+        unexpected = not _has_few_values(past, limits) if after - first >= required else False
+        if unexpected and _is_clear_of_zero(past, limits):
+            yield _segment(points, (first, after, required), "zero", limits)
 
 
-def _absurd(points: _Points) -> Iterator[_Trace]:
+def _absurd(points: _FinitePoints, limits: MaskedNanThresholds) -> Iterator[_MaskedSegment]:
     size = np.abs(points.value)
-    for first, after in _stretches(size > _HUGE, np.flatnonzero(~points.follows)):
-        past = size[max(first - _MEMORY, 0) : first]
-        if first >= _KNOWN and past.max() * _HUGE / 1e3 < size[first]:
-            yield _trace(points, (first, after, 1), "an absurd value")
+    for first, after in _segments_of(size > limits.huge, np.flatnonzero(~points.follows)):
+        past = size[max(first - limits.memory_points, 0) : first]
+        if first >= limits.min_points and past.max() * limits.huge_ratio < size[first]:
+            yield _segment(points, (first, after, 1), "an absurd value", limits)
 
 
-def _stretches(marks: NDArray[np.bool_], breaks: IntArray | None = None) -> Iterator[tuple[int, int]]:
-    """First and after of every stretch of marked points, cut at the given places."""
+def _segments_of(marks: NDArray[np.bool_], breaks: IntArray | None = None) -> Iterator[tuple[int, int]]:
+    """The first index of every segment of marked points, and the one after it; cut at `breaks`."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], marks, [False])).astype(np.int8)))
     for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         inside = [] if breaks is None else breaks[(breaks > first) & (breaks < after)].tolist()
         yield from zip([first, *inside], [*inside, after], strict=True)
 
 
-def _enough(marks: NDArray[np.bool_], upto: int, fewest: int) -> int:
-    """How many marked points in sequence are no chance, by how often points up to a place were marked."""
-    if upto < _KNOWN:
+def _required_points(marks: NDArray[np.bool_], upto: int, fewest: int, limits: MaskedNanThresholds) -> int:
+    """The number of marked points in sequence that chance does not explain, by the marks before `upto`."""
+    if upto < limits.min_points:
         return len(marks) + 1
-    often = max(_share(marks[max(upto - length, 0) : upto]) for length in (_MEMORY, _RECENT))
-    return max(fewest, int(np.ceil(_CHANCE / np.log(often)))) if often < 1 else len(marks) + 1
+    shares = (
+        _share(marks[max(upto - length, 0) : upto]) for length in (limits.memory_points, limits.recent_points)
+    )
+    share = max(shares)
+    return max(fewest, int(np.ceil(limits.log_chance / np.log(share)))) if share < 1 else len(marks) + 1
 
 
 def _share(marks: NDArray[np.bool_]) -> float:
     return (np.count_nonzero(marks) + 1) / (len(marks) + 2)
 
 
-def _is_coarse(past: FloatArray) -> bool:
-    return len(np.unique(past[-_RECENT:])) < _DIFFERENT
+def _has_few_values(past: FloatArray, limits: MaskedNanThresholds) -> bool:
+    return len(np.unique(past[-limits.recent_points :])) < limits.distinct_values
 
 
-def _clear_of_zero(past: FloatArray) -> bool:
-    level = float(np.median(past[-16:]))
+def _is_clear_of_zero(past: FloatArray, limits: MaskedNanThresholds) -> bool:
+    level = float(np.median(past[-limits.level_points :]))
     noise = 1.4826 * float(np.median(np.abs(np.diff(past)))) / 2**0.5
-    never_near = float(np.abs(past).min()) > _NEAR_ZERO * abs(level)
-    return level != 0 and (abs(level) > _CLEAR_OF_ZERO * noise or never_near)
+    never_near = float(np.abs(past).min()) > limits.zero_share * abs(level)
+    return level != 0 and (abs(level) > limits.zero_noises * noise or never_near)
 
 
-def _trace(points: _Points, span: tuple[int, int, int], how: str) -> _Trace:
-    first, after, enough = span
+def _segment(
+    points: _FinitePoints, span: tuple[int, int, int], how: str, limits: MaskedNanThresholds
+) -> _MaskedSegment:
+    first, after, required = span
     step, attempt, value = points.step, points.attempt, points.value
-    goes_on = after < len(step) and attempt[after] == attempt[first]
-    return _Trace(
+    continues = after < len(step) and attempt[after] == attempt[first]
+    # halved and doubled: the sum of two values near the limits of a float would overflow
+    before = float(np.median(value[max(first - limits.before_points, 0) : first] / 2)) * 2
+    return _MaskedSegment(
         key=points.key,
         attempt=int(attempt[first]),
         row=int(points.row[first]),
         first=int(step[first]),
-        spoken=int(step[first + enough - 1]),
-        good=int(step[after]) if goes_on else None,
+        detected=int(step[first + required - 1]),
+        good=int(step[after]) if continues else None,
         how=how,
         value=float(value[first]),
         points=after - first,
-        before=float(np.median(value[max(first - 20, 0) : first] / 2)) * 2,
+        before=before,
         spacing=int(step[first] - step[first - 1]) if attempt[first - 1] == attempt[first] else 1,
     )
 
 
-def _counted(series: Series) -> Iterator[_Trace]:
-    """Traces in counts of skipped steps, or of those whose loss was NaN: where they rise out of the usual."""
+def _segments_of_counts(series: Series, limits: MaskedNanThresholds) -> Iterator[_MaskedSegment]:
+    """Segments in counts of skipped steps, or of steps whose loss was NaN, where they are unusually high."""
     is_nan = "nan" in series.key.metric.lower()
     is_total = "total" in series.key.metric.lower()
+    fewest = limits.min_skipped
     for span in attempt_rows(series):
         step, count = series.step[span.rows], np.nan_to_num(series.value[span.rows])
         if is_total:
             count = np.diff(count, prepend=count[:1])
         spacing = np.diff(step, prepend=2 * step[0] - step[1] if len(step) > 1 else step[0] - 1)
-        bad = count > 0 if is_nan else count >= np.maximum(_FEWEST_SKIPPED, spacing / 2)
-        bad |= np.convolve(count > 0, np.ones(_FEWEST_SKIPPED), mode="full")[: len(count)] >= _FEWEST_SKIPPED
-        bad[step - step[0] < _SEARCH_STEPS] = False
-        for first, after in _stretches(bad):
-            if first == 0 or _share(bad[max(first - _MEMORY, 0) : first]) > 0.05:
+        bad = count > 0 if is_nan else count >= np.maximum(fewest, spacing * limits.skipped_share)
+        bad |= np.convolve(count > 0, np.ones(fewest), mode="full")[: len(count)] >= fewest
+        bad[step - step[0] < limits.search_steps] = False
+        for first, after in _segments_of(bad):
+            past = bad[max(first - limits.memory_points, 0) : first]
+            if first == 0 or _share(past) > limits.usual_skipped_share:
                 continue
             how = "steps whose loss was NaN" if is_nan else "skipped steps"
             row = np.arange(span.first, span.after)
-            points = _Points(series.key, row, series.attempt[span.rows], step, count)
-            trace = _trace(points, (first, after, 1), how)
-            yield replace(trace, value=float(count[first:after].sum()), before=None)
+            points = _FinitePoints(series.key, row, series.attempt[span.rows], step, count)
+            segment = _segment(points, (first, after, 1), how, limits)
+            yield replace(segment, value=float(count[first:after].sum()), before=None)
 
 
-def _events(traces: list[_Trace]) -> Iterator[Finding]:
-    """What happens at one place is one event: the first to speak names it, the others are evidence."""
-    events: list[list[_Trace]] = []
-    for trace in sorted(traces, key=lambda one: (one.attempt, one.spoken, not one.is_loss)):
+def _findings(segments: list[_MaskedSegment], limits: MaskedNanThresholds) -> Iterator[Finding]:
+    """One finding per event: the segment detected first names it, the others are evidence."""
+    events: list[list[_MaskedSegment]] = []
+    for segment in sorted(segments, key=lambda each: (each.attempt, each.detected, not each.is_loss)):
         last = events[-1] if events else []
-        if any(_goes_on(one, trace) for one in last):
-            last.append(trace)
+        if any(_is_same_event(earlier, segment, limits) for earlier in last):
+            last.append(segment)
         else:
-            events.append([trace])
+            events.append([segment])
     for event in events:
-        yield _finding(event)
+        yield _finding(event, limits)
 
 
-def _goes_on(earlier: _Trace, later: _Trace) -> bool:
-    """Whether, as was known when the later one spoke, the earlier one was not over before it began."""
+def _is_same_event(earlier: _MaskedSegment, later: _MaskedSegment, limits: MaskedNanThresholds) -> bool:
+    """Whether, as known when the later segment was detected, the earlier one was not over before it began."""
     if earlier.attempt != later.attempt:
         return False
-    if earlier.good is None or earlier.good > later.spoken:
+    if earlier.good is None or earlier.good > later.detected:
         return True
-    return later.first - earlier.good <= _APART * max(earlier.spacing, later.spacing)
+    spacing = max(earlier.spacing, later.spacing)
+    return later.first - earlier.good <= limits.same_event_points * spacing
 
 
-def _finding(event: list[_Trace]) -> Finding:
-    told = event[0]
-    goods = [one.good for one in event]
+def _finding(event: list[_MaskedSegment], limits: MaskedNanThresholds) -> Finding:
+    first = event[0]
+    goods = [segment.good for segment in event]
     end = None if None in goods else max(good for good in goods if good is not None)
-    of_loss = any(one.is_loss for one in event)
+    of_loss = any(segment.is_loss for segment in event)
     until = "" if end is None else f" until step {end:,}"
     return Finding(
         kind=Kind.HIDDEN_NONFINITE,
-        metric=told.key.metric,
-        labels=told.key.labels,
-        attempt=told.attempt,
-        start_step=told.first,
-        peak_step=told.first,
+        metric=first.key.metric,
+        labels=first.key.labels,
+        attempt=first.attempt,
+        start_step=first.first,
+        peak_step=first.first,
         end_step=end,
-        detected_step=told.spoken,
-        classified_step=told.spoken,
+        detected_step=first.detected,
+        classified_step=first.detected,
         severity=Severity.CRITICAL if of_loss and end is None else Severity.WARNING,
-        confidence=0.95 if told.is_loss else 0.85,
-        summary=_summary(told, until),
+        confidence=limits.loss_confidence if first.is_loss else limits.other_confidence,
+        summary=_summary(first, until),
         advice=(
-            f"Log the loss unmasked and look for NaN at step {told.first:,}; if it is one, roll back to a "
+            f"Log the loss unmasked and look for NaN at step {first.first:,}; if it is one, roll back to a "
             "checkpoint before that step and skip its batches."
         ),
         evidence={
-            "value": told.value,
-            "points": sum(one.points for one in event if (one.key, one.how) == (told.key, told.how)),
-            "before": told.before,
-            "how": told.how,
-            "good_step": told.good,
-            "metrics": sorted({str(one.key) for one in event}),
+            "value": first.value,
+            "points": sum(
+                segment.points for segment in event if (segment.key, segment.how) == (first.key, first.how)
+            ),
+            "before": first.before,
+            "how": first.how,
+            "good_step": first.good,
+            "metrics": sorted({str(segment.key) for segment in event}),
         },
     )
 
 
-def _summary(told: _Trace, until: str) -> str:
-    if told.before is None:
-        return (
-            f"{told.key} counts {figure(told.value)} {told.how} from step {told.first:,} on{until}, "
-            "which it hardly ever did before."
-        )
-    what = {"zero": "is exactly zero", "the same value": f"repeats {told.value!r} to the last digit"}
-    says = what.get(told.how, f"shows {figure(told.value)}, which no such value can be,")
-    return f"{told.key} {says} from step {told.first:,} on{until}: a logger that hides NaN does that."
+def _summary(segment: _MaskedSegment, until: str) -> str:
+    since = f"from step {segment.first:,} on{until}"
+    if segment.before is None:
+        return f"{segment.key} counts {figure(segment.value)} {segment.how} {since}, which is unusual for it."
+    descriptions = {
+        "zero": "is exactly zero",
+        "the same value": f"repeats {segment.value!r} to the last digit",
+    }
+    description = descriptions.get(segment.how, f"is {figure(segment.value)}, which no such value can be,")
+    return f"{segment.key} {description} {since}: a logger that masks NaN does that."
