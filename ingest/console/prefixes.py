@@ -1,4 +1,4 @@
-"""What launchers put before a line: a rank, a task, colours of the terminal."""
+"""Removes what launchers put before a line: a rank, a task, a time, colours of the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holter.types import Labels
 _NO_TIME = float("nan")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # srun --label | torchrun --tee and torch's log prefix | NeMo-Run, torchx | Ray
-# | kubectl logs --prefix | kubectl and docker logs --timestamps, and what a container runtime keeps
+# | kubectl logs --prefix | kubectl and docker logs --timestamps, and the logs of container runtimes
 _PREFIX = re.compile(
     r"\s*(?P<task>\d{1,5}): "
     r"|\s*\[(?P<word>[a-z_]*)(?P<number>\d{1,6})\]:\s?"
@@ -25,9 +25,9 @@ _PREFIX = re.compile(
 
 
 class CleanLine(NamedTuple):
-    """A line as the program printed it, and the labels that its launcher's prefixes give it.
+    """A line as the program printed it, and the labels in the prefixes of its launcher.
 
-    `time` is when it was printed, in Unix seconds, where a prefix tells; else NaN.
+    `time` is when it was printed, in Unix seconds, from a prefix; NaN without one.
     """
 
     text: str
@@ -36,7 +36,7 @@ class CleanLine(NamedTuple):
 
 
 def strip_prefixes(line: bytes) -> CleanLine:
-    """Take colours and prefixes off a line; of several ranks named, the innermost is the line's."""
+    """Remove colours and prefixes from a line; of several ranks in them, the innermost counts."""
     text = line.decode("utf-8", "replace")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
@@ -50,7 +50,7 @@ def strip_prefixes(line: bytes) -> CleanLine:
 
 
 def _labels(prefix: re.Match[str], before: Labels) -> Labels:
-    """The labels that a prefix gives, which hold instead of those before it; pods number their own ranks."""
+    """The labels in a prefix, which replace those of earlier prefixes; pods number their own ranks."""
     pod = [label for label in before if label[0] == "pod"]
     if prefix["pod"] is not None:
         return (("pod", prefix["pod"]),)

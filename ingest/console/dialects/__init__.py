@@ -1,4 +1,4 @@
-"""What training programs print: one dialect a file, found by what the text says."""
+"""Dialects of training programs, one per file; a text's dialect is detected by its signature."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from holter.ingest.console.dialects import (
 _MEGATRON, _TRAINER, _DEEPSPEED = megatron.DIALECT, hf_trainer.DIALECT, deepspeed.DIALECT
 
 FRAMEWORKS: tuple[ConsoleDialect, ...] = (
-    # DeepSpeed prints into the logs of those that use it, often before they say anything themselves
+    # DeepSpeed prints into the logs of frameworks that use it, often before their own lines
     _MEGATRON.followed_by(_DEEPSPEED),
     _TRAINER.followed_by(_DEEPSPEED),
     megatron_progress.DIALECT,
@@ -50,9 +50,9 @@ FRAMEWORKS: tuple[ConsoleDialect, ...] = (
     batches.DIALECT,
     _DEEPSPEED.followed_by(_MEGATRON, _TRAINER),
 )
-"""What frameworks print, in the order in which they are tried."""
+"""Dialects of frameworks, in the order in which they are tried."""
 
 GENERIC: tuple[ConsoleDialect, ...] = (key_value.DIALECT, bars.DIALECT, epochs.DIALECT)
-"""What fits texts of any program, tried last: lines with steps tell more than bars, those than epochs."""
+"""Dialects for any program, tried last: lines with steps are more detailed than bars, bars than epochs."""
 
 DIALECTS: tuple[ConsoleDialect, ...] = (*FRAMEWORKS, *GENERIC)

@@ -1,4 +1,4 @@
-"""Dumps of arguments as Megatron-LM and its descendants print them before anything else."""
+"""Dumps of arguments, which Megatron-LM and its descendants print before anything else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PADDED = re.compile(r"padded vocab \(size: \d+\).*\(new size: (\d{1,12})\)")
 
 
 def as_printed(text: str) -> ConfigValue:
-    """A value as Python printed it: a truth, a number, or else the text."""
+    """A value as Python printed it: a boolean or a number if it is one, else the text."""
     text = text.strip()
     if text in ("True", "False"):
         return text == "True"
@@ -27,7 +27,7 @@ def as_printed(text: str) -> ConfigValue:
 
 
 def _edge(line: str, state: DialectState) -> None:
-    """`-------------------- arguments --------------------`, and the end of them."""
+    """`-------------------- arguments --------------------`, and the line after the last argument."""
     if (match := _EDGE.search(line)) is not None:
         state.pop("arguments", None)
         if match[1] is None:
@@ -35,7 +35,7 @@ def _edge(line: str, state: DialectState) -> None:
 
 
 def _argument(line: str, state: DialectState) -> LineSettings | None:
-    """`  num_layers .................. 24`, of GPT-NeoX with `......updated` or `......default` behind."""
+    """`  num_layers .................. 24`, in GPT-NeoX with `......updated` or `......default` after it."""
     match = _ARGUMENT.match(line) if "arguments" in state else None
     if match is None:
         return None
@@ -43,7 +43,7 @@ def _argument(line: str, state: DialectState) -> LineSettings | None:
     source = _SOURCE.search(text)
     if source is not None and len(source[1]) >= 3:
         state["arguments"] = "marked"
-    if source is not None and state["arguments"] == "marked":  # what is long has no dots behind it
+    if source is not None and state["arguments"] == "marked":  # a long value has no dots after it
         text = text[: source.start()]
     return LineSettings({match[1]: as_printed(text)})
 
@@ -55,7 +55,7 @@ def _world(line: str, state: DialectState) -> LineSettings | None:
 
 
 def _padded(line: str, state: DialectState) -> LineSettings | None:
-    """` > padded vocab (size: 50257) with 431 dummy tokens (new size: 50688)`, which the dump cannot know."""
+    """` > padded vocab (size: 50257) with 431 dummy tokens (new size: 50688)`, printed after the dump."""
     match = _PADDED.search(line)
     return LineSettings({"padded_vocab_size": int(match[1])}) if match else None
 

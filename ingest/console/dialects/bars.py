@@ -1,4 +1,4 @@
-"""Progress bars with numbers behind them: tqdm's, Lightning's, torchtune's, Keras'."""
+"""Progress bars followed by numbers: those of tqdm, Lightning, torchtune and Keras."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _KERAS = re.compile(r"(?P<at>\d+)/(?P<total>\d+) (?:\[=+\]|━+)?\s*-? .{0,60}?-
 
 
 def _bar(line: str, state: DialectState) -> LineValues | None:
-    """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, told once a step.
+    """`Epoch 0:  2%|▏| 10/500 [00:05<04:10,  1.96it/s, v_num=0, train_loss=9.440]`, read once per step.
 
-    Steps go on over the epochs, which Lightning counts from 0 and `Epoch 1/20` from 1.
+    Steps count through the epochs, which Lightning numbers from 0 and `Epoch 1/20` from 1.
     """
     match = _BAR.search(line)
     if match is None or not match["behind"] or "loss" not in match["behind"].lower():
@@ -46,7 +46,7 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
 
 
 def _is_new(name: str, value: float, state: DialectState) -> bool:
-    """Whether a bar does not just repeat what was said at the end of an epoch."""
+    """Whether a value is not just the repetition of that at the end of an epoch."""
     if not name.startswith("val") and not name.endswith("_epoch"):
         return True
     repeated, state[name] = state.get(name) == value, value
@@ -72,7 +72,7 @@ def _keras_epoch(line: str, state: DialectState) -> LineValues | None:
 def _keras(line: str, state: DialectState) -> LineValues | None:
     """`92/92 [====] - 2s 20ms/step - loss: 1.2 - val_loss: 1.0`: the end of an epoch.
 
-    Epochs count from 0, as CSVLogger's do. Means so far are passed over, and evaluations between epochs.
+    Epochs count from 0, as in CSVLogger. Running means are skipped, and evaluations between epochs.
     """
     match = _KERAS.search(line.rpartition("\b")[2])
     if match is None or match["at"] != match["total"] or "epoch" not in state:

@@ -1,4 +1,4 @@
-"""Lines that count batches within epochs, as computer vision's trainers print them.
+"""Lines that count batches within epochs, as trainers of computer vision print them.
 
 `Epoch(train) [1][50/90] loss: 11.4` (MMEngine, MMDetection, XTuner), `Epoch: [0][10/5005] Loss 6.9 (6.9)`
 (PyTorch's examples, DETR, Swin), `Train Epoch: 1 [640/60000 (1%)] Loss: 2.2` (open_clip, MNIST's example).
@@ -11,7 +11,7 @@ import re
 from holter.ingest.console.dialect import ConsoleDialect, DialectState, LineKind, LineValues
 from holter.ingest.console.values import parse_number, parse_time
 
-_PLACE = re.compile(
+_POSITION = re.compile(
     r"\b(?:[Ee]poch|[Ii]ter|Train)(?: Epoch)?(?:\((?P<split>\w+)\))?\s*:?\s*"
     r"(?:\[?(?P<epoch>\d+)(?:/\d+)?\]?\s*(?:[,-]\s*(?:Step|Iter|Batch):?\s*)?)?"
     r"[\[(]\s*(?P<batch>\d+)(?:/(?P<batches>\d+)(?:\s*\(\s*\d+%\))?)?[\])]"
@@ -25,11 +25,11 @@ _NOT_METRICS = frozenset({"eta", "day", "days"})
 
 
 def _batch(line: str, state: DialectState) -> LineValues | None:
-    """A step is a batch, or a sample where those are counted; values in brackets are means so far.
+    """A step is a batch, or a sample if samples are counted; values in brackets are running means.
 
-    An evaluation stands at the last step of the training before it.
+    An evaluation is at the last step of the training before it.
     """
-    match = _PLACE.search(line)
+    match = _POSITION.search(line)
     if match is None:
         return None
     split = match["split"] or "train"
@@ -48,19 +48,19 @@ def _batch(line: str, state: DialectState) -> LineValues | None:
     return LineValues(step, values, parse_time(line[: match.start()]))
 
 
-def _step(place: re.Match[str], state: DialectState) -> int:
-    """Batches since epoch 0 or 1, whichever the log counts from; since its first where it tells no number."""
-    batch = int(place["batch"])
-    if place["epoch"] is None:
+def _step(position: re.Match[str], state: DialectState) -> int:
+    """Batches since the first epoch, 0 or 1; if their number per epoch is unknown, since the log began."""
+    batch = int(position["batch"])
+    if position["epoch"] is None:
         return batch
-    epoch = int(place["epoch"])
-    if place["batches"] is None:
-        told, last, before = state.get("told", (epoch, batch, 0))
-        before += last + 1 if epoch > told else 0
+    epoch = int(position["epoch"])
+    if position["batches"] is None:
+        last_epoch, last, before = state.get("told", (epoch, batch, 0))
+        before += last + 1 if epoch > last_epoch else 0
         state["told"] = [epoch, batch, before]
         return int(before) + batch
     from_zero = state.setdefault("from zero", epoch == 0)
-    return (epoch if from_zero else epoch - 1) * int(place["batches"]) + batch
+    return (epoch if from_zero else epoch - 1) * int(position["batches"]) + batch
 
 
 DIALECT = ConsoleDialect(

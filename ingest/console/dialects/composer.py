@@ -1,4 +1,4 @@
-"""Composer and llm-foundry: `[batch=1/100]:`, then `Train loss/train/total: 10.9736`, a metric a line."""
+"""Composer and llm-foundry: `[batch=1/100]:`, then `Train loss/train/total: 10.9736`, a metric per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _header(line: str, state: DialectState) -> LineValues | None:
 
 
 def _metric(line: str, state: DialectState) -> LineValues | None:
-    """Everything has four decimals: a learning rate reads 0.0000 here."""
+    """All values have four decimals: a learning rate is 0.0000 here."""
     match = _METRIC.match(line)
     value = parse_number(match[3]) if match else None
     if match is None or value is None or "step" not in state:

@@ -1,4 +1,4 @@
-"""DeepSpeed's own lines: speed, learning rate, loss scale; those of DeepSpeed-Chat; its pipeline engine."""
+"""Lines of DeepSpeed (speed, learning rate, loss scale), DeepSpeed-Chat and its pipeline engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHAT_SPEED = re.compile(r"\|(E2E latency=.*)")
 
 
 def _speed(line: str, state: DialectState) -> LineValues | None:
-    """Samples of all ranks per second, of this step; the running average leaves the first steps out."""
+    """Samples of all ranks per second in this step; the running average omits the first steps."""
     match = _SPEED.search(line)
     if match is None:
         return None
@@ -39,20 +39,20 @@ def _rate(line: str, state: DialectState) -> LineValues | None:
         return None
     state["step"] = step = int(match[1])
     rates = [parse_number(text) for text in match[3].split(",")]
-    values = {f"lr/{at}" if at else "lr": rate for at, rate in enumerate(rates) if rate is not None}
+    values = {f"lr/{index}" if index else "lr": rate for index, rate in enumerate(rates) if rate is not None}
     values["skipped steps"] = float(match[2])
     return LineValues(step, _of_engine("rate", step, values, state), parse_time(line))
 
 
 def _of_engine(kind: str, step: int, values: dict[str, float], state: DialectState) -> dict[str, float]:
-    """Actor and critic of DeepSpeed-Chat print the same step one after the other: the second is apart."""
+    """Actor and critic of DeepSpeed-Chat print the same step one after the other: the second gets a prefix."""
     again = state.get(kind) == step
     state[kind] = None if again else step
     return {f"second engine/{name}": value for name, value in values.items()} if again else values
 
 
 def _overflow(line: str, state: DialectState) -> LineValues | None:
-    """The loss scale after a step that was skipped; it stands at the step that was told last."""
+    """The loss scale after a step that was skipped, at the last step that was printed."""
     match = _OVERFLOW.search(line)
     scale = parse_number(match[2] or match[1]) if match else None
     return (

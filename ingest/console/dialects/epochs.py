@@ -1,4 +1,4 @@
-"""What small programs print: a line an epoch, `Epoch 3/10, Train Loss: 1.00, Val Loss: 1.05`."""
+"""Small programs with a line per epoch: `Epoch 3/10, Train Loss: 1.00, Val Loss: 1.05`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BATCH = re.compile(r"\bbatch\s*[=:#]?\s*\[?\s*(\d+)\s*/\s*(\d+)", re.I)
 
 
 def _epoch(line: str, state: DialectState) -> LineValues | None:
-    """The epoch is the step, as nothing else is there; where batches are told as well, steps are batches."""
+    """The epoch is the step, since there is no other; if batches are printed as well, they are the steps."""
     match = _EPOCH.search(line)
     if match is None:
         return None
@@ -24,8 +24,8 @@ def _epoch(line: str, state: DialectState) -> LineValues | None:
         step = (step - from_one) * int(batch[2]) + int(batch[1])
     elif "batches" in state:
         step = (step - from_one + 1) * int(state["batches"])
-    told = named_numbers(line).items()
-    values = {name: value for name, value in told if name.lower() not in ("epoch", "batch")}
+    numbers = named_numbers(line).items()
+    values = {name: value for name, value in numbers if name.lower() not in ("epoch", "batch")}
     return LineValues(step, values, parse_time(line))
 
 

@@ -21,7 +21,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def _stats(line: str, state: DialectState) -> LineValues | None:
-    """`--log-format json`; what is said of a whole epoch has names of its own: `train_loss`."""
+    """`--log-format json`; values of a full epoch have names of their own: `train_loss`."""
     match = _LINE.search(line)
     try:
         stats = _decode(match[2]) if match else None
@@ -29,15 +29,17 @@ def _stats(line: str, state: DialectState) -> LineValues | None:
         return None
     if match is None or not isinstance(stats, dict):
         return None
-    told = parse_numbers((name, str(text)) for name, text in stats.items())
-    return _said(told, line[: match.start()], state)
+    numbers = parse_numbers((name, str(text)) for name, text in stats.items())
+    return _line_values(numbers, line[: match.start()], state)
 
 
 def _inner(line: str, state: DialectState) -> LineValues | None:
     """`| train_inner | epoch 001:    100 / 487 loss=4.655, ppl=25.2, …, num_updates=100, lr=5e-05`."""
     match = _INNER.search(line)
     return (
-        None if match is None else _said(parse_numbers(_PAIR.findall(match[1])), line[: match.start()], state)
+        None
+        if match is None
+        else _line_values(parse_numbers(_PAIR.findall(match[1])), line[: match.start()], state)
     )
 
 
@@ -48,14 +50,14 @@ def _summed(line: str, state: DialectState) -> LineValues | None:
         return None
     words = (piece.rpartition(" ") for piece in match["pieces"].split(" | "))
     split = match["split"] or ("" if " valid_" in match["pieces"] else "train")
-    told = parse_numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
-    return _said(told, line[: match.start()], state)
+    numbers = parse_numbers((f"{split}_{name.strip()}".lstrip("_"), text) for name, _, text in words if name)
+    return _line_values(numbers, line[: match.start()], state)
 
 
-def _said(told: dict[str, float], before: str, state: DialectState) -> LineValues | None:
-    """Losses are in bits: they are told in nats, as everybody else's."""
+def _line_values(numbers: dict[str, float], before: str, state: DialectState) -> LineValues | None:
+    """The values with losses converted from bits to nats, the unit of all other frameworks."""
     step = next(
-        (int(value) for name, value in told.items() if name.endswith(_STEP) and isfinite(value)), None
+        (int(value) for name, value in numbers.items() if name.endswith(_STEP) and isfinite(value)), None
     )
     if step is None:
         step = state.get("step")
@@ -64,7 +66,7 @@ def _said(told: dict[str, float], before: str, state: DialectState) -> LineValue
     state["step"] = step
     values = {
         name: value * log(2) if name.endswith("loss") else value
-        for name, value in told.items()
+        for name, value in numbers.items()
         if not name.endswith(_STEP)
     }
     return LineValues(step, values, parse_time(before))

@@ -1,4 +1,4 @@
-"""What Hugging Face's libraries print of a launch: the model's config as JSON, batch, steps."""
+"""Settings that Hugging Face's libraries print at a launch: the model's config as JSON, batch, steps."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _NAMES = {
 
 
 def _begins(line: str, state: DialectState) -> None:
-    """`Model config LlamaConfig {`, whose pairs follow, a line each; other configs are no model's."""
+    """`Model config LlamaConfig {`, followed by a line per pair; other configs are not those of models."""
     state["config"] = "Model config " in line
 
 
 def _pair(line: str, state: DialectState) -> LineSettings | None:
-    """`  "hidden_size": 4096,`; what is a list or an object over several lines is left out."""
+    """`  "hidden_size": 4096,`; lists and objects over several lines are left out."""
     match = _PAIR.match(line.rstrip()) if state.get("config") else None
     if match is None or match[1] in state.get("overridden", ()):
         return None
@@ -41,7 +41,7 @@ def _pair(line: str, state: DialectState) -> LineSettings | None:
 
 
 def _overridden(line: str, state: DialectState) -> LineSettings:
-    """`Overriding config: n_embd=7168,n_head=32`: a config that is printed yet is the one before that."""
+    """`Overriding config: n_embd=7168,n_head=32`: a config that is printed later still has the old values."""
     pairs = _OVERRIDE.findall(line.partition("verriding config: ")[2])
     state["overridden"] = [name for name, _ in pairs]
     words = {"true": True, "false": False}
@@ -49,7 +49,7 @@ def _overridden(line: str, state: DialectState) -> LineSettings:
 
 
 def _runs(line: str, state: DialectState) -> None:
-    """`***** Running training *****`: an evaluation counts examples of its own."""
+    """`***** Running training *****`: an evaluation has counts of its own."""
     state["training"] = "Running training" in line
 
 

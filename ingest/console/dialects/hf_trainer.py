@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer, and what builds on it (TRL, Axolotl, ms-swift): a dict a log, progress bars."""
+"""Hugging Face's Trainer, TRL, Axolotl and ms-swift: a dict per log call, and progress bars."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LOSS = "train/loss"
 def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | None:
     """`{'loss': 1.5214, 'learning_rate': 1.4e-06, 'epoch': 0.01}`, from v5 on with numbers in quotes.
 
-    The step does not stand in it. The progress bar that follows tells; without bars the n-th record of
-    the training loss stands at step n. Dicts of settings stand in such texts as well.
+    The step is not in it but in the progress bar that follows; without bars the n-th record of the training
+    loss is at step n. Such texts also contain dicts of settings.
     """
     match = _DICT.search(line)
     if match is None:
@@ -40,19 +40,19 @@ def _logged(line: str, state: DialectState) -> list[LineValues] | LineValues | N
         if (bar := _BAR.search(line[: match.start()])) is not None:
             state["last"] = [int(bar[1]), int(bar[2])]
         if state.get("last", [0, state.get("total")])[1] != state.get("total"):
-            state["bar"], state["total"] = state["last"]  # before were bars of loading or evaluating
+            state["bar"], state["total"] = state["last"]  # earlier bars were those of loading or evaluating
     if own is not None:
         return LineValues(int(own), values)
     if "total" not in state:
         return LineValues(state.get("count", 0), values)
-    return _hold(values, state)
+    return _defer(values, state)
 
 
-def _hold(values: dict[str, float], state: DialectState) -> list[LineValues] | LineValues | None:
-    """Keep a record until the bar says where it stands; one that is still kept stands at the last bar.
+def _defer(values: dict[str, float], state: DialectState) -> list[LineValues] | LineValues | None:
+    """Retain a record until the next bar shows its step; one still retained by then is at the last bar.
 
     Where training losses follow each other without a bar, records and bars came through buffers of their
-    own: a record stands at its number then.
+    own: a record's step is its number then.
     """
     count = state.get("count", 0)
     if state.get("in bulk"):
@@ -80,7 +80,7 @@ def metric_name(name: str) -> str:
 
 
 def _bar(line: str, state: DialectState) -> LineValues | None:
-    """A bar of the training: evaluations have bars of their own, of other lengths."""
+    """A bar of the training; the bars of evaluations have other lengths."""
     match = _BAR.search(line)
     if match is None:
         return None
@@ -89,8 +89,8 @@ def _bar(line: str, state: DialectState) -> LineValues | None:
         return None
     state["bar"] = step
     state.pop("in bulk", None)
-    held = state.pop("held", None)
-    return LineValues(step, held) if held else None
+    pending = state.pop("held", None)
+    return LineValues(step, pending) if pending else None
 
 
 DIALECT = ConsoleDialect(

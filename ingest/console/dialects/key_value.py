@@ -17,9 +17,9 @@ _STEP = re.compile(
 )
 _EPOCH = re.compile(r"\bepochs?\s*[=:#]?\s*\[?(\d+)\b", re.I)
 _NAME = r"(?<![\w/.@-])(?:[A-Z][a-z]+ )?[A-Za-z_][\w/.@-]*(?: [a-z][\w-]*)?(?: ?\([A-Za-z/]{1,24}\))?"
-# a unit may follow; a date, a version, a duration or one of so many is no number
+# a unit may follow; dates, versions, durations and counts such as 3/10 are no numbers
 _PAIR = re.compile(rf"({_NAME})\s*[=:]\s*({_NUMBER})(?![-.:/]?\d)[A-Za-z%]{{0,5}}+(?![\w:])")
-# `loss 0.69 | lr 1e-5`: names without a sign between, in lines where a loss stands so
+# `loss 0.69 | lr 1e-5`: names and numbers without a sign between, in lines with such a loss
 _SPACED_LOSS = re.compile(rf"loss\s+(?:{_NUMBER})\b", re.I)
 _SPACED = re.compile(
     rf"(?<![\w/.@-])([A-Za-z_][\w/]*(?: [A-Za-z][\w/]*)?)\s+({_NUMBER})"
@@ -28,14 +28,14 @@ _SPACED = re.compile(
 _NOT_METRICS = frozenset(
     {"step", "steps", "iter", "iteration", "global_step", "globalstep", "it", "rank", "pid"}
 )
-# settings (`warm-up steps: 100`), words of a text, places in sources
+# settings (`warm-up steps: 100`), words of a text, locations in source files
 _NO_NAME = re.compile(r"(?:step|iteration)s?$|step-by-step|\.(?:py|cc|cpp|cu|rs|go)$", re.I)
 
 
 def _pairs(line: str, state: DialectState) -> LineValues | None:
-    """Every `name=number` or `name: number` of a line that names its step.
+    """Every `name=number` or `name: number` of a line with a step.
 
-    Steps that begin again with an epoch go on from where the one before ended.
+    Steps that start over with each epoch continue from the last step of the epoch before.
     """
     match = _STEP.search(line)
     if match is None:
@@ -47,30 +47,30 @@ def _pairs(line: str, state: DialectState) -> LineValues | None:
 
 
 def _before(epoch: int, step: int, steps: int, state: DialectState) -> int:
-    """The steps of the epochs before, where steps begin again with each."""
-    told_epoch, told_step, before = state.get("told", (epoch, 0, 0))
-    if epoch < told_epoch:
+    """The number of steps in earlier epochs, if steps start over with each epoch."""
+    last_epoch, last_step, before = state.get("told", (epoch, 0, 0))
+    if epoch < last_epoch:
         before = 0
-    elif epoch > told_epoch and step < told_step:
-        before += steps or told_step
+    elif epoch > last_epoch and step < last_step:
+        before += steps or last_step
     state["told"] = [epoch, step, before]
     return int(before)
 
 
 def named_numbers(line: str) -> dict[str, float]:
-    """The numbers of a line by the names before them."""
-    told = _PAIR.findall(line)
+    """The numbers in a line, by the names before them."""
+    pairs = _PAIR.findall(line)
     if _SPACED_LOSS.search(line):
-        told += _SPACED.findall(line)
+        pairs += _SPACED.findall(line)
     values: dict[str, float] = {}
-    for name, text in told:
+    for name, text in pairs:
         value = parse_number(text)
         if value is not None and _is_metric(name):
             values.setdefault(name, value)
     return values
 
 
-@lru_cache(maxsize=4096)  # the same few, line after line
+@lru_cache(maxsize=4096)  # the same few names in every line
 def _is_metric(name: str) -> bool:
     return name.lower() not in _NOT_METRICS and _NO_NAME.search(name) is None
 
@@ -80,6 +80,6 @@ DIALECT = ConsoleDialect(
     signature=re.compile(
         rb"(?i)\b(?:step|iter(?:ation)?)s?\s*[=:#]?\s*\d[^\n]{0,200}?loss\w*(?:\s*[=:]\s*|\s+)[-+]?(?:\d|nan|inf)"
     ),
-    min_matches=3,  # one such line may be anything
+    min_matches=3,  # a single such line may be anything
     kinds=(LineKind(pattern=re.compile(rb"(?i)\b(?:step|iter|iteration)s?\s*[=:#]?\s*\d"), parse=_pairs),),
 )

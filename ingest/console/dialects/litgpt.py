@@ -15,7 +15,7 @@ _VALIDATION = re.compile(r"iter \d+: val loss ([^\s,]+)")
 
 
 def _iteration(line: str, state: DialectState) -> LineValues | None:
-    """A micro-batch, of which a step may have several. `val` repeats the last evaluation until the next."""
+    """A micro-batch, of which a step may have several. `val` repeats the last evaluation."""
     match = _LINE.search(line)
     if match is None:
         return None
@@ -29,7 +29,7 @@ def _iteration(line: str, state: DialectState) -> LineValues | None:
 
 
 def _evaluation(line: str, state: DialectState) -> LineValues | None:
-    """`iter 4800: val loss 1.7258, val time: 3778.02 ms`, at the step that was told last."""
+    """`iter 4800: val loss 1.7258, val time: 3778.02 ms`, at the last step that was printed."""
     match = _VALIDATION.search(line)
     value = parse_number(match[1]) if match else None
     if value is None or "step" not in state or value == state.get("val"):

@@ -10,7 +10,7 @@ from holter.ingest.console.values import parse_number, parse_numbers
 
 _MAIN = re.compile(r"s:(\d+) ((?:[a-z]+:\S+\s*)+)")
 _ROW = re.compile(r"\| ([a-zA-Z][\w ]{0,20}?)(?: [A-Z][A-Zp]?)? +\| (.{1,300}?) *\|$")
-_OURS = {"device": "gpu.name", "num_processes": "world_size"}
+_CONFIG_NAMES = {"device": "gpu.name", "num_processes": "world_size"}
 _STEP = re.compile(
     r"step\s+(?P<step>\d+)/\d+ \| loss (?P<loss>\S+) \([^)]*\)\| norm (?P<norm>\S+) \([^)]*\)"
     r"\| lr (?P<lr>\S+) \| (?P<time>[\d.]+) ms \| (?:(?P<mfu>-?[\d.]+)% \w+ MFU \| )?(?P<speed>[\d.]+) tok/s"
@@ -30,7 +30,7 @@ def _main(line: str, state: DialectState) -> LineValues | None:
 
 
 def _console(line: str, state: DialectState) -> LineValues | None:
-    """A line of the console, whose steps count from 1. MFU is a GPU's, tok/s everybody's."""
+    """A line of the console, whose steps count from 1. MFU is of one GPU, tok/s of all."""
     match = _STEP.search(line)
     if match is None:
         return None
@@ -54,12 +54,12 @@ def _validation(line: str, state: DialectState) -> LineValues | None:
 
 
 def _row(line: str, state: DialectState) -> LineSettings | None:
-    """`| num_layers L          | 12          |` of the table before the first step: names without symbols."""
+    """`| num_layers L          | 12          |` in the table before the first step, without symbols."""
     match = _ROW.match(line)
     if match is None or match[1] == "Parameter":
         return None
     name = match[1].replace(" ", "_")
-    return LineSettings({_OURS.get(name, name): as_printed(match[2])})
+    return LineSettings({_CONFIG_NAMES.get(name, name): as_printed(match[2])})
 
 
 DIALECT = ConsoleDialect(

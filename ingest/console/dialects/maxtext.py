@@ -10,7 +10,7 @@ from holter.ingest.console.values import parse_number, parse_time
 _STEP = re.compile(r"completed step: (\d+), (.*)")
 _EVALUATION = re.compile(r"eval metrics after step: (\d+), (.*)")
 _WARM_UP = 2
-"""Steps that compile, and that are timed before they are done: their speed is not one."""
+"""Steps that are compiled, and timed before they are done: their speed is meaningless."""
 
 
 def _step(line: str, state: DialectState) -> LineValues | None:

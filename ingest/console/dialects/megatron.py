@@ -22,7 +22,7 @@ _CHECKPOINT = re.compile(
 def _training(line: str, state: DialectState) -> LineValues | None:
     """` iteration 71/ 100 | consumed samples: 9088 | … | lm loss: 1.818812E+00 |`: a mean over the interval.
 
-    A loss that is NaN is not printed at all; "number of nan iterations" says so.
+    A loss of NaN is not printed at all; "number of nan iterations" counts such losses.
     """
     match = _ITERATION.search(line)
     if match is None:
@@ -46,7 +46,7 @@ def _validation(line: str, state: DialectState) -> LineValues | None:
 
 
 def _checkpoint(line: str, state: DialectState) -> LineValues | None:
-    """`successfully saved checkpoint from iteration 12000 to …`: where one could roll back to."""
+    """`successfully saved checkpoint from iteration 12000 to …`: a step to which one can roll back."""
     match = _CHECKPOINT.search(line)
     if match is None:
         return None
@@ -55,12 +55,12 @@ def _checkpoint(line: str, state: DialectState) -> LineValues | None:
 
 
 def _pieces(line: str) -> dict[str, float]:
-    """`name: value` between bars; what is no number is no metric."""
+    """`name: value` between bars; texts that are no numbers are no metrics."""
     values = {}
     for piece in line.split("|"):
         before, colon, text = piece.rpartition(":")
         if colon and (name := _name(before)):
-            try:  # the usual text, without the call
+            try:  # most texts, without the cost of a call
                 value = None if "_" in text else float(text)
             except ValueError:
                 value = parse_number(text) if "/" not in text else _newest(text)
@@ -70,20 +70,20 @@ def _pieces(line: str) -> dict[str, float]:
 
 
 def _newest(text: str) -> float | None:
-    """Of `13100.0/13240.9`, an iteration's value and the mean (Primus), the first."""
+    """The first of `13100.0/13240.9`, which are an iteration's value and the mean (Primus)."""
     value, _, mean = text.partition("/")
     return None if parse_number(mean) is None else parse_number(value)
 
 
 @lru_cache(maxsize=4096)
 def _name(text: str) -> str:
-    """The metric that stands before a colon, "" where it is a bracket with a moment or a place."""
+    """The metric before a colon, "" if it is a bracket with a time or a source location."""
     return "" if "[" in text else text.strip()
 
 
 DIALECT = ConsoleDialect(
     name="megatron",
-    # its arguments, too: a launch that hangs has printed nothing else
+    # also its arguments: a launch that hangs has printed nothing else
     signature=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|[^\n]*:|-{12} arguments -{12}"),
     kinds=(
         LineKind(pattern=re.compile(rb"iteration\s+\d+\s*/\s*\d+ \|"), parse=_training),

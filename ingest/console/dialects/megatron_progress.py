@@ -1,4 +1,4 @@
-"""Megatron's `progress.txt`: a line a launch and a checkpoint, kept beside the checkpoints.
+"""Megatron's `progress.txt` next to its checkpoints: a line per launch and per checkpoint.
 
 Source: NVIDIA/Megatron-LM, megatron/training/utils/log_utils.py and training.py.
 """
@@ -36,9 +36,9 @@ def _checkpoint(line: str, state: DialectState) -> LineValues | None:
     step = int(iteration)
     values = {event: float(step)}
     for name, metric in _NAMES.items():
-        told = parse_number(_UNITS.sub("", fields.get(name, "")))
-        if told is not None:
-            values[metric] = told
+        value = parse_number(_UNITS.sub("", fields.get(name, "")))
+        if value is not None:
+            values[metric] = value
     return LineValues(step, values, parse_time(line))
 
 

@@ -1,4 +1,4 @@
-"""What Megatron prints of its timers, and its report of stragglers, below the line of an iteration."""
+"""Megatron's timers and its report of stragglers, printed below the line of an iteration."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _MOST_RANKS = 65_536
 
 
 def _opens(line: str, state: DialectState) -> None:
-    """`times across ranks (ms):` begins a block; in one of all ranks, names stand in lines of their own."""
+    """`times across ranks (ms):` begins a block; in a block of all ranks, names are on lines of their own."""
     state["timer"] = ""
 
 
 def _timer(line: str, state: DialectState) -> list[LineValues] | None:
-    """`    forward-backward ....: (26094.39, 26095.09)`: least and most of all ranks, or the most."""
+    """`    forward-backward ....: (26094.39, 26095.09)`: minimum and maximum over all ranks, or the maximum."""
     match = _TIMER.search(line)
     if match is None or "step" not in state:
         return None
     name, least, most, alone = match.groups()
-    told = (("min", least), ("max", most or alone))
+    extremes = (("min", least), ("max", most or alone))
     return [
         LineValues(state["step"], {f"{name} (ms)": value}, labels=(("across", across),))
-        for across, text in told
+        for across, text in extremes
         if text is not None and (value := parse_number(text)) is not None
     ]
 
 
 def _name(line: str, state: DialectState) -> None:
-    """`  forward-backward:`, which the times of ranks follow."""
+    """`  forward-backward:`, followed by the times of ranks."""
     match = _OF_ALL.match(line)
     if match is not None and "timer" in state:
         state["timer"] = match[1]
@@ -55,7 +55,7 @@ def _of_rank(line: str, state: DialectState) -> LineValues | None:
 
 
 def _stragglers(line: str, state: DialectState) -> LineValues | None:
-    """`MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | …`: extremes over all ranks, and whose they are."""
+    """`MnRtt/Rnk: 3453.08ms/8 | MxRtt/Rnk: 3468.20ms/0 | …`: extremes over all ranks, and their ranks."""
     if "step" not in state:
         return None
     values = {}

@@ -1,4 +1,4 @@
-"""MLPerf's `:::MLLOG {json}` lines, whatever stands before them."""
+"""MLPerf's `:::MLLOG {json}` lines, with any prefix."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ _OWN_STEPS = (("steps", "validation steps"),)
 
 
 def _event(line: str, state: DialectState) -> list[LineValues] | None:
-    """Training statistics and evaluations. A step is a number of steps with some vendors, of samples with
-    others: `global_batch_size`, which comes before, tells."""
+    """Training statistics and evaluations. Some vendors log the number of steps, others that of samples:
+    `global_batch_size`, which comes before, shows which it is."""
     event = _record(line)
     if event is None:
         return None
     values = _values(event.get("key"), event.get("value"))
     metadata, time = event["metadata"], event.get("time_ms")
     moment = time / 1e3 if _is_count(time) else float("nan")
-    said = []
+    results = []
     validation, own = values.pop(_VALIDATION, None), metadata.get("step")
     if validation is not None and _is_count(own):
-        # they are counted through all evaluations, several of which stand at one step of the training
-        said.append(LineValues(int(own), {_VALIDATION: validation}, moment, labels=_OWN_STEPS))
+        # counted through all evaluations, several of which are at one step of the training
+        results.append(LineValues(int(own), {_VALIDATION: validation}, moment, labels=_OWN_STEPS))
     step = _step(metadata, state)
     if "train_loss" in values or "reduced_train_loss" in values:
         state["train"] = step
         state["timed"] = state.get("timed", False) or _STEP_TIME in values
-    else:  # evaluations and summaries count steps of their own
+    else:  # evaluations and summaries have steps of their own
         step = state.get("train", step)
-        if state.get("timed") and _STEP_TIME in values:  # of an interval, where each step has its own
+        if state.get("timed") and _STEP_TIME in values:  # of an interval: each step has a time of its own
             values[_INTERVAL + _STEP_TIME] = values.pop(_STEP_TIME)
     if values and step is not None:
-        said.append(LineValues(step, values, moment))
-    return said
+        results.append(LineValues(step, values, moment))
+    return results
 
 
 def _setting(line: str, state: DialectState) -> LineSettings | None:
-    """What is said of the launch before it begins."""
+    """A setting of the launch, logged before it begins."""
     event = _record(line)
     if event is None or not isinstance(event.get("key"), str):
         return None

@@ -11,7 +11,7 @@ _STEP = re.compile(r"step:(\d+)/\d+ ((?:\w+:\S+\s*)+)")
 
 
 def _step(line: str, state: DialectState) -> LineValues | None:
-    """`train_time` is what has passed in all, validation left out: its growth is the time of the steps."""
+    """`train_time` is the total time without validation: its increase is the time of the steps."""
     match = _STEP.search(line)
     if match is None:
         return None
@@ -19,13 +19,13 @@ def _step(line: str, state: DialectState) -> LineValues | None:
     for pair in match[2].split():
         name, _, text = pair.partition(":")
         value = parse_number(text.removesuffix("ms"))
-        # step_avg is the mean since the start, in which nothing that changes shows
+        # step_avg is the mean since the start, in which changes do not show
         if value is not None and name != "step_avg":
             values[f"{name} (ms)" if text.endswith("ms") else name] = value
     passed = values.get("train_time (ms)")
     if passed is not None:
         before_step, before = state.get("passed", (step, passed))
-        if step > before_step and passed >= before:  # it starts anew after the warm-up
+        if step > before_step and passed >= before:  # it starts over after the warm-up
             values["step_time (ms)"] = (passed - before) / (step - before_step)
         state["passed"] = [step, passed]
     return LineValues(step, values)
@@ -33,7 +33,7 @@ def _step(line: str, state: DialectState) -> LineValues | None:
 
 DIALECT = ConsoleDialect(
     name="modded-nanogpt",
-    # the log begins with the script itself: a step is digits there, never a name in braces
+    # the log begins with the script itself, in which the step is a name in braces and no digits
     signature=re.compile(rb"step:\d+/\d+ (?:\w+_loss:[\d.]+ )?train_time:\d+ms"),
     kinds=(LineKind(pattern=re.compile(rb"step:\d+/\d+ \w+:"), parse=_step),),
 )

@@ -12,7 +12,7 @@ _EVAL = re.compile(r"\bstep (\d+): train loss (\S+?)(?: \w+)?, val loss (\S+)")
 _ROW = re.compile(r"^(\d+) (train|val|hella) ([\d.]+|nan|inf)$")
 _NAMES = {"train": "loss", "val": "val/loss", "hella": "eval/hellaswag"}
 _UNKNOWN_MFU = -100.0
-"""Printed until five iterations have been timed."""
+"""The value that is printed until five iterations have been timed."""
 
 
 def _iter(line: str, state: DialectState) -> LineValues | None:

@@ -11,7 +11,7 @@ _ITERATION = re.compile(r"iteration: (\d+) / \d+ \|(.*)")
 
 
 def _iteration(line: str, state: DialectState) -> LineValues | None:
-    """Numbers have three digits: a loss above 1 moves in steps of a hundredth."""
+    """Numbers have three digits: a loss above 1 has a resolution of 0.01."""
     match = _ITERATION.search(line)
     if match is None:
         return None

@@ -13,7 +13,7 @@ _NOT_METRICS = frozenset({"global_step", "v_num", "consumed_samples"})
 
 
 def _v2(line: str, state: DialectState) -> LineValues | None:
-    """Iterations count from 0 to the last one of the epoch; `global_step` goes on over epochs."""
+    """Iterations count from 0 to the last one of the epoch; `global_step` counts through the epochs."""
     match = _V2.search(line)
     if match is None:
         return None
@@ -24,7 +24,7 @@ def _v2(line: str, state: DialectState) -> LineValues | None:
 
 
 def _bar(line: str, state: DialectState) -> LineValues | None:
-    """Values have three digits, the step as well: the bar's own counter is exact, within its epoch."""
+    """Values have three digits, also the step: the counter of the bar is exact, within its epoch."""
     match = _BAR.search(line)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""OLMo and OLMo-core: `[step=2/739328]`, then a metric a line: `    train/CE loss=6.445`."""
+"""OLMo and OLMo-core: `[step=2/739328]`, then a metric per line: `    train/CE loss=6.445`."""
 
 from __future__ import annotations
 

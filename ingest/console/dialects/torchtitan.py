@@ -10,7 +10,7 @@ from holter.ingest.console.values import parse_number, parse_time
 
 _STEP = re.compile(r"\b(?P<validate>validate )?step:\s*(?P<step>\d+)\s{2}")
 _PAIR = re.compile(r"\b([a-z_]+):\s*([-+\w.,%]+)(?:\(([\d.]+)%\))?")
-# names as torchtitan's own TensorBoard writer gives them, so that both say the same
+# the names of torchtitan's own TensorBoard writer, so that both logs have the same series
 _NAMES = {
     "loss": "loss_metrics/global_avg_loss",
     "tps": "throughput(tps)",
@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def _step(line: str, state: DialectState) -> LineValues | None:
-    """One line a logged step and rank; tps and tflops are those of the device, means over the interval."""
+    """One line per logged step and rank; tps and tflops are per device, means over the interval."""
     match = _STEP.search(line)
     if match is None:
         return None

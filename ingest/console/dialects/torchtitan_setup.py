@@ -1,4 +1,4 @@
-"""What torchtitan prints of a launch before its first step: model, devices, batch, what is recomputed."""
+"""Settings that torchtitan prints before its first step: model, devices, batch, activation checkpointing."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def _batch(line: str, state: DialectState) -> LineSettings | None:
     match = _BATCH.search(line)
     if match is None:
         return None
-    told: dict[str, ConfigValue] = {
+    settings: dict[str, ConfigValue] = {
         _NAMES.get(name, name.replace(" ", "_")): int(text) for name, text in _NUMBER.findall(match[1])
     }
     if (steps := _STEPS.search(match[1])) is not None:
-        told |= {"steps": int(steps[1]), "warmup_steps": int(steps[2])}
-    return LineSettings(told)
+        settings |= {"steps": int(steps[1]), "warmup_steps": int(steps[2])}
+    return LineSettings(settings)
 
 
 def _recomputed(line: str, state: DialectState) -> LineSettings | None:

@@ -1,4 +1,4 @@
-"""verl and what builds on it: `step:83 - actor/pg_loss:0.001 - critic/score/mean:0.906 - …`."""
+"""verl and its descendants: `step:83 - actor/pg_loss:0.001 - critic/score/mean:0.906 - …`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOT_METRICS = frozenset({"training/global_step"})
 
 
 def _step(line: str, state: DialectState) -> LineValues | None:
-    """What a step of reinforcement learning was like, by verl's own names; step 0 is evaluated only."""
+    """The metrics of a step of reinforcement learning under verl's names; step 0 is only evaluated."""
     match = _STEP.search(line)
     if match is None:
         return None
