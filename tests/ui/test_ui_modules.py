@@ -406,9 +406,9 @@ def test_charts_of_machines_go_by_the_clock_whatever_the_others_do(call: Call) -
     assert call("charts/panel.js", "axisOf", sized, by_time) == {"axis": "step", "range": None}
     assert call("charts/panel.js", "axisOf", loss, by_time) == by_time
     assert [call("charts/board.js", "rangeKind", plan) for plan in (clocked, sized, loss)] == [
-        "clock",
-        "whole",
-        "",
+        "time",
+        "all",
+        "step",
     ]
-    assert call("charts/board.js", "clockRange", by_time) == {"from": 1e12, "to": 2e12}
-    assert call("charts/board.js", "clockRange", by_step) == {}
+    assert call("charts/board.js", "timeRange", by_time) == {"from": 1e12, "to": 2e12}
+    assert call("charts/board.js", "timeRange", by_step) == {}

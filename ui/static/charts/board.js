@@ -50,11 +50,11 @@ function requestSelected({ series }, highlighted) {
   return [...requests, ...withIncidents.map(({ metric, labels }) => ({ metrics: [metric], labels }))];
 }
 
-/** The range that a chart's points are fetched for: training steps (""), wall time, or everything. Pure. @param {ChartPlan} plan @returns {"" | "clock" | "whole"} */
-export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "clock" : "whole") : "");
+/** The range that a chart's points are fetched for: training steps, wall time, or everything. Pure. @param {ChartPlan} plan @returns {"step" | "time" | "all"} */
+export const rangeKind = (plan) => (ownSteps(plan) ? (isTimed(plan) ? "time" : "all") : "step");
 
 /** The shared range in milliseconds, for series whose steps are milliseconds. Empty on a step axis. Pure. @param {Pick<Shared, "axis" | "range">} shared */
-export const clockRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
+export const timeRange = ({ axis, range }) => (axis === "time" && range ? { from: range[0], to: range[1] } : {});
 
 /** Whether a chart shows a series. Plans of many series name only the first of them. Pure. @param {ChartPlan} plan @param {import("../lib/api_types.js").ChartCurve} series */
 export function planIncludes(plan, series) {
@@ -133,7 +133,7 @@ export function createBoard({ runId, signal, shared, steps, onZoom, onReset, onM
     const requestGeneration = currentGeneration;
     const width = Math.max(...stalePanels.map((panel) => panel.element.clientWidth));
     const points = Math.max(200, POINTS_PER_PIXEL * width);
-    const ranges = { "": steps(), clock: clockRange(shared), whole: {} };
+    const ranges = { step: steps(), time: timeRange(shared), all: {} };
     /** @type {import("../lib/api_types.js").ChartData[]} */
     let answers = [];
     try {

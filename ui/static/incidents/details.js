@@ -35,12 +35,20 @@ const labelTexts = (incident) =>
 /** " in RUN", empty for an incident without a run. @param {IncidentView} incident */
 export const inRun = ({ run }) => (run === null ? "" : ` in ${run}`);
 
-/** When an incident began and how long it lasted. @param {IncidentView} incident */
-export function onsetText(incident) {
-  const { start_step: start, end_step: end, attempt } = incident;
-  if (isTimed(incident)) return `Onset at ${positionText(incident, start)}`;
-  const length = end !== null && end > start ? `, ${count(end - start, "step")} long` : "";
-  return `Onset at step ${stepText(start)} of attempt ${attempt}${length}`;
+/** When an incident began and how long it lasted. @param {IncidentView} incident @returns {import("../lib/dom.js").Child[]} */
+export function onsetLine(incident) {
+  const { start_step: start, end_step: end, start_time: startTime, attempt } = incident;
+  const timed = isTimed(incident);
+  const position = timed ? "Onset" : `Onset at step ${stepText(start)} of attempt ${attempt}`;
+  const time = startTime ?? (timed ? start / 1000 : null);
+  const length = end !== null && end > start ? end - start : 0;
+  return [
+    position,
+    time !== null && `, ${clock(time)} (`,
+    time !== null && h("time", { data: { ago: String(time) } }, ago(time)),
+    time !== null && ")",
+    length > 0 && `, ${timed ? duration(length / 1000) : count(length, "step")} long`,
+  ];
 }
 
 /** The evidence table: metric, steps, then the values of the evidence. @param {IncidentView} incident */

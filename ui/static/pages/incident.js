@@ -2,12 +2,11 @@
 /** The page of one incident: summary, charts, evidence, advice, history. */
 
 import { createIncidentCharts } from "../incidents/charts.js";
-import { actions, actOn, commentForm, evidenceTable, history, inRun, onsetText } from "../incidents/details.js";
+import { actions, actOn, commentForm, evidenceTable, history, inRun, onsetLine } from "../incidents/details.js";
 import * as api from "../lib/api.js";
 import { incidentStateText, severityMark } from "../lib/badges.js";
 import { incidentTitle } from "../lib/catalogue.js";
 import { h, link, refill } from "../lib/dom.js";
-import { ago, clock } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import * as keys from "../lib/keyboard.js";
 import { listen, throttled } from "../lib/live.js";
@@ -66,11 +65,10 @@ export async function show(root, context) {
 
 /** The top of the page. @param {IncidentView} incident @param {(incident: IncidentView) => void} changed */
 function headline(incident, changed) {
-  const { run_id: id, run, acknowledged_by: by, start_time: start } = incident;
+  const { run_id: id, run, acknowledged_by: by } = incident;
   const address = id === null ? null : `/runs/${encodeURIComponent(id)}`;
   const status = h("span", { class: "quiet" }, incidentStateText(incident), by ? ` by ${by}` : "");
   const titleText = h(incident.state === "open" ? "b" : "span", {}, incidentTitle(incident));
-  const time = start === null ? [] : [`, ${clock(start)} (`, h("time", { data: { ago: String(start) } }, ago(start)), ")"];
   return [
     h(
       "p",
@@ -81,7 +79,7 @@ function headline(incident, changed) {
     ),
     h("p", { class: `row incident-${incident.state}` }, severityMark(incident.severity), titleText, status),
     h("h1", {}, incident.summary),
-    h("p", { class: "quiet number" }, onsetText(incident), time),
+    h("p", { class: "quiet number" }, onsetLine(incident)),
     h(
       "p",
       { class: "row" },
