@@ -1,1 +1,1 @@
-"""The machines under a run: memory that only grows, GPUs that report faults."""
+"""Detectors of hardware trouble: memory that leaks, GPUs that report faults, GPUs that idle."""

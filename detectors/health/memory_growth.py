@@ -1,4 +1,4 @@
-"""Steady growth of memory: of the least of longer and longer blocks, which is what caches leave behind."""
+"""Detects steady growth of memory by the minima of longer and longer blocks, which caches do not raise."""
 
 from __future__ import annotations
 
@@ -9,51 +9,71 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray, IntArray, Series
 
-_BLOCKS = 24
-"""Blocks looked at together. The least of a block is what stays when caches and buffers are emptied."""
-_RISING = 21
-"""Of their 23 differences so many rise: once in 30,000 where memory goes up and down by chance."""
-FIRST = 8
-"""Points in the shortest blocks; others have twice as many again and again."""
-_STEPS, _SECONDS = 2000, 1800.0
-"""Growth over less is a warm-up, of caches, pools and workers, until it has gone on."""
-_STEADY, _ONE_OFF, _TAKEN_BACK = 0.8, 0.34, 0.15
-"""The second half grows by this share of the first or more: what slows down comes to an end. No single
-difference is more than that share of the whole growth, and no more than that is taken back on the way."""
-_ANEW = 0.5
-"""Share of the growth that lies above everything before: a cache that fills again is no leak."""
-_STOPPED = 0.25
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryGrowthThresholds(Thresholds):
+    """When the growth of memory is steady, and when it has ended."""
+
+    blocks: int = 24
+    """Blocks compared together. The minimum of a block is what remains when caches and buffers are emptied.
+    """
+    rising_blocks: int = 21
+    """Of the 23 differences of the blocks so many must be positive: once in 30,000 where memory varies by
+    chance."""
+    first_points: int = 8
+    """Points of the shortest blocks; longer ones have twice as many, repeatedly."""
+    min_steps: int = 2000
+    """Steps. Growth over fewer is a warm-up of caches, pools and workers, until it has continued."""
+    min_seconds: float = 1800.0
+    """Seconds. The same by the wall clock."""
+    min_share: float = 0.02
+    """Share of the median. Smaller growth is not reported; divided by the sensitivity."""
+    steady_share: float = 0.8
+    """Share of the first half's growth that the second half must reach: growth that slows down will end."""
+    max_single_share: float = 0.34
+    """Share of the growth. No single difference may be larger."""
+    max_returned_share: float = 0.15
+    """Share of the growth. No more may be released in between."""
+    new_share: float = 0.5
+    """Share of the growth that must lie above everything before: a cache that fills again is no leak."""
+    stopped_share: float = 0.25
+    """Share of the slope. Growth that is slower has ended."""
+    returned_level: float = 0.5
+    """Share of the sum of lowest and reached level. Below it memory was released, and the growth has ended.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryGrowth:
-    """Steady growth; `start`, `seen`, `end`, `known` are rows of the series: `end` and where it was known to
-    have ended are None while it lasts.
+    """Steady growth of a series; `start`, `detected`, `end` and `end_known` are rows.
 
-    It was seen in blocks of a `length`, from the one with the number `block` on, the least of which is
-    `least`, and in which it had `reached` a level.
+    `end` and the row at which it was known are None while it lasts. The growth was detected in blocks of
+    `length` points from block number `block` on, whose minimum was `lowest` and whose level was `reached`.
     """
 
     attempt: int
     start: int
-    seen: int
+    detected: int
     length: int
     block: int
-    least: float
+    lowest: float
     reached: float
     end: int | None = None
-    known: int | None = None
+    end_known: int | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Blocks:
-    """The latest blocks [n] of one length: the least of each, its first and its last row. `begin` is the
-    number of the first one, `highest` the highest of those before."""
+class _MinimumBlocks:
+    """The latest blocks [n] of one length: the minimum, the first and the last row of each.
+
+    `begin` is the number of the first of them, `highest` the highest minimum of the blocks before.
+    """
 
     length: int
-    least: FloatArray
+    minimum: FloatArray
     first: IntArray
     last: IntArray
     begin: int = 0
@@ -62,175 +82,201 @@ class _Blocks:
     @property
     def after(self) -> int:
         """The number of the next block."""
-        return self.begin + len(self.least)
+        return self.begin + len(self.minimum)
 
-    def and_then(self, others: _Blocks) -> _Blocks:
-        """With those that follow."""
+    def append(self, others: _MinimumBlocks) -> _MinimumBlocks:
+        """These blocks and those that follow."""
         return replace(
             self,
-            least=np.concatenate((self.least, others.least)),
+            minimum=np.concatenate((self.minimum, others.minimum)),
             first=np.concatenate((self.first, others.first)),
             last=np.concatenate((self.last, others.last)),
         )
 
-    def pairs(self, number: int) -> _Blocks:
-        """Blocks of twice the length, from the one with a number on."""
+    def joined_pairs(self, number: int) -> _MinimumBlocks:
+        """Blocks of twice the length, from the one with this number on."""
         inside = slice(2 * number - self.begin, (self.after - self.after % 2) - self.begin)
-        least = self.least[inside]
-        return _Blocks(
+        minimum = self.minimum[inside]
+        return _MinimumBlocks(
             length=2 * self.length,
-            least=np.minimum(least[::2], least[1::2]),
+            minimum=np.minimum(minimum[::2], minimum[1::2]),
             first=self.first[inside][::2],
             last=self.last[inside][1::2],
         )
 
-    def latest(self) -> _Blocks:
-        """Those with which one that follows is looked at together."""
-        left = max(len(self.least) - _BLOCKS, 0)
+    def latest(self, count: int) -> _MinimumBlocks:
+        """The latest blocks, which are compared with the next one."""
+        dropped = max(len(self.minimum) - count, 0)
         return replace(
             self,
-            begin=self.begin + left,
-            highest=float(self.least[:left].max(initial=self.highest)),
-            least=self.least[left:].copy(),
-            first=self.first[left:].copy(),
-            last=self.last[left:].copy(),
+            begin=self.begin + dropped,
+            highest=float(self.minimum[:dropped].max(initial=self.highest)),
+            minimum=self.minimum[dropped:].copy(),
+            first=self.first[dropped:].copy(),
+            last=self.last[dropped:].copy(),
         )
 
-    def windows(self, since: int, after: int) -> Iterator[int]:
-        """Where enough blocks in sequence rise above everything before, counted from the first one here;
-        they begin at point `since` or later, and end after point `after`."""
-        width = _BLOCKS - 1
-        rises = np.concatenate(([0], np.cumsum(np.diff(self.least) > 0)))
-        at = np.flatnonzero(rises[width:] - rises[:-width] >= _RISING)
-        number = self.begin + at
-        at = at[(number * self.length >= since) & ((number + _BLOCKS) * self.length - 1 > after)]
-        for window in at.tolist():
-            inside = self.least[window : window + _BLOCKS]
-            before = self.least[:window].max(initial=self.highest)
-            # otherwise it has been there before, and came back
-            if inside[-1] - before >= _ANEW * (inside[-1] - inside[0]):
+    def rising_windows(self, since: int, after: int, limits: MemoryGrowthThresholds) -> Iterator[int]:
+        """The indices of windows of blocks that rise above everything before.
+
+        They begin at point `since` or later, and end after point `after`.
+        """
+        width = limits.blocks - 1
+        rises = np.concatenate(([0], np.cumsum(np.diff(self.minimum) > 0)))
+        index = np.flatnonzero(rises[width:] - rises[:-width] >= limits.rising_blocks)
+        number = self.begin + index
+        is_new = (number * self.length >= since) & ((number + limits.blocks) * self.length - 1 > after)
+        for window in index[is_new].tolist():
+            inside = self.minimum[window : window + limits.blocks]
+            before = self.minimum[:window].max(initial=self.highest)
+            # otherwise memory has been that high before, and returned
+            if inside[-1] - before >= limits.new_share * (inside[-1] - inside[0]):
                 yield window
 
 
 class MemoryGrowthScan:
-    """Goes through the memory in use, attempt by attempt; `found` are the growths so far."""
+    """Scans the memory in use, attempt by attempt; `growths` are those so far."""
 
-    def __init__(self, share: float) -> None:
-        self.found: tuple[MemoryGrowth, ...] = ()
-        self._share = share
+    def __init__(self, min_share: float, limits: MemoryGrowthThresholds) -> None:
+        self.growths: tuple[MemoryGrowth, ...] = ()
+        self._min_share = min_share
+        self._limits = limits
         self._begin(-1)
 
     def _begin(self, attempt: int) -> None:
         self.attempt = attempt
-        self._lengths: list[_Blocks] = []
+        self._lengths: list[_MinimumBlocks] = []
         self._since, self._after = 0, 0
 
     def copy(self) -> MemoryGrowthScan:
-        """As it is now: what it consists of is replaced, never changed."""
+        """A copy of the present state: its parts are replaced, never changed."""
         other = copy(self)
         other._lengths = self._lengths.copy()
         return other
 
-    def look(self, attempt: int, series: Series, row: IntArray, used: FloatArray) -> int:
-        """Go on with further points [n] of an attempt, by their rows; tells of how many, those in whole
-        blocks, it has taken note."""
+    def scan(self, attempt: int, series: Series, row: IntArray, used: FloatArray) -> int:
+        """Scan further points [n] of an attempt, given by their rows; returns how many filled complete
+        blocks.
+
+        The remaining points must be passed again with those that follow.
+        """
         if attempt != self.attempt:
             self._begin(attempt)
-        whole = len(used) // FIRST * FIRST
-        if whole:
-            rows = row[:whole].reshape(-1, FIRST)
-            least = used[:whole].reshape(-1, FIRST).min(axis=1)
-            changed = self._add(_Blocks(length=FIRST, least=least, first=rows[:, 0], last=rows[:, -1]))
-            while self._next(series, changed):
+        size = self._limits.first_points
+        complete = len(used) // size * size
+        if complete:
+            rows = row[:complete].reshape(-1, size)
+            minimum = used[:complete].reshape(-1, size).min(axis=1)
+            changed = self._add(
+                _MinimumBlocks(length=size, minimum=minimum, first=rows[:, 0], last=rows[:, -1])
+            )
+            while self._find_next(series, changed):
                 pass
-            self._after = max(self._after, self._lengths[0].after * FIRST - 1)
-            self._lengths[:changed] = [blocks.latest() for blocks in self._lengths[:changed]]
-        return whole
+            self._after = max(self._after, self._lengths[0].after * size - 1)
+            count = self._limits.blocks
+            self._lengths[:changed] = [blocks.latest(count) for blocks in self._lengths[:changed]]
+        return complete
 
-    def _add(self, news: _Blocks) -> int:
-        """Add blocks, and the longer ones that they make; tells of how many lengths there are new ones."""
+    def _add(self, new: _MinimumBlocks) -> int:
+        """Add blocks and the longer ones they complete; returns the number of lengths with new blocks."""
         changed = 0
-        while len(news.least):
+        while len(new.minimum):
             known = self._lengths[changed] if changed < len(self._lengths) else None
-            blocks = news if known is None else known.and_then(news)
+            blocks = new if known is None else known.append(new)
             self._lengths[changed : changed + 1] = [blocks]
             changed += 1
             longer = self._lengths[changed].after if changed < len(self._lengths) else 0
-            news = blocks.pairs(longer)
+            new = blocks.joined_pairs(longer)
         return changed
 
-    def _next(self, series: Series, changed: int) -> bool:
-        """Find the end of the growth that lasts, or the next growth; whether there was one."""
-        last = self.found[-1] if self.found else None
+    def _find_next(self, series: Series, changed: int) -> bool:
+        """Find the end of the active growth, or the next growth; returns whether there was one."""
+        last = self.growths[-1] if self.growths else None
         if last is not None and last.attempt == self.attempt and last.end is None:
-            blocks = next(one for one in self._lengths if one.length == last.length)
-            ended = _over(last, blocks)
+            blocks = next(blocks for blocks in self._lengths if blocks.length == last.length)
+            ended = _find_end(last, blocks, self._limits)
             if ended is None:
                 return False
             end, known = ended
             self._since, self._after = end * last.length, (known + 1) * last.length - 1
             rows = int(blocks.first[end - blocks.begin]), int(blocks.last[known - blocks.begin])
-            self.found = (*self.found[:-1], replace(last, end=rows[0], known=rows[1]))
+            self.growths = (*self.growths[:-1], replace(last, end=rows[0], end_known=rows[1]))
             return True
-        some = (self._first(series, blocks) for blocks in self._lengths[:changed])
-        growth = min((one for one in some if one), key=lambda one: (one.seen, one.start), default=None)
+        candidates = (self._first_growth(series, blocks) for blocks in self._lengths[:changed])
+        growth = min(
+            (candidate for candidate in candidates if candidate),
+            key=lambda candidate: (candidate.detected, candidate.start),
+            default=None,
+        )
         if growth is not None:
-            self.found = (*self.found, growth)
+            self.growths = (*self.growths, growth)
         return growth is not None
 
-    def _first(self, series: Series, blocks: _Blocks) -> MemoryGrowth | None:
+    def _first_growth(self, series: Series, blocks: _MinimumBlocks) -> MemoryGrowth | None:
         """The first steady growth in blocks of one length."""
-        if len(blocks.least) < _BLOCKS:
+        limits = self._limits
+        if len(blocks.minimum) < limits.blocks:
             return None
-        for window in blocks.windows(self._since, self._after):
-            inside = blocks.least[window : window + _BLOCKS]
-            start, seen = int(blocks.first[window]), int(blocks.last[window + _BLOCKS - 1])
-            if _long_enough(series, start, seen) and _is_steady(inside, self._share):
+        for window in blocks.rising_windows(self._since, self._after, limits):
+            inside = blocks.minimum[window : window + limits.blocks]
+            start, detected = int(blocks.first[window]), int(blocks.last[window + limits.blocks - 1])
+            is_long = _is_long_enough(series, start, detected, limits)
+            if is_long and _is_steady(inside, self._min_share, limits):
                 return MemoryGrowth(
                     attempt=self.attempt,
                     start=start,
-                    seen=seen,
+                    detected=detected,
                     length=blocks.length,
                     block=blocks.begin + window,
-                    least=float(inside[0]),
+                    lowest=float(inside[0]),
                     reached=float(np.median(inside)) * 2 - float(inside[0]),
                 )
         return None
 
 
-def _long_enough(series: Series, start: int, seen: int) -> bool:
-    seconds = float(series.time[seen] - series.time[start])
-    return bool(series.step[seen] - series.step[start] >= _STEPS) and not seconds < _SECONDS
+def _is_long_enough(series: Series, start: int, detected: int, limits: MemoryGrowthThresholds) -> bool:
+    seconds = float(series.time[detected] - series.time[start])
+    steps = series.step[detected] - series.step[start]
+    return bool(steps >= limits.min_steps) and not seconds < limits.min_seconds  # true for NaN
 
 
-def _is_steady(least: FloatArray, share: float) -> bool:
-    total = float(least[-1] - least[0])
-    # of free memory the level is what is left; a share of it is as good
-    if total <= share * abs(float(np.median(least))):
+def _is_steady(minimum: FloatArray, min_share: float, limits: MemoryGrowthThresholds) -> bool:
+    total = float(minimum[-1] - minimum[0])
+    # the level of free memory is what is left; a share of that serves as well
+    if total <= min_share * abs(float(np.median(minimum))):
         return False
-    half = _BLOCKS // 2
-    along = np.arange(half) - (half - 1) / 2
-    first, last = float(along @ least[:half]), float(along @ least[half:])
-    taken_back = float(np.max(np.maximum.accumulate(least) - least))
-    one_off = float(np.diff(least).max())
-    return bool(last >= _STEADY * first and one_off <= _ONE_OFF * total and taken_back <= _TAKEN_BACK * total)
+    half = limits.blocks // 2
+    centred = np.arange(half) - (half - 1) / 2
+    first, last = float(centred @ minimum[:half]), float(centred @ minimum[half:])
+    returned = float(np.max(np.maximum.accumulate(minimum) - minimum))
+    largest = float(np.diff(minimum).max())
+    return bool(
+        last >= limits.steady_share * first
+        and largest <= limits.max_single_share * total
+        and returned <= limits.max_returned_share * total
+    )
 
 
-def _over(growth: MemoryGrowth, blocks: _Blocks) -> tuple[int, int] | None:
-    """The number of the block from which on it has hardly grown any more or was given back, and of the block
-    that told."""
+def _find_end(
+    growth: MemoryGrowth, blocks: _MinimumBlocks, limits: MemoryGrowthThresholds
+) -> tuple[int, int] | None:
+    """The number of the block from which on growth has nearly stopped or memory was released.
+
+    The second number is that of the block at which this was known.
+    """
+    count = limits.blocks
     ends = []
-    first = max(growth.block + _BLOCKS, blocks.begin)
-    level = 0.5 * (growth.least + growth.reached)
-    given_back = np.flatnonzero(blocks.least[first - blocks.begin :] < level)
-    if len(given_back):
-        ends.append((first + int(given_back[0]),) * 2)
-    first, slope = max(first - 1, blocks.begin), (growth.reached - growth.least) / (_BLOCKS - 1)
-    if blocks.after - first >= _BLOCKS:
-        later = sliding_window_view(blocks.least[first - blocks.begin :], _BLOCKS)
-        slow = np.flatnonzero(later[:, -1] - later[:, 0] < _STOPPED * slope * (_BLOCKS - 1))
+    first = max(growth.block + count, blocks.begin)
+    level = limits.returned_level * (growth.lowest + growth.reached)
+    released = np.flatnonzero(blocks.minimum[first - blocks.begin :] < level)
+    if len(released):
+        ends.append((first + int(released[0]),) * 2)
+    first, slope = max(first - 1, blocks.begin), (growth.reached - growth.lowest) / (count - 1)
+    if blocks.after - first >= count:
+        later = sliding_window_view(blocks.minimum[first - blocks.begin :], count)
+        slow = np.flatnonzero(later[:, -1] - later[:, 0] < limits.stopped_share * slope * (count - 1))
         if len(slow):
-            inside, at = later[slow[0]], first + int(slow[0])
-            rest = int(np.argmax(inside >= np.median(inside[_BLOCKS // 2 :]) - slope / 2))
-            ends.append((at + rest, at + _BLOCKS - 1))
-    return min(ends, key=lambda one: one[1], default=None)
+            inside, number = later[slow[0]], first + int(slow[0])
+            flat = int(np.argmax(inside >= np.median(inside[count // 2 :]) - slope / 2))
+            ends.append((number + flat, number + count - 1))
+    return min(ends, key=lambda end: end[1], default=None)

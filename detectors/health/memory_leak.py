@@ -1,4 +1,4 @@
-"""Memory leak: memory in use grows and grows, for long, and nothing takes it back."""
+"""Memory leak: memory in use grows steadily for long, and nothing releases it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,32 @@ import numpy as np
 from holter.detectors.detector import DetectorContext
 from holter.detectors.findings.hardware import MEMORY_LEAK
 from holter.detectors.formatting import figure
-from holter.detectors.health.memory_growth import FIRST, MemoryGrowth, MemoryGrowthScan
+from holter.detectors.health.memory_growth import MemoryGrowth, MemoryGrowthScan, MemoryGrowthThresholds
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows, rows_of_attempt
+from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
 
-_SHARE = 0.02
-_NEAR_LIMIT, _SOON = 0.9, 7200.0
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryLeakThresholds(Thresholds):
+    """When a memory leak is reported, and how severe it is."""
+
+    growth: MemoryGrowthThresholds = MemoryGrowthThresholds()
+    """When memory grows steadily."""
+    near_limit_share: float = 0.9
+    """Share of the limit. A leak is critical once more is used..."""
+    near_limit_seconds: float = 7200.0
+    """Seconds. ... or once the limit is reached sooner than this, at the present rate."""
+    clear_share: float = 0.1
+    """Share of the memory at the start. Larger growth is reported with more confidence."""
+    clear_confidence: float = 0.9
+    """Confidence of larger growth."""
+    base_confidence: float = 0.75
+    """Confidence of smaller growth."""
+
+
 _Evidence = dict[str, float | int | str | None]
 _FREE = re.compile(r"free|available", re.IGNORECASE)
 _LIMIT = re.compile(r"total|limit|capacity|size", re.IGNORECASE)
@@ -34,37 +52,42 @@ _UNITS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Use:
-    """A series of memory, as memory in use in `unit` by a `factor`; `limit`: what there is, if known."""
+class _MemoryUse:
+    """A series of memory, converted to memory in use in `unit` by a `factor`.
+
+    `limit` is the memory that exists, None where unknown. `points` is the number of points of which the
+    lowest counts as the memory in use at a row.
+    """
 
     series: Series
     factor: float
     unit: str
     limit: float | None
+    points: int
 
     def used(self, rows: IntArray | slice) -> FloatArray:
-        """What is in use at some rows."""
+        """The memory in use at some rows."""
         used: FloatArray = np.clip(self.series.value[rows], -1e30, 1e30) * self.factor
         return used
 
-    def last(self, attempt: int) -> int:
-        """The last row of an attempt that says something."""
+    def last_row(self, attempt: int) -> int:
+        """The last row of an attempt with a finite value."""
         row = rows_of_attempt(self.series, attempt).after - 1
         while not np.isfinite(self.series.value[row]):
             row -= 1
         return row
 
-    def least_from(self, row: int) -> float:
-        """The least of a few points from a row on."""
-        value, size = self.series.value, FIRST
-        while (good := np.flatnonzero(np.isfinite(value[row : row + size]))[:FIRST]).size < FIRST:
+    def lowest_from(self, row: int) -> float:
+        """The lowest of a few points from a row on."""
+        value, size, count = self.series.value, self.points, self.points
+        while (good := np.flatnonzero(np.isfinite(value[row : row + size]))[:count]).size < count:
             size *= 2
         return float(self.used(row + good).min())
 
-    def least_upto(self, row: int) -> float:
-        """The least of a few points up to a row."""
-        value, size = self.series.value, FIRST
-        while (good := np.flatnonzero(np.isfinite(value[row + 1 - size : row + 1]))[-FIRST:]).size < FIRST:
+    def lowest_up_to(self, row: int) -> float:
+        """The lowest of a few points up to a row."""
+        value, size, count = self.series.value, self.points, self.points
+        while (good := np.flatnonzero(np.isfinite(value[row + 1 - size : row + 1]))[-count:]).size < count:
             size = min(2 * size, row + 1)
         return float(self.used(row + 1 - size + good).min())
 
@@ -73,64 +96,68 @@ class _Use:
         return bool(self.series.attempt[-1] != attempt)
 
 
-_Found = tuple[_Use, MemoryGrowth]
+_Leak = tuple[_MemoryUse, MemoryGrowth]
 
 
 @dataclass(frozen=True)
 class MemoryLeakDetector:
-    """Looks at the least memory in use of longer and longer blocks: whether it rises, steadily, for long."""
+    """Detects memory whose lowest use in longer and longer blocks rises steadily for long."""
 
     name: ClassVar[str] = "memory_leak"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.MEMORY_LEAK})
+    thresholds: MemoryLeakThresholds = MemoryLeakThresholds()
 
     def detect(self, run: RunData, context: DetectorContext) -> Iterable[Finding]:
-        """One finding per leak, for the GPUs and for the host, named by the series that showed it first."""
-        state = context.state
-        found: list[_Found] = []
-        for use in _uses(run):
-            share = _SHARE / context.tuning.of(use.series.key.metric).sensitivity
-            checkpoints = state.checkpoints((self.name, use.series.key), [use.series])
-            found += [(use, growth) for growth in _growths(use, share, checkpoints)]
-        found.sort(key=lambda one: (one[1].attempt, one[0].series.step[one[1].seen], one[0].series.key))
-        groups: dict[tuple[int, bool], list[list[_Found]]] = {}
-        for use, growth in found:
-            same = groups.setdefault((growth.attempt, bool(_HOST.search(use.series.key.metric))), [])
-            last = same[-1] if same else None
+        """One finding per leak, of the GPUs and of the host, on the series that showed it first."""
+        limits = self.thresholds
+        leaks: list[_Leak] = []
+        for use in _memory_uses(run, limits.growth.first_points):
+            share = limits.growth.min_share / context.tuning.of(use.series.key.metric).sensitivity
+            checkpoints = context.state.checkpoints((self.name, use.series.key), [use.series])
+            growths = _find_growths(use, MemoryGrowthScan(share, limits.growth), checkpoints)
+            leaks += [(use, growth) for growth in growths]
+        leaks.sort(
+            key=lambda leak: (leak[1].attempt, leak[0].series.step[leak[1].detected], leak[0].series.key)
+        )
+        groups: dict[tuple[int, bool], list[list[_Leak]]] = {}
+        for use, growth in leaks:
+            is_host = bool(_HOST.search(use.series.key.metric))
+            events = groups.setdefault((growth.attempt, is_host), [])
+            last = events[-1] if events else None
             if last is not None and _overlaps(last[0], (use, growth)):
                 last.append((use, growth))
             else:
-                same.append([(use, growth)])
-        for same in groups.values():
-            for leak in same:
-                yield _finding(*leak[0], len({use.series.key for use, _ in leak}))
+                events.append([(use, growth)])
+        for events in groups.values():
+            for event in events:
+                yield _finding(*event[0], len({use.series.key for use, _ in event}), limits)
 
 
-def _growths(
-    use: _Use, share: float, checkpoints: ScanCheckpoints[MemoryGrowthScan]
+def _find_growths(
+    use: _MemoryUse, new_scan: MemoryGrowthScan, checkpoints: ScanCheckpoints[MemoryGrowthScan]
 ) -> tuple[MemoryGrowth, ...]:
-    """Every growth in a series, looked for from where the last look ended."""
+    """Every growth in a series, scanned from the last checkpoint on, or by a new scan."""
     series = use.series
     checkpoint = checkpoints.latest([series])
-    growths, done = (
-        (checkpoint.state.copy(), checkpoint.rows[0]) if checkpoint else (MemoryGrowthScan(share), 0)
-    )
+    scan, done = (checkpoint.state.copy(), checkpoint.rows[0]) if checkpoint else (new_scan, 0)
     for span in attempt_rows(series, done):
         row = span.first + np.flatnonzero(np.isfinite(series.value[span.rows]))
-        taken = growths.look(span.attempt, series, row, use.used(row))
-        done = int(row[taken - 1]) + 1 if taken else span.first
-    checkpoints.save(Checkpoint(growths.copy(), (done,)))
-    return growths.found
+        scanned = scan.scan(span.attempt, series, row, use.used(row))
+        done = int(row[scanned - 1]) + 1 if scanned else span.first
+    checkpoints.save(Checkpoint(scan.copy(), (done,)))
+    return scan.growths
 
 
-def _overlaps(earlier: _Found, later: _Found) -> bool:
-    """Whether the later one had begun when the earlier one was spoken, or the earlier one still went on."""
+def _overlaps(earlier: _Leak, later: _Leak) -> bool:
+    """Whether the later growth began before the earlier one was detected, or while it still lasted."""
     use, growth = earlier
-    step, (begun, seen) = use.series.step, later[0].series.step[[later[1].start, later[1].seen]].tolist()
-    lasting = growth.known is None or bool(step[growth.known] > seen)
-    return lasting or bool(begun <= step[growth.seen])
+    later_rows = [later[1].start, later[1].detected]
+    step, (start, detected) = use.series.step, later[0].series.step[later_rows].tolist()
+    lasting = growth.end_known is None or bool(step[growth.end_known] > detected)
+    return lasting or bool(start <= step[growth.detected])
 
 
-def _uses(run: RunData) -> Iterator[_Use]:
+def _memory_uses(run: RunData, points: int) -> Iterator[_MemoryUse]:
     """Every series of memory that is in use, or free."""
     keys = [key for key in sorted(run.series) if role_of(key) is Role.MEMORY and not key.has_clock_steps]
     limits = {key for key in keys if _LIMIT.search(key.metric) and not _FREE.search(key.metric)}
@@ -139,7 +166,8 @@ def _uses(run: RunData) -> Iterator[_Use]:
             series, is_free = run.series[key], bool(_FREE.search(key.metric))
             factor, unit = _unit(series)
             limit = 0.0 if is_free else _limit(run, series, limits, unit)
-            yield _Use(series=series, factor=-factor if is_free else factor, unit=unit, limit=limit)
+            signed = -factor if is_free else factor
+            yield _MemoryUse(series=series, factor=signed, unit=unit, limit=limit, points=points)
 
 
 def _unit(series: Series) -> tuple[float, str]:
@@ -151,7 +179,7 @@ def _unit(series: Series) -> tuple[float, str]:
 
 
 def _first_known(series: Series) -> float | None:
-    """The first finite value, None where there is none."""
+    """The first finite value; None where there is none."""
     first, size = 0, 64
     while first < len(series):
         good = np.flatnonzero(np.isfinite(series.value[first : first + size]))
@@ -162,27 +190,27 @@ def _first_known(series: Series) -> float | None:
 
 
 def _limit(run: RunData, series: Series, limits: set[SeriesKey], unit: str) -> float | None:
-    """What a series of the same labels says there is in all; of shares, all of it."""
+    """The total memory by a series with the same labels; 100 for percents, None where unknown."""
     if unit == "%":
         return 100.0
-    host = bool(_HOST.search(series.key.metric))
+    is_host = bool(_HOST.search(series.key.metric))
     for key in sorted(limits):
-        if key.labels == series.key.labels and bool(_HOST.search(key.metric)) == host:
+        if key.labels == series.key.labels and bool(_HOST.search(key.metric)) == is_host:
             (factor, other), known = _unit(run.series[key]), _first_known(run.series[key])
             if other == unit and known is not None:
                 return known * factor
     return None
 
 
-def _finding(use: _Use, growth: MemoryGrowth, series: int) -> Finding:
-    last = use.last(growth.attempt) if growth.end is None else growth.end
+def _finding(use: _MemoryUse, growth: MemoryGrowth, series: int, limits: MemoryLeakThresholds) -> Finding:
+    last = use.last_row(growth.attempt) if growth.end is None else growth.end
     start, step, time = growth.start, use.series.step, use.series.time
     steps = max(int(step[last] - step[start]), 1)
-    begun, now = use.least_from(start), use.least_upto(last)
-    grown = now - begun
+    before, now = use.lowest_from(start), use.lowest_up_to(last)
+    grown = now - before
     hours = float(time[last] - time[start]) / 3600
     evidence: _Evidence = {
-        "baseline": abs(begun),
+        "baseline": abs(before),
         "now": abs(now),
         "unit": use.unit,
         "growth_per_1000_steps": grown * 1000 / steps,
@@ -190,11 +218,13 @@ def _finding(use: _Use, growth: MemoryGrowth, series: int) -> Finding:
         "duration_steps": steps,
         "series": series,
     }
-    left = None
+    steps_left = None
     if use.limit is not None and grown > 0:
-        left = (use.limit - now) / grown * steps
-        evidence |= {"limit": use.limit, "limit_reached_at_step": int(step[last] + max(left, 0.0))}
+        steps_left = (use.limit - now) / grown * steps
+        evidence |= {"limit": use.limit, "limit_reached_at_step": int(step[last] + max(steps_left, 0.0))}
     ended = growth.end is not None or use.is_over(growth.attempt)
+    severity = Severity.WARNING if ended else _severity(use, now, steps_left, hours, steps, limits)
+    is_clear = grown > limits.clear_share * abs(before)
     return Finding(
         kind=Kind.MEMORY_LEAK,
         metric=use.series.key.metric,
@@ -203,36 +233,45 @@ def _finding(use: _Use, growth: MemoryGrowth, series: int) -> Finding:
         start_step=int(step[start]),
         peak_step=int(step[last]),
         end_step=int(step[last]) if ended else None,
-        detected_step=int(step[growth.seen]),
-        classified_step=int(step[growth.seen]),
-        severity=_severity(use, now, left, hours, steps) if not ended else Severity.WARNING,
-        confidence=0.9 if grown > 0.1 * abs(begun) else 0.75,
-        summary=_summary(use, int(step[start]), (begun, now), evidence, ended=ended),
+        detected_step=int(step[growth.detected]),
+        classified_step=int(step[growth.detected]),
+        severity=severity,
+        confidence=limits.clear_confidence if is_clear else limits.base_confidence,
+        summary=_summary(use, int(step[start]), (before, now), evidence, ended=ended),
         advice=MEMORY_LEAK.advice,
         evidence=evidence,
     )
 
 
-def _severity(use: _Use, now: float, left: float | None, hours: float, steps: int) -> Severity:
-    """Critical once the limit is near: nine tenths are used, or two hours are left."""
-    if left is None or use.limit is None:
+def _severity(
+    use: _MemoryUse,
+    now: float,
+    steps_left: float | None,
+    hours: float,
+    steps: int,
+    limits: MemoryLeakThresholds,
+) -> Severity:
+    """Critical once the limit is near: nearly all memory is used, or little time is left."""
+    if steps_left is None or use.limit is None:
         return Severity.WARNING
-    soon = hours > 0 and left * hours * 3600 / steps < _SOON
-    full = use.limit > 0 and now > _NEAR_LIMIT * use.limit
+    soon = hours > 0 and steps_left * hours * 3600 / steps < limits.near_limit_seconds
+    full = use.limit > 0 and now > limits.near_limit_share * use.limit
     return Severity.CRITICAL if soon or full else Severity.WARNING
 
 
-def _summary(use: _Use, start: int, span: tuple[float, float], evidence: _Evidence, *, ended: bool) -> str:
-    rate = evidence["growth_per_hour"]
+def _summary(
+    use: _MemoryUse, start: int, span: tuple[float, float], evidence: _Evidence, *, ended: bool
+) -> str:
+    per_hour = evidence["growth_per_hour"]
     unit = f" {use.unit}" if use.unit else ""
-    pace = f"{figure(float(evidence['growth_per_1000_steps'] or 0))}{unit} per 1,000 steps"
-    if isinstance(rate, float):
-        pace += f", {figure(rate)}{unit} an hour"
+    rate = f"{figure(float(evidence['growth_per_1000_steps'] or 0))}{unit} per 1,000 steps"
+    if isinstance(per_hour, float):
+        rate += f", {figure(per_hour)}{unit} an hour"
     reach = evidence.get("limit_reached_at_step")
     until = f", and reaches its limit at about step {reach:,}" if isinstance(reach, int) and not ended else ""
     verb = "has grown" if not ended else "grew"
-    word = ": free memory has shrunk" if use.limit == 0.0 else f" {verb}"
+    change = ": free memory has shrunk" if use.limit == 0.0 else f" {verb}"
     return (
-        f"{use.series.key}{word} steadily since step {start:,}, from {figure(abs(span[0]))} to "
-        f"{figure(abs(span[1]))}{unit}: {pace}{until}."
+        f"{use.series.key}{change} steadily since step {start:,}, from {figure(abs(span[0]))} to "
+        f"{figure(abs(span[1]))}{unit}: {rate}{until}."
     )

@@ -1,4 +1,4 @@
-"""What NVIDIA's driver means by its XID errors, and what is to be done about each.
+"""The meaning of NVIDIA's XID errors, and what to do about each.
 
 After the catalogue at https://docs.nvidia.com/deploy/xid-errors/, in its terms: restart the application,
 reset the GPU, restart the node; and which come from programs more often than from hardware.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from holter.types import Severity
 
 PROGRAM = (
-    "Look at the program first: this error mostly comes from it. If it comes again on this GPU with other"
+    "Check the program first: this error mostly comes from it. If it recurs on this GPU with other"
     " programs, run diagnostics (dcgmi diag -r 3)."
 )
 RESET = (
@@ -19,26 +19,24 @@ RESET = (
     " before using it again."
 )
 REBOOT = (
-    "Drain the node, power-cycle it and run diagnostics; if it comes again, the GPU or its seat is to be"
-    " replaced."
+    "Drain the node, power-cycle it and run diagnostics; if it recurs, the GPU or its slot must be replaced."
 )
 MEMORY = (
-    "Drain the node after this job and reset the GPU, so that the row is replaced; where that fails, the GPU"
-    " is to be exchanged."
+    "Drain the node after this job and reset the GPU, so that the row is replaced; if that fails, the GPU"
+    " must be replaced."
 )
 LINK = (
-    "Drain the node, reset its GPUs and switches, and look at the link's counters (nvidia-smi nvlink -e); if"
-    " it comes again, have the link's hardware checked."
+    "Drain the node, reset its GPUs and switches, and check the link's counters (nvidia-smi nvlink -e); if"
+    " it recurs, have the link's hardware checked."
 )
 GSP = (
-    "Drain the node and reset the GPU, or restart the node where that fails; a newer driver mends many of"
-    " these."
+    "Drain the node and reset the GPU, or restart the node if that fails; a newer driver fixes many of these."
 )
 WATCH = "Nothing is lost yet. Watch this GPU's error counters, and run diagnostics when the node is free."
 
 
 class Xid(NamedTuple):
-    """An error's meaning as the end of a sentence, how grave it is, and what to do."""
+    """An error's meaning as the end of a sentence, its severity, and what to do."""
 
     meaning: str
     severity: Severity
@@ -79,6 +77,5 @@ CATALOGUE = {
 
 
 def describe_xid(code: int) -> Xid:
-    """What is known of an error; the unknown is taken seriously."""
-    known = CATALOGUE.get(code)
-    return known or Xid("see the vendor's catalogue", _CRITICAL, RESET)
+    """The entry of an error; unknown errors count as critical."""
+    return CATALOGUE.get(code) or Xid("see the vendor's catalogue", _CRITICAL, RESET)

@@ -95,7 +95,7 @@ class TestEvents:
         )
         assert finding.evidence["faults"] == {"XID 45": 1, "XID 119": 2, "XID 154": 1}
         assert finding.summary.startswith("XID 119 on GPU 0000:9b:00 at step 100")
-        assert "2 times. Beside it: XID 45 (1), XID 154 (1)." in finding.summary
+        assert "2 times. Also: XID 45 (1), XID 154 (1)." in finding.summary
 
     def test_the_last_xid_of_an_exporter_sticks_and_tells_by_its_changes_alone(self) -> None:
         sticky = [(BEGIN + 10 * i, 79.0) for i in range(100)]
@@ -103,7 +103,7 @@ class TestEvents:
         changes = [(BEGIN + 10 * i, 0.0 if i < 50 else 31.0) for i in range(100)]
         (finding,) = faults(training(), clocked("gpu_last_xid", changes, gpu=3))
         assert (finding.start_step, finding.severity) == (250, "warning")
-        assert "Look at the program first" in finding.advice
+        assert "Check the program first" in finding.advice
 
     def test_counters_tell_by_how_much_they_rise(self) -> None:
         count = [(BEGIN + 10 * i, 4.0 + 2 * (i >= 30) + (i >= 31)) for i in range(100)]
@@ -182,7 +182,7 @@ class TestSilence:
             self.watched("gpu_power (W)", 600, 590, gpu=0),
             now=3000,
         )
-        assert "it may be the log alone" in at_work.summary
+        assert "possibly only the log" in at_work.summary
         (idle,) = self.looked(self.watched("gpu_util (%)", 98, 0, gpu=0), now=3000)
         assert "The GPUs are idle (0 %)" in idle.summary
 
