@@ -12,7 +12,7 @@ from holter.attempts.config_diff import list_changes
 from holter.cli.report import Report, collectives
 from holter.cli.report.speed import lines, parts
 from holter.cli.report.svg import draw
-from holter.cli.report.words import kind, mark, place, together, verdict
+from holter.cli.report.words import describe_position, group_diagnostics, headline, kind_title, severity_sign
 from holter.curves import around, between, main_series, series_of
 from holter.detectors.communication import compare_collectives
 from holter.detectors.findings.evidence import evidence_rows
@@ -41,7 +41,7 @@ def _run(report: Report) -> dict[str, Any]:
     by_weight = sorted(findings, key=lambda one: -Severity(one["severity"]).rank)
     return {
         "report": report,
-        "verdict": verdict(report),
+        "verdict": headline(report),
         "curves": list(_curves(report)),
         "findings": findings,
         "gravest": by_weight[:_LISTED],
@@ -49,7 +49,8 @@ def _run(report: Report) -> dict[str, Any]:
         "speed": [] if report.throughput is None else list(lines(report.throughput, report.spent)),
         "spent": [] if report.spent is None else parts(report.spent),
         "remarks": [
-            _remark(remark, where) for remark, where in together(report.remarks, several=report.attempts > 1)
+            _remark(remark, where)
+            for remark, where in group_diagnostics(report.remarks, several=report.attempts > 1)
         ],
         "changes": list_changes(report.data.config),
         "collectives": list(collectives.told(compare_collectives(report.data))),
@@ -59,7 +60,7 @@ def _run(report: Report) -> dict[str, Any]:
 def _remark(remark: Diagnostic, where: str) -> dict[str, str]:
     return {
         "severity": remark.severity.value,
-        "mark": mark(remark),
+        "mark": severity_sign(remark),
         "summary": remark.summary,
         "advice": remark.advice,
         "whose": where,
@@ -94,9 +95,9 @@ def _finding(run: RunData, finding: Finding, number: int) -> dict[str, Any]:
     return {
         "number": number,
         "severity": finding.severity.value,
-        "mark": mark(finding),
-        "kind": kind(finding),
-        "place": place(finding),
+        "mark": severity_sign(finding),
+        "kind": kind_title(finding),
+        "place": describe_position(finding),
         "summary": finding.summary,
         "advice": finding.advice,
         "caption": str(series.key) if series is not None else "",

@@ -12,9 +12,9 @@ from rich.text import Text
 from holter.cli.report import Report
 from holter.cli.report.collectives import told
 from holter.cli.report.speed import lines
-from holter.cli.report.words import kind, mark, place, together, verdict
+from holter.cli.report.words import describe_position, group_diagnostics, headline, kind_title, severity_sign
 from holter.curves import around, series_of
-from holter.detectors.communication import compare
+from holter.detectors.communication import compare_collectives
 from holter.detectors.findings.sparkline import sparkline
 from holter.plurals import verb
 from holter.roles import Role, role_of
@@ -44,7 +44,7 @@ def _run(report: Report) -> RenderableType:
     head = Text.assemble(
         (report.run, "bold"),
         "  ",
-        (verdict(report), "" if report.findings or report.remarks else "green" if report.points else "dim"),
+        (headline(report), "" if report.findings or report.remarks else "green" if report.points else "dim"),
     )
     findings = (_finding(report.data, finding) for finding in report.findings)
     return Group(head, *_speed(report), *findings, *_collectives(report), *_setup(report), "")
@@ -64,7 +64,7 @@ def _speed(report: Report) -> Iterator[RenderableType]:
 
 def _collectives(report: Report) -> Iterator[RenderableType]:
     """What logs of collectives tell, a line each."""
-    lines_ = list(told(compare(report.data)))
+    lines_ = list(told(compare_collectives(report.data)))
     if not lines_:
         return
     yield ""
@@ -79,11 +79,12 @@ def _setup(report: Report) -> Iterator[RenderableType]:
         return
     yield ""
     yield Padding(Text("Set-up", style="bold"), (0, 0, 0, 2))
-    for remark, where in together(report.remarks, several=report.attempts > 1):
+    for remark, where in group_diagnostics(report.remarks, several=report.attempts > 1):
         style = _STYLE[remark.severity]
         table = Table.grid(padding=(0, 1))
         table.add_row(
-            Text(mark(remark), style), Text.assemble((remark.summary, style), (f"  {where}".rstrip(), "dim"))
+            Text(severity_sign(remark), style),
+            Text.assemble((remark.summary, style), (f"  {where}".rstrip(), "dim")),
         )
         table.add_row("", Text(remark.advice, style="dim"))
         yield Padding(table, (0, 0, 0, 4))
@@ -92,7 +93,9 @@ def _setup(report: Report) -> Iterator[RenderableType]:
 def _finding(run: RunData, finding: Finding) -> RenderableType:
     """A line of kind, place and picture; below it the sentence, and what to do."""
     style = _STYLE[finding.severity]
-    line = Text.assemble((f"{mark(finding)} {kind(finding)}", style), "  ", (place(finding), "dim"))
+    line = Text.assemble(
+        (f"{severity_sign(finding)} {kind_title(finding)}", style), "  ", (describe_position(finding), "dim")
+    )
     below: list[RenderableType] = [Text(finding.summary), Text(finding.advice, style="dim")]
     picture = _picture(run, finding, style)
     if picture is not None and line.cell_len > _HEAD - 2:

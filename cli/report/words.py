@@ -1,4 +1,4 @@
-"""The words of a report: what a run's verdict is, where a finding lies."""
+"""Texts that several kinds of reports share: severity signs, titles, positions, headlines."""
 
 from __future__ import annotations
 
@@ -6,90 +6,96 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from holter.cli.report import Report
-from holter.detectors import wall_clock
 from holter.detectors.findings import title_of
 from holter.detectors.findings.finding_type import in_sentence
+from holter.detectors.wall_clock import format_wall_time
 from holter.plurals import counted, verb
 from holter.types import Diagnostic, Finding, Kind, Labels, Severity
 
-_NAMED = 8
-"""Attempts that a remark names."""
-_MARK = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
+_MAX_ATTEMPTS = 8
+"""Attempts that are named with a diagnostic."""
+_SIGNS = {Severity.CRITICAL: "▲", Severity.WARNING: "●", Severity.INFO: "○"}
 
 
-def mark(finding: Finding | Diagnostic) -> str:
-    """A sign for the severity, so that colour never stands alone."""
-    return _MARK[finding.severity]
+def severity_sign(finding: Finding | Diagnostic) -> str:
+    """A character for the severity, so that it is never shown by colour alone."""
+    return _SIGNS[finding.severity]
 
 
-def kind(finding: Finding) -> str:
-    """The kind in the words of the pages."""
+def kind_title(finding: Finding) -> str:
+    """The title of the finding's kind, as it is written within a line."""
     return in_sentence(title_of(finding.kind))
 
 
-def together(remarks: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:
-    """Remarks with whose they are; the same words on several launches are one, in the place of the first.
+def group_diagnostics(diagnostics: Iterable[Diagnostic], *, several: bool) -> list[tuple[Diagnostic, str]]:
+    """Diagnostics with the launches and labels they are about; equal ones on several launches are one.
 
-    `several`: the run has several launches, so that it matters which one.
+    `several`: the run has several launches, so that they need to be named.
     """
-    found: dict[tuple[str, Labels, Severity, str, str], list[Diagnostic]] = {}
-    for one in remarks:
-        found.setdefault((one.code, one.labels, one.severity, one.summary, one.advice), []).append(one)
-    return [(same[0], _whose(same, several=several)) for same in found.values()]
+    groups: dict[tuple[str, Labels, Severity, str, str], list[Diagnostic]] = {}
+    for each in diagnostics:
+        key = (each.code, each.labels, each.severity, each.summary, each.advice)
+        groups.setdefault(key, []).append(each)
+    return [(group[0], _scope(group, several=several)) for group in groups.values()]
 
 
-def _whose(same: Sequence[Diagnostic], *, several: bool) -> str:
-    attempts = ", ".join(str(one.attempt) for one in same[:_NAMED]) + (" ..." if len(same) > _NAMED else "")
-    when = [f"attempts {attempts}" if len(same) > 1 else f"attempt {attempts}"] if several else []
-    said = same[0].summary  # a host that its sentence names needs no second word
-    labels = [f"{name} {value}" for name, value in same[0].labels if name != "host" or value not in said]
-    return ", ".join([*when, *labels])
+def _scope(group: Sequence[Diagnostic], *, several: bool) -> str:
+    names = ", ".join(str(each.attempt) for each in group[:_MAX_ATTEMPTS])
+    names += " ..." if len(group) > _MAX_ATTEMPTS else ""
+    attempts = [f"attempts {names}" if len(group) > 1 else f"attempt {names}"] if several else []
+    # a host that the summary names already is left out
+    labels = [
+        f"{name} {value}"
+        for name, value in group[0].labels
+        if name != "host" or value not in group[0].summary
+    ]
+    return ", ".join([*attempts, *labels])
 
 
-def place(finding: Finding) -> str:
-    """Where it lies; the attempt only where there may be several."""
+def describe_position(finding: Finding) -> str:
+    """The steps or times of a finding, with its attempt where there may be several."""
     start, end = f"{finding.start_step:,}", finding.end_step
-    if _by_clock(finding):
-        moment = wall_clock.format_wall_time(finding.start_step / 1e3)
-        return f"from {moment} on" if end is None else f"at {moment}"
+    if _has_times_only(finding):
+        time = format_wall_time(finding.start_step / 1e3)
+        return f"from {time} on" if end is None else f"at {time}"
     if finding.kind is Kind.STALL:
-        where = f"after step {start}"
+        steps = f"after step {start}"
     elif end is None:
-        where = f"from step {start} on"
+        steps = f"from step {start} on"
     else:
-        where = f"step {start}" if end <= finding.start_step else f"steps {start} to {end:,}"
-    return where if finding.attempt == 0 else f"{where}, attempt {finding.attempt}"
+        steps = f"step {start}" if end <= finding.start_step else f"steps {start} to {end:,}"
+    return steps if finding.attempt == 0 else f"{steps}, attempt {finding.attempt}"
 
 
-def _by_clock(finding: Finding) -> bool:
-    """Whether its steps are milliseconds since 1970, as where only machines were watched."""
-    at = finding.evidence.get("wall_time")
-    return isinstance(at, float) and abs(finding.start_step - at * 1e3) <= 1
+def _has_times_only(finding: Finding) -> bool:
+    """Whether its steps are milliseconds since 1970, as in a run with hardware monitors only."""
+    time = finding.evidence.get("wall_time")
+    return isinstance(time, float) and abs(finding.start_step - time * 1e3) <= 1
 
 
-def verdict(report: Report) -> str:
-    """How large the run is, and how many findings it has."""
+def headline(report: Report) -> str:
+    """The size of the run and the number of its findings."""
     if not report.points:
-        return "no step yet" if report.data.config else "nothing readable"
+        return "no steps yet" if report.data.config else "nothing readable"
     size = f"{counted(report.attempts, 'attempt')}, {counted(report.points, 'point')}"
     if not report.findings:
-        return f"{size}: nothing found{_remarked(report)}"
-    words = counted(len(report.findings), "finding")
-    lasting = sum(finding.end_step is None for finding in report.findings)
-    return f"{size}: {words}{severities(report)}" + (f", {lasting} not over" if lasting else "")
+        return f"{size}: no findings{_count_diagnostics(report)}"
+    number = counted(len(report.findings), "finding")
+    ongoing = sum(finding.end_step is None for finding in report.findings)
+    return f"{size}: {number}{count_severities(report)}" + (f", {ongoing} ongoing" if ongoing else "")
 
 
-def _remarked(report: Report) -> str:
-    """How many remarks warn: nothing found is not all there is to say."""
-    warning = [one for one in report.remarks if one.severity is not Severity.INFO]
-    count = len(together(warning, several=report.attempts > 1))
-    return f", {counted(count, 'remark')} on the set-up" if count else ""
+def _count_diagnostics(report: Report) -> str:
+    """The number of diagnostics that are not for information only."""
+    serious = [each for each in report.remarks if each.severity is not Severity.INFO]
+    count = len(group_diagnostics(serious, several=report.attempts > 1))
+    return f", {counted(count, 'launch diagnostic')}" if count else ""
 
 
-def severities(report: Report) -> str:
-    """How grave they are, where that takes counting."""
+def count_severities(report: Report) -> str:
+    """The number of findings of each severity, where there are several severities."""
     count = Counter(finding.severity for finding in report.findings)
     warnings = verb(count[Severity.WARNING], "warning", "warnings")
-    named = {Severity.CRITICAL: "critical", Severity.WARNING: warnings, Severity.INFO: "for information"}
-    parts = [f"{count[one]} {word}" for one, word in named.items() if count[one]]
+    names = {Severity.CRITICAL: "critical", Severity.WARNING: warnings, Severity.INFO: "for information"}
+    parts = [f"{count[severity]} {name}" for severity, name in names.items() if count[severity]]
     return f" ({', '.join(parts)})" if len(parts) > 1 else ""

@@ -15,8 +15,8 @@ AGENT_SILENT = FindingType(
     title="Agent silent",
     meaning="Agents stopped reporting without announcing their end; what they follow is not watched.",
     advice=(
-        "See whether the machine is up and can reach Holter, and start the agent again: it continues from "
-        "where it was. If it is gone for good, press Forget on the overview."
+        "Check that the machine is up and can reach Holter, then start the agent again: it continues reading "
+        "where it stopped. If it is gone for good, press Forget on the overview."
     ),
     severity=WARNING_ONLY,
     evidence=(

@@ -1,4 +1,4 @@
-"""A curve in a line of text: block characters, one column for many points, extremes kept."""
+"""Draws a curve in a line of text: block characters, one per group of points, extremes preserved."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import numpy as np
 from holter.types import FloatArray, IntArray
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_NOTHING, _NOT_FINITE = " ", "✗"
+_NO_POINTS, _NOT_FINITE = " ", "✗"
 
 
-def sparkline(places: FloatArray, values: FloatArray, width: int, *, extremes: bool = True) -> str:
-    """One character for each of `width` equal parts of the range of `places` [n].
+def sparkline(positions: FloatArray, values: FloatArray, width: int, *, extremes: bool = True) -> str:
+    """One character for each of `width` equal parts of the range of `positions` [n].
 
-    A part shows the value in it that is farthest from the median of all, so that a single spike stays
-    visible, or else its own median, for curves whose single pauses would hide the level. A part with a
-    NaN or an infinity shows a cross, a part without points a blank.
+    A part shows its value that is farthest from the median of all values, so that a single spike stays
+    visible; without `extremes` its median, for curves in which single pauses would hide the level. A part
+    with NaN or an infinity shows a cross, a part without points a blank.
     """
-    if not len(places):
-        return _NOTHING * width
-    low, high = float(places.min()), float(places.max())
-    column = np.minimum(((places - low) / max(high - low, 1e-300) * width).astype(np.int64), width - 1)
+    if not len(positions):
+        return _NO_POINTS * width
+    low, high = float(positions.min()), float(positions.max())
+    column = np.minimum(((positions - low) / max(high - low, 1e-300) * width).astype(np.int64), width - 1)
     finite = np.isfinite(values)
     middle = float(np.median(values[finite])) if finite.any() else 0.0
     shown = np.full(width, np.nan)
     for part in np.unique(column[finite]).tolist():
         inside = values[(column == part) & finite]
         shown[part] = inside[np.argmax(np.abs(inside - middle))] if extremes else np.median(inside)
-    marks = np.full(width, _NOTHING)
+    characters = np.full(width, _NO_POINTS)
     known = np.isfinite(shown)
-    marks[known] = np.array(list(_BLOCKS))[_levels(shown[known])]
-    marks[np.unique(column[~finite])] = _NOT_FINITE
-    return "".join(marks.tolist())
+    characters[known] = np.array(list(_BLOCKS))[_levels(shown[known])]
+    characters[np.unique(column[~finite])] = _NOT_FINITE
+    return "".join(characters.tolist())
 
 
 def _levels(values: FloatArray) -> IntArray:

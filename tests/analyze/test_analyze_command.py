@@ -165,7 +165,7 @@ def test_text_is_the_default_and_says_it_in_sentences(runs: Path) -> None:
     done = analyze(runs / "slow", runs / "calm")
     assert done.returncode == 0
     assert "Rank 3 takes 30% longer than its peers" in re.sub(r"\s+", " ", done.stdout)
-    assert "nothing found" in done.stdout
+    assert "no findings" in done.stdout
     assert "1 of 2 runs needs a look." in done.stdout
     assert any(block in done.stdout for block in "▁▂▃▄▅▆▇█")
     assert "\x1b[" not in done.stdout, "no colours into a pipe"

@@ -153,7 +153,7 @@ def test_a_line_without_room_has_its_picture_below() -> None:
 
 def test_nothing_found_is_one_line() -> None:
     assert [line for line in printed(report(spiky(0)), 80) if line] == [
-        "a  1 attempt, 1,200 points: nothing found"
+        "a  1 attempt, 1,200 points: no findings"
     ]
 
 

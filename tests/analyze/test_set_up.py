@@ -99,6 +99,6 @@ def test_a_launch_without_a_step_yet_is_analysed_by_what_it_says_of_itself(
     log.write_text("".join(line for line in log.read_text().splitlines(True) if "NCCL" in line))
     assert main(["analyze", str(log)]) == 0
     printed = capsys.readouterr()
-    assert "no step yet" in printed.out
+    assert "no steps yet" in printed.out
     assert "TCP sockets" in printed.out
     assert printed.err == ""

@@ -126,8 +126,8 @@ class Cells(HTMLParser):
 class TestShowing:
     def test_nothing_found_is_said(self) -> None:
         found = holter.analyze([1, 2, 3], [1.0, 1.0, 1.0])
-        assert repr(found) == "Nothing found in 3 points."
-        assert found._repr_html_() == "<p>Nothing found in 3 points.</p>"
+        assert repr(found) == "No findings in 3 points."
+        assert found._repr_html_() == "<p>No findings in 3 points.</p>"
 
     def test_each_finding_has_its_place_its_curve_and_its_sentence(self) -> None:
         lines = repr(holter.analyze(spiky())).splitlines()
