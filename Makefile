@@ -5,7 +5,7 @@ BIN := .venv/bin
 # the files of core/ and the top-level folders are linked one by one (setup.py): a new one there needs installing again
 UNLINKED := $(filter-out __pycache__ $(notdir $(wildcard .editable/holter/*)),$(notdir $(wildcard core/*)))
 
-.PHONY: always types-js demo test dev lint types check-imports format build clean serve bench bench-peers
+.PHONY: always docs types-js demo test dev lint types check-imports format build clean serve bench bench-peers
 
 demo: .venv/server.done  ## Holter with real training runs, replayed live (ONCE=1: replay, print, exit)
 	@$(BIN)/holter demo $(if $(ONCE),--once)
@@ -42,6 +42,9 @@ types: .venv/test.done  ## of the Python modules and of the pages
 
 types-js: .venv/server.done  ## the JSDoc types of the REST interface, for the pages
 	@$(BIN)/python -m holter.server.schemas.jsdoc
+
+docs: .venv/server.done  ## the parts of the documentation that are made from the code
+	@$(BIN)/python docs/generate.py
 
 check-imports: .venv/test.done
 	@$(BIN)/lint-imports
