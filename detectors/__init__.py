@@ -16,8 +16,8 @@ from holter.detectors.incremental import IncrementalState
 from holter.detectors.inhibition import inhibit
 from holter.detectors.loss.nonfinite import NonfiniteDetector
 from holter.detectors.loss.spike import SpikeDetector
-from holter.detectors.loss.sudden_drop import SuddenDrop
-from holter.detectors.mixture.shift import MixtureShift
+from holter.detectors.loss.sudden_drop import SuddenDropDetector
+from holter.detectors.mixture.shift import MixtureShiftDetector
 from holter.detectors.numerics.loss_scale import LossScaleDetector
 from holter.detectors.numerics.masked_nan import MaskedNanDetector
 from holter.detectors.ranks.call_mismatch import CallMismatchDetector
@@ -26,7 +26,7 @@ from holter.detectors.ranks.desync import DesyncDetector
 from holter.detectors.ranks.hang import HangDetector
 from holter.detectors.ranks.ras import RasDetector
 from holter.detectors.ranks.straggler import StragglerDetector
-from holter.detectors.repeated_data.repeated_data import RepeatedData
+from holter.detectors.repeated_data.repeated_data import RepeatedDataDetector
 from holter.detectors.throughput.regression import ThroughputRegressionDetector
 from holter.detectors.throughput.stall import StallDetector
 from holter.registry import build
@@ -48,7 +48,7 @@ BUILTIN: tuple[Detector, ...] = (
     NonfiniteDetector(),
     SpikeDetector(),
     EvaluationDetector(),
-    RepeatedData(),
+    RepeatedDataDetector(),
     ThroughputRegressionDetector(),
     StragglerDetector(),
     CommSlowdownDetector(),
@@ -61,8 +61,8 @@ BUILTIN: tuple[Detector, ...] = (
     MaskedNanDetector(),
     MemoryLeakDetector(),
     GpuFaultDetector(),
-    SuddenDrop(),
-    MixtureShift(),
+    SuddenDropDetector(),
+    MixtureShiftDetector(),
 )
 
 

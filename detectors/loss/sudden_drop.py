@@ -95,7 +95,7 @@ class LossDrop:
 
 
 @dataclass(frozen=True)
-class SuddenDrop:
+class SuddenDropDetector:
     """Detects where a training or evaluation loss falls at once to where it has never been, without known
     cause.
 

@@ -57,7 +57,7 @@ class MixtureThresholds(Thresholds):
 
 
 @dataclass(frozen=True)
-class MixtureShift:
+class MixtureShiftDetector:
     """Detects moves of the total loss that the datasets' losses at their established shares do not
     explain."""
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.findings.data import REPEATED_DATA
+from holter.detectors.findings.loss import REPEATED_DATA
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import (
@@ -61,7 +61,7 @@ class RepeatedDataThresholds(Thresholds):
 
 
 @dataclass(frozen=True)
-class RepeatedData:
+class RepeatedDataDetector:
     """Tests after every resume whether the noise of the loss has been seen before, and where.
 
     A match at the same steps is a correct resume after a rollback. A match at earlier steps shows from where

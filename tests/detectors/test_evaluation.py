@@ -1,4 +1,4 @@
-"""Evaluation losses of few points: what is told of them, and how rarely anything is told of healthy ones."""
+"""Evaluation losses of few points: findings, and how rarely healthy ones have any."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def evaluated(points: int = 60, *, noise: float = 0.004, seed: int = 0) -> Float
     return level(points) * (1 + noise * random.standard_normal(points))
 
 
-def found(value: FloatArray, *, step: np.ndarray | None = None) -> list[Finding]:
+def detect(value: FloatArray, *, step: np.ndarray | None = None) -> list[Finding]:
     at = EVERY * np.arange(len(value)) if step is None else step
     return find(run(series("eval/loss", value, step=at)))
 
 
-def the_one(value: FloatArray) -> Finding:
-    findings = found(value)
-    assert len(findings) == 1, [(one.kind.value, one.start_step) for one in findings]
+def single_finding(value: FloatArray) -> Finding:
+    findings = detect(value)
+    assert len(findings) == 1, [(finding.kind.value, finding.start_step) for finding in findings]
     return findings[0]
 
 
@@ -52,67 +52,75 @@ def healthy(seed: int, points: int = 50) -> tuple[np.ndarray, FloatArray]:
     return step, shapes[seed // 2 % 4] * (1 + random.choice([0.003, 0.01, 0.03, 0.1]) * noise)
 
 
-def test_of_two_hundred_healthy_series_of_fifty_evaluations_at_most_one_says_anything() -> None:
-    loud = 0
+def test_of_four_hundred_healthy_series_at_most_two_have_a_finding() -> None:
+    alarms = 0
     for seed in range(400):
         step, value = healthy(seed)
-        loud += bool(
+        alarms += bool(
             list(EvaluationDetector().detect(run(series("eval/loss", value, step=step)), DetectorContext()))
         )
-    assert loud <= 2
+    assert alarms <= 2
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_jump_that_stays_is_told_at_once_and_its_cause_is_not_guessed(seed: int) -> None:
+def test_a_lasting_jump_is_detected_at_once_with_undetermined_cause(seed: int) -> None:
     value = evaluated(seed=seed)
     value[40:] *= 1.08
-    one = the_one(value)
-    assert (one.kind, one.start_step, one.detected_step) == (Kind.SPIKE_UNRECOVERED, 20_000, 20_000)
-    assert one.end_step is None
-    assert one.evidence["cause"] == "undetermined"
+    finding = single_finding(value)
+    assert (finding.kind, finding.start_step, finding.detected_step) == (
+        Kind.SPIKE_UNRECOVERED,
+        20_000,
+        20_000,
+    )
+    assert finding.end_step is None
+    assert finding.evidence["cause"] == "undetermined"
 
 
 def test_one_bad_evaluation_is_fast_and_three_are_slow() -> None:
     for many, kind in ((1, Kind.SPIKE_FAST), (3, Kind.SPIKE_SLOW)):
         value = evaluated()
         value[40 : 40 + many] *= 1.15
-        one = the_one(value)
-        assert (one.kind, one.start_step, one.end_step) == (kind, 20_000, 20_000 + EVERY * many)
+        finding = single_finding(value)
+        assert (finding.kind, finding.start_step, finding.end_step) == (kind, 20_000, 20_000 + EVERY * many)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_an_upward_turn_is_divergence_and_with_a_falling_loss_it_overfits(seed: int) -> None:
+def test_an_upward_turn_is_divergence_and_overfitting_where_the_training_loss_falls(seed: int) -> None:
     value = evaluated(seed=seed)
     value[35:] += 0.03 * np.arange(25)
     loss = loss_curve(np.random.default_rng(seed), 30_000)
     evaluation = series("eval/loss", value, step=EVERY * np.arange(60))
-    (one,) = find(run(series("loss", loss), evaluation))
-    assert (one.kind, one.metric, one.severity) == (Kind.DIVERGENCE, "eval/loss", Severity.CRITICAL)
-    assert 35 * EVERY <= one.start_step <= one.detected_step <= 47 * EVERY
-    assert one.evidence["cause"] == "evaluation"
-    assert "overfits" in one.advice
+    (finding,) = find(run(series("loss", loss), evaluation))
+    assert (finding.kind, finding.metric, finding.severity) == (
+        Kind.DIVERGENCE,
+        "eval/loss",
+        Severity.CRITICAL,
+    )
+    assert 35 * EVERY <= finding.start_step <= finding.detected_step <= 47 * EVERY
+    assert finding.evidence["cause"] == "evaluation"
+    assert "overfits" in finding.advice
 
 
-def test_too_few_evaluations_cannot_tell_and_nothing_is_said() -> None:
+def test_too_few_evaluations_have_no_finding() -> None:
     value = evaluated(9)
     value[8] *= 1.05
-    assert found(value) == []
+    assert detect(value) == []
 
 
-def test_an_accuracy_that_rises_or_falls_is_no_loss() -> None:
+def test_accuracies_are_ignored() -> None:
     rises = 0.2 + 0.6 * (1 - np.exp(-np.arange(60) / 10))
     at = EVERY * np.arange(60)
     assert find(run(series("eval/accuracy", rises, step=at), series("val/acc", rises[::-1], step=at))) == []
 
 
-def test_nan_is_told_and_nan_between_evaluations_is_not() -> None:
+def test_a_nan_evaluation_is_detected_and_nan_between_evaluations_is_not() -> None:
     value = evaluated()
     value[30] = np.nan
-    one = the_one(value)
-    assert (one.kind, one.start_step, one.end_step) == (Kind.NONFINITE, 15_000, 15_500)
+    finding = single_finding(value)
+    assert (finding.kind, finding.start_step, finding.end_step) == (Kind.NONFINITE, 15_000, 15_500)
     sparse = np.full(3000, np.nan)
     sparse[::50] = evaluated()
-    assert found(sparse, step=np.arange(3000)) == []
+    assert detect(sparse, step=np.arange(3000)) == []
 
 
 def test_evaluations_that_rise_together_are_one_event() -> None:
@@ -120,20 +128,20 @@ def test_evaluations_that_rise_together_are_one_event() -> None:
     for part in parts:
         part[40:] *= 1.1
     at = EVERY * np.arange(60)
-    named = [series(f"eval/{name}_loss", one, step=at) for name, one in zip("abc", parts, strict=True)]
-    (one,) = find(run(*named))
-    assert one.metric == "eval/a_loss"
-    assert len(one.evidence["also"]) == 2
+    named = [series(f"eval/{name}_loss", part, step=at) for name, part in zip("abc", parts, strict=True)]
+    (finding,) = find(run(*named))
+    assert finding.metric == "eval/a_loss"
+    assert len(finding.evidence["also"]) == 2
 
 
-def test_what_the_training_loss_told_before_is_no_second_event() -> None:
+def test_a_rise_that_the_training_loss_showed_first_is_no_second_event() -> None:
     loss = loss_curve(np.random.default_rng(1), 30_000)
     loss[19_800:] += 0.6
     value = evaluated()
     value[40:] += 0.6
-    (one,) = find(run(series("loss", loss), series("eval/loss", value, step=EVERY * np.arange(60))))
-    assert (one.metric, one.start_step) == ("loss", 19_800)
-    (other,) = one.evidence["also"]
+    (finding,) = find(run(series("loss", loss), series("eval/loss", value, step=EVERY * np.arange(60))))
+    assert (finding.metric, finding.start_step) == ("loss", 19_800)
+    (other,) = finding.evidence["also"]
     assert (other["kind"], other["metric"], other["start_step"]) == ("spike_unrecovered", "eval/loss", 20000)
 
 
@@ -141,8 +149,8 @@ def test_a_restart_that_evaluates_worse_is_a_resume_artifact() -> None:
     value = evaluated()
     value[40:] *= 1.1
     where = {"step": EVERY * np.arange(60), "attempt": (np.arange(60) >= 40).astype(int)}
-    (one,) = find(run(series("eval/loss", value, **where)))
-    assert (one.kind, one.attempt, one.start_step) == (Kind.RESUME_ARTIFACT, 1, 20_000)
+    (finding,) = find(run(series("eval/loss", value, **where)))
+    assert (finding.kind, finding.attempt, finding.start_step) == (Kind.RESUME_ARTIFACT, 1, 20_000)
 
 
 def test_a_planned_warm_restart_of_the_learning_rate_explains_a_worse_evaluation() -> None:
@@ -155,27 +163,29 @@ def test_a_planned_warm_restart_of_the_learning_rate_explains_a_worse_evaluation
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_was_said_is_what_is_said_later_whatever_else_is_logged(seed: int) -> None:
+def test_findings_stay_whatever_is_evaluated_later(seed: int) -> None:
     random = np.random.default_rng(seed)
     value = evaluated(150, noise=0.01, seed=seed)
     value[random.integers(20, 150, 3)] *= 1.3
     value[random.integers(60, 150) :] *= 1.2
     at = np.cumsum(random.integers(100, 900, 150))
-    said = [
-        _place(one)
-        for one in EvaluationDetector().detect(run(series("eval/loss", value, step=at)), DetectorContext())
+    final = [
+        _position(finding)
+        for finding in EvaluationDetector().detect(
+            run(series("eval/loss", value, step=at)), DetectorContext()
+        )
     ]
-    assert said
+    assert final
     for points in range(1, 150):
-        whole = run(series("eval/loss", value[:points], step=at[:points]))
-        seen = [_place(one) for one in EvaluationDetector().detect(whole, DetectorContext())]
-        assert seen == [one for one in said if one[-1] <= at[points - 1]]
+        prefix = run(series("eval/loss", value[:points], step=at[:points]))
+        early = [_position(finding) for finding in EvaluationDetector().detect(prefix, DetectorContext())]
+        assert early == [position for position in final if position[-1] <= at[points - 1]]
 
 
-def _place(finding: Finding) -> tuple[int, int, int]:
+def _position(finding: Finding) -> tuple[int, int, int]:
     return finding.attempt, finding.start_step, finding.detected_step
 
 
-def test_flat_curves_and_curves_of_few_digits_are_quiet() -> None:
-    assert found(np.full(80, 2.5)) == []
-    assert found(np.round(evaluated(80, noise=0.002), 2)) == []
+def test_flat_and_rounded_curves_have_no_findings() -> None:
+    assert detect(np.full(80, 2.5)) == []
+    assert detect(np.round(evaluated(80, noise=0.002), 2)) == []

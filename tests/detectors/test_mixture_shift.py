@@ -1,4 +1,4 @@
-"""When the total loss moves because the shares of its datasets did, that is what is told."""
+"""Shifts of the datasets' shares that move the total loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from holter.detectors import find
 from holter.detectors.detector import DetectorContext
 from holter.detectors.mixture.shares import ShareThresholds, fit_shares
-from holter.detectors.mixture.shift import MixtureShift
+from holter.detectors.mixture.shift import MixtureShiftDetector
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
 
@@ -19,7 +19,7 @@ T = np.arange(N)
 def parts(
     seed: int, shares: np.ndarray, *, samples: int, noise: float = 0.05
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Losses [k, n] of datasets and the total, of batches drawn by these shares [n, k]."""
+    """Losses [k, n] of datasets, and the total [n] of batches drawn with these shares [n, k]."""
     rng = np.random.default_rng(seed)
     levels = np.linspace(1.6, 3.6, shares.shape[1])[:, None]
     losses = levels * (1 + 2 * (T + 20.0) ** -0.5) * (1 + noise * rng.normal(0, 1, (shares.shape[1], N)))
@@ -40,15 +40,15 @@ def switched(*shares: tuple[int, tuple[float, ...]]) -> np.ndarray:
     return rows
 
 
-def found(all_series: list[Series]) -> list[Finding]:
-    return list(MixtureShift().detect(run(*all_series), DetectorContext()))
+def detect(all_series: list[Series]) -> list[Finding]:
+    return list(MixtureShiftDetector().detect(run(*all_series), DetectorContext()))
 
 
 @pytest.mark.parametrize("samples", [16, 256, 4096])
 @pytest.mark.parametrize("every", [1, 10])
-def test_shares_that_nobody_logs_are_worked_out(samples: int, every: int) -> None:
+def test_shares_that_are_not_logged_are_estimated(samples: int, every: int) -> None:
     shares = switched((0, (0.6, 0.3, 0.1)), (2000, (0.2, 0.3, 0.5)))
-    (finding,) = found(logged(*parts(0, shares, samples=samples), step=T * every))
+    (finding,) = detect(logged(*parts(0, shares, samples=samples), step=T * every))
     assert abs(finding.start_step - 2000 * every) <= 8 * every
     assert finding.severity == "warning"
     assert finding.evidence["shares_before"] == pytest.approx({"d0": 0.6, "d1": 0.3, "d2": 0.1}, abs=0.12)
@@ -59,50 +59,50 @@ def test_shares_that_nobody_logs_are_worked_out(samples: int, every: int) -> Non
 def test_shares_that_are_logged_and_change_are_information() -> None:
     shares = switched((0, (0.6, 0.4)), (2000, (0.2, 0.8)))
     mixed = [series(f"mix/d{number}", shares[:, number]) for number in range(2)]
-    (finding,) = found(logged(*parts(0, shares, samples=256), *mixed))
+    (finding,) = detect(logged(*parts(0, shares, samples=256), *mixed))
     assert (finding.severity, finding.evidence["logged"]) == ("info", True)
     assert finding.evidence["shares"] == {"d0": 0.2, "d1": 0.8}
 
 
-def test_shares_that_come_back_end_it() -> None:
+def test_shares_that_return_end_the_shift() -> None:
     for back in (2150, 3000):
         shares = switched((0, (0.6, 0.4)), (2000, (0.2, 0.8)), (back, (0.6, 0.4)))
-        (finding,) = found(logged(*parts(0, shares, samples=256)))
+        (finding,) = detect(logged(*parts(0, shares, samples=256)))
         assert finding.end_step is not None
         assert abs(finding.end_step - back) <= 40
 
 
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("samples", [8, 64, 1024])
-def test_the_luck_of_the_draw_is_none(count: int, samples: int) -> None:
+def test_chance_in_the_draw_is_no_shift(count: int, samples: int) -> None:
     for seed in range(4):
         shares = np.tile(np.random.default_rng(seed).dirichlet(np.full(count, 3.0)), (N, 1))
-        assert found(logged(*parts(seed, shares, samples=samples))) == []
+        assert detect(logged(*parts(seed, shares, samples=samples))) == []
 
 
-def test_a_dataset_that_gets_worse_is_none() -> None:
+def test_a_dataset_that_gets_worse_is_no_shift() -> None:
     shares = switched((0, (0.6, 0.4)))
     rng = np.random.default_rng(0)
     losses = np.array([[2.0], [3.0]]) * (1 + 0.03 * rng.normal(0, 1, (2, N)))
     losses[1, 2000:] += 1.0
-    assert found(logged(losses, (shares.T * losses).sum(axis=0))) == []
+    assert detect(logged(losses, (shares.T * losses).sum(axis=0))) == []
 
 
-def test_losses_that_do_not_make_up_the_total_say_nothing() -> None:
+def test_losses_that_do_not_make_up_the_total_give_no_finding() -> None:
     rng = np.random.default_rng(0)
     total = 2.5 * (1 + 0.02 * rng.normal(0, 1, N))
     total[2000:] += 2.0
-    assert found(logged(np.array([[2.0], [3.0]]) * (1 + 0.03 * rng.normal(0, 1, (2, N))), total)) == []
+    assert detect(logged(np.array([[2.0], [3.0]]) * (1 + 0.03 * rng.normal(0, 1, (2, N))), total)) == []
 
 
-def test_together_with_the_rise_it_explains_it_is_one_finding() -> None:
+def test_a_shift_and_the_rise_it_explains_are_one_finding() -> None:
     shares = switched((0, (0.7, 0.3)), (2000, (0.1, 0.9)))
     findings = find(run(*logged(*parts(0, shares, samples=512, noise=0.01))))
-    assert [one.kind for one in findings] == ["mixture_shift"]
+    assert [finding.kind for finding in findings] == ["mixture_shift"]
     assert abs(findings[0].start_step - 2000) <= 3
 
 
-def test_what_the_losses_leave_open_stays_as_it_was() -> None:
+def test_shares_that_the_losses_leave_open_stay_as_they_were() -> None:
     before = np.array([0.5, 0.3, 0.2])
     alike = np.full((64, 3), 2.0)
     assert fit_shares(alike.mean(axis=1), alike, before, ShareThresholds()) == pytest.approx(before)
@@ -111,10 +111,10 @@ def test_what_the_losses_leave_open_stays_as_it_was() -> None:
     assert fit_shares(apart @ now, apart, before, ShareThresholds()) == pytest.approx(now, abs=0.01)
 
 
-def test_shares_that_change_with_a_restart_are_what_it_did_not_restore() -> None:
+def test_a_shift_that_begins_with_a_restart_is_a_resume_artifact() -> None:
     shares = switched((0, (0.6, 0.4)), (2000, (0.2, 0.8)))
     where = {"attempt": (T >= 1990).astype(int)}
-    (finding,) = found(logged(*parts(0, shares, samples=64), **where))
+    (finding,) = detect(logged(*parts(0, shares, samples=64), **where))
     assert (finding.kind, finding.attempt, finding.start_step) == ("resume_artifact", 1, 1990)
     assert finding.detected_step >= 1990 + 150
     assert finding.evidence["shares"]["d1"] == pytest.approx(0.8, abs=0.1)

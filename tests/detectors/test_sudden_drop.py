@@ -1,4 +1,4 @@
-"""A loss that falls at once and stays is news, unless something that was changed explains it."""
+"""Sudden drops of a loss that stays low, unless a change explains them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.loss.sudden_drop import SuddenDrop
+from holter.detectors.loss.sudden_drop import SuddenDropDetector
 from holter.types import Finding, Series
 from tests.detectors.curves import run, series
 
@@ -16,8 +16,8 @@ N = 6000
 T = np.arange(N)
 
 
-def found(*all_series: Series) -> list[Finding]:
-    return list(SuddenDrop().detect(run(*all_series), DetectorContext()))
+def detect(*all_series: Series) -> list[Finding]:
+    return list(SuddenDropDetector().detect(run(*all_series), DetectorContext()))
 
 
 def base(t: np.ndarray) -> np.ndarray:
@@ -39,9 +39,9 @@ NOISES: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
 
 @pytest.mark.parametrize("kind", NOISES)
 @pytest.mark.parametrize("size", [0.005, 0.02, 0.08])
-def test_a_fast_improvement_is_told_as_information(kind: str, size: float) -> None:
+def test_a_fast_improvement_is_information(kind: str, size: float) -> None:
     noise = np.exp(size * NOISES[kind](np.random.default_rng(0)))
-    (finding,) = found(series("loss", base(T) * skill(3000) * noise), series("lr", np.full(N, 1e-4)))
+    (finding,) = detect(series("loss", base(T) * skill(3000) * noise), series("lr", np.full(N, 1e-4)))
     assert (finding.kind, finding.severity) == ("sudden_drop", "info")
     assert abs(finding.start_step - 3000) < 60
     assert finding.detected_step - finding.start_step < 250
@@ -49,7 +49,7 @@ def test_a_fast_improvement_is_told_as_information(kind: str, size: float) -> No
 
 
 @pytest.mark.parametrize("kind", NOISES)
-def test_curves_that_fall_as_they_do_are_quiet(kind: str) -> None:
+def test_ordinary_falling_curves_have_no_findings(kind: str) -> None:
     curves = (
         base(T),
         2 + 1.5 * np.cos(np.pi * T / N / 2) ** 2 + 4 * (T + 30.0) ** -0.5,
@@ -59,15 +59,15 @@ def test_curves_that_fall_as_they_do_are_quiet(kind: str) -> None:
     for number, curve in enumerate(curves):
         for size in (0.003, 0.02, 0.1):
             noise = size * NOISES[kind](np.random.default_rng(number))
-            assert found(series("loss", curve * (1 + noise))) == []
+            assert detect(series("loss", curve * (1 + noise))) == []
 
 
-def test_a_learning_rate_that_is_taken_down_explains_what_falls_with_it() -> None:
+def test_a_decaying_learning_rate_explains_the_fall() -> None:
     down = np.clip((T - 0.8 * N) / (0.2 * N), 0, 1)
     for seed in range(4):
         noise = np.exp(0.02 * np.random.default_rng(seed).normal(0, 1, N))
         curve = (2.2 + 6 * (T + 20.0) ** -0.4 - 0.4 * down) * noise
-        assert found(series("loss", curve), series("lr", 1e-3 * (1 - 0.99 * down))) == []
+        assert detect(series("loss", curve), series("lr", 1e-3 * (1 - 0.99 * down))) == []
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_a_learning_rate_that_is_taken_down_explains_what_falls_with_it() -> Non
         series("mix/code", np.where(T < 3000, 0.2, 0.6)),
         series("epoch", T / 3000),
     ],
-    ids=lambda one: one.key.metric,
+    ids=lambda series: series.key.metric,
 )
-def test_what_was_changed_explains_it(why: Series) -> None:
+def test_a_change_explains_the_fall(why: Series) -> None:
     noise = np.exp(np.random.default_rng(0).normal(0, 0.02, N))
-    assert found(series("loss", base(T) * skill(3000) * noise), why) == []
+    assert detect(series("loss", base(T) * skill(3000) * noise), why) == []
 
 
-def test_what_was_not_logged_is_named() -> None:
-    (finding,) = found(series("loss", base(T) * skill(3000)))
+def test_metrics_that_are_not_logged_are_named() -> None:
+    (finding,) = detect(series("loss", base(T) * skill(3000)))
     assert "learning rate" in finding.evidence["not_logged"]
     assert finding.confidence < 0.7
 
@@ -95,23 +95,23 @@ def test_what_was_not_logged_is_named() -> None:
 def test_the_return_of_a_spike_is_no_improvement(lasting: int) -> None:
     curve = base(T) * np.exp(np.random.default_rng(0).normal(0, 0.02, N))
     curve[2500 : 2500 + lasting] += 2.0
-    assert found(series("loss", curve)) == []
+    assert detect(series("loss", curve)) == []
 
 
-def test_nor_is_what_a_restart_does() -> None:
+def test_a_fall_with_a_restart_is_no_improvement() -> None:
     step = np.concatenate([np.arange(3000), np.arange(2800, 5800)])
     attempt = np.repeat([0, 1], 3000)
     noise = np.exp(np.random.default_rng(0).normal(0, 0.02, N))
     lower = np.where(attempt == 1, 0.8, 1.0)
     after_spike = 1 + 0.8 * ((attempt == 1) & (step < 3400))
     for change in (lower, after_spike):
-        assert found(series("loss", base(step) * change * noise, step=step, attempt=attempt)) == []
+        assert detect(series("loss", base(step) * change * noise, step=step, attempt=attempt)) == []
 
 
-def test_an_evaluation_that_groks_is_told_where_the_training_loss_shows_nothing() -> None:
+def test_grokking_in_an_evaluation_is_detected_where_the_training_loss_shows_nothing() -> None:
     rng = np.random.default_rng(0)
     shown = np.where(np.arange(120) < 70, 3.0, 0.4) * np.exp(rng.normal(0, 0.02, 120))
-    (finding,) = found(
+    (finding,) = detect(
         series("loss", 0.2 * np.exp(rng.normal(0, 0.05, N))),
         series("eval/loss", shown, step=np.arange(120) * 50),
     )

@@ -1,4 +1,4 @@
-"""Training losses made up for tests: a falling level, noise of several families, and planted events."""
+"""Synthetic training losses for tests: a falling level, noise of several families, and planted events."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FAMILIES: Mapping[str, Noise] = {
 
 
 def falling(points: int, *, start: float = 9.0, end: float = 2.0) -> Floats:
-    """A level that falls as losses do: by a power of the step, to `end` for ever."""
+    """A level that falls as losses do: by a power of the step, towards `end`."""
     return np.asarray(end + (start - end) * (1 + np.arange(points) / 40.0) ** -0.7)
 
 
@@ -66,7 +66,7 @@ def curve(
 
 
 def decay(points: int, at: int, height: float, steps: float) -> Floats:
-    """A rise by `height` at a point that decays with so many steps; zero before."""
+    """A rise by `height` at a point, which decays with a time constant of `steps`; zero before."""
     since = np.arange(points) - at
     return np.where(since >= 0, height * np.exp(-np.maximum(since, 0) / steps), 0.0)
 
@@ -85,7 +85,7 @@ def run_of(
     series = {}
     for name, values in {
         metric: value,
-        **{key.replace("__", "/"): one for key, one in others.items()},
+        **{key.replace("__", "/"): column for key, column in others.items()},
     }.items():
         key = SeriesKey(name, labels_of({}))
         rows = slice(None) if name == metric else np.flatnonzero(~np.isnan(values) | np.isnan(value))
@@ -99,36 +99,38 @@ def run_of(
 
 
 def prefix(run: RunData, *, attempt: int, step: int) -> RunData:
-    """What had been logged when an attempt had reached a step."""
+    """What was logged by the time an attempt reached a step."""
     series = {}
-    for key, whole in run.series.items():
-        seen = (whole.attempt < attempt) | ((whole.attempt == attempt) & (whole.step <= step))
+    for key, full in run.series.items():
+        logged = (full.attempt < attempt) | ((full.attempt == attempt) & (full.step <= step))
         series[key] = Series(
             key=key,
-            attempt=whole.attempt[seen],
-            step=whole.step[seen],
-            time=whole.time[seen],
-            value=whole.value[seen],
+            attempt=full.attempt[logged],
+            step=full.step[logged],
+            time=full.time[logged],
+            value=full.value[logged],
         )
-    return RunData(series={key: one for key, one in series.items() if len(one)})
+    return RunData(series={key: part for key, part in series.items() if len(part)})
 
 
 def identity(finding: Finding) -> tuple[object, ...]:
-    """What never changes about a finding once it was spoken."""
+    """The part of a finding that never changes once it was reported."""
     return finding.metric, finding.labels, finding.attempt, finding.start_step, finding.detected_step
 
 
-def found_in(run: RunData) -> list[Finding]:
-    """What the detectors of the loss find, in the order in which they spoke."""
-    found = [
+def detect_all(run: RunData) -> list[Finding]:
+    """The findings of the loss detectors, in the order of detection."""
+    findings = [
         *SpikeDetector().detect(run, DetectorContext()),
         *NonfiniteDetector().detect(run, DetectorContext()),
     ]
-    return sorted(found, key=lambda finding: (finding.attempt, finding.detected_step))
+    return sorted(findings, key=lambda finding: (finding.attempt, finding.detected_step))
 
 
-def the_one_in(run: RunData) -> Finding:
-    """The only finding there is."""
-    findings = found_in(run)
-    assert len(findings) == 1, [(one.kind.value, one.attempt, one.start_step) for one in findings]
+def single_finding(run: RunData) -> Finding:
+    """The only finding; fails where there are none or several."""
+    findings = detect_all(run)
+    assert len(findings) == 1, [
+        (finding.kind.value, finding.attempt, finding.start_step) for finding in findings
+    ]
     return findings[0]

@@ -1,4 +1,4 @@
-"""What every detector of the loss promises, whatever the loss does."""
+"""Contract tests of the loss detectors: quiet on healthy runs, stable findings, any input accepted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.detectors.loss.curves import FAMILIES, curve, decay, identity, prefix
 DETECTORS = (SpikeDetector(), NonfiniteDetector())
 
 
-def found_in(run: RunData) -> list[Finding]:
+def detect_all(run: RunData) -> list[Finding]:
     return [finding for detector in DETECTORS for finding in detector.detect(run, DetectorContext())]
 
 
@@ -28,44 +28,44 @@ NOISES = (0.003, 0.01, 0.03, 0.1)
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "heavy"])
-def test_a_healthy_loss_is_quiet(family: str, seed: int) -> None:
-    assert found_in(run_of(curve(noise=NOISES[seed % 4], family=FAMILIES[family], seed=seed))) == []
+def test_a_healthy_loss_has_no_findings(family: str, seed: int) -> None:
+    assert detect_all(run_of(curve(noise=NOISES[seed % 4], family=FAMILIES[family], seed=seed))) == []
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_of_heavy_tailed_noise_only_its_single_outliers_are_noted(seed: int) -> None:
+def test_heavy_tailed_noise_gives_only_single_outliers(seed: int) -> None:
     run = run_of(curve(noise=NOISES[seed % 4], family=FAMILIES["heavy"], seed=seed))
-    for finding in found_in(run):
+    for finding in detect_all(run):
         assert finding.severity is Severity.INFO
         assert finding.evidence["points_to_detect"] <= 2
 
 
-def test_three_hundred_thousand_healthy_points_are_quiet() -> None:
+def test_three_hundred_thousand_healthy_points_have_no_findings() -> None:
     for seed in range(3):
-        assert found_in(run_of(curve(100_000, noise=0.05, seed=seed))) == []
+        assert detect_all(run_of(curve(100_000, noise=0.05, seed=seed))) == []
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_was_spoken_stays_as_more_is_logged(seed: int) -> None:
+def test_findings_stay_as_more_points_are_logged(seed: int) -> None:
     run = eventful(seed)
     loss = run.series[SeriesKey("loss")]
-    whole = found_in(run)
-    assert len(whole) >= 3
+    final = detect_all(run)
+    assert len(final) >= 3
     random = np.random.default_rng(seed)
     for index in sorted(random.choice(len(loss), 40, replace=False).tolist()):
         attempt, step = int(loss.attempt[index]), int(loss.step[index])
-        early = {identity(finding) for finding in found_in(prefix(run, attempt=attempt, step=step))}
+        early = {identity(finding) for finding in detect_all(prefix(run, attempt=attempt, step=step))}
         due = {
             identity(finding)
-            for finding in whole
+            for finding in final
             if (finding.attempt, finding.detected_step) <= (attempt, step)
         }
         assert early == due
 
 
-def test_the_end_of_an_earlier_attempt_beyond_the_steps_seen_changes_nothing() -> None:
+def test_later_steps_of_an_earlier_attempt_change_nothing() -> None:
     run = eventful(1)
-    whole = found_in(run)
+    final = detect_all(run)
     loss = run.series[SeriesKey("loss")]
     for until in (2100, 2300, 2600):
         seen = loss.step <= until
@@ -76,8 +76,8 @@ def test_the_end_of_an_earlier_attempt_beyond_the_steps_seen_changes_nothing() -
             time=loss.time[seen],
             value=loss.value[seen],
         )
-        early = {identity(finding) for finding in found_in(RunData(series={loss.key: cut}))}
-        assert early == {identity(finding) for finding in whole if finding.detected_step <= until}
+        early = {identity(finding) for finding in detect_all(RunData(series={loss.key: cut}))}
+        assert early == {identity(finding) for finding in final if finding.detected_step <= until}
 
 
 def eventful(seed: int) -> RunData:
@@ -92,11 +92,11 @@ def eventful(seed: int) -> RunData:
 
 
 def test_the_same_loss_gives_the_same_findings() -> None:
-    assert found_in(eventful(0)) == found_in(eventful(0))
+    assert detect_all(eventful(0)) == detect_all(eventful(0))
 
 
-def test_every_finding_says_what_happened_and_what_to_do() -> None:
-    for finding in found_in(eventful(2)):
+def test_every_finding_has_a_summary_and_an_advice() -> None:
+    for finding in detect_all(eventful(2)):
         assert finding.summary.endswith(".")
         assert finding.advice.endswith(".")
         assert 0 < finding.confidence <= 1
@@ -113,23 +113,21 @@ any_loss = arrays(
 
 @settings(max_examples=150, deadline=None)
 @given(any_loss, st.integers(1, 7), st.lists(st.integers(0, 299), max_size=3))
-def test_any_floats_are_looked_at_without_complaint(
-    value: np.ndarray, spacing: int, restarts: list[int]
-) -> None:
+def test_any_floats_are_accepted(value: np.ndarray, spacing: int, restarts: list[int]) -> None:
     attempt = np.searchsorted(np.sort(restarts), np.arange(len(value)), side="right")
     step = np.concatenate(
-        [np.arange(int((attempt == one).sum())) * spacing for one in np.unique(attempt)] or [[]]
+        [np.arange(int((attempt == number).sum())) * spacing for number in np.unique(attempt)] or [[]]
     )
-    for finding in found_in(run_of(value, step=step.astype(np.int64), attempt=attempt)):
+    for finding in detect_all(run_of(value, step=step.astype(np.int64), attempt=attempt)):
         assert np.isfinite(finding.confidence)
 
 
 @pytest.mark.parametrize("level", [0.0, -3.0, 1e-12, 1e12])
-def test_a_loss_that_never_moves_is_quiet(level: float) -> None:
-    assert found_in(run_of(np.full(2000, level))) == []
+def test_a_constant_loss_has_no_findings(level: float) -> None:
+    assert detect_all(run_of(np.full(2000, level))) == []
 
 
-def test_other_metrics_are_none_of_its_business() -> None:
+def test_other_metrics_are_ignored() -> None:
     value = curve() + decay(3000, 1500, 5.0, 50)
     for metric in ("eval/loss", "accuracy", "loss_scale", "lr"):
-        assert found_in(run_of(value, metric=metric)) == []
+        assert detect_all(run_of(value, metric=metric)) == []

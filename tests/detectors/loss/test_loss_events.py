@@ -1,4 +1,4 @@
-"""What is said of a loss that does something, told by events planted into healthy curves."""
+"""Findings for events planted into healthy curves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import lfilter
 
 from holter.types import Kind, RunData, Severity
-from tests.detectors.loss.curves import curve, decay, falling, found_in, prefix, run_of, the_one_in
+from tests.detectors.loss.curves import curve, decay, detect_all, falling, prefix, run_of, single_finding
 
 POINTS = 3000
 
@@ -22,94 +22,95 @@ def ramp(at: int, slope: float, points: int = POINTS) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_spike_that_is_over_within_a_hundred_steps_is_fast(seed: int) -> None:
-    one = the_one_in(run_of(curve(seed=seed) + decay(POINTS, 2000, 1.5, 6)))
-    assert one.kind is Kind.SPIKE_FAST
-    assert one.start_step == one.detected_step == 2000
-    assert one.severity is Severity.INFO
-    assert one.end_step is not None
-    assert one.end_step - 2000 < 60
+    finding = single_finding(run_of(curve(seed=seed) + decay(POINTS, 2000, 1.5, 6)))
+    assert finding.kind is Kind.SPIKE_FAST
+    assert finding.start_step == finding.detected_step == 2000
+    assert finding.severity is Severity.INFO
+    assert finding.end_step is not None
+    assert finding.end_step - 2000 < 60
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_spike_that_needs_longer_is_slow(seed: int) -> None:
-    one = the_one_in(run_of(curve(seed=seed) + decay(POINTS, 1500, 2.0, 90)))
-    assert one.kind is Kind.SPIKE_SLOW
-    assert one.severity is Severity.WARNING
-    assert 1500 <= one.start_step <= 1501
-    assert one.end_step is not None
-    assert 200 < one.end_step - 1500 < 600
+    finding = single_finding(run_of(curve(seed=seed) + decay(POINTS, 1500, 2.0, 90)))
+    assert finding.kind is Kind.SPIKE_SLOW
+    assert finding.severity is Severity.WARNING
+    assert 1500 <= finding.start_step <= 1501
+    assert finding.end_step is not None
+    assert 200 < finding.end_step - 1500 < 600
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_spike_that_settles_higher_is_unrecovered(seed: int) -> None:
     value = curve(seed=seed) + decay(POINTS, 1500, 2.0, 40) + plateau(1500, 0.4)
-    one = the_one_in(run_of(value))
-    assert one.kind is Kind.SPIKE_UNRECOVERED
-    assert one.severity is Severity.CRITICAL
-    assert one.end_step is None
+    finding = single_finding(run_of(value))
+    assert finding.kind is Kind.SPIKE_UNRECOVERED
+    assert finding.severity is Severity.CRITICAL
+    assert finding.end_step is None
     assert (
-        "Roll back to the latest checkpoint up to step 1,400, and skip the batches of steps 1,5" in one.advice
+        "Roll back to the latest checkpoint up to step 1,400, and skip the batches of steps 1,5"
+        in finding.advice
     )
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.1])
 def test_a_slow_drift_upwards_is_divergence(noise: float) -> None:
-    one = the_one_in(run_of(curve(noise=noise, seed=4) + ramp(1500, 0.002)))
-    assert one.kind is Kind.DIVERGENCE
-    assert 1450 <= one.start_step <= 1750
-    assert one.detected_step < 1800
+    finding = single_finding(run_of(curve(noise=noise, seed=4) + ramp(1500, 0.002)))
+    assert finding.kind is Kind.DIVERGENCE
+    assert 1450 <= finding.start_step <= 1750
+    assert finding.detected_step < 1800
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02])
-def test_a_drift_too_slow_to_be_seen_in_hundreds_of_points_is_divergence(noise: float) -> None:
+def test_a_drift_invisible_in_hundreds_of_points_is_divergence(noise: float) -> None:
     level = falling(16_000) + ramp(10_000, 0.4 / 6000, points=16_000)
-    one = the_one_in(run_of(curve(16_000, noise=noise, level=level, seed=2)))
-    assert one.kind is Kind.DIVERGENCE
-    assert one.detected_step < 14_000
+    finding = single_finding(run_of(curve(16_000, noise=noise, level=level, seed=2)))
+    assert finding.kind is Kind.DIVERGENCE
+    assert finding.detected_step < 14_000
 
 
-def test_a_level_that_has_wandered_for_thousands_of_points_may_wander_on() -> None:
+def test_a_level_that_has_always_wandered_gives_few_findings() -> None:
     late = []
     for seed in range(8):
         random = np.random.default_rng(seed)
         wandering = lfilter([0.1], [1, -0.995], random.standard_normal(20_000))
         value = 2.5 * (1 + 0.03 * random.standard_normal(20_000) + 0.01 * wandering)
-        late += [one for one in found_in(run_of(value)) if one.start_step > 4000]
-    # 128,000 points; without a look at how far its means have gone there are three times as many
+        late += [finding for finding in detect_all(run_of(value)) if finding.start_step > 4000]
+    # 128,000 points; without the measured wander of means there are three times as many
     assert len(late) <= 4
 
 
 def test_one_logged_point_is_a_fast_spike_whatever_the_interval() -> None:
     value = curve(1200, seed=3)
     value[700] += 1.0
-    one = the_one_in(run_of(value, step=100 * np.arange(1200)))
-    assert (one.kind, one.end_step) == (Kind.SPIKE_FAST, 70_100)
+    finding = single_finding(run_of(value, step=100 * np.arange(1200)))
+    assert (finding.kind, finding.end_step) == (Kind.SPIKE_FAST, 70_100)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_divergence_that_leaps_is_one_event(seed: int) -> None:
     leaps = sum(decay(POINTS, at, 4.0, 8) for at in (1760, 1850, 1930))
-    one = the_one_in(run_of(curve(noise=0.03, seed=seed) + ramp(1500, 0.002) + leaps))
-    assert one.kind is Kind.DIVERGENCE
-    assert one.start_step < 1750
+    finding = single_finding(run_of(curve(noise=0.03, seed=seed) + ramp(1500, 0.002) + leaps))
+    assert finding.kind is Kind.DIVERGENCE
+    assert finding.start_step < 1750
 
 
-def test_a_spike_is_spoken_of_at_once_and_named_as_it_develops() -> None:
+def test_a_spike_is_detected_at_once_and_classified_as_it_develops() -> None:
     run = run_of(curve(seed=3) + decay(POINTS, 1500, 2.0, 40) + plateau(1500, 0.4))
-    kinds = [the_one_in(prefix(run, attempt=0, step=1500 + later)).kind for later in (0, 50, 200, 900)]
+    kinds = [single_finding(prefix(run, attempt=0, step=1500 + later)).kind for later in (0, 50, 200, 900)]
     assert kinds == [Kind.SPIKE_FAST, Kind.SPIKE_FAST, Kind.SPIKE_SLOW, Kind.SPIKE_UNRECOVERED]
 
 
-def test_a_level_that_comes_back_at_last_was_a_slow_spike() -> None:
+def test_a_level_that_comes_back_late_was_a_slow_spike() -> None:
     run = run_of(curve(seed=3) + plateau(1000, 0.5) - plateau(2200, 0.5))
-    assert the_one_in(prefix(run, attempt=0, step=2000)).kind is Kind.SPIKE_UNRECOVERED
-    assert the_one_in(run).kind is Kind.SPIKE_SLOW
+    assert single_finding(prefix(run, attempt=0, step=2000)).kind is Kind.SPIKE_UNRECOVERED
+    assert single_finding(run).kind is Kind.SPIKE_SLOW
 
 
 def test_two_spikes_are_two_findings_even_close_together() -> None:
     value = curve(seed=1)
     value[[1500, 1528]] += 1.5
-    first, second = found_in(run_of(value))
+    first, second = detect_all(run_of(value))
     assert (first.start_step, second.start_step) == (1500, 1528)
     assert first.kind is second.kind is Kind.SPIKE_FAST
 
@@ -117,12 +118,12 @@ def test_two_spikes_are_two_findings_even_close_together() -> None:
 def test_an_aftershock_is_part_of_its_spike() -> None:
     value = curve(seed=1) + decay(POINTS, 1500, 3.0, 5)
     value[1530] += 0.6
-    assert the_one_in(run_of(value)).start_step == 1500
+    assert single_finding(run_of(value)).start_step == 1500
 
 
-def test_a_spike_while_the_last_one_is_not_back_is_told_apart() -> None:
+def test_a_spike_while_the_previous_one_is_not_back_is_a_second_finding() -> None:
     value = curve(seed=2) + plateau(1000, 0.5) + decay(POINTS, 2200, 3.0, 5)
-    first, second = found_in(run_of(value))
+    first, second = detect_all(run_of(value))
     assert first.kind is Kind.SPIKE_UNRECOVERED
     assert (second.kind, second.start_step) == (Kind.SPIKE_FAST, 2200)
 
@@ -131,66 +132,66 @@ def test_a_spike_while_the_last_one_is_not_back_is_told_apart() -> None:
 def test_recovery_counts_steps_whatever_the_interval_of_the_log(interval: int) -> None:
     steps = np.arange(1, 1201) * interval
     excess = np.where(steps >= 600 * interval, 2.0 * np.exp(-(steps - 600.0 * interval) / (20 * interval)), 0)
-    one = the_one_in(run_of(curve(1200, seed=7) + excess, step=steps))
-    assert one.start_step == 601 * interval or one.start_step == 600 * interval
-    assert one.end_step is not None
-    lasted = one.end_step - one.start_step
-    assert one.kind is (Kind.SPIKE_FAST if lasted < 100 else Kind.SPIKE_SLOW)
+    finding = single_finding(run_of(curve(1200, seed=7) + excess, step=steps))
+    assert finding.start_step == 601 * interval or finding.start_step == 600 * interval
+    assert finding.end_step is not None
+    lasted = finding.end_step - finding.start_step
+    assert finding.kind is (Kind.SPIKE_FAST if lasted < 100 else Kind.SPIKE_SLOW)
     assert 30 * interval < lasted < 130 * interval
 
 
-def test_losses_near_zero_and_below_have_spikes_too() -> None:
+def test_spikes_are_detected_in_losses_near_and_below_zero() -> None:
     random = np.random.default_rng(5)
     value = -0.5 + 0.02 * random.standard_normal(POINTS)
     value[2000:2010] += 0.5
-    assert the_one_in(run_of(value)).kind is Kind.SPIKE_FAST
+    assert single_finding(run_of(value)).kind is Kind.SPIKE_FAST
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_loss_that_is_no_number_is_told_at_once(bad: float) -> None:
+def test_a_nonfinite_loss_is_detected_at_once(bad: float) -> None:
     value = curve(seed=1)
     value[1800:] = bad
-    one = the_one_in(run_of(value))
-    assert (one.kind, one.start_step, one.detected_step) == (Kind.NONFINITE, 1800, 1800)
-    assert one.severity is Severity.CRITICAL
-    assert one.end_step is None
+    finding = single_finding(run_of(value))
+    assert (finding.kind, finding.start_step, finding.detected_step) == (Kind.NONFINITE, 1800, 1800)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.end_step is None
 
 
 def test_skipped_steps_are_one_finding_each_and_over_soon() -> None:
     value = curve(seed=1)
     value[[1000, 1001, 1040]] = np.nan
-    first, second = found_in(run_of(value))
+    first, second = detect_all(run_of(value))
     assert (first.start_step, first.end_step, second.start_step) == (1000, 1002, 1040)
     assert first.severity is Severity.WARNING
 
 
 class TestDatasets:
-    """Several datasets logged apart."""
+    """Several datasets logged separately."""
 
     def run(self, *, rise: tuple[float, float], seed: int = 0) -> RunData:
         events = decay(POINTS, 1800, 1.0, 12)
         parts = [curve(seed=seed + n, noise=0.03) + height * events for n, height in enumerate(rise)]
         return run_of(0.6 * parts[0] + 0.4 * parts[1], loss__web=parts[0], loss__code=parts[1])
 
-    def test_a_spike_on_one_alone_names_it(self) -> None:
-        one = the_one_in(self.run(rise=(0.0, 3.0)))
-        assert one.metric == "loss/code"
-        assert dict(one.labels) == {"dataset": "code"}
-        assert "code alone" in one.summary
+    def test_a_spike_on_a_single_dataset_names_it(self) -> None:
+        finding = single_finding(self.run(rise=(0.0, 3.0)))
+        assert finding.metric == "loss/code"
+        assert dict(finding.labels) == {"dataset": "code"}
+        assert "code alone" in finding.summary
 
     def test_a_spike_on_all_names_the_total(self) -> None:
-        one = the_one_in(self.run(rise=(2.0, 2.5)))
-        assert (one.metric, one.labels) == ("loss", ())
+        finding = single_finding(self.run(rise=(2.0, 2.5)))
+        assert (finding.metric, finding.labels) == ("loss", ())
 
-    def test_a_rise_too_small_for_the_total_is_seen_on_its_dataset(self) -> None:
+    def test_a_rise_too_small_for_the_total_is_detected_on_its_dataset(self) -> None:
         web = curve(seed=3, noise=0.03)
         code = curve(seed=4, noise=0.03) + decay(POINTS, 1800, 1.5, 30)
-        one = the_one_in(run_of(0.98 * web + 0.02 * code, loss__web=web, loss__code=code))
-        assert one.metric == "loss/code"
+        finding = single_finding(run_of(0.98 * web + 0.02 * code, loss__web=web, loss__code=code))
+        assert finding.metric == "loss/code"
 
 
 class TestResumes:
-    """An attempt that ends at step 1999, and the one that takes the run up."""
+    """An attempt that ends at step 1999, and the next one, which continues the run."""
 
     def run(
         self, second: np.ndarray, *, rate: np.ndarray | None = None, at: int = 1900, seed: int = 0
@@ -205,58 +206,58 @@ class TestResumes:
         return curve(3000, seed=seed)[1900:]
 
     @pytest.mark.parametrize("seed", range(10))
-    def test_a_resume_with_other_batches_is_quiet(self, seed: int) -> None:
-        assert found_in(self.run(self.healthy(seed + 50), seed=seed)) == []
+    def test_a_resume_with_other_batches_is_no_finding(self, seed: int) -> None:
+        assert detect_all(self.run(self.healthy(seed + 50), seed=seed)) == []
 
-    def test_a_resume_that_repeats_every_value_is_quiet(self) -> None:
-        assert found_in(self.run(curve(2000, seed=0)[1900:], seed=0)) == []
+    def test_a_resume_that_repeats_every_value_is_no_finding(self) -> None:
+        assert detect_all(self.run(curve(2000, seed=0)[1900:], seed=0)) == []
 
     def test_a_spike_with_the_first_points_belongs_to_the_resume(self) -> None:
-        one = the_one_in(self.run(self.healthy() + decay(1100, 5, 0.8, 40)))
-        assert (one.kind, one.attempt, one.start_step) == (Kind.RESUME_ARTIFACT, 1, 1900)
-        assert one.end_step is not None
+        finding = single_finding(self.run(self.healthy() + decay(1100, 5, 0.8, 40)))
+        assert (finding.kind, finding.attempt, finding.start_step) == (Kind.RESUME_ARTIFACT, 1, 1900)
+        assert finding.end_step is not None
 
     def test_a_level_that_is_higher_from_the_resume_on_belongs_to_it(self) -> None:
-        one = the_one_in(self.run(self.healthy() + 0.06))
-        assert (one.kind, one.start_step) == (Kind.RESUME_ARTIFACT, 1900)
-        assert one.detected_step < 1960
+        finding = single_finding(self.run(self.healthy() + 0.06))
+        assert (finding.kind, finding.start_step) == (Kind.RESUME_ARTIFACT, 1900)
+        assert finding.detected_step < 1960
 
     def test_a_level_that_is_lower_from_the_resume_on_belongs_to_it(self) -> None:
-        one = the_one_in(self.run(self.healthy() - 0.12))
-        assert (one.kind, one.start_step) == (Kind.RESUME_ARTIFACT, 1900)
-        assert "lower" in one.summary
+        finding = single_finding(self.run(self.healthy() - 0.12))
+        assert (finding.kind, finding.start_step) == (Kind.RESUME_ARTIFACT, 1900)
+        assert "lower" in finding.summary
 
     def test_a_spike_long_after_the_resume_is_a_spike(self) -> None:
-        one = the_one_in(self.run(self.healthy() + decay(1100, 400, 1.5, 5)))
-        assert (one.kind, one.start_step) == (Kind.SPIKE_FAST, 2300)
+        finding = single_finding(self.run(self.healthy() + decay(1100, 400, 1.5, 5)))
+        assert (finding.kind, finding.start_step) == (Kind.SPIKE_FAST, 2300)
 
-    def test_a_learning_rate_that_was_not_taken_up_is_told_before_the_loss_shows_it(self) -> None:
+    def test_a_learning_rate_that_was_not_restored_is_detected_before_the_loss_shows_it(self) -> None:
         rate = np.concatenate((np.full(2000, 3e-4), np.linspace(1e-6, 3e-4, 1100)))
-        one = the_one_in(self.run(self.healthy(), rate=rate))
-        assert (one.kind, one.start_step, one.detected_step) == (Kind.RESUME_ARTIFACT, 1900, 1901)
-        assert "learning rate" in one.summary
+        finding = single_finding(self.run(self.healthy(), rate=rate))
+        assert (finding.kind, finding.start_step, finding.detected_step) == (Kind.RESUME_ARTIFACT, 1900, 1901)
+        assert "learning rate" in finding.summary
 
-    def test_a_learning_rate_that_goes_on_is_quiet(self) -> None:
+    def test_a_learning_rate_that_continues_is_no_finding(self) -> None:
         schedule = np.linspace(3e-4, 1e-5, 3000)
         rate = np.concatenate((schedule[:2000], schedule[1900:]))
-        assert found_in(self.run(self.healthy(), rate=rate)) == []
+        assert detect_all(self.run(self.healthy(), rate=rate)) == []
 
 
 class TestHardNegatives:
-    """Things that look like faults and are none."""
+    """Events that resemble faults and are none."""
 
     def test_warm_up(self) -> None:
         level = falling(POINTS)
         level[:60] = np.linspace(11.0, level[60], 60)
-        assert found_in(run_of(curve(level=level, seed=1))) == []
+        assert detect_all(run_of(curve(level=level, seed=1))) == []
 
     def test_a_kink_where_the_learning_rate_begins_to_decay(self) -> None:
         level = falling(POINTS) - ramp(1500, 0.0003)
-        assert found_in(run_of(curve(level=level, seed=2))) == []
+        assert detect_all(run_of(curve(level=level, seed=2))) == []
 
     def test_a_sudden_legitimate_drop(self) -> None:
         level = falling(POINTS) - 0.6 / (1 + np.exp(-(np.arange(POINTS) - 1500) / 20.0))
-        assert found_in(run_of(curve(level=level, seed=3))) == []
+        assert detect_all(run_of(curve(level=level, seed=3))) == []
 
     @pytest.mark.parametrize("interval", [(1, 10), (10, 1)])
     def test_a_change_of_the_log_interval_with_its_noise(self, interval: tuple[int, int]) -> None:
@@ -264,41 +265,43 @@ class TestHardNegatives:
             random = np.random.default_rng(seed)
             apart = np.repeat(interval, 1500)
             value = 2.5 * (1 + 0.06 * random.standard_normal(POINTS) / np.sqrt(apart))
-            assert found_in(run_of(value, step=np.cumsum(apart))) == []
+            assert detect_all(run_of(value, step=np.cumsum(apart))) == []
 
     def test_a_batch_that_grows_with_its_noise_shrinking(self) -> None:
         noise = 0.1 / np.sqrt(np.repeat([1, 2, 4], 1000))
         random = np.random.default_rng(3)
-        assert found_in(run_of(falling(POINTS) * (1 + noise * random.standard_normal(POINTS)))) == []
+        assert detect_all(run_of(falling(POINTS) * (1 + noise * random.standard_normal(POINTS)))) == []
 
     def test_a_planned_warm_restart_of_the_learning_rate(self) -> None:
         rate = np.tile(np.linspace(3e-4, 1e-5, 1000), 3)
         value = curve(seed=4, noise=0.03)
         for start in (1000, 2000):
             value += decay(POINTS, start, 0.1, 200)
-        assert found_in(run_of(value, lr=rate)) == []
+        assert detect_all(run_of(value, lr=rate)) == []
 
-    def test_lone_points_no_further_above_than_others_are_below(self) -> None:
+    def test_single_points_as_far_above_as_others_are_below(self) -> None:
         random = np.random.default_rng(8)
         value = curve(8000, seed=8, noise=0.03)
         struck = 300 + 97 * np.arange(70)
         value[struck] *= 1 + random.choice([-1, 1], 70) * random.uniform(0.15, 0.4, 70)
-        assert [one.start_step for one in found_in(run_of(value)) if one.start_step > 1000] == []
+        assert [
+            finding.start_step for finding in detect_all(run_of(value)) if finding.start_step > 1000
+        ] == []
         quiet = curve(8000, seed=8, noise=0.03)
         quiet[5000] *= 1.4
-        assert the_one_in(run_of(quiet)).start_step == 5000
+        assert single_finding(run_of(quiet)).start_step == 5000
 
     def test_high_noise(self) -> None:
         for seed in range(5):
-            assert found_in(run_of(curve(noise=0.3, seed=seed))) == []
+            assert detect_all(run_of(curve(noise=0.3, seed=seed))) == []
 
 
-def test_a_drift_that_is_seen_after_its_first_points_were_told_is_the_same_event() -> None:
-    """A burst on some of the batches: told by its first points, back for a moment, and going on."""
+def test_a_drift_detected_after_its_first_points_is_the_same_event() -> None:
+    """A burst on some of the batches: detected by its first points, back for a moment, and continuing."""
     value = curve(noise=0.1, seed=11)
     at = np.arange(POINTS)
     bad = (at >= 1500) & (at < 1575) & ((at < 1504) | (at > 1520))
     value[bad] += 0.35 * value[bad]
     value[(at >= 1504) & (at <= 1520)] *= 0.97
-    found = [one for one in found_in(run_of(value)) if one.start_step <= 1575]
-    assert len({one.start_step for one in found}) == len(found)
+    findings = [finding for finding in detect_all(run_of(value)) if finding.start_step <= 1575]
+    assert len({finding.start_step for finding in findings}) == len(findings)

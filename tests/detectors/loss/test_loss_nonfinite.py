@@ -1,4 +1,4 @@
-"""What is no number: the loss, the gradient norm, and losses that were never logged."""
+"""Nonfinite losses and gradient norms, and missing losses."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ POINTS = 1000
 NAN, INF = np.nan, np.inf
 
 
-def found_in(run: RunData) -> list[Finding]:
+def detect_all(run: RunData) -> list[Finding]:
     return list(NonfiniteDetector().detect(run, DetectorContext()))
 
 
 def without_loss(run: RunData, missing: np.ndarray | list[int]) -> RunData:
     """The run with no loss at some of its rows."""
     loss = run.series[SeriesKey("loss")]
-    kept = ~np.isin(np.arange(len(loss)), missing)
-    columns = {name: getattr(loss, name)[kept] for name in ("attempt", "step", "time", "value")}
+    rows = ~np.isin(np.arange(len(loss)), missing)
+    columns = {name: getattr(loss, name)[rows] for name in ("attempt", "step", "time", "value")}
     return RunData(series={**run.series, loss.key: dataclasses.replace(loss, **columns)})
 
 
 def run_with(
     *, loss: dict[int, float] | None = None, norm: dict[int, float] | None = None, **others: np.ndarray
 ) -> RunData:
-    """A healthy run but for some values of the loss and the gradient norm, by step."""
+    """A healthy run except for some values of the loss and the gradient norm, by step."""
     columns = curve(POINTS), np.full(POINTS, 0.7)
     for column, changed in zip(columns, (loss or {}, norm or {}), strict=True):
         column[list(changed)] = list(changed.values())
@@ -46,85 +46,85 @@ def scale(*halved: int) -> np.ndarray:
 
 
 class TestGradientNorms:
-    def test_a_norm_that_is_no_number_is_told_at_once_and_serious_when_it_lasts(self) -> None:
+    def test_a_nonfinite_norm_is_detected_at_once_and_critical_when_it_lasts(self) -> None:
         run = run_with(norm=dict.fromkeys(range(500, POINTS), NAN))
         severities = []
         for later in (0, 1, 2, 100):
-            (one,) = found_in(prefix(run, attempt=0, step=500 + later))
-            assert (one.kind, one.metric, one.start_step) == (Kind.NONFINITE, "grad_norm", 500)
-            assert one.detected_step == 500
-            severities.append(one.severity)
+            (finding,) = detect_all(prefix(run, attempt=0, step=500 + later))
+            assert (finding.kind, finding.metric, finding.start_step) == (Kind.NONFINITE, "grad_norm", 500)
+            assert finding.detected_step == 500
+            severities.append(finding.severity)
         assert severities == [Severity.INFO, Severity.INFO, Severity.CRITICAL, Severity.CRITICAL]
 
-    def test_a_single_one_is_information(self) -> None:
-        (one,) = found_in(run_with(norm={500: INF}))
-        assert one.severity is Severity.INFO
-        assert one.end_step == 501
-        assert "Gradient norm became infinite at step 500 and was finite again" in one.summary
+    def test_a_single_nonfinite_norm_is_information(self) -> None:
+        (finding,) = detect_all(run_with(norm={500: INF}))
+        assert finding.severity is Severity.INFO
+        assert finding.end_step == 501
+        assert "Gradient norm became infinite at step 500 and was finite again" in finding.summary
 
-    def test_at_the_same_step_as_the_loss_it_is_the_losss_event(self) -> None:
-        (one,) = found_in(run_with(loss={500: NAN}, norm={500: NAN, 501: NAN}))
-        assert (one.metric, one.start_step, one.end_step) == ("loss", 500, 502)
+    def test_a_nonfinite_norm_at_the_step_of_a_nonfinite_loss_is_one_event(self) -> None:
+        (finding,) = detect_all(run_with(loss={500: NAN}, norm={500: NAN, 501: NAN}))
+        assert (finding.metric, finding.start_step, finding.end_step) == ("loss", 500, 502)
 
-    def test_a_loss_that_follows_it_is_the_same_event_and_makes_it_serious(self) -> None:
+    def test_a_nonfinite_loss_that_follows_is_the_same_event_and_critical(self) -> None:
         after = dict.fromkeys(range(501, POINTS), NAN)
-        (one,) = found_in(run_with(loss=after, norm={500: INF, **after}))
-        assert (one.metric, one.start_step, one.severity) == ("grad_norm", 500, Severity.CRITICAL)
-        assert "the loss became NaN at step 501" in one.summary
+        (finding,) = detect_all(run_with(loss=after, norm={500: INF, **after}))
+        assert (finding.metric, finding.start_step, finding.severity) == ("grad_norm", 500, Severity.CRITICAL)
+        assert "the loss became NaN at step 501" in finding.summary
 
     def test_overflows_of_a_scaled_loss_are_ordinary(self) -> None:
         run = run_with(norm={300: INF, 600: INF, 601: INF}, loss_scale=scale(301, 601, 602))
-        assert found_in(run) == []
+        assert detect_all(run) == []
 
     def test_the_search_for_the_first_scale_is_ordinary(self) -> None:
         first = range(16)
-        assert found_in(run_with(norm=dict.fromkeys(first, INF), loss_scale=scale(*first))) == []
+        assert detect_all(run_with(norm=dict.fromkeys(first, INF), loss_scale=scale(*first))) == []
 
-    def test_overflows_of_a_scaled_loss_that_do_not_end_are_told(self) -> None:
+    def test_lasting_overflows_of_a_scaled_loss_are_detected(self) -> None:
         steps = range(500, POINTS)
-        (one,) = found_in(run_with(norm=dict.fromkeys(steps, INF), loss_scale=scale(*steps)))
-        assert (one.start_step, one.detected_step) == (500, 502)
-        assert one.severity is Severity.CRITICAL
+        (finding,) = detect_all(run_with(norm=dict.fromkeys(steps, INF), loss_scale=scale(*steps)))
+        assert (finding.start_step, finding.detected_step) == (500, 502)
+        assert finding.severity is Severity.CRITICAL
 
     def test_a_scale_of_one_excuses_nothing(self) -> None:
-        (one,) = found_in(run_with(norm={500: NAN}, loss_scale=np.ones(POINTS)))
-        assert one.detected_step == 500
+        (finding,) = detect_all(run_with(norm={500: NAN}, loss_scale=np.ones(POINTS)))
+        assert finding.detected_step == 500
 
 
 class TestMissingLosses:
-    def test_rows_without_a_loss_are_told_while_the_rest_of_the_log_goes_on(self) -> None:
-        (one,) = found_in(without_loss(run_with(), np.arange(700, POINTS)))
-        assert (one.kind, one.metric, one.start_step) == (Kind.NONFINITE, "loss", 700)
-        assert 702 <= one.detected_step <= 704
-        assert one.severity is Severity.CRITICAL
-        assert "missing" in one.summary
+    def test_rows_without_a_loss_are_detected_while_other_metrics_continue(self) -> None:
+        (finding,) = detect_all(without_loss(run_with(), np.arange(700, POINTS)))
+        assert (finding.kind, finding.metric, finding.start_step) == (Kind.NONFINITE, "loss", 700)
+        assert 702 <= finding.detected_step <= 704
+        assert finding.severity is Severity.CRITICAL
+        assert "missing" in finding.summary
 
-    def test_they_are_over_when_the_loss_is_back(self) -> None:
-        (one,) = found_in(without_loss(run_with(), np.arange(700, 730)))
-        assert (one.end_step, one.severity) == (730, Severity.WARNING)
+    def test_missing_losses_are_over_when_the_loss_is_back(self) -> None:
+        (finding,) = detect_all(without_loss(run_with(), np.arange(700, 730)))
+        assert (finding.end_step, finding.severity) == (730, Severity.WARNING)
 
     def test_a_loss_that_becomes_nan_and_then_is_missing_is_one_event(self) -> None:
         run = without_loss(run_with(loss={698: NAN, 699: NAN}), np.arange(700, POINTS))
-        (one,) = found_in(run)
-        assert (one.start_step, one.end_step) == (698, None)
+        (finding,) = detect_all(run)
+        assert (finding.start_step, finding.end_step) == (698, None)
 
     @pytest.mark.parametrize("missing", [[999], [500], [400, 401], [300, 500, 700]])
-    def test_a_row_or_two_is_nothing(self, missing: list[int]) -> None:
-        assert found_in(without_loss(run_with(), missing)) == []
+    def test_one_or_two_missing_rows_are_no_finding(self, missing: list[int]) -> None:
+        assert detect_all(without_loss(run_with(), missing)) == []
 
     @pytest.mark.parametrize("every", [2, 5, 10, 100])
-    def test_a_sparse_loss_misses_nothing(self, every: int) -> None:
-        assert found_in(without_loss(run_with(), np.flatnonzero(np.arange(POINTS) % every))) == []
+    def test_a_sparse_loss_is_not_missing(self, every: int) -> None:
+        assert detect_all(without_loss(run_with(), np.flatnonzero(np.arange(POINTS) % every))) == []
 
-    def test_a_loss_that_is_logged_more_rarely_from_the_start_of_an_attempt_misses_nothing(self) -> None:
+    def test_a_loss_that_becomes_sparse_with_an_attempt_is_not_missing(self) -> None:
         attempt = np.repeat([0, 1], POINTS // 2)
         run = run_of(curve(POINTS), attempt=attempt, lr=np.full(POINTS, 1e-4))
         rare = np.flatnonzero((attempt == 1) & (np.arange(POINTS) % 10 > 0))
-        assert found_in(without_loss(run, rare)) == []
+        assert detect_all(without_loss(run, rare)) == []
 
-    def test_what_others_log_at_steps_of_their_own_says_nothing(self) -> None:
+    def test_metrics_logged_at_their_own_steps_do_not_count(self) -> None:
         run = run_of(curve(POINTS), **{"eval/loss": curve(POINTS), "gpu_memory": np.ones(POINTS)})
-        assert found_in(without_loss(run, np.arange(500, POINTS))) == []
+        assert detect_all(without_loss(run, np.arange(500, POINTS))) == []
 
 
 @settings(max_examples=60, deadline=None)
@@ -134,13 +134,13 @@ class TestMissingLosses:
     missing=st.lists(st.tuples(st.integers(80, 139), st.integers(1, 9)), max_size=4),
     scaled=st.booleans(),
 )
-def test_what_was_spoken_stays_whatever_comes(
+def test_findings_stay_whatever_is_logged(
     loss: dict[int, float], norm: dict[int, float], missing: list[tuple[int, int]], scaled: bool
 ) -> None:
     others = {"loss_scale": scale()} if scaled else {}
     gone = [step for first, rows in missing for step in range(first, first + rows)]
     run = prefix(without_loss(run_with(loss=loss, norm=norm, **others), gone), attempt=0, step=160)
-    whole = {identity(finding) for finding in found_in(run)}
+    final = {identity(finding) for finding in detect_all(run)}
     for step in range(79, 161):
-        early = {identity(finding) for finding in found_in(prefix(run, attempt=0, step=step))}
-        assert early == {one for one in whole if one[-1] <= step}  # type: ignore[operator]
+        early = {identity(finding) for finding in detect_all(prefix(run, attempt=0, step=step))}
+        assert early == {position for position in final if position[-1] <= step}  # type: ignore[operator]
