@@ -242,7 +242,7 @@ def _evidence(agents: list[dict[str, Any]], all_silent: bool) -> dict[str, Any]:
         **{key: _first_names(names) for key, names in lists.items() if names},
         "last_report": max(agent["since"] for agent in agents),
         "files_behind": sum(agent["files_behind"] for agent in agents),
-        "all_silent": all_silent,
+        **({"all_silent": True} if all_silent else {}),
         "members": agents,
     }
 
@@ -279,7 +279,7 @@ def _to_outage(incident: dict[str, Any]) -> None:
         "state": "open" if end is None else state,
         "opened_at": incident["opened_at"],
         "over_at": None if end is None else end / 1000,
-        "alone": evidence["all_silent"],
+        "alone": evidence.get("all_silent", False),
         "agents": evidence["members"],
     }
     number = connection.scalar(sa.insert(_outage).values(values).returning(_outage.c.id))

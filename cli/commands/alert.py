@@ -6,14 +6,18 @@ import argparse
 import subprocess
 import sys
 import time
+from math import inf
 from uuid import uuid4
 
 import numpy as np
 
+from holter.curve_plot import PlotBand, plot_curve
+from holter.curves import LineSegment
 from holter.server.alerting.messages import compose_example
 from holter.server.channels import ChannelError, ConfiguredChannel, Delivered, open_channels
-from holter.server.rendering.incident_chart import draw
+from holter.server.rendering.incident_chart import PictureRequest, render_png
 from holter.settings import Settings, SettingsError, load
+from holter.types import Severity
 
 _NO_CHANNELS = "No channels are set up. docs/alerts.md has three steps for each."
 
@@ -63,20 +67,16 @@ def _test(opened: ConfiguredChannel, settings: Settings) -> int:
 
 
 def _picture() -> bytes | None:
-    """A made-up spike, drawn as a real one would be."""
+    """A synthetic spike, drawn as a real one would be."""
     step = np.arange(1300, 1800)
     value = 2.2 - 2e-4 * (step - 1300) + np.where(step < 1514, 0.0, 1.8 * np.exp(-(step - 1514) / 15))
-    asked = {
-        "name": "train/loss (an example)",
-        "severity": "info",
-        "onset": 1514,
-        "end": 1580,
-        "baseline": 2.16,
-        "stretches": [{"attempt": 0, "ghost": False, "step": step.tolist(), "value": value.tolist()}],
-        "nonfinite": [],
-    }
+    segment = LineSegment(attempt=0, ghost=False, step=step, value=value.astype(np.float64))
+    band = PlotBand(start=1514, end=1580, ended=True, severity=Severity.INFO.value)
+    plot = plot_curve(
+        [segment], first_step=1300, last_step=1799, columns=len(step), body_widths=inf, bands=[band]
+    )
     try:
-        return draw(asked)
+        return render_png(PictureRequest(plot=plot, title="train/loss (an example)", baseline=2.16))
     except (subprocess.SubprocessError, OSError) as error:
         print(f"holter: the picture could not be drawn: {error}", file=sys.stderr)
         return None

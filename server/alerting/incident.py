@@ -59,16 +59,6 @@ class HistoryEntry(HistoryLine):
     at: float
     by: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The entry as the REST interface returns it."""
-        return {
-            "at": self.at,
-            "type": self.type.value,
-            "by": self.by,
-            "text": self.text,
-            "detail": dict(self.detail),
-        }
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IncidentRun:
@@ -117,23 +107,3 @@ class Incident:
     def latest(self, event: EventType) -> HistoryEntry | None:
         """The newest history entry of one type."""
         return next((entry for entry in reversed(self.history) if entry.type is event), None)
-
-    def as_json(self) -> dict[str, Any]:
-        """The incident as the REST interface returns it (docs/rest.md)."""
-        run = self.run
-        return {
-            **self.finding.as_json(),
-            "id": self.id,
-            "run_id": run and run.public_id,
-            "run": run and run.name,
-            "project": run and run.project,
-            "state": self.state.value,
-            "start_time": self.start_time,
-            "opened_at": self.opened_at,
-            "updated_at": self.updated_at,
-            "recovered_at": self.recovered_at,
-            "closed_at": self.closed_at,
-            "acknowledged_at": self.acknowledged_at,
-            "acknowledged_by": self.acknowledged_by,
-            "events": [entry.as_json() for entry in self.history],
-        }

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from holter.detectors.findings import finding_type
 from holter.plurals import counted, verb
 from holter.server.agents.registry import format_duration, silence_limit
 from holter.server.alerting.incident import Incident
@@ -32,10 +33,6 @@ _OUTCOMES: Mapping[Outcome, str] = {
     "ended": "back and finished",
     "forgotten": "no longer expected",
 }
-_ADVICE = (
-    "Check that the machine is up and can reach Holter, then start the agent again: it continues reading "
-    "where it stopped. If it is gone for good, press Forget on the overview."
-)
 _ADVICE_ALL_SILENT = (
     "Check the connection to Holter first: network, proxy, certificate, a token that was revoked. Agents "
     "that can reach Holter again continue by themselves where they stopped."
@@ -83,7 +80,7 @@ def _evidence(members: Sequence[SilentAgent], *, all_silent: bool) -> dict[str, 
         **{key: _first_names(names) for key, names in lists.items() if names},
         "last_report": max(member.since for member in members),
         "files_behind": sum(member.files_behind for member in members),
-        "all_silent": all_silent,
+        **({"all_silent": True} if all_silent else {}),
         "members": [member.as_json() for member in members],
     }
 
@@ -126,7 +123,7 @@ def _opened(members: Sequence[SilentAgent], all_silent: bool, now: float) -> Inc
             summary=f"{summary} No agent reports any more: the connection to Holter may be broken."
             if all_silent
             else summary,
-            advice=_ADVICE_ALL_SILENT if all_silent else _ADVICE,
+            advice=_ADVICE_ALL_SILENT if all_silent else finding_type(Kind.AGENT_SILENT).advice,
             evidence=_evidence(members, all_silent=all_silent),
         )
     )

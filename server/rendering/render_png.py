@@ -1,11 +1,10 @@
-"""Draws one curve: a description as JSON on standard input, a PNG on standard output. Run as a process."""
+"""Draws one plot: a request as JSON on standard input, a PNG on standard output. Runs as a process."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,124 +12,109 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, StrMethodFormatter
 
-from holter.plurals import counted
+from holter.curve_plot import CurvePlot, PlotBand
+from holter.server.rendering.incident_chart import PictureRequest
 
-INK, QUIET, LINE, CURVE = "#15191d", "#5a646e", "#dde1e5", "#1f5fa8"
-TINTS = {"critical": "#b3261e", "warning": "#9a5b00", "info": "#1f5fa8"}
-WIDTH, HEIGHT, DENSITY = 5.2, 2.9, 230
+_TEXT, _MUTED, _GRID, _CURVE = "#15191d", "#5a646e", "#dde1e5", "#1f5fa8"
+_COLOURS = {"critical": "#b3261e", "warning": "#9a5b00", "info": "#1f5fa8"}
+_WIDTH, _HEIGHT, _DPI = 5.2, 2.9, 230
 
 
-def draw(asked: dict[str, Any]) -> Figure:
-    """The curve around an incident: what was superseded dashed, onset and end marked, NaN on the axis."""
-    figure = Figure(figsize=(WIDTH, HEIGHT), dpi=DENSITY, layout="constrained", facecolor="white")
+def draw(request: PictureRequest) -> Figure:
+    """The figure: superseded lines dashed, onset and end marked, NaN on the axis."""
+    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    _curves(axes, asked["stretches"])
-    _marks(axes, asked)
-    _range(axes, asked)
-    _dress(axes, asked["name"])
-    return figure
-
-
-def _curves(axes: Axes, stretches: list[dict[str, Any]]) -> None:
-    for stretch in stretches:
-        ghost = stretch["ghost"]
-        few = len(stretch["step"]) <= 60
+    plot = request.plot
+    _draw_lines(axes, plot)
+    for band in plot.bands:
+        _draw_band(axes, band)
+    if request.baseline is not None:
+        axes.axhline(request.baseline, color=_MUTED, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+    if plot.nonfinite:
         axes.plot(
-            stretch["step"],
-            stretch["value"],
-            color=QUIET if ghost else CURVE,
-            linewidth=0.8 if ghost else 1.2,
-            linestyle=(0, (3, 2)) if ghost else "-",
-            marker="." if few and not ghost else "",
-            markersize=3,
-            alpha=0.7 if ghost else 1.0,
-            zorder=2 if ghost else 3,
-        )
-
-
-def _marks(axes: Axes, asked: dict[str, Any]) -> None:
-    tint = TINTS[asked["severity"]]
-    last = max(
-        (stretch["step"][-1] for stretch in asked["stretches"] if stretch["step"]), default=asked["onset"]
-    )
-    end = asked["end"]
-    axes.axvspan(asked["onset"], last if end is None else end, color=tint, alpha=0.08, linewidth=0, zorder=0)
-    axes.axvline(asked["onset"], color=tint, linewidth=1.2, zorder=1)
-    words = f"step {asked['onset']:,}"
-    axes.annotate(
-        words,
-        (asked["onset"], 1),
-        (4, -3),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        color=tint,
-        fontsize=9,
-        va="top",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
-    )
-    if end is not None:
-        axes.axvline(end, color=tint, linewidth=1.0, linestyle=":", zorder=1)
-    if asked["baseline"] is not None:
-        axes.axhline(asked["baseline"], color=QUIET, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
-    if asked["nonfinite"]:
-        axes.plot(
-            asked["nonfinite"],
-            np.zeros(len(asked["nonfinite"])),
+            plot.nonfinite,
+            np.zeros(len(plot.nonfinite)),
             "x",
-            color=tint,
+            color=_COLOURS[plot.bands[0].severity],
             markersize=6,
             transform=axes.get_xaxis_transform(),
             clip_on=False,
             zorder=4,
         )
+    _style_axes(axes, request.title, plot)
+    return figure
 
 
-def _range(axes: Axes, asked: dict[str, Any]) -> None:
-    """A range in which the curve can be read; what leaves it is said, never left out silently."""
-    values = np.concatenate([np.asarray(one["value"], float) for one in asked["stretches"]] or [np.empty(0)])
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return
-    low, middle, high = np.percentile(values, [0, 50, 100])
-    usual = np.percentile(values, 95) - low
-    ceiling = middle + 40 * max(float(usual), 1e-12)
-    if high > ceiling and len(values) > 20:
-        axes.set_ylim(low - 0.05 * usual, ceiling)
-        outside = f"{counted(int((values > ceiling).sum()), 'point')} above, up to {high:.4g}"
+def _draw_lines(axes: Axes, plot: CurvePlot) -> None:
+    for line in plot.lines:
+        dotted = not line.ghost and (plot.sparse or len(line.steps) == 1)
+        axes.plot(
+            line.steps,
+            line.values,
+            color=_MUTED if line.ghost else _CURVE,
+            linewidth=0.8 if line.ghost else 1.2,
+            linestyle=(0, (3, 2)) if line.ghost else "-",
+            marker="." if dotted else "",
+            markersize=3,
+            alpha=0.7 if line.ghost else 1.0,
+            zorder=2 if line.ghost else 3,
+        )
+
+
+def _draw_band(axes: Axes, band: PlotBand) -> None:
+    colour = _COLOURS[band.severity]
+    axes.axvspan(band.start, band.end, color=colour, alpha=0.08, linewidth=0, zorder=0)
+    axes.axvline(band.start, color=colour, linewidth=1.2, zorder=1)
+    axes.annotate(
+        f"step {band.start:,.0f}",
+        (band.start, 1),
+        (4, -3),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        color=colour,
+        fontsize=9,
+        va="top",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+    )
+    if band.ended:
+        axes.axvline(band.end, color=colour, linewidth=1.0, linestyle=":", zorder=1)
+
+
+def _style_axes(axes: Axes, title: str, plot: CurvePlot) -> None:
+    margin = 0.01 * max(plot.last_step - plot.first_step, 1.0)
+    axes.set_xlim(plot.first_step - margin, plot.last_step + margin)
+    axes.set_ylim(plot.low, plot.high)
+    axes.set_title(title if len(title) <= 60 else f"…{title[-59:]}", loc="left", fontsize=10, color=_TEXT)
+    axes.set_xlabel("step", fontsize=9, color=_MUTED)
+    if plot.note:
         axes.annotate(
-            outside,
+            plot.note,
             (1, 1),
             (-3, -3),
             xycoords="axes fraction",
             textcoords="offset points",
             ha="right",
             va="top",
-            fontsize=9,
-            color=QUIET,
+            fontsize=8,
+            color=_MUTED,
         )
-
-
-def _dress(axes: Axes, name: str) -> None:
-    axes.set_title(name if len(name) <= 60 else f"…{name[-59:]}", loc="left", fontsize=10, color=INK)
-    axes.set_xlabel("step", fontsize=9, color=QUIET)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
-    axes.tick_params(colors=QUIET, labelsize=9, length=3, width=0.6)
-    axes.grid(True, axis="y", color=LINE, linewidth=0.6)
+    axes.tick_params(colors=_MUTED, labelsize=9, length=3, width=0.6)
+    axes.grid(True, axis="y", color=_GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.margins(x=0.01)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        axes.spines[side].set_color(LINE)
+        axes.spines[side].set_color(_GRID)
 
 
 def main() -> None:
-    """Read, draw, write. Of lower priority than whatever else runs on the machine."""
+    """Read, draw, write, at a lower priority than everything else on the machine."""
     os.nice(5)
-    draw(json.load(sys.stdin)).savefig(sys.stdout.buffer, format="png")
+    draw(PictureRequest.decode(json.load(sys.stdin))).savefig(sys.stdout.buffer, format="png")
 
 
 if __name__ == "__main__":

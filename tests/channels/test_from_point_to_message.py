@@ -55,7 +55,7 @@ def test_a_loss_that_becomes_nan_reaches_people_within_seconds(
     text = json.dumps(slack.payloads[0], ensure_ascii=False)
     assert "NaN or infinity in 7b at step 560" in text
     assert "http://localhost:1234/incidents/1" in text
-    assert "✕" in text
+    assert "✗" in text
     [mail] = settings[1].mails
     kinds = {part.get_content_type(): part for part in mail.walk()}
     assert kinds["image/png"].get_content().startswith(b"\x89PNG")
