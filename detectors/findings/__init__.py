@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from holter.detectors.findings import agents, data, hardware, loss, numerics, ranks, throughput
+from holter.detectors.findings import loss, machines, numerics, speed
 from holter.detectors.findings.fields import CORRELATED
 from holter.detectors.findings.finding_type import (
     EvidenceField,
@@ -46,11 +46,8 @@ CATALOGUE: dict[str, FindingType] = _by_kind(
     (
         *loss.FINDING_TYPES,
         *numerics.FINDING_TYPES,
-        *data.FINDING_TYPES,
-        *throughput.FINDING_TYPES,
-        *ranks.FINDING_TYPES,
-        *hardware.FINDING_TYPES,
-        *agents.FINDING_TYPES,
+        *speed.FINDING_TYPES,
+        *machines.FINDING_TYPES,
     )
 )
 """Every kind of finding and incident by its name, in the order in which lists show them."""
@@ -136,14 +133,15 @@ def _type_as_json(each: FindingType) -> dict[str, Any]:
 def kinds_table() -> str:
     """The catalogue as Markdown: a table of the kinds, and below it one of the evidence fields."""
     kinds = [
-        "| kind | title | meaning | severity | what to do | evidence |",
+        "| kind | title | meaning | severity | evidence | for example |",
         "|---|---|---|---|---|---|",
     ]
     for kind, each in CATALOGUE.items():
-        evidence = ", ".join(f"`{field.key}`" for field in each.evidence)
-        severity = each.severity.rule or f"Always {each.severity.severities[0]}."
+        shown = [field for field in each.evidence if field.format is not EvidenceFormat.HIDDEN]
+        evidence = ", ".join(f"`{field.key}`" for field in shown)
+        severity = each.severity.rule or f"{each.severity.severities[0].label}."
         kinds.append(
-            f"| `{kind}` | {each.title} | {each.meaning} | {severity} | {each.advice} | {evidence} |"
+            f"| `{kind}` | {each.title} | {each.meaning} | {severity} | {evidence} | {each.example} |"
         )
     fields = ["| evidence | label | shown as |", "|---|---|---|"]
     for key, field in FIELDS.items():

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.findings.hardware import MEMORY_LEAK
+from holter.detectors.findings.machines import MEMORY_LEAK
 from holter.detectors.formatting import figure
 from holter.detectors.health.memory_growth import MemoryGrowth, MemoryGrowthScan, MemoryGrowthThresholds
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints

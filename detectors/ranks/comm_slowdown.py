@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from holter.detectors.detector import DetectorContext
-from holter.detectors.findings.ranks import COMM_SLOWDOWN
+from holter.detectors.findings.speed import COMM_SLOWDOWN
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import RowPosition, last_common_position, rows_up_to

@@ -13,7 +13,7 @@ from holter.detectors import BUILTIN, Detector, IncrementalState, find
 from holter.detectors.detector import DetectorContext
 from holter.types import Finding, RunData, Series, SeriesKey
 from tests.detectors.curves import loss_curve, rank_times, run, series, speed_curve
-from tests.detectors.test_detector_contract import EVENTFUL, clock
+from tests.detectors.eventful_runs import EVENTFUL, clock
 
 each_detector = pytest.mark.parametrize("detector", BUILTIN, ids=[one.name for one in BUILTIN])
 seeds = st.integers(0, 2**32 - 1)

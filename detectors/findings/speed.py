@@ -1,4 +1,4 @@
-"""Kinds of findings about the ranks of a run and their collectives."""
+"""Kinds of findings about throughput, progress, ranks and their collectives."""
 
 from __future__ import annotations
 
@@ -22,6 +22,40 @@ from holter.detectors.findings.finding_type import (
 )
 from holter.roles import Role
 from holter.types import Kind, Severity
+
+THROUGHPUT_REGRESSION = FindingType(
+    kind=Kind.THROUGHPUT_REGRESSION,
+    title="Throughput regression",
+    meaning="The run has been slower than its own established level by 3 % or more, for long.",
+    advice="Look at the nodes, the network and the data loader.",
+    severity=SeverityRule(
+        severities=(Severity.INFO, Severity.WARNING, Severity.CRITICAL),
+        rule="Critical from a loss of 10 % on, a warning below; info where another finding explains it.",
+    ),
+    evidence=(BASELINE, WORST, LOST, NOISE, GRADUAL, AFTER_RESUME),
+    unit_role=Role.THROUGHPUT,
+    relative_noise=True,
+)
+STALL = FindingType(
+    kind=Kind.STALL,
+    title="Stall",
+    meaning="No new points for far longer than the run's own rhythm.",
+    advice="See whether the job is alive, and what its ranks wait for.",
+    severity=SeverityRule(
+        severities=(Severity.INFO, Severity.CRITICAL),
+        rule="Critical while it lasts, info once points arrive again.",
+    ),
+    evidence=(
+        EvidenceField(key="limit_seconds", label="Longest regular pause", format=EvidenceFormat.SECONDS),
+        EvidenceField(key="silent_seconds", label="Silent for", format=EvidenceFormat.SECONDS),
+        EvidenceField(key="gpu_util", label="GPU utilization meanwhile", suffix=" %"),
+        EvidenceField(key="gpu_power", label="GPU power meanwhile", suffix=" W"),
+        EvidenceField(key="power_share", label="Share of the usual GPU power", format=EvidenceFormat.SHARE),
+        EvidenceField(
+            key="gpu_tensor_active", label="Tensor cores active meanwhile", format=EvidenceFormat.SHARE
+        ),
+    ),
+)
 
 STRAGGLER = FindingType(
     kind=Kind.STRAGGLER,
@@ -84,4 +118,10 @@ DESYNC = FindingType(
     example="Rank 5 is at collective 8,001 since step 200, the others at 8,002: they wait for each other.",
 )
 
-FINDING_TYPES = (STRAGGLER, COMM_SLOWDOWN, DESYNC)
+FINDING_TYPES = (
+    THROUGHPUT_REGRESSION,
+    STALL,
+    STRAGGLER,
+    COMM_SLOWDOWN,
+    DESYNC,
+)
