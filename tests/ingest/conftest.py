@@ -54,7 +54,7 @@ for _path in sorted(DATA.rglob("*")):
 
 
 @dataclass
-class Told:
+class ReadResult:
     """What records say, however they were cut into batches."""
 
     points: dict[SeriesKey, list[tuple[str | None, int, str, str]]] = field(
@@ -72,16 +72,16 @@ class Told:
         if record.restarts and len(record.steps):
             self.restarts.append(int(record.steps[0]))
         self.config |= {(key, self.rows): value for key, value in record.config.items()}
-        telling: set[int] = set()
+        launch_rows: set[int] = set()
         for column in record.columns:
             rows = range(len(record.steps)) if column.rows is None else column.rows.tolist()
             if column.key.step_unit is None:
-                telling.update(rows)
+                launch_rows.update(rows)
             for row, value in zip(rows, column.values.tolist(), strict=True):
                 # as text, since a NaN is not equal to itself
                 point = (record.attempt, int(record.steps[row]), repr(float(record.times[row])), repr(value))
                 self.points[column.key].append(point)
-        self.rows += len(telling)
+        self.rows += len(launch_rows)
 
     def values(self, metric: str, **labels: str) -> list[tuple[int, float]]:
         key = SeriesKey(metric, tuple(sorted(labels.items())))
@@ -97,9 +97,9 @@ class Reading:
 
     samples = SAMPLES
 
-    def told(self, records: Iterable[Batch | Unreadable]) -> Told:
+    def collect(self, records: Iterable[Batch | Unreadable]) -> ReadResult:
         """What these records say."""
-        found = Told()
+        found = ReadResult()
         for record in records:
             found.add(record)
         return found
@@ -110,19 +110,19 @@ class Reading:
         assert len(claims) == 1, f"{name} is claimed by {[one.name for one in claims]}"
         return claims[0]
 
-    def whole(self, name: str, content: bytes, *, chosen: Format | None = None) -> Told:
+    def read_complete(self, name: str, content: bytes, *, chosen: Format | None = None) -> ReadResult:
         """What the records of a whole file say."""
         reader = (chosen or self.format_of(name, content)).reader(PurePath(name), {})
-        return self.told(reader.read(io.BytesIO(content)))
+        return self.collect(reader.read(io.BytesIO(content)))
 
-    def growing(
+    def read_growing(
         self, name: str, content: bytes, sizes: Iterable[int], *, chosen: Format | None = None
-    ) -> Told:
+    ) -> ReadResult:
         """What is told when the file is looked at each time it has grown to one of these sizes.
 
         Each look has a reader of its own that knows the last one's state, written as JSON in between.
         """
-        format_, found, state, position = chosen or self.format_of(name, content), Told(), "{}", 0
+        format_, found, state, position = chosen or self.format_of(name, content), ReadResult(), "{}", 0
         for size in sizes:
             stream = io.BytesIO(content[:size])
             stream.seek(position)
@@ -132,9 +132,11 @@ class Reading:
             state, position = json.dumps(reader.state()), stream.tell()
         return found
 
-    def stopping(self, name: str, content: bytes, *, every: int, chosen: Format | None = None) -> Told:
+    def read_restarted(
+        self, name: str, content: bytes, *, every: int, chosen: Format | None = None
+    ) -> ReadResult:
         """What is told when reading is given up after every so many records and begun again from there."""
-        format_, found, state, position = chosen or self.format_of(name, content), Told(), "{}", 0
+        format_, found, state, position = chosen or self.format_of(name, content), ReadResult(), "{}", 0
         while True:
             stream = io.BytesIO(content)
             stream.seek(position)
@@ -151,7 +153,7 @@ class Reading:
             yield record, stream.tell(), json.dumps(reader.state())
 
 
-class Memory:
+class MemorySink:
     """A sink that remembers everything, and can be told to fail."""
 
     def __init__(self) -> None:
@@ -180,8 +182,8 @@ class Memory:
         if cursor is not None:
             self.cursors[cursor.source] = cursor
 
-    def told(self, run: str) -> Told:
-        found = Told()
+    def collect(self, run: str) -> ReadResult:
+        found = ReadResult()
         for delivery in self.deliveries:
             if delivery.run == run:
                 found.add(delivery.batch)
@@ -193,8 +195,8 @@ class Memory:
 
 
 @pytest.fixture
-def memory() -> Memory:
-    return Memory()
+def memory() -> MemorySink:
+    return MemorySink()
 
 
 @pytest.fixture(scope="session")

@@ -25,19 +25,23 @@ ABSURD = {
 
 
 @pytest.mark.parametrize("key", TEXTS)
-def test_an_absurd_number_is_told_or_passed_over(key: str, reading: Any) -> None:
+def test_an_absurd_number_is_reported_or_passed_over(key: str, reading: Any) -> None:
     name, content = SAMPLES[key]
     chosen = reading.format_of(name, content)
-    whole = content if content[:1] in b"{[" else content[:12_000]
-    found = list(_NUMBER.finditer(whole))
+    complete = content if content[:1] in b"{[" else content[:12_000]
+    found = list(_NUMBER.finditer(complete))
     chosen_places = found[:: max(1, len(found) // _PLACES)]
     for place, number in itertools.product(chosen_places, ABSURD.values()):
-        told = reading.whole(name, whole[: place.start()] + number + whole[place.end() :], chosen=chosen)
-        assert told.count + len(told.unreadable) < 3 * len(whole)
+        result = reading.read_complete(
+            name, complete[: place.start()] + number + complete[place.end() :], chosen=chosen
+        )
+        assert result.count + len(result.unreadable) < 3 * len(complete)
 
 
 @pytest.mark.parametrize("number", ABSURD.values(), ids=ABSURD)
-def test_torchtitans_events_with_absurd_numbers_are_told(reading: Any, number: bytes) -> None:
+def test_torchtitans_events_with_absurd_numbers_are_reported(reading: Any, number: bytes) -> None:
     event = b'{"log_type":"x","log_type_name":"step_end","rank":0,"time_us":%s,"step":1,"value":%s}\n'
-    told = reading.whole("trace.jsonl", event % (b"1700000000000000", b"1") + event % (number, number))
-    assert told.count + len(told.unreadable) == 2
+    result = reading.read_complete(
+        "trace.jsonl", event % (b"1700000000000000", b"1") + event % (number, number)
+    )
+    assert result.count + len(result.unreadable) == 2

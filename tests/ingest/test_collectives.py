@@ -19,12 +19,12 @@ from holter.ingest.communication.safe_pickle import NotPlain, loads
 DATA = Path(__file__).parents[1] / "data" / "collectives"
 
 
-def whole(reading: Any, name: str) -> Any:
-    return reading.whole(name, (DATA / name).read_bytes())
+def read_sample(reading: Any, name: str) -> Any:
+    return reading.read_complete(name, (DATA / name).read_bytes())
 
 
 def test_a_table_of_nccl_tests_is_read_by_its_header_and_by_size(reading: Any) -> None:
-    found = whole(reading, "all_reduce_perf.out")
+    found = read_sample(reading, "all_reduce_perf.out")
     labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
     sizes = [536870912, 1073741824, 8589934592]
     assert found.values("busbw_gbs", **labels, in_place="no") == list(
@@ -41,12 +41,12 @@ def test_a_table_of_nccl_tests_is_read_by_its_header_and_by_size(reading: Any) -
 
 
 def test_old_tables_without_a_root_and_new_ones_with_more_columns_are_read_alike(reading: Any) -> None:
-    old = whole(reading, "nccl-tests-old.txt")
+    old = read_sample(reading, "nccl-tests-old.txt")
     assert old.values("largest_error", type="float", redop="sum", in_place="no", steps="message bytes") == [
         (1024, 1e-07),
         (2048, 5e-07),
     ]
-    new = whole(reading, "alltoall-2.18.log")
+    new = read_sample(reading, "alltoall-2.18.log")
     labels = {"collective": "alltoall", "type": "float", "steps": "message bytes"}
     assert new.values("busbw_gbs", **labels, in_place="yes") == [(1048576, 27.94), (2097152, 44.93)]
     times = {time for points in new.points.values() for _, step, time, _ in points if step == 1048576}
@@ -56,33 +56,35 @@ def test_old_tables_without_a_root_and_new_ones_with_more_columns_are_read_alike
 def test_tables_below_the_prefixes_of_mpi_are_read(reading: Any) -> None:
     lines = (DATA / "all_reduce_perf.out").read_bytes().splitlines(keepends=True)
     prefixed = b"".join(b"[1,0]<stdout>:" + line for line in lines)
-    assert reading.whole("out.txt", prefixed).count == whole(reading, "all_reduce_perf.out").count
+    assert (
+        reading.read_complete("out.txt", prefixed).count == read_sample(reading, "all_reduce_perf.out").count
+    )
 
 
 def test_a_table_behind_much_talk_of_nccl_is_found(reading: Any) -> None:
     talk = (DATA / "nccl-debug.log").read_bytes() * 20
     table = (DATA / "all_reduce_perf.out").read_bytes()
     assert len(talk) > 65536
-    found = reading.whole("slurm-1.out", talk + table)
+    found = reading.read_complete("slurm-1.out", talk + table)
     labels = {"collective": "all_reduce", "type": "float", "redop": "sum", "steps": "message bytes"}
     assert len(found.values("busbw_gbs", **labels, in_place="no")) == 3
     assert any(key.metric == "nccl_op_count" for key in found.points)
 
 
-def test_all_reduce_bench_speaks_in_gigabytes_whatever_its_version_prints(reading: Any) -> None:
-    now = whole(reading, "all-reduce-bench.txt")
+def test_all_reduce_bench_prints_in_gigabytes_whatever_its_version_prints(reading: Any) -> None:
+    now = read_sample(reading, "all-reduce-bench.txt")
     labels = {"collective": "all_reduce", "ranks": "4", "steps": "message bytes"}
     assert now.values("busbw_gbs", **labels) == [(32768, 1.18), (2**20, 34.5), (2**34, 482.26)]
-    once = whole(reading, "all-reduce-bench-2024.txt")
+    once = read_sample(reading, "all-reduce-bench-2024.txt")
     assert once.values("algbw_gbs", **{**labels, "ranks": "16"}) == [(4_000_000_000, 176.59)]
-    ranks = whole(reading, "all-reduce-bench-ranks.txt")
+    ranks = read_sample(reading, "all-reduce-bench-ranks.txt")
     of_29 = ranks.values("busbw_gbs", collective="all_reduce", rank="29", steps="trials")
     assert of_29 == [(1, 40.4913 / 8), (2, 41.0053 / 8)]
     assert len(ranks.values("time_us", collective="all_reduce", rank="0", steps="trials")) == 1
 
 
-def test_the_inspectors_collectives_stand_at_their_sequence_numbers_with_gaps(reading: Any) -> None:
-    found = whole(reading, "node7-pid1639453.log")
+def test_the_inspectors_collectives_are_at_their_sequence_numbers_with_gaps(reading: Any) -> None:
+    found = read_sample(reading, "node7-pid1639453.log")
     labels = {
         "rank": "2",
         "comm": "0x7f8c496ae9f661",
@@ -107,7 +109,7 @@ def test_the_inspectors_collectives_stand_at_their_sequence_numbers_with_gaps(re
 
 
 def test_ranks_that_call_different_collectives_at_one_op_count_differ_in_their_call(reading: Any) -> None:
-    found = whole(reading, "nccl-debug.log")
+    found = read_sample(reading, "nccl-debug.log")
     comm = {"comm": "0xebe3cfa1fb50ebb6", "steps": "opCount"}
     hosts = {"0": "n1", "1": "n1", "2": "n2", "3": "n2"}
     calls = {
@@ -124,7 +126,7 @@ def test_ranks_that_call_different_collectives_at_one_op_count_differ_in_their_c
 
 
 def test_warnings_and_lost_peers_are_counted_by_rank(reading: Any) -> None:
-    found = whole(reading, "nccl-debug.log")
+    found = read_sample(reading, "nccl-debug.log")
     assert found.values("nccl_warnings", rank="3", host="n2", steps="warnings") == [(1, 1.0)]
     lost = {"rank": "3", "host": "n2", "peer": "10.216.210.236", "status": "12", "steps": "errors"}
     assert found.values("nccl_network_errors", **lost) == [(1, 1.0)]
@@ -132,8 +134,8 @@ def test_warnings_and_lost_peers_are_counted_by_rank(reading: Any) -> None:
     assert found.values("nccl_init_seconds", rank="3", host="n2", steps="communicators") == [(1, 1.34)]
 
 
-def test_time_outs_say_how_far_each_rank_had_come(reading: Any) -> None:
-    found = whole(reading, "watchdog.out")
+def test_time_outs_state_how_far_each_rank_had_come(reading: Any) -> None:
+    found = read_sample(reading, "watchdog.out")
     steps = {"steps": "sequence number"}
     assert found.values("nccl_timeouts", rank="0", collective="ALLREDUCE", **steps) == [(1580, 1.0)]
     assert found.values("collective_waited (ms)", rank="1", collective="ALLREDUCE", **steps) == [
@@ -151,8 +153,8 @@ def test_time_outs_say_how_far_each_rank_had_come(reading: Any) -> None:
 
 def test_a_flight_recorders_dump_is_the_same_as_json_and_as_a_pickle(reading: Any) -> None:
     dump = json.loads((DATA / "fr_gloo_rank1.json").read_bytes())
-    as_json = whole(reading, "fr_gloo_rank1.json")
-    as_pickle = reading.whole("nccl_trace_rank_1", pickle.dumps(dump, protocol=2))
+    as_json = read_sample(reading, "fr_gloo_rank1.json")
+    as_pickle = reading.read_complete("nccl_trace_rank_1", pickle.dumps(dump, protocol=2))
     assert as_pickle == as_json
     group = {"process_group": "0(default_pg)", "rank": "1", "steps": "sequence number"}
     assert as_json.values("collective_state", **group) == [(1, 2.0), (2, 2.0), (3, 2.0), (4, 0.0)]
@@ -163,15 +165,15 @@ def test_a_flight_recorders_dump_is_the_same_as_json_and_as_a_pickle(reading: An
 
 
 def test_times_of_collectives_are_in_dumps_where_timing_was_on(reading: Any) -> None:
-    found = whole(reading, "nccl_trace_rank_3")
+    found = read_sample(reading, "nccl_trace_rank_3")
     group = {"process_group": "1(dp)", "rank": "3", "steps": "sequence number"}
     times = found.values("collective_time (us)", collective="all_gather", **group)
     assert times == [(1, 1250.0), (2, 1250.0), (3, 1250.0)]
 
 
-def test_a_trace_of_two_gpus_tells_every_kernel_of_nccl_by_its_bytes(reading: Any) -> None:
+def test_a_trace_of_two_gpus_shows_every_kernel_of_nccl_by_its_bytes(reading: Any) -> None:
     content = gzip.decompress((DATA / "nccl_data.json.gz").read_bytes())
-    found = reading.whole("nccl_data.json", content)
+    found = reading.read_complete("nccl_data.json", content)
     reduced = {"collective": "allreduce", "process_group": "0(default_pg)", "rank": "0", "ranks": "2"}
     calls = found.values("calls", **reduced, steps="message bytes")
     events = json.loads(content)["traceEvents"]
@@ -189,11 +191,11 @@ def test_a_trace_of_two_gpus_tells_every_kernel_of_nccl_by_its_bytes(reading: An
     assert talking == pytest.approx(sum(kernel["dur"] for kernel in kernels))
 
 
-def test_what_computing_hides_of_collectives_is_told(reading: Any) -> None:
+def test_what_computing_hides_of_collectives_is_reported(reading: Any) -> None:
     spans = [("a", 0, 10), ("b", 5, 10), ("ncclDevKernel_AllGather_RING_LL(int)", 12, 10), ("c", 30, 1)]
     events = [{"ph": "X", "cat": "kernel", "name": n, "ts": 1e15 + t, "dur": d} for n, t, d in spans]
     trace = {"distributedInfo": {"backend": "nccl", "rank": 3}, "traceEvents": [{"ph": "M"}, *events]}
-    found = reading.whole("trace.json", json.dumps(trace).encode())
+    found = reading.read_complete("trace.json", json.dumps(trace).encode())
     of = {"rank": "3", "steps": "whole trace"}
     assert found.values("communication_us", **of) == [(0, 10.0)]
     assert found.values("compute_us", **of) == [(0, 16.0)]
@@ -221,7 +223,7 @@ def test_a_pickle_that_would_call_something_is_refused_and_nothing_is_called(
     protocol: int, reading: Any
 ) -> None:
     content = pickle.dumps({"pg_config": {}, "pg_status": {}, "entries": [Harmful()]}, protocol=protocol)
-    found = reading.whole("nccl_trace_rank_0", content)
+    found = reading.read_complete("nccl_trace_rank_0", content)
     assert found.count == 0
     assert "nothing is imported or called" in found.unreadable[0][1]
     assert not Path("/tmp/holter-was-here").exists()

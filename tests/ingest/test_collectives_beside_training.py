@@ -104,7 +104,7 @@ def inspector(
 
 @pytest.mark.parametrize("profile", ["a-profile", "nccl-inspector-4711", "z"])
 @pytest.mark.parametrize(("name", "text"), [("slurm-4711.out", megatron(1, 900)), ("log.csv", csv(1, 900))])
-def test_a_profile_of_eight_ranks_beside_a_log_is_one_attempt_and_no_finding(
+def test_a_profile_of_eight_ranks_next_to_a_log_is_one_attempt_and_no_finding(
     name: str, text: str, profile: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(text)
@@ -117,7 +117,7 @@ def test_a_profile_of_eight_ranks_beside_a_log_is_one_attempt_and_no_finding(
     assert find(gathered.data) == []
 
 
-def test_a_restart_is_seen_though_a_profile_lies_beside_both_launches(tmp_path: Path) -> None:
+def test_a_restart_is_seen_though_a_profile_lies_next_to_both_launches(tmp_path: Path) -> None:
     (tmp_path / "slurm-1.out").write_text(megatron(1, 900))
     (tmp_path / "slurm-2.out").write_text(megatron(801, 1200))
     inspector(tmp_path / "nccl-inspector-1")
@@ -145,7 +145,7 @@ def test_lines_of_nccl_among_those_of_training_are_read_from_the_same_text(tmp_p
     assert any(key.metric == "nccl_op_count" for key in gathered.data.series)
 
 
-def test_a_text_of_nccl_alone_in_which_training_speaks_later_is_read_on(memory: Any, tmp_path: Path) -> None:
+def test_a_text_of_nccl_alone_in_which_training_prints_later_is_read_on(memory: Any, tmp_path: Path) -> None:
     talk = (DATA / "collectives" / "nccl-debug.log").read_text()
     log = tmp_path / "run" / "slurm-1.out"
     log.parent.mkdir()
@@ -158,13 +158,13 @@ def test_a_text_of_nccl_alone_in_which_training_speaks_later_is_read_on(memory: 
     with log.open("a") as file:
         file.write(talk + megatron(31, 40))
     follower.catch_up()
-    told = memory.told("run")
-    assert [step for step, _ in told.values("lm loss")] == list(range(1, 41))
-    warned = told.values("nccl_warnings", rank="3", host="n2", steps="warnings")
+    result = memory.collect("run")
+    assert [step for step, _ in result.values("lm loss")] == list(range(1, 41))
+    warned = result.values("nccl_warnings", rank="3", host="n2", steps="warnings")
     assert warned == [(1, 1.0), (2, 2.0)]
 
 
-def test_texts_of_nccl_beside_an_exact_log_are_read_for_what_nccl_says_alone(tmp_path: Path) -> None:
+def test_texts_of_nccl_next_to_an_exact_log_are_read_for_what_nccl_states_alone(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(csv(1, 100))
     (tmp_path / "nccl.log").write_text(
         (DATA / "collectives" / "nccl-debug.log").read_text() + megatron(1, 100)
@@ -175,7 +175,7 @@ def test_texts_of_nccl_beside_an_exact_log_are_read_for_what_nccl_says_alone(tmp
     assert any(key.metric == "nccl_op_count" for key in gathered.data.series)
 
 
-def test_a_text_gives_way_to_a_log_that_appears_later_and_its_time_outs_are_told_yet(
+def test_a_text_gives_way_to_a_log_that_appears_later_and_its_time_outs_are_reported_yet(
     memory: Any, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
@@ -187,9 +187,9 @@ def test_a_text_gives_way_to_a_log_that_appears_later_and_its_time_outs_are_told
     with (run / "slurm-1.out").open("a") as file:
         file.write(megatron(21, 30) + (DATA / "collectives" / "watchdog.out").read_text())
     follower.catch_up()
-    told = memory.told("run")
-    assert [step for step, _ in told.values("lm loss")] == list(range(1, 21))
-    assert told.values("nccl_timeouts", rank="0", collective="ALLREDUCE", steps="sequence number")
+    result = memory.collect("run")
+    assert [step for step, _ in result.values("lm loss")] == list(range(1, 21))
+    assert result.values("nccl_timeouts", rank="0", collective="ALLREDUCE", steps="sequence number")
 
 
 def test_the_folder_of_a_profile_belongs_to_the_run_above_it(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_rank_that_arrives_late_waits_least_and_is_named(tmp_path: Path) -> No
     assert "since sequence number" in found[0].summary
 
 
-def test_a_slow_fabric_is_told_for_each_kind_of_collective(tmp_path: Path) -> None:
+def test_a_slow_fabric_is_reported_for_each_kind_of_collective(tmp_path: Path) -> None:
     slow = np.ones(400)
     slow[200:] = 2.0
     inspector(tmp_path, all_ranks=slow)
@@ -237,7 +237,7 @@ def test_ends_of_files_that_are_not_at_the_same_call_are_no_desync(tmp_path: Pat
     assert list(DesyncDetector().detect(gathered.data, DetectorContext())) == []
 
 
-def test_rows_beside_training_do_not_use_up_the_time_in_which_a_new_writer_is_settled(reading: Any) -> None:
+def test_rows_next_to_training_do_not_use_up_the_time_in_which_a_new_writer_is_settled(reading: Any) -> None:
     content = ((DATA / "collectives" / "nccl-debug.log").read_text() * 40 + megatron(1, 50)).encode()
     attempts = Attempts()
     for writer in ("slurm-1.out", "slurm-2.out"):

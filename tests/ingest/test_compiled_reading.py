@@ -42,25 +42,25 @@ def record(event: Event) -> bytes:
 
 def both_tell(content: bytes, reading: Any) -> Any:
     """What a file says, after making sure that both ways of reading say it."""
-    in_numpy = reading.whole(NAME, content, chosen=IN_NUMPY)
-    assert reading.whole(NAME, content, chosen=IN_COMPILED) == in_numpy
+    in_numpy = reading.read_complete(NAME, content, chosen=IN_NUMPY)
+    assert reading.read_complete(NAME, content, chosen=IN_COMPILED) == in_numpy
     return in_numpy
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_real_files_are_read_alike(path: Path, reading: Any) -> None:
     content = path.read_bytes()
-    whole = both_tell(content, reading)
-    assert reading.stopping(NAME, content, every=1, chosen=IN_COMPILED) == whole
+    complete = both_tell(content, reading)
+    assert reading.read_restarted(NAME, content, every=1, chosen=IN_COMPILED) == complete
     chance = random.Random(1)
     sizes = sorted(chance.randrange(len(content)) for _ in range(40))
-    assert reading.growing(NAME, content, [*sizes, len(content)], chosen=IN_COMPILED) == whole
+    assert reading.read_growing(NAME, content, [*sizes, len(content)], chosen=IN_COMPILED) == complete
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
 def test_small_files_are_read_alike_byte_by_byte_and_cut_off_anywhere(path: Path, reading: Any) -> None:
     content = path.read_bytes()
-    assert reading.growing(NAME, content, range(len(content) + 1), chosen=IN_COMPILED) == both_tell(
+    assert reading.read_growing(NAME, content, range(len(content) + 1), chosen=IN_COMPILED) == both_tell(
         content, reading
     )
     for size in range(len(content)):
@@ -68,7 +68,7 @@ def test_small_files_are_read_alike_byte_by_byte_and_cut_off_anywhere(path: Path
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
-def test_a_flipped_bit_anywhere_is_told_alike(path: Path, reading: Any) -> None:
+def test_a_flipped_bit_anywhere_is_reported_alike(path: Path, reading: Any) -> None:
     content = path.read_bytes()
     for place in range(0, len(content), 3):
         damaged = bytearray(content)
@@ -113,10 +113,10 @@ def values(draw: st.DrawFn) -> Summary.Value:
 
 events = st.one_of(
     st.builds(
-        lambda step, time, held: Event(wall_time=time, step=step, summary=Summary(value=held)),
+        lambda step, time, scalars: Event(wall_time=time, step=step, summary=Summary(value=scalars)),
         step=st.integers(-(2**63), 2**63 - 1) | st.integers(0, 300),
         time=st.floats(),
-        held=st.lists(values(), max_size=4),
+        scalars=st.lists(values(), max_size=4),
     ),
     st.builds(lambda step: Event(step=step, file_version="brain.Event:2"), step=st.integers(0, 9)),
     st.just(Event(wall_time=1.5, session_log=SessionLog(status=SessionLog.START))),
@@ -174,26 +174,28 @@ def test_a_record_within_a_record_is_none_of_the_files_own(reading: Any) -> None
     plain = record(
         Event(wall_time=1.5, step=4, summary=Summary(value=[Summary.Value(tag="y", simple_value=2)]))
     )
-    told = both_tell(b"".join([*outer, *hidden, plain, *hidden]), reading)
-    assert (told.count, told.unreadable) == (1, [])
+    result = both_tell(b"".join([*outer, *hidden, plain, *hidden]), reading)
+    assert (result.count, result.unreadable) == (1, [])
 
 
 def test_what_writers_usually_write_is_plain() -> None:
-    held = [
+    scalars = [
         Summary.Value(tag="loss", simple_value=0.5),
         Summary.Value(tag="loss/new", tensor=TensorProto(dtype=1, float_val=[0.5])),
         Summary.Value(tag="loss/tf", tensor=TensorProto(dtype=1, tensor_content=struct.pack("<f", 0.5))),
         Summary.Value(tag="loss/64", tensor=TensorProto(dtype=2, double_val=[0.5])),
     ]
-    for value in held[1:]:
+    for value in scalars[1:]:
         value.metadata.plugin_data.plugin_name = "scalars"
         value.tensor.tensor_shape.SetInParent()
-    content = b"".join(record(Event(wall_time=1.5, step=9, summary=Summary(value=[value]))) for value in held)
+    content = b"".join(
+        record(Event(wall_time=1.5, step=9, summary=Summary(value=[value]))) for value in scalars
+    )
     records = numba_kernels.walk(content)
     plain = numba_kernels.scan(content, records.start, records.end)
     assert plain.odd.tolist() == [0, 0, 0, 0]
     assert plain.values.tolist() == [0.5] * 4
-    assert plain.tags == [value.tag.encode() for value in held]
+    assert plain.tags == [value.tag.encode() for value in scalars]
 
 
 def test_a_length_that_reaches_beyond_its_message_or_the_block_is_no_reason_to_read_on(reading: Any) -> None:
@@ -208,20 +210,20 @@ def test_a_length_that_reaches_beyond_its_message_or_the_block_is_no_reason_to_r
 
 
 def test_more_tags_than_a_block_has_room_for_are_read_alike(reading: Any) -> None:
-    held = [Summary.Value(tag=f"{number:x}", simple_value=number) for number in range(40_000)]
-    told = both_tell(record(Event(wall_time=1.5, step=3, summary=Summary(value=held))), reading)
-    assert told.count == 40_000
+    scalars = [Summary.Value(tag=f"{number:x}", simple_value=number) for number in range(40_000)]
+    result = both_tell(record(Event(wall_time=1.5, step=3, summary=Summary(value=scalars))), reading)
+    assert result.count == 40_000
     few = [
-        record(Event(wall_time=1.5, step=3, summary=Summary(value=held[at : at + 10])))
-        for at in range(0, len(held), 10)
+        record(Event(wall_time=1.5, step=3, summary=Summary(value=scalars[at : at + 10])))
+        for at in range(0, len(scalars), 10)
     ]
     assert both_tell(b"".join(few), reading).count == 40_000
 
 
 def test_a_tag_that_comes_twice_in_an_event_is_two_points_of_its_series(reading: Any) -> None:
     twice = Summary(value=[Summary.Value(tag=tag, simple_value=at) for at, tag in enumerate("aba")])
-    told = both_tell(record(Event(wall_time=1.5, step=7, summary=twice)), reading)
-    assert (told.values("a"), told.values("b")) == ([(7, 0.0), (7, 2.0)], [(7, 1.0)])
+    result = both_tell(record(Event(wall_time=1.5, step=7, summary=twice)), reading)
+    assert (result.values("a"), result.values("b")) == ([(7, 0.0), (7, 2.0)], [(7, 1.0)])
 
 
 def test_the_rows_of_every_series_ascend_even_where_a_tag_comes_twice() -> None:
@@ -238,13 +240,13 @@ def test_reading_may_go_over_to_compiled_code_between_any_two_blocks(reading: An
     summary = Summary(value=[Summary.Value(tag="loss", simple_value=1.5)])
     content = b"".join(record(Event(wall_time=1.5, step=step, summary=summary)) for step in range(60_000))
     chance = random.Random(1)
-    whole = both_tell(content, reading)
-    assert len(whole.values("loss")) == 60_000
+    complete = both_tell(content, reading)
+    assert len(complete.values("loss")) == 60_000
     by_chance = EventFile(lambda size: chance.choice([numba_kernels, None]))
-    assert reading.whole(NAME, content, chosen=by_chance) == whole
+    assert reading.read_complete(NAME, content, chosen=by_chance) == complete
 
 
-def test_compiled_code_is_made_ready_while_reading_goes_on() -> None:
+def test_compiled_code_is_made_ready_while_reading_continues() -> None:
     ready = BackgroundCompiler(min_bytes=1000)
     assert ready(500) is None
     assert not ready.has_begun

@@ -72,10 +72,10 @@ def tensorboards(path: Path) -> dict[str, list[tuple[int, float, float]]]:
 
 
 def ours(reading: Any, path: Path) -> dict[str, list[tuple[int, float, float]]]:
-    told = reading.whole(path.name, path.read_bytes())
+    result = reading.read_complete(path.name, path.read_bytes())
     return {
         key.metric: [(step, float(time), float(value)) for _, step, time, value in points]
-        for key, points in told.points.items()
+        for key, points in result.points.items()
     }
 
 
@@ -95,8 +95,8 @@ def test_a_file_holds_what_tensorboards_own_reader_finds_there(path: Path, readi
     ],
 )
 def test_real_files_hold_so_many_points(name: str, points: int, series: int, reading: Any) -> None:
-    told = reading.whole(Path(name).name, (DATA / name).read_bytes())
-    assert (told.count, len(told.points), told.unreadable) == (points, series, [])
+    result = reading.read_complete(Path(name).name, (DATA / name).read_bytes())
+    assert (result.count, len(result.points), result.unreadable) == (points, series, [])
 
 
 def test_what_tensorboardx_writes_is_read(tmp_path: Path, reading: Any) -> None:
@@ -108,7 +108,7 @@ def test_what_tensorboardx_writes_is_read(tmp_path: Path, reading: Any) -> None:
         writer.add_histogram("weights", np.arange(100.0), 199)
     (path,) = tmp_path.glob("events*")
     assert ours(reading, path) == tensorboards(path)
-    assert reading.whole(path.name, path.read_bytes()).count == 400
+    assert reading.read_complete(path.name, path.read_bytes()).count == 400
 
 
 def test_a_growing_file_of_the_real_writer_is_read_as_it_grows(tmp_path: Path, reading: Any) -> None:
@@ -177,12 +177,14 @@ def test_a_scalar_in_a_tensor_of_any_type_is_read(
     tensor: TensorProto, value: float, copies: int, reading: Any
 ) -> None:
     content = b"".join(tensor_event(tensor, plugin="scalars", step=step) for step in range(copies))
-    assert reading.whole(NAME, FIRST + content).values("loss") == [(step, value) for step in range(copies)]
+    assert reading.read_complete(NAME, FIRST + content).values("loss") == [
+        (step, value) for step in range(copies)
+    ]
 
 
 def test_nan_and_infinities_are_data(reading: Any) -> None:
     content = FIRST + scalar(1, float("nan")) + scalar(2, float("inf")) + scalar(3, float("-inf"))
-    values = [value for _, value in reading.whole(NAME, content).values("loss")]
+    values = [value for _, value in reading.read_complete(NAME, content).values("loss")]
     assert np.isnan(values[0])
     assert values[1:] == [np.inf, -np.inf]
 
@@ -202,9 +204,9 @@ def test_what_other_plugins_write_is_not_taken_for_a_scalar(reading: Any) -> Non
         + tensor_event(one, plugin="hparams", tag="session")
         + scalar(1, 2.5)
     )
-    told = reading.whole(NAME, content)
-    assert list(told.points) == [SeriesKey("loss")]
-    assert not told.unreadable
+    result = reading.read_complete(NAME, content)
+    assert list(result.points) == [SeriesKey("loss")]
+    assert not result.unreadable
 
 
 def test_metadata_on_a_tags_first_value_counts_for_the_later_ones_too(reading: Any) -> None:
@@ -212,28 +214,30 @@ def test_metadata_on_a_tags_first_value_counts_for_the_later_ones_too(reading: A
     content = FIRST + tensor_event(one, plugin="mesh", tag="session") + scalar(0, 1.0)
     cut = len(content)
     content += tensor_event(one, tag="session") + scalar(1, 2.0)
-    assert list(reading.whole(NAME, content).points) == [SeriesKey("loss")]
-    assert list(reading.growing(NAME, content, [cut, len(content)]).points) == [SeriesKey("loss")]
+    assert list(reading.read_complete(NAME, content).points) == [SeriesKey("loss")]
+    assert list(reading.read_growing(NAME, content, [cut, len(content)]).points) == [SeriesKey("loss")]
 
 
 def test_a_session_start_marks_the_next_batch_as_a_new_launch(reading: Any) -> None:
     content = FIRST + scalar(1, 3.0) + scalar(2, 2.0) + start(2) + scalar(2, 2.5) + scalar(3, 2.0)
-    told = reading.whole(NAME, content)
-    assert told.restarts == [2]
-    assert told.values("loss") == [(1, 3.0), (2, 2.0), (2, 2.5), (3, 2.0)]
+    result = reading.read_complete(NAME, content)
+    assert result.restarts == [2]
+    assert result.values("loss") == [(1, 3.0), (2, 2.0), (2, 2.5), (3, 2.0)]
 
 
 def test_a_session_start_is_remembered_until_the_first_point_after_it(reading: Any) -> None:
     content = FIRST + scalar(1, 3.0) + start(2)
-    told = reading.growing(NAME, content + scalar(2, 2.5), [len(content), len(content) + 500])
-    assert told.restarts == [2]
+    result = reading.read_growing(NAME, content + scalar(2, 2.5), [len(content), len(content) + 500])
+    assert result.restarts == [2]
 
 
 def test_curves_over_samples_stay_their_own_metric(reading: Any) -> None:
     path = DATA / "torch" / "events.out.tfevents.1795194281.vm.2660.0"
-    told = reading.whole(path.name, path.read_bytes())
-    assert [step for step, _ in told.values("lm-loss-training/lm loss vs samples")] == list(range(0, 160, 16))
-    assert [step for step, _ in told.values("lm-loss-training/lm loss")] == list(range(10))
+    result = reading.read_complete(path.name, path.read_bytes())
+    assert [step for step, _ in result.values("lm-loss-training/lm loss vs samples")] == list(
+        range(0, 160, 16)
+    )
+    assert [step for step, _ in result.values("lm-loss-training/lm loss")] == list(range(10))
 
 
 def test_many_values_in_one_event_share_its_row() -> None:
@@ -257,14 +261,14 @@ def test_a_damaged_record_is_reported_and_the_next_good_one_is_found(place: str,
     bad = bytearray(GOOD[4])
     bad[offset] ^= 0x40
     before = FIRST + b"".join(GOOD[:4])
-    told = reading.whole(NAME, before + bytes(bad) + b"".join(GOOD[5:]))
-    assert [step for step, _ in told.values("loss")] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
-    ((where, reason),) = told.unreadable
+    result = reading.read_complete(NAME, before + bytes(bad) + b"".join(GOOD[5:]))
+    assert [step for step, _ in result.values("loss")] == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    ((where, reason),) = result.unreadable
     assert where == f"byte {len(before)}"
     assert f"{len(bad)} bytes were passed over" in reason
 
 
-def test_the_stock_reader_stops_where_we_go_on(tmp_path: Path, reading: Any) -> None:
+def test_the_stock_reader_stops_where_we_continue(tmp_path: Path, reading: Any) -> None:
     bad = bytearray(GOOD[4])
     bad[20] ^= 1
     path = tmp_path / NAME
@@ -275,9 +279,9 @@ def test_the_stock_reader_stops_where_we_go_on(tmp_path: Path, reading: Any) -> 
 
 def test_a_torn_record_with_new_ones_written_after_it_costs_only_itself(reading: Any) -> None:
     content = FIRST + GOOD[0] + GOOD[1][:20] + GOOD[2] + GOOD[3]
-    told = reading.whole(NAME, content)
-    assert [step for step, _ in told.values("loss")] == [0, 2, 3]
-    assert len(told.unreadable) == 1
+    result = reading.read_complete(NAME, content)
+    assert [step for step, _ in result.values("loss")] == [0, 2, 3]
+    assert len(result.unreadable) == 1
 
 
 @pytest.mark.parametrize("tail", [bytes(4096), GOOD[1][:-3], GOOD[1][:5], bytes(3_000_000)])
@@ -286,9 +290,9 @@ def test_an_unfinished_end_is_waited_for(tail: bytes, reading: Any) -> None:
     stream = io.BytesIO(content)
     list(EventFile().reader(Path(NAME), {}).read(stream))
     assert stream.tell() == len(FIRST + GOOD[0])
-    assert reading.whole(NAME, content).unreadable == []
+    assert reading.read_complete(NAME, content).unreadable == []
     after = FIRST + GOOD[0] + GOOD[1] + GOOD[2]
-    assert len(reading.growing(NAME, after, [len(FIRST + GOOD[0]), len(after)]).values("loss")) == 3
+    assert len(reading.read_growing(NAME, after, [len(FIRST + GOOD[0]), len(after)]).values("loss")) == 3
 
 
 def test_a_last_record_whose_bytes_have_not_all_arrived_is_waited_for(reading: Any) -> None:
@@ -301,32 +305,32 @@ def test_a_last_record_whose_bytes_have_not_all_arrived_is_waited_for(reading: A
 
 def test_noise_longer_than_a_torn_write_is_passed_over(reading: Any) -> None:
     noise = np.random.default_rng(7).integers(0, 256, 3_000_000, dtype=np.uint8).tobytes()
-    told = reading.whole(NAME, FIRST + GOOD[0] + noise + GOOD[1])
-    assert [step for step, _ in told.values("loss")] == [0, 1]
-    assert len(told.unreadable) == 1
+    result = reading.read_complete(NAME, FIRST + GOOD[0] + noise + GOOD[1])
+    assert [step for step, _ in result.values("loss")] == [0, 1]
+    assert len(result.unreadable) == 1
 
 
 def test_a_record_that_is_no_event_is_reported_and_costs_only_itself(reading: Any) -> None:
-    told = reading.whole(NAME, FIRST + GOOD[0] + framed(b"\x0a\xff\xff\xff\xff\x0f") + GOOD[1])
-    assert len(told.values("loss")) == 2
-    assert told.unreadable == [
+    result = reading.read_complete(NAME, FIRST + GOOD[0] + framed(b"\x0a\xff\xff\xff\xff\x0f") + GOOD[1])
+    assert len(result.values("loss")) == 2
+    assert result.unreadable == [
         (f"byte {len(FIRST + GOOD[0])}", "expected a TensorBoard event, found a record that is not one")
     ]
 
 
 def test_a_graph_too_large_to_hold_is_passed_over_in_silence_a_summary_is_not(reading: Any) -> None:
     graph = record(Event(wall_time=1.7e9, graph_def=bytes(17 * 1024 * 1024)))
-    assert reading.whole(NAME, FIRST + graph + GOOD[0]).unreadable == []
+    assert reading.read_complete(NAME, FIRST + graph + GOOD[0]).unreadable == []
     image = Summary(value=[Summary.Value(tag="x" * 17 * 1024 * 1024, simple_value=1)])
-    told = reading.whole(NAME, FIRST + record(Event(wall_time=1.7e9, summary=image)) + GOOD[0])
-    assert len(told.values("loss")) == 1
-    assert len(told.unreadable) == 1
+    result = reading.read_complete(NAME, FIRST + record(Event(wall_time=1.7e9, summary=image)) + GOOD[0])
+    assert len(result.values("loss")) == 1
+    assert len(result.unreadable) == 1
 
 
 def test_a_record_larger_than_a_block_is_read(reading: Any) -> None:
     values = [Summary.Value(tag="t" * 2_000_000, simple_value=1), Summary.Value(tag="loss", simple_value=2)]
     content = FIRST + record(Event(wall_time=1.7e9, step=5, summary=Summary(value=values))) + scalar(6, 1.0)
-    assert reading.whole(NAME, content).values("loss") == [(5, 2.0), (6, 1.0)]
+    assert reading.read_complete(NAME, content).values("loss") == [(5, 2.0), (6, 1.0)]
 
 
 def test_batches_of_a_large_file_are_bounded_and_complete() -> None:
@@ -359,9 +363,10 @@ def test_any_events_are_read_as_protobuf_reads_them(events: list[Event], reading
     for event in events:
         for value in event.summary.value:
             expected.setdefault(value.tag, []).append((event.step, repr(value.simple_value)))
-    told = reading.whole(NAME, FIRST + b"".join(record(event) for event in events))
+    result = reading.read_complete(NAME, FIRST + b"".join(record(event) for event in events))
     found = {
-        key.metric: [(step, repr(value)) for step, value in told.values(key.metric)] for key in told.points
+        key.metric: [(step, repr(value)) for step, value in result.values(key.metric)]
+        for key in result.points
     }
     assert found == expected
 
@@ -375,9 +380,9 @@ def test_any_bytes_in_good_records_are_read_alike_one_by_one_and_together(
     ends = [len(FIRST)]
     for payload in payloads * copies:
         ends.append(ends[-1] + len(payload) + 16)
-    whole = reading.whole(NAME, content)
-    apart = reading.growing(NAME, content, ends)
-    assert apart.points == whole.points
+    complete = reading.read_complete(NAME, content)
+    apart = reading.read_growing(NAME, content, ends)
+    assert apart.points == complete.points
 
 
 def test_a_message_of_very_many_fields_costs_no_more_than_its_bytes() -> None:

@@ -14,7 +14,7 @@ from holter.types import SeriesKey
 DATA = Path(__file__).parents[1] / "data" / "console"
 
 
-def test_a_file_that_is_read_tells_its_format_series_and_steps(tmp_path: Path) -> None:
+def test_a_file_that_is_read_shows_its_format_series_and_steps(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "log.csv").write_text("step,loss\n1,2.5\n7,x\n9,2.0\n")
     (found,) = explain_files(tmp_path)
@@ -23,7 +23,7 @@ def test_a_file_that_is_read_tells_its_format_series_and_steps(tmp_path: Path) -
     assert [unreadable.location for unreadable in found.unreadable] == ["line 3"]
 
 
-def test_a_file_that_is_not_read_tells_why(tmp_path: Path) -> None:
+def test_a_file_that_is_not_read_shows_why(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("name,price\nbread,2\n")
     (tmp_path / "notes.txt").write_text("buy milk\n")
     (tmp_path / "weights.pt").write_bytes(b"\0")
@@ -49,7 +49,7 @@ def test_what_holter_exported_is_left_to_import(tmp_path: Path) -> None:
         assert (found.format, "`holter import`" in found.why_not) == (None, True)
 
 
-def test_a_text_that_gives_way_to_a_log_is_told(tmp_path: Path) -> None:
+def test_a_text_that_gives_way_to_a_log_is_reported(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text("step,loss\n0,4.2\n10,3.4\n")
     (tmp_path / "nohup.out").write_bytes((DATA / "nanogpt.out").read_bytes())
     why = {found.path.name: found.why_not for found in explain_files(tmp_path)}
@@ -69,7 +69,7 @@ def test_people_read_a_paragraph_for_each_log_and_a_line_for_the_rest(tmp_path: 
     ]
 
 
-def test_who_has_nothing_readable_is_told_what_always_is(tmp_path: Path) -> None:
+def test_who_has_nothing_readable_is_reported_what_always_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("buy milk\n")
     assert list(lines(explain_files(tmp_path), tmp_path))[-1] == ADVICE
 
@@ -77,16 +77,16 @@ def test_who_has_nothing_readable_is_told_what_always_is(tmp_path: Path) -> None
 def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) -> None:
     text = "".join(f"[ACME] it#{at}0 of 80 > L1 2.{at}, gn 1.{at}\n" for at in range(9))
     (tmp_path / "job.out").write_text("loading\n" * 20_000 + text)
-    told = list(lines(explain_files(tmp_path), tmp_path))
-    assert told[0] == "not read: job.out (1): no line names a step together with a loss"
-    start = told.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
-    (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in told[start + 1 : -1]))
+    result = list(lines(explain_files(tmp_path), tmp_path))
+    assert result[0] == "not read: job.out (1): no line names a step together with a loss"
+    start = result.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
+    (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in result[start + 1 : -1]))
     known = formats(load(file=tmp_path / "holter.toml").formats)
     (found,) = [one for one in explain_files(tmp_path, known=known) if one.path.name == "job.out"]
     assert (found.format, found.points) == ("house/ours", {SeriesKey("L1"): 9, SeriesKey("gn"): 9})
 
 
-def test_thousands_of_files_are_summed_up_and_those_with_trouble_told(tmp_path: Path) -> None:
+def test_thousands_of_files_are_summed_up_and_those_with_trouble_reported(tmp_path: Path) -> None:
     for number in range(300):
         broken = "x,1\n" * 50 if number == 299 else ""
         folder = tmp_path / f"run{number % 60:03d}"
@@ -94,26 +94,26 @@ def test_thousands_of_files_are_summed_up_and_those_with_trouble_told(tmp_path: 
         (folder / f"{number:03d}.csv").write_text(f"step,loss\n1,2.5\n{broken}")
         (folder / f"{number:03d}.txt").write_text("buy milk\n")
     files = explain_files(tmp_path)
-    told = list(lines(files, tmp_path))
-    assert len(told) < 60
-    assert "and 279 more: 279 csv; 56 runs, 279 points" in told
-    assert any(line.startswith("run059/299.csv") for line in told)
-    assert "    18 more places could not be read" in told
-    assert told[-1].endswith("... (300): no line names a step together with a loss")
+    result = list(lines(files, tmp_path))
+    assert len(result) < 60
+    assert "and 279 more: 279 csv; 56 runs, 279 points" in result
+    assert any(line.startswith("run059/299.csv") for line in result)
+    assert "    18 more places could not be read" in result
+    assert result[-1].endswith("... (300): no line names a step together with a loss")
 
 
-def test_series_of_one_metric_are_told_together(tmp_path: Path) -> None:
+def test_series_of_one_metric_are_reported_together(tmp_path: Path) -> None:
     keys = {SeriesKey("loss", (("rank", str(rank)),)): 2 for rank in (0, 1)}
-    told = list(lines([FileReport(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
-    assert told[1] == "    loss (loss) 4 in 2 series"
+    result = list(lines([FileReport(path=tmp_path / "log.jsonl", format="jsonl", points=keys)], tmp_path))
+    assert result[1] == "    loss (loss) 4 in 2 series"
 
 
-def test_what_every_rank_says_again_is_counted_so(tmp_path: Path) -> None:
+def test_what_every_rank_states_again_is_counted_so(tmp_path: Path) -> None:
     log = tmp_path / "train.jsonl"
     steps = [1, 2, 2, 2, 3, 2]
     log.write_text("".join(f'{{"step": {step}, "loss": {1 / step}}}\n' for step in steps))
-    (told,) = explain_files(log)
-    assert (sum(told.points.values()), told.repeats) == (6, 2)
-    (line, *_) = lines([told], tmp_path)
+    (result,) = explain_files(log)
+    assert (sum(result.points.values()), result.repeats) == (6, 2)
+    (line, *_) = lines([result], tmp_path)
     assert line.endswith("6 points, steps 1 to 3 (2 of them repeat the step before: the last one counts)")
     assert read_run(log).points == 4, "what analyze has"

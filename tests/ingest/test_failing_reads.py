@@ -86,9 +86,9 @@ def test_what_could_not_be_read_for_a_while_is_read_once_it_can(
             now[0] += 100  # whatever is left alone for a while is looked at again
     follower.catch_up()
     assert disk.failed
-    told = memory.told(next(iter(memory.runs), ""))
+    result = memory.collect(next(iter(memory.runs), ""))
     unreadable = [unreadable.reason for unreadable in memory.unreadable]
-    assert (told.points, unreadable) == undisturbed(type(memory)(), tmp_path / "peace", name, content, half)
+    assert (result.points, unreadable) == undisturbed(type(memory)(), tmp_path / "peace", name, content, half)
 
 
 def undisturbed(memory: Any, root: Path, name: str, content: bytes, half: int) -> tuple[Any, list[str]]:
@@ -98,11 +98,11 @@ def undisturbed(memory: Any, root: Path, name: str, content: bytes, half: int) -
     follower.catch_up()
     path.write_bytes(content)
     follower.catch_up()
-    told = memory.told(next(iter(memory.runs), ""))
-    return told.points, [unreadable.reason for unreadable in memory.unreadable]
+    result = memory.collect(next(iter(memory.runs), ""))
+    return result.points, [unreadable.reason for unreadable in memory.unreadable]
 
 
-def test_a_file_that_cannot_be_read_is_told_once(
+def test_a_file_that_cannot_be_read_is_reported_once(
     memory: Any, disk: Disk, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place(tmp_path / "logs", "log.csv", b"step,loss\n1,2\n")
@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_told_once(
     follower = Follower([tmp_path / "logs"], memory)
     for _ in range(5):
         follower.catch_up()
-    assert ["log.csv" in said for said in caplog.messages] == [True]
+    assert ["log.csv" in stated for stated in caplog.messages] == [True]
     disk.broken = None
     follower.catch_up()
-    assert memory.told("run").count == 1
+    assert memory.collect("run").count == 1

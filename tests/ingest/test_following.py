@@ -67,10 +67,10 @@ def test_what_is_written_arrives_well_within_a_second(
         for step in range(10):
             append(path, f"{step},1.5\n")
             began = time.monotonic()
-            eventually(lambda step=step: memory.told("exp1").count == step + 1)
+            eventually(lambda step=step: memory.collect("exp1").count == step + 1)
             delays.append(time.monotonic() - began)
     assert sorted(delays)[5] < 0.5
-    assert memory.told("exp1").values("loss") == [(step, 1.5) for step in range(10)]
+    assert memory.collect("exp1").values("loss") == [(step, 1.5) for step in range(10)]
 
 
 def test_files_and_folders_that_appear_are_found(tmp_path: Path, memory: Any, poll: float | None) -> None:
@@ -91,10 +91,10 @@ def test_a_file_is_recognised_once_its_header_is_there(tmp_path: Path, memory: A
             append(path, piece)
             time.sleep(0.1)
         eventually(lambda: memory.deliveries)
-    assert memory.told(tmp_path.name).values("loss") == [(1, 2.5)]
+    assert memory.collect(tmp_path.name).values("loss") == [(1, 2.5)]
 
 
-def test_following_goes_on_where_another_follower_stopped(tmp_path: Path, memory: Any) -> None:
+def test_following_continues_where_another_follower_stopped(tmp_path: Path, memory: Any) -> None:
     path = tmp_path / "log.csv"
     path.write_text("step,loss\n" + "".join(f"{step},1\n" for step in range(10)))
     Follower([tmp_path], memory).catch_up()
@@ -102,7 +102,7 @@ def test_following_goes_on_where_another_follower_stopped(tmp_path: Path, memory
     Follower([tmp_path], memory).catch_up()
     append(path, "1\n")
     Follower([tmp_path], memory).catch_up()
-    assert [step for step, _ in memory.told(tmp_path.name).values("loss")] == list(range(12))
+    assert [step for step, _ in memory.collect(tmp_path.name).values("loss")] == list(range(12))
 
 
 def test_a_renamed_log_is_read_to_its_end_before_its_successor(tmp_path: Path, memory: Any) -> None:
@@ -115,10 +115,10 @@ def test_a_renamed_log_is_read_to_its_end_before_its_successor(tmp_path: Path, m
     Follower([tmp_path], memory).catch_up()
     append(path, '{"step": 4, "loss": 1}\n')
     Follower([tmp_path], memory).catch_up()
-    assert [step for step, _ in memory.told(tmp_path.name).values("loss")] == [1, 2, 3, 4]
+    assert [step for step, _ in memory.collect(tmp_path.name).values("loss")] == [1, 2, 3, 4]
 
 
-def test_a_copy_put_in_the_place_of_a_log_is_not_read_again(tmp_path: Path, memory: Any) -> None:
+def test_a_copy_put_in_the_location_of_a_log_is_not_read_again(tmp_path: Path, memory: Any) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1, "loss": 1}\n')
     Follower([tmp_path], memory).catch_up()
@@ -126,17 +126,17 @@ def test_a_copy_put_in_the_place_of_a_log_is_not_read_again(tmp_path: Path, memo
     append(tmp_path / "copy", '{"step": 2, "loss": 1}\n')
     os.replace(tmp_path / "copy", path)
     Follower([tmp_path], memory).catch_up()
-    assert [step for step, _ in memory.told(tmp_path.name).values("loss")] == [1, 2]
+    assert [step for step, _ in memory.collect(tmp_path.name).values("loss")] == [1, 2]
 
 
-def test_a_log_emptied_and_written_anew_is_read_from_its_start(tmp_path: Path, memory: Any) -> None:
+def test_a_log_emptied_and_written_again_is_read_from_its_start(tmp_path: Path, memory: Any) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1, "loss": 1}\n{"step": 2, "loss": 1}\n')
     follower = Follower([tmp_path], memory)
     follower.catch_up()
     path.write_text('{"step": 7, "loss": 2}\n')
     follower.catch_up()
-    assert memory.told(tmp_path.name).values("loss") == [(1, 1.0), (2, 1.0), (7, 2.0)]
+    assert memory.collect(tmp_path.name).values("loss") == [(1, 1.0), (2, 1.0), (7, 2.0)]
 
 
 def test_a_log_that_stays_shorter_is_taken_for_a_new_one_after_a_while(tmp_path: Path, memory: Any) -> None:
@@ -147,10 +147,10 @@ def test_a_log_that_stays_shorter_is_taken_for_a_new_one_after_a_while(tmp_path:
     follower.catch_up()
     path.write_text(line * 60)
     follower.catch_up()
-    assert memory.told(tmp_path.name).count == 100
+    assert memory.collect(tmp_path.name).count == 100
     now[0] = 61.0
     follower.catch_up()
-    assert memory.told(tmp_path.name).count == 160
+    assert memory.collect(tmp_path.name).count == 160
 
 
 def test_lightnings_rewritten_file_is_followed_without_repeats(tmp_path: Path, memory: Any) -> None:
@@ -161,8 +161,8 @@ def test_lightnings_rewritten_file_is_followed_without_repeats(tmp_path: Path, m
             rows = [",".join(["0", str(step), "1.5", *[""] * (len(keys) - 3)]) for step in range(size)]
             path.write_text("\n".join([",".join(keys), *rows]) + "\n")
             time.sleep(0.02)
-        eventually(lambda: memory.told(tmp_path.name).values("train_loss")[-1:] == [(58, 1.5)])
-    assert [step for step, _ in memory.told(tmp_path.name).values("train_loss")] == list(range(59))
+        eventually(lambda: memory.collect(tmp_path.name).values("train_loss")[-1:] == [(58, 1.5)])
+    assert [step for step, _ in memory.collect(tmp_path.name).values("train_loss")] == list(range(59))
 
 
 def test_event_files_of_the_real_writer_are_followed(tmp_path: Path, memory: Any, poll: float | None) -> None:
@@ -172,11 +172,11 @@ def test_event_files_of_the_real_writer_are_followed(tmp_path: Path, memory: Any
                 writer.add_scalar("loss", step / 4, step)
                 writer.flush()
                 time.sleep(0.005)
-        eventually(lambda: memory.told("run").count == 50, 8)
-    assert memory.told("run").values("loss") == [(step, step / 4) for step in range(50)]
+        eventually(lambda: memory.collect("run").count == 50, 8)
+    assert memory.collect("run").values("loss") == [(step, step / 4) for step in range(50)]
 
 
-def test_a_run_keeps_its_name_when_later_files_would_suggest_another(tmp_path: Path, memory: Any) -> None:
+def test_a_run_retains_its_name_when_later_files_would_suggest_another(tmp_path: Path, memory: Any) -> None:
     inner = tmp_path / "exp" / "part"
     inner.mkdir(parents=True)
     (inner / "log.csv").write_text("step,loss\n1,1\n")
@@ -184,7 +184,7 @@ def test_a_run_keeps_its_name_when_later_files_would_suggest_another(tmp_path: P
     (tmp_path / "exp" / "log.csv").write_text("step,loss\n1,1\n")
     append(inner / "log.csv", "2,1\n")
     Follower([tmp_path], memory).catch_up()
-    assert memory.told("exp/part").count == 2
+    assert memory.collect("exp/part").count == 2
 
 
 def test_a_broken_file_never_stops_the_others(tmp_path: Path, memory: Any) -> None:
@@ -193,7 +193,7 @@ def test_a_broken_file_never_stops_the_others(tmp_path: Path, memory: Any) -> No
     (tmp_path / "a" / "events.out.tfevents.1700000000.node.1.0").write_bytes(os.urandom(3_000_000))
     (tmp_path / "b" / "log.csv").write_text("step,loss\n1,1\n")
     Follower([tmp_path], memory).catch_up()
-    assert memory.told("b").count == 1
+    assert memory.collect("b").count == 1
     assert len(memory.unreadable) == 1
 
 
@@ -224,11 +224,11 @@ def test_what_a_failing_sink_did_not_take_is_brought_again(tmp_path: Path, memor
         eventually(lambda: memory.runs == {"b"})
         eventually(lambda: memory.runs == {"a", "b"})
         append(tmp_path / "a" / "log.csv", "3,1\n")
-        eventually(lambda: memory.told("a").count == 3)
-    assert [step for step, _ in memory.told("a").values("loss")] == [1, 2, 3]
+        eventually(lambda: memory.collect("a").count == 3)
+    assert [step for step, _ in memory.collect("a").values("loss")] == [1, 2, 3]
 
 
-def test_what_a_sink_refuses_for_ever_is_told_and_left_behind(tmp_path: Path, memory: Any) -> None:
+def test_what_a_sink_refuses_for_ever_is_reported_and_left_behind(tmp_path: Path, memory: Any) -> None:
     def refuse(delivery: Any) -> bool:
         if delivery.batch.steps[0] == 1:
             raise ValueError("step 1 is not allowed here")
@@ -241,14 +241,14 @@ def test_what_a_sink_refuses_for_ever_is_told_and_left_behind(tmp_path: Path, me
     follower.catch_up()
     append(path, "2,1\n")
     follower.catch_up()
-    assert memory.told(tmp_path.name).values("loss") == [(2, 1.0)]
+    assert memory.collect(tmp_path.name).values("loss") == [(2, 1.0)]
     assert [unreadable.reason for unreadable in memory.unreadable] == ["step 1 is not allowed here"]
 
 
-def test_a_series_whose_name_cannot_be_kept_costs_only_itself(tmp_path: Path, memory: Any) -> None:
+def test_a_series_whose_name_cannot_be_retained_costs_only_itself(tmp_path: Path, memory: Any) -> None:
     (tmp_path / "log.csv").write_text(f"step,loss,{'x' * 600}\n1,1,2\n2,1,2\n")
     Follower([tmp_path], memory).catch_up()
-    assert memory.told(tmp_path.name).count == 2
+    assert memory.collect(tmp_path.name).count == 2
     assert "expected text of 1 to 500 characters" in memory.unreadable[0].reason
 
 
@@ -256,12 +256,12 @@ def test_a_log_that_is_removed_and_comes_back_is_followed_again(tmp_path: Path, 
     path = tmp_path / "log.csv"
     with following(tmp_path, memory, poll=0.05):
         path.write_text("step,loss\n1,1\n")
-        eventually(lambda: memory.told(tmp_path.name).count == 1)
+        eventually(lambda: memory.collect(tmp_path.name).count == 1)
         path.unlink()
         time.sleep(0.2)
         path.write_text("step,loss\n5,2\n6,2\n")
-        eventually(lambda: memory.told(tmp_path.name).count == 3)
-    assert memory.told(tmp_path.name).values("loss") == [(1, 1.0), (5, 2.0), (6, 2.0)]
+        eventually(lambda: memory.collect(tmp_path.name).count == 3)
+    assert memory.collect(tmp_path.name).values("loss") == [(1, 1.0), (5, 2.0), (6, 2.0)]
 
 
 def test_a_single_file_and_a_folder_are_followed_together_and_nothing_twice(
@@ -291,7 +291,7 @@ def test_thousands_of_files_are_followed_with_few_open_at_a_time(tmp_path: Path,
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_cursors_say_exactly_where_reading_stands(tmp_path: Path, memory: Any) -> None:
+def test_cursors_state_exactly_where_reading_is(tmp_path: Path, memory: Any) -> None:
     path = tmp_path / "log.csv"
     path.write_text("step,loss\n1,1\n2,1")
     Follower([tmp_path], memory, host="node7").catch_up()
@@ -312,13 +312,13 @@ for size in range(1, 300):
 """
 
 
-def test_a_file_rewritten_while_it_is_being_read_tells_each_row_once(tmp_path: Path, memory: Any) -> None:
+def test_a_file_rewritten_while_it_is_being_read_shows_each_row_once(tmp_path: Path, memory: Any) -> None:
     follower = Follower([tmp_path], memory)
     with subprocess.Popen([sys.executable, "-c", REWRITING, str(tmp_path / "metrics.csv")]) as job:
         while job.poll() is None:
             follower.catch_up()
     follower.catch_up()
-    assert memory.told(tmp_path.name).values("loss") == [(step, step / 2) for step in range(299)]
+    assert memory.collect(tmp_path.name).values("loss") == [(step, step / 2) for step in range(299)]
     assert memory.unreadable == []
 
 
@@ -349,7 +349,7 @@ def test_the_files_of_a_run_are_read_in_their_order_however_many_runs_are_read_a
             place.write_text(f"step,loss\n{part},1\n")
     Follower([tmp_path], memory, at_once=4).catch_up()
     for number in range(8):
-        assert [step for step, _ in memory.told(f"run-{number}").values("loss")] == [0, 1, 2, 3, 4]
+        assert [step for step, _ in memory.collect(f"run-{number}").values("loss")] == [0, 1, 2, 3, 4]
 
 
 def test_a_look_at_thousands_of_files_without_news_costs_little(tmp_path: Path, memory: Any) -> None:

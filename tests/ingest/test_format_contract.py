@@ -27,8 +27,8 @@ def any_format(request: pytest.FixtureRequest) -> Format:
 
 
 def test_exactly_one_format_claims_each_sample_and_reads_from_it(sample: Sample, reading: Any) -> None:
-    told = reading.whole(*sample)
-    assert told.count or told.config
+    result = reading.read_complete(*sample)
+    assert result.count or result.config
 
 
 def test_every_format_has_samples(reading: Any) -> None:
@@ -39,33 +39,35 @@ def test_a_file_read_byte_by_byte_as_it_grows_gives_the_same_records(
     small_sample: Sample, reading: Any
 ) -> None:
     name, content = small_sample
-    assert reading.growing(name, content, range(len(content) + 1)) == reading.whole(name, content)
+    assert reading.read_growing(name, content, range(len(content) + 1)) == reading.read_complete(
+        name, content
+    )
 
 
 def test_a_file_that_grows_in_pieces_of_any_size_gives_the_same_records(sample: Sample, reading: Any) -> None:
     name, content = sample
     chance = random.Random(1)
     sizes = sorted(chance.randrange(len(content)) for _ in range(40))
-    assert reading.growing(name, content, [*sizes, len(content)]) == reading.whole(name, content)
+    assert reading.read_growing(name, content, [*sizes, len(content)]) == reading.read_complete(name, content)
 
 
 @pytest.mark.parametrize("every", [1, 2, 3])
-def test_reading_can_stop_after_any_record_and_go_on_with_the_state(
+def test_reading_can_stop_after_any_record_and_continue_with_the_state(
     sample: Sample, every: int, reading: Any
 ) -> None:
-    assert reading.stopping(*sample, every=every) == reading.whole(*sample)
+    assert reading.read_restarted(*sample, every=every) == reading.read_complete(*sample)
 
 
-def test_a_file_cut_off_anywhere_tells_a_part_of_the_whole_and_nothing_else(
+def test_a_file_cut_off_anywhere_shows_a_part_of_the_complete_and_nothing_else(
     small_sample: Sample, reading: Any
 ) -> None:
     name, content = small_sample
     chosen = reading.format_of(name, content)
-    whole = reading.whole(name, content)
+    complete = reading.read_complete(name, content)
     for size in range(len(content)):
-        part = reading.whole(name, content[:size], chosen=chosen)
+        part = reading.read_complete(name, content[:size], chosen=chosen)
         for key, points in part.points.items():
-            assert points == whole.points[key][: len(points)]
+            assert points == complete.points[key][: len(points)]
 
 
 def test_each_file_is_read_to_its_end(sample: Sample, reading: Any) -> None:
@@ -81,10 +83,10 @@ def test_each_file_is_read_to_its_end(sample: Sample, reading: Any) -> None:
 def test_noise_is_never_more_than_unreadable(
     any_format: Format, reading: Any, noise: bytes, sizes: list[int]
 ) -> None:
-    whole = reading.whole("noise.csv", noise, chosen=any_format)
-    assert len(whole.unreadable) <= len(noise)
-    grown = reading.growing("noise.csv", noise, [*sorted(sizes), len(noise)], chosen=any_format)
-    assert (grown.points, grown.config) == (whole.points, whole.config)
+    complete = reading.read_complete("noise.csv", noise, chosen=any_format)
+    assert len(complete.unreadable) <= len(noise)
+    grown = reading.read_growing("noise.csv", noise, [*sorted(sizes), len(noise)], chosen=any_format)
+    assert (grown.points, grown.config) == (complete.points, complete.config)
 
 
 @fuzzing
@@ -95,9 +97,9 @@ def test_a_damaged_sample_is_read_as_far_as_it_can_be(small_sample: Sample, read
     place = data.draw(st.integers(0, len(content) - 1))
     length = data.draw(st.integers(0, 30))
     damaged = content[:place] + data.draw(st.binary(max_size=30)) + content[place + length :]
-    whole = reading.whole(name, damaged, chosen=chosen)
-    stopped = reading.stopping(name, damaged, every=1, chosen=chosen)
-    assert (stopped.points, stopped.config) == (whole.points, whole.config)
+    complete = reading.read_complete(name, damaged, chosen=chosen)
+    stopped = reading.read_restarted(name, damaged, every=1, chosen=chosen)
+    assert (stopped.points, stopped.config) == (complete.points, complete.config)
 
 
 @fuzzing
@@ -107,10 +109,10 @@ def test_shuffled_lines_are_read_without_raising(small_sample: Sample, reading: 
     lines = data.draw(st.permutations(content.split(b"\n")))
     shuffled = b"\n".join(lines)
     chosen = reading.format_of(name, content)
-    whole = reading.whole(name, shuffled, chosen=chosen)
+    complete = reading.read_complete(name, shuffled, chosen=chosen)
     half = [len(shuffled) // 2, len(shuffled)]
-    grown = reading.growing(name, shuffled, half, chosen=chosen)
-    assert (grown.points, grown.config) == (whole.points, whole.config)
+    grown = reading.read_growing(name, shuffled, half, chosen=chosen)
+    assert (grown.points, grown.config) == (complete.points, complete.config)
 
 
 @pytest.mark.parametrize(

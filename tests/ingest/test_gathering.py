@@ -49,7 +49,7 @@ def test_steps_that_go_backwards_in_one_file_begin_an_attempt(tmp_path: Path) ->
     assert loss.step[loss.attempt == 1].tolist() == list(range(60, 120))
 
 
-def test_of_several_writes_of_a_step_in_one_attempt_the_newest_stands(tmp_path: Path) -> None:
+def test_of_several_writes_of_a_step_in_one_attempt_the_newest_is(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,3.0\n2,2.0\n2,2.5\n3,1.0\n")
     loss = read_run(tmp_path).data.series[SeriesKey("loss")]
     assert (loss.step.tolist(), loss.value.tolist()) == ([1, 2, 3], [3.0, 2.5, 1.0])
@@ -68,7 +68,7 @@ def test_a_single_file_is_a_run(tmp_path: Path) -> None:
     assert (gathered.points, gathered.files) == (1, {"log.jsonl": "jsonl"})
 
 
-def test_what_cannot_be_read_is_told_with_its_file_and_place(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_with_its_file_and_location(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,2.5\nbad\n2,2.0\n3,1.5")
     gathered = read_run(tmp_path)
     assert [(unreadable.source, unreadable.location) for unreadable in gathered.unreadable] == [
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_told_with_its_file_and_place(tmp_path: Path) -> 
     assert gathered.points == 2
 
 
-def test_a_torn_gzip_file_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> None:
+def test_a_torn_gzip_file_is_read_as_far_as_it_goes_and_reported(tmp_path: Path) -> None:
     text = "step,loss\n" + "".join(f"{step},{np.sin(step):.9f}\n" for step in range(20_000))
     (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text.encode())[:-5000])
     gathered = read_run(tmp_path)

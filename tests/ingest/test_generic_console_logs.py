@@ -14,87 +14,87 @@ DATA = Path(__file__).parents[1] / "data" / "console"
 
 
 @pytest.fixture
-def told(reading: Any) -> Any:
-    return lambda name: reading.whole(name, (DATA / name).read_bytes())
+def read_sample(reading: Any) -> Any:
+    return lambda name: reading.read_complete(name, (DATA / name).read_bytes())
 
 
-def test_verl_tells_its_metrics_under_their_paths(told: Any) -> None:
-    found = told("verl.log")
-    assert found.values("actor/pg_loss") == [(1, -0.001), (2, 8.1e-06)]
-    assert found.values("actor/grad_norm") == [(1, 0.02), (2, 0.019)]
-    assert found.values("val-core/openai/gsm8k/acc/mean@1") == [(0, 0.508)]
-    assert found.values("training/global_step") == []
+def test_verl_shows_its_metrics_under_their_paths(read_sample: Any) -> None:
+    result = read_sample("verl.log")
+    assert result.values("actor/pg_loss") == [(1, -0.001), (2, 8.1e-06)]
+    assert result.values("actor/grad_norm") == [(1, 0.02), (2, 0.019)]
+    assert result.values("val-core/openai/gsm8k/acc/mean@1") == [(0, 0.508)]
+    assert result.values("training/global_step") == []
 
 
-def test_batches_go_on_over_epochs_and_evaluations_stand_at_the_last_one(told: Any) -> None:
-    found = told("mmengine.log")
-    assert found.values("loss") == [(10, 11.4723), (90, 1.5), (100, 1.25)]
-    assert found.values("val/coco/bbox_mAP") == [(90, 0.357)]
-    assert found.values("eta") == found.values("day") == []
+def test_batches_continue_over_epochs_and_evaluations_are_at_the_last_one(read_sample: Any) -> None:
+    result = read_sample("mmengine.log")
+    assert result.values("loss") == [(10, 11.4723), (90, 1.5), (100, 1.25)]
+    assert result.values("val/coco/bbox_mAP") == [(90, 0.357)]
+    assert result.values("eta") == result.values("day") == []
 
 
-def test_iterations_without_epochs_count_by_themselves(told: Any) -> None:
-    assert told("xtuner.log").values("grad_norm") == [(1010, 0.0009), (1020, 0.0009)]
+def test_iterations_without_epochs_count_by_themselves(read_sample: Any) -> None:
+    assert read_sample("xtuner.log").values("grad_norm") == [(1010, 0.0009), (1020, 0.0009)]
 
 
-def test_epochs_may_count_from_zero(told: Any) -> None:
-    found = told("imagenet.log")
-    assert found.values("Loss") == [(0, 7.0172), (10, 6.9172), (500, 6.5)]
-    assert found.values("Acc@1") == [(0, 0.0), (10, 0.5), (500, 1.5)]
+def test_epochs_may_count_from_zero(read_sample: Any) -> None:
+    result = read_sample("imagenet.log")
+    assert result.values("Loss") == [(0, 7.0172), (10, 6.9172), (500, 6.5)]
+    assert result.values("Acc@1") == [(0, 0.0), (10, 0.5), (500, 1.5)]
 
 
-def test_without_the_number_of_batches_epochs_go_on_from_the_last(told: Any) -> None:
-    found = told("batches-untold.log")
-    assert found.values("Loss") == [(0, 4.25), (50, 4.0), (51, 3.75), (101, 3.5)]
+def test_without_the_number_of_batches_epochs_continue_from_the_last(read_sample: Any) -> None:
+    result = read_sample("batches-untold.log")
+    assert result.values("Loss") == [(0, 4.25), (50, 4.0), (51, 3.75), (101, 3.5)]
 
 
-def test_open_clips_samples_are_its_steps(told: Any) -> None:
-    found = told("open-clip.log")
-    assert [step for step, _ in found.values("Loss")] == [64, 6464, 109504]
-    assert found.values("LR") == [(64, 1e-06), (6464, 2e-06), (109504, 3e-06)]
-    assert found.values("Batch (t)")[0] == (64, 18.24)
+def test_open_clips_samples_are_its_steps(read_sample: Any) -> None:
+    result = read_sample("open-clip.log")
+    assert [step for step, _ in result.values("Loss")] == [64, 6464, 109504]
+    assert result.values("LR") == [(64, 1e-06), (6464, 2e-06), (109504, 3e-06)]
+    assert result.values("Batch (t)")[0] == (64, 18.24)
 
 
-def test_places_may_stand_in_round_brackets(told: Any) -> None:
-    assert told("minimind.log").values("loss") == [(100, 6.125), (200, 5.125), (600, 4.125)]
+def test_locations_may_are_in_round_brackets(read_sample: Any) -> None:
+    assert read_sample("minimind.log").values("loss") == [(100, 6.125), (200, 5.125), (600, 4.125)]
 
 
-def test_lightnings_bar_tells_a_step_once_and_repeats_no_evaluation(told: Any) -> None:
-    found = told("lightning-bars.log")
-    assert found.values("train_loss_step") == [(1, 10.5), (10, 9.44), (500, 8.5), (510, 8.44)]
-    assert found.values("val_loss") == [(500, 8.25)]
-    assert found.values("v_num") == []
+def test_lightnings_bar_shows_a_step_once_and_repeats_no_evaluation(read_sample: Any) -> None:
+    result = read_sample("lightning-bars.log")
+    assert result.values("train_loss_step") == [(1, 10.5), (10, 9.44), (500, 8.5), (510, 8.44)]
+    assert result.values("val_loss") == [(500, 8.25)]
+    assert result.values("v_num") == []
 
 
-def test_a_bar_of_an_evaluation_belongs_to_the_step_before(told: Any) -> None:
-    found = told("tqdm.log")
-    assert found.values("loss") == [(935, 6.3381), (1028, 5.3381)]
-    assert found.values("val_loss") == [(935, 2.2583)]
-    assert found.values("lr") == [(1028, 1e-4)]
+def test_a_bar_of_an_evaluation_belongs_to_the_step_before(read_sample: Any) -> None:
+    result = read_sample("tqdm.log")
+    assert result.values("loss") == [(935, 6.3381), (1028, 5.3381)]
+    assert result.values("val_loss") == [(935, 2.2583)]
+    assert result.values("lr") == [(1028, 1e-4)]
 
 
-def test_torchtune_writes_its_loss_before_the_bar(told: Any) -> None:
-    assert told("torchtune.log").values("loss") == [(1, 2.7997918), (2, 2.7642986)]
+def test_torchtune_writes_its_loss_before_the_bar(read_sample: Any) -> None:
+    assert read_sample("torchtune.log").values("loss") == [(1, 2.7997918), (2, 2.7642986)]
 
 
-def test_keras_tells_an_epoch_at_its_end(told: Any) -> None:
-    found = told("keras.log")
-    assert found.values("loss") == [(0, 1.2386), (1, 0.9386), (2, 0.4785)]
-    assert found.values("val_loss") == [(0, 1.0457), (1, 0.9665), (2, 0.3)]
+def test_keras_shows_an_epoch_at_its_end(read_sample: Any) -> None:
+    result = read_sample("keras.log")
+    assert result.values("loss") == [(0, 1.2386), (1, 0.9386), (2, 0.4785)]
+    assert result.values("val_loss") == [(0, 1.0457), (1, 0.9665), (2, 0.3)]
 
 
-def test_a_line_an_epoch_is_enough(told: Any) -> None:
-    found = told("epochs.txt")
-    assert found.values("Train Loss")[:2] == [(1, 2.3045), (2, 1.3045)]
-    assert isnan(found.values("Val Loss")[2][1])
-    assert found.values("Val Acc") == [(1, 12.3), (2, 42.3), (3, 9.8)]
+def test_a_line_an_epoch_is_enough(read_sample: Any) -> None:
+    result = read_sample("epochs.txt")
+    assert result.values("Train Loss")[:2] == [(1, 2.3045), (2, 1.3045)]
+    assert isnan(result.values("Val Loss")[2][1])
+    assert result.values("Val Acc") == [(1, 12.3), (2, 42.3), (3, 9.8)]
 
 
-def test_numbers_may_stand_behind_their_names_without_a_sign(told: Any) -> None:
-    found = told("automodel.log")
-    assert found.values("loss") == [(9, 0.6974), (10, 0.8534), (11, 0.6172)]
-    assert found.values("tps") == [(9, 11278.56), (10, 13746.23), (11, 9808.31)]
-    assert {key.metric for key in found.points} == {
+def test_numbers_may_are_behind_their_names_without_a_sign(read_sample: Any) -> None:
+    result = read_sample("automodel.log")
+    assert result.values("loss") == [(9, 0.6974), (10, 0.8534), (11, 0.6172)]
+    assert result.values("tps") == [(9, 11278.56), (10, 13746.23), (11, 9808.31)]
+    assert {key.metric for key in result.points} == {
         *("epoch", "loss", "grad_norm", "lr", "mem", "tps", "num_label_tokens")
     }
 
@@ -118,8 +118,8 @@ def test_units_are_taken_off_and_what_only_begins_with_digits_is_no_number(
     assert list(named_numbers(text).values()) == values
 
 
-def test_steps_that_begin_again_with_an_epoch_go_on(told: Any) -> None:
-    found = told("key-value-epochs.log")
-    assert found.values("Train Loss") == [(50, 2.5), (100, 2.25), (150, 2.0)]
-    assert found.values("Val Loss") == [(50, 2.75), (100, 2.5), (150, 2.25)]
-    assert found.values("tgs (tokens/gpu/second)")[0] == (50, 4100.5)
+def test_steps_that_begin_again_with_an_epoch_continue(read_sample: Any) -> None:
+    result = read_sample("key-value-epochs.log")
+    assert result.values("Train Loss") == [(50, 2.5), (100, 2.25), (150, 2.0)]
+    assert result.values("Val Loss") == [(50, 2.75), (100, 2.5), (150, 2.25)]
+    assert result.values("tgs (tokens/gpu/second)")[0] == (50, 4100.5)

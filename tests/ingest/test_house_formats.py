@@ -35,8 +35,8 @@ TEXT = b"""starting
 """
 
 
-def read(house: CustomFormat, text: bytes) -> dict[str, list[tuple[int, float, str]]]:
-    format_ = formats([house])[f"house/{house.name}"]
+def read(custom: CustomFormat, text: bytes) -> dict[str, list[tuple[int, float, str]]]:
+    format_ = formats([custom])[f"house/{custom.name}"]
     assert format_.sniff(PurePath("out.log"), text)
     points: dict[str, list[tuple[int, float, str]]] = {}
     for batch in format_.reader(PurePath("out.log"), {}).read(io.BytesIO(text)):
@@ -44,8 +44,8 @@ def read(house: CustomFormat, text: bytes) -> dict[str, list[tuple[int, float, s
         for column in batch.columns:
             rows = range(len(batch.steps)) if column.rows is None else column.rows
             for row, value in zip(rows, column.values, strict=True):
-                told = (int(batch.steps[row]), float(batch.times[row]), str(value))
-                points.setdefault(str(column.key), []).append(told)
+                result = (int(batch.steps[row]), float(batch.times[row]), str(value))
+                points.setdefault(str(column.key), []).append(result)
     return points
 
 
@@ -72,17 +72,17 @@ def test_its_lines_are_read_in_the_logs_of_frameworks_too(tmp_path: Path) -> Non
 
 def test_it_goes_before_the_format_that_takes_any_line() -> None:
     text = b"step=1 loss=2.5 x\n" * 5
-    house = CustomFormat(name="mine", pattern=r"step=(?P<step>\d+) loss=(?P<train_loss>\S+)")
+    custom = CustomFormat(name="mine", pattern=r"step=(?P<step>\d+) loss=(?P<train_loss>\S+)")
     assert formats()["key-value"].sniff(PurePath("a.log"), text)
-    assert not formats([house])["key-value"].sniff(PurePath("a.log"), text)
-    assert read(house, text).keys() == {"train_loss"}
+    assert not formats([custom])["key-value"].sniff(PurePath("a.log"), text)
+    assert read(custom, text).keys() == {"train_loss"}
 
 
 def test_no_pattern_can_hang_a_reader() -> None:
-    house = CustomFormat(name="evil", pattern=r"(?P<step>\d+) (x+x+)+y (?P<loss>\S+)")
+    custom = CustomFormat(name="evil", pattern=r"(?P<step>\d+) (x+x+)+y (?P<loss>\S+)")
     text = b"1 xxxxy 2.5\n" + b"1 " + b"x" * 500_000 + b"\n1 xxy 3.5\n"
     began = time.process_time()
-    assert [value for *_, value in read(house, text)["loss"]] == ["2.5", "3.5"]
+    assert [value for *_, value in read(custom, text)["loss"]] == ["2.5", "3.5"]
     assert time.process_time() - began < 20, "a backtracking engine would need longer than the universe"
 
 
@@ -93,22 +93,22 @@ def test_no_pattern_can_hang_a_reader() -> None:
         ("pattern = '(?P<step>\\d+)(?=x) (?P<loss>\\S+)'", "look-around"),
         ("pattern = 'step (?P<loss>\\S+)'", "a group for the step"),
         ("pattern = 'step \\d+'", "named groups"),
-        ("pattern = '(?P<step>\\d*)'", "not empty"),
+        ("pattern = '(?P<step>\\d*)'", "must not match the empty text"),
         ("patern = 'x'", "patern"),
         ("pattern = 's (?P<step>\\d+) (?P<value>\\S+)'", "both groups"),
         ("pattern = 's (?P<step>\\d+) (?P<loss>\\S+)'\nnames = {los = 'x'}", "'los' is no group"),
         ("", "acme"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_told_with_the_name_of_its_setting(
+def test_a_pattern_that_cannot_be_used_is_reported_with_the_name_of_its_setting(
     tmp_path: Path, toml: str, word: str
 ) -> None:
     file = tmp_path / "holter.toml"
     file.write_text(f"[[formats]]\nname = 'acme'\n{toml}\n")
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as result:
         load(file=file)
-    assert "formats.0" in str(told.value)
-    assert word in str(told.value)
+    assert "formats.0" in str(result.value)
+    assert word in str(result.value)
 
 
 def test_the_format_that_the_documentation_shows_reads_a_log(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_the_format_that_the_documentation_shows_reads_a_log(tmp_path: Path) -> 
     shown = page.partition("## A format of your own")[2].partition("```toml\n")[2].partition("```")[0]
     (tmp_path / "holter.toml").write_text(shown)
     (tmp_path / "acme.log").write_bytes(TEXT)
-    told = load(file=tmp_path / "holter.toml").formats
-    series = read_run(tmp_path / "acme.log", known=formats(told)).data.series
+    result = load(file=tmp_path / "holter.toml").formats
+    series = read_run(tmp_path / "acme.log", known=formats(result)).data.series
     assert {key.metric for key in series} == {"train/loss", "speed", "grad_norm", "val/loss"}
 
 
@@ -133,9 +133,9 @@ def test_what_doctor_suggests_reads_the_lines_it_was_made_from(tmp_path: Path) -
         f"[ACME] 2024-05-05 12:30:{at:02d} | it#{at * 10} of 80 > L1 2.{at}, gn 1.{at} (3{at}.5K tok/s)"
         for at in range(8)
     ]
-    house = suggest_format("\n".join(["starting", *lines, "done", ""]).encode())
-    assert house is not None
-    (tmp_path / "holter.toml").write_text(format_as_toml(house))
+    custom = suggest_format("\n".join(["starting", *lines, "done", ""]).encode())
+    assert custom is not None
+    (tmp_path / "holter.toml").write_text(format_as_toml(custom))
     (loaded,) = load(file=tmp_path / "holter.toml").formats
     found = read(loaded, "\n".join(["starting", *lines, ""]).encode())
     assert [step for step, *_ in found["L1"]] == [at * 10 for at in range(8)]

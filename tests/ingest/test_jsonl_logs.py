@@ -18,8 +18,10 @@ from holter.types import SeriesKey
 @pytest.mark.parametrize("step", ["step", "_step", "iteration", "global_step", "train/global_step"])
 @pytest.mark.parametrize("clock", ["_timestamp", "timestamp", "wall_time", "time"])
 def test_step_and_clock_are_found_by_their_usual_names(step: str, clock: str, reading: Any) -> None:
-    told = reading.whole("log.jsonl", f'{{"loss": 2.5, "{clock}": 1700000000.25, "{step}": 7}}\n'.encode())
-    assert told.points == {SeriesKey("loss"): [(None, 7, "1700000000.25", "2.5")]}
+    result = reading.read_complete(
+        "log.jsonl", f'{{"loss": 2.5, "{clock}": 1700000000.25, "{step}": 7}}\n'.encode()
+    )
+    assert result.points == {SeriesKey("loss"): [(None, 7, "1700000000.25", "2.5")]}
 
 
 def test_nested_keys_are_joined_and_only_numbers_are_metrics(reading: Any) -> None:
@@ -27,7 +29,10 @@ def test_nested_keys_are_joined_and_only_numbers_are_metrics(reading: Any) -> No
         b'{"step": 1, "train": {"loss": 2, "deep": {"er": 1.5}}, '
         b'"ok": true, "note": "a", "list": [1], "x": null}\n'
     )
-    assert {str(key) for key in reading.whole("log.jsonl", line).points} == {"train/loss", "train/deep/er"}
+    assert {str(key) for key in reading.read_complete("log.jsonl", line).points} == {
+        "train/loss",
+        "train/deep/er",
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,17 +47,20 @@ def test_nested_keys_are_joined_and_only_numbers_are_metrics(reading: Any) -> No
     ],
 )
 def test_what_is_not_finite_is_data_however_it_is_written(written: str, value: str, reading: Any) -> None:
-    told = reading.whole("log.jsonl", f'{{"step": 1, "loss": {written}}}\n'.encode())
-    assert [repr(found) for _, found in told.values("loss")] == [value]
+    result = reading.read_complete("log.jsonl", f'{{"step": 1, "loss": {written}}}\n'.encode())
+    assert [repr(found) for _, found in result.values("loss")] == [value]
 
 
 def test_ranks_label_series_and_attempts_cut_batches(reading: Any) -> None:
     content = (
         b'{"step":1,"rank":0,"t":1.5}\n{"step":1,"rank":1,"t":2.5}\n{"step":1,"rank":0,"t":1.0,"attempt":1}\n'
     )
-    told = reading.whole("log.jsonl", content)
-    assert told.points[SeriesKey("t", (("rank", "0"),))] == [(None, 1, "nan", "1.5"), ("1", 1, "nan", "1.0")]
-    assert told.points[SeriesKey("t", (("rank", "1"),))] == [(None, 1, "nan", "2.5")]
+    result = reading.read_complete("log.jsonl", content)
+    assert result.points[SeriesKey("t", (("rank", "0"),))] == [
+        (None, 1, "nan", "1.5"),
+        ("1", 1, "nan", "1.0"),
+    ]
+    assert result.points[SeriesKey("t", (("rank", "1"),))] == [(None, 1, "nan", "2.5")]
 
 
 @pytest.mark.parametrize(
@@ -68,31 +76,38 @@ def test_ranks_label_series_and_attempts_cut_batches(reading: Any) -> None:
         (b'{"loss": 1}', "expected a key named step"),
     ],
 )
-def test_a_bad_line_is_told_with_its_number_and_costs_only_itself(
+def test_a_bad_line_is_reported_with_its_number_and_costs_only_itself(
     line: bytes, reason: str, reading: Any
 ) -> None:
-    told = reading.whole("log.jsonl", b'{"step": 1, "loss": 2}\n' + line + b'\n{"step": 3, "loss": 2}\n')
-    ((place, found),) = told.unreadable
+    result = reading.read_complete(
+        "log.jsonl", b'{"step": 1, "loss": 2}\n' + line + b'\n{"step": 3, "loss": 2}\n'
+    )
+    ((place, found),) = result.unreadable
     assert place == "line 2"
     assert reason in found
-    assert [step for step, _ in told.values("loss")] == [1, 3]
+    assert [step for step, _ in result.values("loss")] == [1, 3]
 
 
-def test_lines_without_a_step_are_told_once(reading: Any) -> None:
+def test_lines_without_a_step_are_reported_once(reading: Any) -> None:
     content = b'{"event": "saved"}\n' * 50 + b'{"step": 1, "loss": 2}\n'
-    told = reading.whole("log.jsonl", content)
-    assert len(told.unreadable) == 1
-    assert reading.growing("log.jsonl", content, range(0, len(content) + 1, 7)).unreadable == told.unreadable
+    result = reading.read_complete("log.jsonl", content)
+    assert len(result.unreadable) == 1
+    assert (
+        reading.read_growing("log.jsonl", content, range(0, len(content) + 1, 7)).unreadable
+        == result.unreadable
+    )
 
 
 def test_a_line_that_is_far_too_long_costs_only_itself(reading: Any) -> None:
     long = b'{"step": 2, "text": "' + b"x" * (2 * LONGEST_LINE) + b'"}\n'
-    told = reading.whole("log.jsonl", b'{"step": 1, "loss": 2}\n' + long + b'{"step": 3, "loss": 1}\n')
-    assert told.values("loss") == [(1, 2.0), (3, 1.0)]
-    assert told.unreadable == [("line 2", "expected an object, found a line longer than 1 MiB")]
+    result = reading.read_complete(
+        "log.jsonl", b'{"step": 1, "loss": 2}\n' + long + b'{"step": 3, "loss": 1}\n'
+    )
+    assert result.values("loss") == [(1, 2.0), (3, 1.0)]
+    assert result.unreadable == [("line 2", "expected an object, found a line longer than 1 MiB")]
 
 
-def test_a_log_is_recognised_by_its_first_line_where_its_name_says_nothing() -> None:
+def test_a_log_is_recognised_by_its_first_line_where_its_name_states_nothing() -> None:
     formats = JsonLines()
     assert formats.sniff(PurePath("metrics"), b'{"step": 1, "loss": 2.5}\n')
     assert formats.sniff(PurePath("log.jsonl"), b"")
@@ -114,5 +129,5 @@ _json = st.recursive(
 )
 def test_any_objects_are_read_without_raising(values: list[dict[str, Any]], reading: Any) -> None:
     content = "".join(json.dumps(value) + "\n" for value in values).encode()
-    whole = reading.whole("log.jsonl", content)
-    assert reading.stopping("log.jsonl", content, every=1) == whole
+    complete = reading.read_complete("log.jsonl", content)
+    assert reading.read_restarted("log.jsonl", content, every=1) == complete

@@ -41,10 +41,10 @@ def launch(runs: Path, stamp: str, began: int, steps: range, **arguments: object
 
 
 def steps_of(memory: Any, run: str) -> list[int]:
-    return [step for step, _ in memory.told(run).values("train/loss")]
+    return [step for step, _ in memory.collect(run).values("train/loss")]
 
 
-def test_a_launch_that_resumes_goes_on_in_the_run_of_the_first(tmp_path: Path, memory: Any) -> None:
+def test_a_launch_that_resumes_continues_in_the_run_of_the_first(tmp_path: Path, memory: Any) -> None:
     follower = Follower([tmp_path], memory)
     runs = tmp_path / "llama" / "runs"
     launch(runs, "May31_23-50-00", 1_700_000_000, range(10, 300, 10))
@@ -63,7 +63,7 @@ def test_the_same_is_seen_by_who_comes_later(tmp_path: Path, memory: Any) -> Non
     assert steps_of(memory, "May31_23-50-00_node7") == [*range(10, 300, 10), *range(210, 400, 10)]
 
 
-def test_a_launch_is_waited_for_until_its_first_step_tells_whose_it_is(tmp_path: Path, memory: Any) -> None:
+def test_a_launch_is_waited_for_until_its_first_step_shows_whose_it_is(tmp_path: Path, memory: Any) -> None:
     follower = Follower([tmp_path], memory)
     launch(tmp_path / "runs", "May05_12-30-00", 1_700_000_000, range(10, 300, 10))
     writer = begin(tmp_path / "runs", "May05_13-30-00", 1_700_003_600)
@@ -84,7 +84,7 @@ def test_a_launch_is_waited_for_until_its_first_step_tells_whose_it_is(tmp_path:
     ],
     ids=["begins anew", "begins anew and logs less often", "trains another model"],
 )
-def test_a_launch_that_does_not_go_on_is_a_run_of_its_own(
+def test_a_launch_that_does_not_continue_is_a_run_of_its_own(
     tmp_path: Path, memory: Any, second: range, arguments: dict[str, object]
 ) -> None:
     launch(tmp_path, "May05_12-30-00", 1_700_000_000, range(10, 300, 10))
@@ -117,14 +117,16 @@ def test_a_damaged_log_is_not_waited_for(tmp_path: Path, memory: Any) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.sampled_from([1, 10, 100])), max_size=8))
-def test_a_later_launch_never_changes_whose_an_earlier_one_is(said: list[tuple[int, int]]) -> None:
+def test_a_later_launch_never_changes_whose_an_earlier_one_is(stated: list[tuple[int, int]]) -> None:
     launches = {
         Path(f"runs/{number}"): TrainerLaunch(
             output="out", started=number, interval=interval, first_step=first
         )
-        for number, (first, interval) in enumerate(said)
+        for number, (first, interval) in enumerate(stated)
     }
-    whole = continued_launches(launches)
-    for size in range(len(said)):
+    complete = continued_launches(launches)
+    for size in range(len(stated)):
         earlier = {folder: launches[folder] for folder in list(launches)[:size]}
-        assert continued_launches(earlier) == {folder: whole[folder] for folder in earlier if folder in whole}
+        assert continued_launches(earlier) == {
+            folder: complete[folder] for folder in earlier if folder in complete
+        }

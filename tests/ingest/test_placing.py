@@ -40,7 +40,7 @@ def test_hugging_face_users_find_a_run_per_launch_under_its_output_folder() -> N
     assert runs(file) == ["llama-ft/runs/May05_12-30-00_node7"]
 
 
-def test_keras_train_and_validation_are_one_run_told_apart_by_prefix() -> None:
+def test_keras_train_and_validation_are_one_run_reported_apart_by_prefix() -> None:
     files = [f"20240505-123000/train/{events()}.v2", f"20240505-123000/validation/{events(uid=1)}.v2"]
     places = placed(*files)
     assert [(places[file].run, places[file].prefix) for file in files] == [
@@ -72,7 +72,7 @@ def test_the_watched_folder_may_be_a_run_with_sub_writers_of_its_process() -> No
     assert places[file].labels == labels_of({"folder": "loss_train"})
 
 
-def test_a_watched_folder_with_a_stray_log_keeps_its_runs_apart() -> None:
+def test_a_watched_folder_with_a_stray_log_retains_its_runs_apart() -> None:
     files = ["summary.csv", f"exp1/{events()}", f"exp2/{events('node8.1')}"]
     assert runs(*files) == ["project", "exp1", "exp2"]
 
@@ -94,7 +94,7 @@ def test_folders_of_ranks_are_labels() -> None:
         ("metrics.csv", "metrics.csv"),
     ],
 )
-def test_a_writer_is_a_process_where_the_name_tells_it_and_a_file_elsewhere(name: str, writer: str) -> None:
+def test_a_writer_is_a_process_where_the_name_shows_it_and_a_file_elsewhere(name: str, writer: str) -> None:
     assert placed(f"exp1/{name}")[f"exp1/{name}"].writer == writer
 
 

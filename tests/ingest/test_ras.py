@@ -16,12 +16,12 @@ DATA = Path(__file__).parents[1] / "data" / "collectives"
 STEPS = {"steps": "RAS reports"}
 
 
-def whole(reading: Any, name: str) -> Any:
-    return reading.whole(name, (DATA / name).read_bytes())
+def read_sample(reading: Any, name: str) -> Any:
+    return reading.read_complete(name, (DATA / name).read_bytes())
 
 
 def test_a_report_as_text_names_the_ranks_that_are_not_where_most_are(reading: Any) -> None:
-    found = whole(reading, "ncclras-verbose.txt")
+    found = read_sample(reading, "ncclras-verbose.txt")
     comm = {"comm": "0x27a079b828ff1a75", "collective": "AllReduce", **STEPS}
     assert found.values("nccl_most_op_count", **comm) == [(2, 6650.0), (3, 6650.0)]
     host = {"host": "172.16.64.210"}
@@ -32,8 +32,8 @@ def test_a_report_as_text_names_the_ranks_that_are_not_where_most_are(reading: A
     assert found.unreadable == []
 
 
-def test_processes_without_an_answer_are_told_from_dead_ones(reading: Any) -> None:
-    found = whole(reading, "ncclras-verbose.txt")
+def test_processes_without_an_answer_are_reported_from_dead_ones(reading: Any) -> None:
+    found = read_sample(reading, "ncclras-verbose.txt")
     process = {"process": "172.16.64.213:3487984", "host": "172.16.64.213"}
     assert found.values("nccl_missing", **process, gpu="5", **STEPS) == [(4, 1.0), (5, 1.0), (5, 2.0)]
     rank = {"comm": "0x27a079b828ff1a75", "rank": "21", "host": "172.16.64.213"}
@@ -43,7 +43,7 @@ def test_processes_without_an_answer_are_told_from_dead_ones(reading: Any) -> No
 
 
 def test_reports_of_nccl_2_24_count_all_collectives_together_and_list_ranks_by_ranges(reading: Any) -> None:
-    found = whole(reading, "ncclras-2.24.txt")
+    found = read_sample(reading, "ncclras-2.24.txt")
     comm = {"comm": "0xcf264af53edbe986", **STEPS}
     missing = {key for key in found.points if key.metric == "nccl_missing"}
     assert {dict(key.labels)["rank"] for key in missing} == {"1", "2", "3", "21"}
@@ -51,8 +51,8 @@ def test_reports_of_nccl_2_24_count_all_collectives_together_and_list_ranks_by_r
     assert found.values("nccl_op_count", **comm, rank="7", host="172.16.64.210") == [(1, 6649.0)]
 
 
-def test_reports_as_json_tell_where_each_rank_is(reading: Any) -> None:
-    found = whole(reading, "ncclras.json")
+def test_reports_as_json_show_where_each_rank_is(reading: Any) -> None:
+    found = read_sample(reading, "ncclras.json")
     comm = {"comm": "0xae94423cfbb2ef4a", **STEPS}
     counts = {
         rank: [
@@ -76,7 +76,7 @@ def test_reports_as_json_tell_where_each_rank_is(reading: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [("ncclras-verbose.txt", "2.28.9"), ("ncclras.json", "2.29.1")])
-def test_reports_tell_the_version(name: str, version: str, tmp_path: Path) -> None:
+def test_reports_show_the_version(name: str, version: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes((DATA / name).read_bytes())
     assert read_run(tmp_path).data.config == {ConfigKey("nccl.version"): {0: version}}
 
@@ -85,8 +85,8 @@ def test_a_broken_report_costs_only_itself(reading: Any) -> None:
     content = (DATA / "ncclras.json").read_bytes()
     second = content.index(b"\n{") + 1
     broken = content[: second // 2] + b"\n" + content[second:]
-    found = reading.whole("ncclras.json", broken)
-    whole_one = whole(reading, "ncclras.json")
+    found = reading.read_complete("ncclras.json", broken)
+    whole_one = read_sample(reading, "ncclras.json")
     assert len(found.unreadable) == 1
     assert found.values("nccl_ras_communicators", **STEPS) == [(step, 1.0) for step in range(1, 5)]
     assert whole_one.values("nccl_ras_communicators", **STEPS) == [(step, 1.0) for step in range(1, 6)]
@@ -97,4 +97,6 @@ def test_compact_objects_a_line_each_are_read_too(reading: Any) -> None:
     objects = content.replace("\n}\n{", "\n}\0{").split("\0")
     compact = "".join(json.dumps(json.loads(one)) + "\n" for one in objects)
     chosen = formats()["nccl-ras-json"]
-    assert reading.whole("ras.jsonl", compact.encode(), chosen=chosen) == whole(reading, "ncclras.json")
+    assert reading.read_complete("ras.jsonl", compact.encode(), chosen=chosen) == read_sample(
+        reading, "ncclras.json"
+    )

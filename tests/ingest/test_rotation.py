@@ -77,9 +77,9 @@ def copied_then_emptied(log: Path, look: Look) -> None:
 
 def copied_slowly_then_emptied(log: Path, look: Look) -> None:
     append(log, 10, 20)
-    whole = log.read_bytes()
-    for size in (100, 200, len(whole)):
-        log.with_name("train.log.1").write_bytes(whole[:size])
+    complete = log.read_bytes()
+    for size in (100, 200, len(complete)):
+        log.with_name("train.log.1").write_bytes(complete[:size])
         look()
     os.truncate(log, 0)
     append(log, 20, 30)
@@ -137,14 +137,14 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("rotate", [*FOUND_AGAIN, deleted, moved_out_of_sight])
-def test_each_step_is_told_once(rotate: Rotation, log: Path, memory: Any) -> None:
+def test_each_step_is_reported_once(rotate: Rotation, log: Path, memory: Any) -> None:
     follower = Follower([log.parents[1]], memory)
     append(log, 0, 10)
     follower.catch_up()
     rotate(log, follower.catch_up)
     for _ in range(3):
         follower.catch_up()
-    assert [step for step, _ in memory.told("run").values("loss")] == list(range(30))
+    assert [step for step, _ in memory.collect("run").values("loss")] == list(range(30))
     assert {delivery.writer for delivery in memory.deliveries} == {"train.log"}
 
 
@@ -158,7 +158,7 @@ def test_also_when_every_look_is_another_processs(rotate: Rotation, log: Path, m
     rotate(log, look)
     for _ in range(3):
         look()
-    assert [step for step, _ in memory.told("run").values("loss")] == list(range(30))
+    assert [step for step, _ in memory.collect("run").values("loss")] == list(range(30))
 
 
 def test_a_long_life_of_random_rotations(log: Path, memory: Any) -> None:
@@ -184,7 +184,7 @@ def test_a_long_life_of_random_rotations(log: Path, memory: Any) -> None:
     append(log, written, written + 7)
     follower.catch_up()
     follower.catch_up()
-    steps = [step for step, _ in memory.told("run").values("loss")]
+    steps = [step for step, _ in memory.collect("run").values("loss")]
     assert sorted(steps) == list(range(written + 7))
 
 
@@ -193,7 +193,7 @@ def test_logs_of_ranks_are_not_taken_for_one_that_was_rotated(log: Path, memory:
     for rank in range(4):
         append(log.with_name(f"out.{rank}"), 0, 10)
     follower.catch_up()
-    assert len(memory.told("run").values("loss")) == 40
+    assert len(memory.collect("run").values("loss")) == 40
 
 
 @pytest.mark.parametrize(
@@ -207,5 +207,5 @@ def test_logs_of_ranks_are_not_taken_for_one_that_was_rotated(log: Path, memory:
         ("train.log", []),
     ],
 )
-def test_names_tell_what_a_rotated_log_was_called(name: str, before: list[str]) -> None:
+def test_names_show_what_a_rotated_log_was_called(name: str, before: list[str]) -> None:
     assert predecessors(name) == before

@@ -85,24 +85,26 @@ def keys(delivery: Delivery) -> set[SeriesKey]:
 
 
 def test_pages_become_points_of_every_run_under_way_at_the_time_of_the_scrape() -> None:
-    kept = Kept()
+    retained = Kept()
     runs = [("llm", "a"), ("llm", "b")]
     begin = time.time()
     with (
         exporter(page(DCGM)) as dcgm,
         exporter(page(NODE)) as node,
-        Scraper([dcgm, node], kept, lambda: runs, every=1.0).at_work(),
+        Scraper([dcgm, node], retained, lambda: runs, every=1.0).at_work(),
     ):
-        wait_for(lambda: len(kept.of("a")) >= 4 and len(kept.of("b")) >= 4)
-    assert len({one.batch_id for one in kept.of("a")}) == len(kept.of("a"))
+        wait_for(lambda: len(retained.of("a")) >= 4 and len(retained.of("b")) >= 4)
+    assert len({one.batch_id for one in retained.of("a")}) == len(retained.of("a"))
     labels = (("gpu", "0"), ("host", "n17"), ("steps", "milliseconds"))
-    found = next(one for one in kept.of("a") if SeriesKey("gpu_last_xid", labels) in keys(one))
+    found = next(one for one in retained.of("a") if SeriesKey("gpu_last_xid", labels) in keys(one))
     assert begin - 1 < float(found.batch.times[0]) < time.time() + 1
-    assert all(key.has_clock_steps for one in kept.deliveries for key in keys(one))
+    assert all(key.has_clock_steps for one in retained.deliveries for key in keys(one))
     assert {str(key): value for key, value in found.batch.config.items()}[
         "gpu.name{gpu=0,host=n17}"
     ] == "NVIDIA A100-SXM4-80GB"
-    node_keys = next(keys(one) for one in kept.of("b") if SeriesKey("gpu_last_xid", labels) not in keys(one))
+    node_keys = next(
+        keys(one) for one in retained.of("b") if SeriesKey("gpu_last_xid", labels) not in keys(one)
+    )
     assert {key.metric for key in node_keys} >= {"node_load1", "node_vmstat_oom_kill"}
     assert len(node_keys) == 24
 
@@ -143,7 +145,7 @@ def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
         request.end_headers()
         request.wfile.write(body)
 
-    kept = Kept()
+    retained = Kept()
     with (
         exporter(page(NODE)) as good,
         exporter(elsewhere) as moved,
@@ -156,33 +158,33 @@ def test_one_that_is_dead_slow_huge_or_sends_elsewhere_stops_none_of_the_others(
     ):
         dead = "http://user:secret@127.0.0.1:9/metrics"
         all_of_them = [dead, moved, slow, angry, zipped, huge, other, good]
-        with Scraper(all_of_them, kept, one_run, every=1.0).at_work():
-            wait_for(lambda: len(kept.deliveries) >= 4)
+        with Scraper(all_of_them, retained, one_run, every=1.0).at_work():
+            wait_for(lambda: len(retained.deliveries) >= 4)
             wait_for(lambda: len({one.args[0] for one in caplog.records}) >= 7)
-    assert kept.writers() == {f"scrape {good}"}
-    said = {str(one.args[0]): str(one.args[1]) for one in caplog.records if isinstance(one.args, tuple)}
-    assert "sent elsewhere (302)" in said[moved]
+    assert retained.writers() == {f"scrape {good}"}
+    stated = {str(one.args[0]): str(one.args[1]) for one in caplog.records if isinstance(one.args, tuple)}
+    assert "sent elsewhere (302)" in stated[moved]
     assert set(visited) == {"/metrics"}
-    assert "no whole answer" in said[slow]
-    assert "status 503" in said[angry]
-    assert "not compressed" in said[zipped]
-    assert "at most 1 MiB" in said[huge]
-    assert "none that are kept" in said[other]
-    assert "http://127.0.0.1:9/metrics" in said
+    assert "no whole answer" in stated[slow]
+    assert "status 503" in stated[angry]
+    assert "not compressed" in stated[zipped]
+    assert "at most 1 MiB" in stated[huge]
+    assert "none that are kept" in stated[other]
+    assert "http://127.0.0.1:9/metrics" in stated
     assert "secret" not in caplog.text
 
 
-def test_one_that_comes_back_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_that_comes_back_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     answers = [True]
 
     def sometimes(request: BaseHTTPRequestHandler) -> None:
         page(NODE)(request) if not answers else request.send_error(500)
 
-    kept = Kept()
+    retained = Kept()
     with (
         exporter(sometimes) as address,
         caplog.at_level(logging.WARNING),
-        Scraper([address], kept, one_run, every=0.2).at_work(),
+        Scraper([address], retained, one_run, every=0.2).at_work(),
     ):
         wait_for(lambda: "status 500" in caplog.text)
         answers.clear()
@@ -198,9 +200,9 @@ def test_a_sink_that_fails_is_the_trouble_of_that_scrape_alone(caplog: pytest.Lo
                 raise TimeoutError("the database is busy")
             super().accept(delivery)
 
-    kept = Failing()
-    with exporter(page(NODE)) as address, Scraper([address], kept, one_run, every=0.2).at_work():
-        wait_for(lambda: len(kept.deliveries) >= 3)
+    retained = Failing()
+    with exporter(page(NODE)) as address, Scraper([address], retained, one_run, every=0.2).at_work():
+        wait_for(lambda: len(retained.deliveries) >= 3)
 
 
 def test_series_are_bounded_and_broken_lines_counted() -> None:

@@ -48,7 +48,7 @@ def stated(path: Path) -> dict[str, dict[int, ConfigValue]]:
     return {key.name: dict(values) for key, values in read_run(path).data.config.items()}
 
 
-def test_what_real_files_say() -> None:
+def test_what_real_files_state() -> None:
     nanotron, _ = read("config.yaml", (DATA / "nanotron" / "config.yaml").read_bytes())
     assert nanotron["model.model_config.num_hidden_layers"] == 2
     assert nanotron["optimizer.optimizer_factory.adam_eps"] == 1e-08
@@ -113,7 +113,7 @@ def test_documents_that_would_grow_are_refused() -> None:
 EXPECTED = "expected at most 50,000 values, 40 levels deep, aliases written out"
 
 
-def test_a_file_that_is_no_settings_by_its_size_is_told() -> None:
+def test_a_file_that_is_no_settings_by_its_size_is_reported() -> None:
     config, wrong = read("config.json", json.dumps({"lr": 1, "text": "x" * 2**20}))
     assert config == {}
     assert wrong == ["expected settings of at most 1,048,576 bytes"]
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_settings_by_its_size_is_told() -> None:
     assert wrong == ["expected at most 2,000 settings, found 3,000"]
 
 
-def test_secrets_and_people_are_not_kept() -> None:
+def test_secrets_and_people_are_not_retained() -> None:
     content = {"lr": 1, "wandb": {"api_key": "k" * 40, "entity": "x"}, "hub_token": "hf_" + "a" * 34}
     content |= {"user": "alice", "mail": "alice@example.org", "hostname": "n7", "data": ["s3://a:b@c/d"]}
     assert read("config.json", json.dumps(content))[0] == {"lr": 1, "wandb.entity": "x"}
@@ -138,7 +138,7 @@ def test_a_half_written_file_is_waited_for() -> None:
     assert read("hparams.yaml", "lr: 1\nmodel:\n  d") == ({"lr": 1}, [])
 
 
-def test_settings_beside_logs_are_of_their_run(tmp_path: Path) -> None:
+def test_settings_next_to_logs_are_of_their_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "logs").mkdir(parents=True)
     (run / "logs" / "metrics.csv").write_text(TABLE)
@@ -175,7 +175,7 @@ def test_settings_above_several_runs_are_of_none_of_them(tmp_path: Path, memory:
         (tmp_path / name / "metrics.csv").write_text(TABLE)
     Follower([tmp_path], memory).catch_up()
     assert memory.runs == {"a", "b"}
-    assert not memory.told("a").config
+    assert not memory.collect("a").config
 
 
 def test_each_launch_has_the_settings_of_its_folder(tmp_path: Path) -> None:
@@ -187,18 +187,18 @@ def test_each_launch_has_the_settings_of_its_folder(tmp_path: Path) -> None:
     assert stated(tmp_path) == {"lr": {0: 0, 1: 1, 2: 2}}
 
 
-def test_doctor_tells_what_settings_are_read_and_which_are_not(tmp_path: Path) -> None:
+def test_doctor_shows_what_settings_are_read_and_which_are_not(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "metrics.csv").write_text(TABLE)
     shutil.copy(DATA / "lightning" / "hparams.yaml", tmp_path / "run")
     (tmp_path / "model").mkdir()
     shutil.copy(DATA / "hf" / "config.json", tmp_path / "model")
-    told = list(lines(explain_files(tmp_path), tmp_path))
-    assert "run/hparams.yaml: settings, run run, 8 settings" in told
-    assert any("model/config.json (1): settings: read next to the logs of one run" in line for line in told)
+    result = list(lines(explain_files(tmp_path), tmp_path))
+    assert "run/hparams.yaml: settings, run run, 8 settings" in result
+    assert any("model/config.json (1): settings: read next to the logs of one run" in line for line in result)
 
 
-def test_a_file_written_anew_speaks_of_the_next_launch(tmp_path: Path, memory: Any) -> None:
+def test_a_file_written_again_prints_of_the_next_launch(tmp_path: Path, memory: Any) -> None:
     (tmp_path / "run").mkdir()
     table, settings = tmp_path / "run" / "metrics.csv", tmp_path / "run" / "config.yaml"
     attempts = Attempts()

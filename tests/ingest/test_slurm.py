@@ -53,11 +53,11 @@ def test_any_text_is_a_list_or_refused(text: str) -> None:
 
 
 def read(reading: Any, name: str) -> Any:
-    return reading.whole(name, (DATA / name).read_bytes())
+    return reading.read_complete(name, (DATA / name).read_bytes())
 
 
-def stated(told: Any) -> dict[str, Any]:
-    return {str(key): value for (key, _), value in told.config.items()}
+def stated(result: Any) -> dict[str, Any]:
+    return {str(key): value for (key, _), value in result.config.items()}
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def stated(told: Any) -> dict[str, Any]:
         ("train-ended.out", 8, 4),
     ],
 )
-def test_all_that_a_sample_says_is_read(name: str, points: int, settings: int, reading: Any) -> None:
-    told = read(reading, name)
-    assert (told.count, len(told.config), told.unreadable) == (points, settings, [])
+def test_all_that_a_sample_states_is_read(name: str, points: int, settings: int, reading: Any) -> None:
+    result = read(reading, name)
+    assert (result.count, len(result.config), result.unreadable) == (points, settings, [])
 
 
 def test_a_jobs_fields_are_settings_and_its_states_points(reading: Any) -> None:
-    told = read(reading, "scontrol.txt")
-    said = stated(told)
+    result = read(reading, "scontrol.txt")
+    said = stated(result)
     assert said["slurm.nodes{job=4711}"] == "n17,n18,n020"
     assert (said["slurm.restart_count{job=4711}"], said["slurm.state{job=4711}"]) == (1, "NODE_FAIL")
-    assert len(told.values("slurm_state", job="4711", state="RUNNING", **CLOCK)) == 1
-    assert len(told.values("job_ends", job="4711", state="NODE_FAIL", **CLOCK)) == 1
+    assert len(result.values("slurm_state", job="4711", state="RUNNING", **CLOCK)) == 1
+    assert len(result.values("job_ends", job="4711", state="NODE_FAIL", **CLOCK)) == 1
     assert not any("ana" in str(value) for value in said.values())
 
 
@@ -93,7 +93,7 @@ def test_steps_of_jobs_are_none_and_words_are_slurms_long_ones(reading: Any) -> 
     assert stated(read(reading, "squeue.txt"))["slurm.job_name{job=4713}"] == "my job 2"
 
 
-def test_the_environment_is_stated_and_secrets_beside_it_are_not(reading: Any) -> None:
+def test_the_environment_is_stated_and_secrets_next_to_it_are_not(reading: Any) -> None:
     assert stated(read(reading, "train-ended.out")) == {
         "slurm.job_id": "4711",
         "slurm.nodes": "n17,n18",

@@ -36,7 +36,7 @@ def test_arguments_printed_before_steps_go_back_are_those_of_the_new_launch() ->
     assert config["distribute_checkpointed_activations_with_a_name"] == {0: False}
 
 
-def test_keys_to_other_services_are_not_kept() -> None:
+def test_keys_to_other_services_are_not_retained() -> None:
     assert "wandb_api_key" not in by_name(read_run(DATA / "megatron-restarted.out").data.config)
 
 
@@ -48,7 +48,7 @@ def test_the_arguments_of_a_real_log_are_all_there() -> None:
     assert config["padded_vocab_size"] == {0: 50688}
 
 
-def test_what_gpt_neox_says_of_where_a_value_comes_from_is_no_part_of_it(tmp_path: Path) -> None:
+def test_what_gpt_neox_states_of_where_a_value_comes_from_is_no_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "neox.log").write_text(
         "-------------------- arguments --------------------\n"
         "  num_layers ...................... 24..........................updated\n"
@@ -78,8 +78,8 @@ def _says(line: str, memory: DialectState) -> LineValues | list[LineValues | Lin
     if word == "nccl":
         memory["seen"] = memory.get("seen", 0) + 1
         labels = (("rank", number), ("steps", "calls"))
-        said = LineValues(memory["seen"], {"calls": 1.0}, labels=labels)
-        return [LineSettings({"net": value}, (("rank", number),)), said]
+        stated = LineValues(memory["seen"], {"calls": 1.0}, labels=labels)
+        return [LineSettings({"net": value}, (("rank", number),)), stated]
     return LineSettings({number: value})
 
 
@@ -124,7 +124,7 @@ def settled(batches: list[Batch], attempts: Attempts) -> dict[ConfigKey, dict[in
     return dict(sorted(found.items()))
 
 
-def test_what_is_said_is_the_same_wherever_the_text_is_cut_and_the_reader_resumed() -> None:
+def test_what_is_stated_is_the_same_wherever_the_text_is_cut_and_the_reader_resumed() -> None:
     for cut in range(len(TEXT) + 1):
         state: Any = {}
         attempts, batches, position = Attempts(), list[Batch](), 0
@@ -164,15 +164,15 @@ def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> Non
         list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
 
 
-def test_a_place_labels_what_its_files_state(reading: Any) -> None:
+def test_a_location_labels_what_its_files_state(reading: Any) -> None:
     name, content = "megatron.out", (DATA / "megatron-restarted.out").read_bytes()
     [first, *_] = reading.format_of(name, content).reader(PurePath(name), {}).read(io.BytesIO(content))
     put = RunAssignment(run="r", writer="w", prefix="eval/", labels=(("rank", "3"),)).apply(first)
     assert put.config[ConfigKey("hidden_size", (("rank", "3"),))] == 4096
 
 
-def test_torchtitan_tells_its_model_devices_and_batch(tmp_path: Path) -> None:
-    said = (
+def test_torchtitan_shows_its_model_devices_and_batch(tmp_path: Path) -> None:
+    stated = (
         "Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]",
         "Building llama3 8B with TransformerModelArgs(_enforced='', dim=4096, n_layers=32, n_heads=32, "
         "n_kv_heads=8, vocab_size=128256, norm_eps=1e-05, moe_args=MoEArgs(num_experts=8), max_seq_len=8192)",
@@ -186,7 +186,7 @@ def test_torchtitan_tells_its_model_devices_and_batch(tmp_path: Path) -> None:
     )
     log = tmp_path / "titan.log"
     stamp = "[rank0]:[titan] 2025-11-25 19:44:58,595 - root - INFO - "
-    log.write_text("".join(f"{stamp}{one}\n" for one in said))
+    log.write_text("".join(f"{stamp}{one}\n" for one in stated))
     config = {name: values[0] for name, values in by_name(read_run(log).data.config).items()}
     assert config == {
         "model": "llama3 8B", "dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8,
@@ -222,7 +222,7 @@ def test_the_trainers_model_and_batch_are_those_of_training_not_of_evaluations(t
     }  # fmt: skip
 
 
-def test_what_a_followed_log_states_is_told_once_and_of_the_right_launch_across_restarts(
+def test_what_a_followed_log_states_is_reported_once_and_of_the_right_launch_across_restarts(
     tmp_path: Path, memory: Any
 ) -> None:
     content = (DATA / "megatron-restarted.out").read_bytes()
@@ -262,7 +262,7 @@ def test_the_table_of_llm_c_is_read_by_its_names(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_launch_whose_processes_have_the_numbers_of_the_last_one_says_again_what_nccl_chose(
+def test_a_launch_whose_processes_have_the_numbers_of_the_last_one_states_again_what_nccl_chose(
     tmp_path: Path,
 ) -> None:
     text = ""

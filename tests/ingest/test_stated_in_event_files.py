@@ -87,7 +87,7 @@ def written(folder: Path, write: Write) -> bytes:
 def stated(data: bytes, *, sizes: list[int] | None = None) -> dict[str, Any]:
     """What a file says that grows in pieces, each read by a reader of its own."""
     state: Any = {}
-    at, rows, told = 0, 0, dict[str, Any]()
+    at, rows, result = 0, 0, dict[str, Any]()
     for size in [*(sizes or []), len(data)]:
         stream = io.BytesIO(data[:size])
         stream.seek(at)
@@ -95,14 +95,14 @@ def stated(data: bytes, *, sizes: list[int] | None = None) -> dict[str, Any]:
         for record in reader.read(stream):
             assert isinstance(record, Batch)
             assert not record.config or not rows, "what is said stands before the first row"
-            told |= {key.name: value for key, value in record.config.items()}
+            result |= {key.name: value for key, value in record.config.items()}
             rows += len(record.steps)
         at, state = stream.tell(), json.loads(json.dumps(reader.state()))
-    return told
+    return result
 
 
 @EVERY
-def test_what_writers_say_is_the_config(write: Write, config: dict[str, Any], tmp_path: Path) -> None:
+def test_what_writers_state_is_the_config(write: Write, config: dict[str, Any], tmp_path: Path) -> None:
     assert stated(written(tmp_path, write)) == config
 
 
@@ -133,7 +133,7 @@ def test_keras_and_the_writer_of_tensorboard_itself(tmp_path: Path) -> None:
     assert stated(path.read_bytes()) == {"lr": 0.001, "epochs": 3, "name": "a"}
 
 
-def test_other_texts_and_what_comes_after_the_first_point_say_nothing(tmp_path: Path) -> None:
+def test_other_texts_and_what_comes_after_the_first_point_state_nothing(tmp_path: Path) -> None:
     def write(writer: SummaryWriter) -> None:
         writer.add_text("sample", "Once upon a time")
         writer.add_text("generated", "name: Bob\nage: 3")
@@ -151,9 +151,9 @@ def test_what_is_too_large_is_left_out(tmp_path: Path) -> None:
         writer.add_text("model_config", json.dumps({"hidden_size": 1, "num_layers": 2, "x": "y" * 2**21}))
         points(writer)
 
-    told = stated(written(tmp_path, write))
-    assert (len(told), len(told["long"])) == (2000, 2000)
-    assert "hidden_size" not in told
+    result = stated(written(tmp_path, write))
+    assert (len(result), len(result["long"])) == (2000, 2000)
+    assert "hidden_size" not in result
 
 
 def test_texts_of_one_line_that_wait_are_few(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def write(folder: Path, text: str, *, at: int) -> Path:
 
 def test_every_record_of_a_real_state_is_read(reading: Any) -> None:
     logged = json.loads(REAL_STATE.read_bytes())["log_history"]
-    found = reading.whole("trainer_state.json", REAL_STATE.read_bytes())
+    found = reading.read_complete("trainer_state.json", REAL_STATE.read_bytes())
     assert len(logged) == 50
     assert found.values("train/loss") == [(row["step"], row["loss"]) for row in logged]
     assert found.count == sum(len(row) - 1 for row in logged)
@@ -51,7 +51,7 @@ def test_every_record_of_a_real_state_is_read(reading: Any) -> None:
 def test_every_record_of_a_real_llama_factory_log_is_read(reading: Any) -> None:
     content = (DATA / "trainer_log.jsonl").read_bytes()
     logged = [json.loads(line) for line in content.splitlines()]
-    found = reading.whole("trainer_log.jsonl", content)
+    found = reading.read_complete("trainer_log.jsonl", content)
     assert len(logged) == 202
     assert found.values("loss") == [(row["current_steps"], row["loss"]) for row in logged]
     assert found.values("elapsed_time (s)")[-1] == (202, 2 * 3600 + 30 * 60 + 48)
@@ -63,7 +63,7 @@ def test_every_span_and_number_of_a_real_torchtitan_file_is_read(reading: Any) -
     file = next(DATA.glob("training.global_rank_0.*"))
     events = [json.loads(line) for line in file.read_bytes().splitlines()]
     numbers = [event for event in events if "value" in event and "step" in event]
-    found = reading.whole(file.name, file.read_bytes())
+    found = reading.read_complete(file.name, file.read_bytes())
     assert (len(events), len(numbers), found.count) == (63, 36, 36)
     assert found.unreadable == []
     spans = [one["value"] for one in numbers if one["log_type_name"] == "fwd_bwd_end" and one["step"] == 3]
@@ -72,16 +72,17 @@ def test_every_span_and_number_of_a_real_torchtitan_file_is_read(reading: Any) -
     assert found.values("loss", rank="0") == [(step, 3.0 / step) for step in range(1, 7)]
 
 
-def test_names_hosts_and_places_in_torchtitans_events_are_not_taken(reading: Any) -> None:
+def test_names_hosts_and_locations_in_torchtitans_events_are_not_taken(reading: Any) -> None:
     file = next(DATA.glob("training.global_rank_0.*"))
     assert b"node0" in file.read_bytes()
     assert all(
-        dict(key.labels) == {"rank": "0"} for key in reading.whole(file.name, file.read_bytes()).points
+        dict(key.labels) == {"rank": "0"}
+        for key in reading.read_complete(file.name, file.read_bytes()).points
     )
 
 
 def test_what_a_state_holds_is_named_as_in_tensorboard_and_nan_is_data(reading: Any) -> None:
-    found = reading.whole("trainer_state.json", (DATA / "trainer_state.json").read_bytes())
+    found = reading.read_complete("trainer_state.json", (DATA / "trainer_state.json").read_bytes())
     assert found.values("eval/loss") == [(20, 2.125)]
     assert [(step, repr(value)) for step, value in found.values("train/grad_norm")] == [
         (10, "1.25"),
@@ -111,12 +112,12 @@ def test_branches_that_contradict_one_another_are_launches(tmp_path: Path) -> No
     assert found.value.tolist() == [3.0, 2.5, 2.0, 9.0, 3.0, 2.5, 1.5]
 
 
-def test_a_state_beside_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> None:
+def test_a_state_next_to_logs_of_the_same_run_is_left_to_them(tmp_path: Path) -> None:
     write(tmp_path / "out" / "checkpoint-20", state(3.0, 2.5), at=1)
     (tmp_path / "out" / "trainer_log.jsonl").write_bytes((DATA / "trainer_log.jsonl").read_bytes())
     assert set(read_run(tmp_path).files.values()) == {"llama-factory"}
-    told = {one.path.name: one for one in explain_files(tmp_path)}
-    assert told["trainer_state.json"].why_not.startswith("not needed")
+    result = {one.path.name: one for one in explain_files(tmp_path)}
+    assert result["trainer_state.json"].why_not.startswith("not needed")
 
 
 def test_states_of_several_runs_are_several_runs(tmp_path: Path) -> None:
@@ -130,19 +131,21 @@ def test_checkpoints_that_follow_one_another_are_followed_as_one_log(tmp_path: P
     for count in (2, 3, 5):
         write(tmp_path / "job" / f"checkpoint-{10 * count}", state(*losses[:count]), at=count)
         Follower([tmp_path], memory).catch_up()
-    assert memory.told("job").values("train/loss") == [(10 * at, loss) for at, loss in enumerate(losses, 1)]
-    assert memory.told("job").restarts == []
+    assert memory.collect("job").values("train/loss") == [
+        (10 * at, loss) for at, loss in enumerate(losses, 1)
+    ]
+    assert memory.collect("job").restarts == []
     assert memory.runs == {"job"}
 
 
-def test_a_training_that_went_back_goes_on_as_a_launch_from_there(tmp_path: Path, memory: Any) -> None:
+def test_a_training_that_went_back_continues_as_a_launch_from_there(tmp_path: Path, memory: Any) -> None:
     file = write(tmp_path / "job", state(3.0, 2.5, 9.0), at=1)
     Follower([tmp_path], memory).catch_up()
     file.write_text(state(3.0, 2.5, 2.0, 1.75))
     Follower([tmp_path], memory).catch_up()
-    told = memory.told("job")
-    assert told.values("train/loss") == [(10, 3.0), (20, 2.5), (30, 9.0), (30, 2.0), (40, 1.75)]
-    assert told.restarts == [30]
+    result = memory.collect("job")
+    assert result.values("train/loss") == [(10, 3.0), (20, 2.5), (30, 9.0), (30, 2.0), (40, 1.75)]
+    assert result.restarts == [30]
 
 
 def test_a_state_that_is_half_written_is_waited_for(tmp_path: Path, memory: Any) -> None:
@@ -152,12 +155,12 @@ def test_a_state_that_is_half_written_is_waited_for(tmp_path: Path, memory: Any)
     assert memory.deliveries == []
     file.write_text(text)
     Follower([tmp_path], memory).catch_up()
-    assert memory.told(tmp_path.name).values("train/loss") == [(10, 3.0), (20, 2.5)]
+    assert memory.collect(tmp_path.name).values("train/loss") == [(10, 3.0), (20, 2.5)]
 
 
 def test_a_long_history_comes_in_bounded_batches_and_can_be_stopped_between(reading: Any) -> None:
     content = state(*(3.0 + at / 7 for at in range(9000))).encode()
-    assert reading.stopping("trainer_state.json", content, every=1) == reading.whole(
+    assert reading.read_restarted("trainer_state.json", content, every=1) == reading.read_complete(
         "trainer_state.json", content
     )
     sizes = [
@@ -180,14 +183,14 @@ def test_a_history_of_wandb_is_read_row_by_row(name: str, reading: Any) -> None:
         b'{"_step":0,"_runtime":0.5,"_timestamp":1700000000.25,"train/loss":1.5,"nested":{"x":1},"nan":NaN}\n'
         b'{"_step":1,"_runtime":1.5,"_timestamp":1700000001.25,"train/loss":null,"image":{"_type":"image-file"}}\n'
     )
-    found = reading.whole(name, content)
+    found = reading.read_complete(name, content)
     assert found.values("train/loss") == [(0, 1.5)]
     assert found.values("nested/x") == [(0, 1.0)]
     assert found.points[SeriesKey("train/loss")][0][2] == "1700000000.25"
     assert found.unreadable == []
 
 
-def test_torchtitans_spans_are_read_beside_what_it_prints(tmp_path: Path) -> None:
+def test_torchtitans_spans_are_read_next_to_what_it_prints(tmp_path: Path) -> None:
     (tmp_path / "structured_logs").mkdir()
     file = next(DATA.glob("training.global_rank_0.*"))
     (tmp_path / "structured_logs" / file.name).write_bytes(file.read_bytes())
@@ -202,7 +205,7 @@ def test_torchtitans_spans_are_read_beside_what_it_prints(tmp_path: Path) -> Non
     assert len(found.data.series[SeriesKey("step_time (ms)", (("rank", "0"),))]) == 6
 
 
-def test_megatrons_progress_is_read_beside_other_logs(tmp_path: Path) -> None:
+def test_megatrons_progress_is_read_next_to_other_logs(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text(
         "step,loss\n" + "".join(f"{step},2.5\n" for step in range(0, 2000, 100))
     )

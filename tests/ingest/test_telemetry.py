@@ -43,11 +43,11 @@ def helsinki() -> Iterator[None]:
 def read(reading: Any, name: str) -> Any:
     path = DATA / name
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return reading.whole(name.removesuffix(".gz"), content)
+    return reading.read_complete(name.removesuffix(".gz"), content)
 
 
-def stated(told: Any) -> dict[str, Any]:
-    return {str(key): value for (key, _), value in told.config.items()}
+def stated(result: Any) -> dict[str, Any]:
+    return {str(key): value for (key, _), value in result.config.items()}
 
 
 @pytest.mark.parametrize(
@@ -74,24 +74,24 @@ def stated(told: Any) -> dict[str, Any]:
 def test_all_that_a_sample_holds_is_read(
     name: str, values: int, series: int, unread: int, reading: Any
 ) -> None:
-    told = read(reading, name)
-    assert (told.count, len(told.points), len(told.unreadable)) == (values, series, unread)
-    assert all(key.step_unit is not None for key in told.points)
+    result = read(reading, name)
+    assert (result.count, len(result.points), len(result.unreadable)) == (values, series, unread)
+    assert all(key.step_unit is not None for key in result.points)
 
 
 class TestNvidiaSmi:
     def test_rows_are_gpus_at_local_times_and_a_value_that_is_none_is_absent(self, reading: Any) -> None:
-        told = read(reading, "nvidia-smi-node3.csv")
+        result = read(reading, "nvidia-smi-node3.csv")
         at = 1725789811000  # 13:03:31 in Helsinki
-        assert told.values("gpu_power (W)", gpu="0", host="node3", **CLOCK) == [
+        assert result.values("gpu_power (W)", gpu="0", host="node3", **CLOCK) == [
             (at, 398.12),
             (at + 5000, 399.0),
         ]
-        assert told.values("gpu_power (W)", gpu="1", host="node3", **CLOCK) == [
+        assert result.values("gpu_power (W)", gpu="1", host="node3", **CLOCK) == [
             (at + 4, 401.5),
             (at + 10004, 92.1),
         ]
-        ((place, reason),) = told.unreadable
+        ((place, reason),) = result.unreadable
         assert (place, "12 cells" in reason) == ("line 9", True)
 
     def test_reasons_to_slow_down_have_one_name_whichever_way_they_are_asked_for(self, reading: Any) -> None:
@@ -101,11 +101,11 @@ class TestNvidiaSmi:
         assert [value for _, value in mask.values(metric, gpu="0", host="node3", **CLOCK)] == [0.0, 1.0]
         assert [value for _, value in named.values(metric, gpu="0", file="h200", **CLOCK)] == [0.0, 0.0]
 
-    def test_a_gpu_that_requires_a_reset_says_so(self, reading: Any) -> None:
-        told = read(reading, "nvidia-smi-node3.csv")
-        assert [value for _, value in told.values("gpu_requires_reset", gpu="0", host="node3", **CLOCK)] == [
-            1.0
-        ]
+    def test_a_gpu_that_requires_a_reset_states_so(self, reading: Any) -> None:
+        result = read(reading, "nvidia-smi-node3.csv")
+        assert [
+            value for _, value in result.values("gpu_requires_reset", gpu="0", host="node3", **CLOCK)
+        ] == [1.0]
 
     def test_what_the_devices_are_is_stated_once(self, reading: Any) -> None:
         said = stated(read(reading, "nvidia-smi-h200.csv"))
@@ -115,22 +115,22 @@ class TestNvidiaSmi:
             "gpu.pci_bus_id{file=h200,gpu=0}": "0000:83:00",
         }
 
-    def test_no_header_leaves_columns_their_places_and_that_is_told(self, reading: Any) -> None:
-        told = read(reading, "gpu_usage_noheader.csv")
+    def test_no_header_leaves_columns_their_locations_and_that_is_reported(self, reading: Any) -> None:
+        result = read(reading, "gpu_usage_noheader.csv")
         labels = {"gpu": "0000:3b:00", "file": "noheader", **CLOCK}
-        assert [value for _, value in told.values("nvidia-smi column 10 [MiB]", **labels)] == [4.0, 38803.0]
-        assert told.unreadable[0][0] == "line 1"
+        assert [value for _, value in result.values("nvidia-smi column 10 [MiB]", **labels)] == [4.0, 38803.0]
+        assert result.unreadable[0][0] == "line 1"
 
     def test_without_units_and_without_a_header_the_second_column_may_be_the_index(
         self, reading: Any
     ) -> None:
         content = b"2024/06/01 11:27:05.177, 0, 97, 401.5\n2024/06/01 11:27:05.179, 1, 98, 402.5\n"
-        told = reading.whole("gpu.csv", content)
-        assert {dict(key.labels)["gpu"] for key in told.points} == {"0", "1"}
+        result = reading.read_complete("gpu.csv", content)
+        assert {dict(key.labels)["gpu"] for key in result.points} == {"0", "1"}
 
 
 class TestTimes:
-    def test_the_hour_that_autumn_repeats_goes_on(self) -> None:
+    def test_the_hour_that_autumn_repeats_continues(self) -> None:
         clock = LocalClock({})
         times = [
             clock.read(f"2024/10/27 {at}")
@@ -138,7 +138,7 @@ class TestTimes:
         ]
         assert [b - a for a, b in pairwise(times)] == [1790, 10, 1800, 1800]
 
-    def test_it_goes_on_after_a_restart(self) -> None:
+    def test_it_continues_after_a_restart(self) -> None:
         before = LocalClock({})
         first = before.read("2024/10/27 03:59:50")
         assert LocalClock(before.state()).read("2024/10/27 03:00:00") == first + 10
@@ -163,46 +163,46 @@ class TestTimes:
 
 
 class TestExpositions:
-    def test_scrapes_have_the_time_that_stands_above_them_or_their_own(self, reading: Any) -> None:
-        told = read(reading, "dcgm-exporter.prom")
+    def test_scrapes_have_the_time_that_is_above_them_or_their_own(self, reading: Any) -> None:
+        result = read(reading, "dcgm-exporter.prom")
         labels = {"gpu": "0", "host": "n17", **CLOCK}
-        assert told.values("gpu_last_xid", **labels) == [(1783116660000, 0.0), (1783116675000, 79.0)]
-        assert told.values("gpu_util (%)", **labels) == [(1783116675250, 100.0)]
+        assert result.values("gpu_last_xid", **labels) == [(1783116660000, 0.0), (1783116675000, 79.0)]
+        assert result.values("gpu_util (%)", **labels) == [(1783116675250, 100.0)]
 
-    def test_an_instance_of_a_gpu_is_told_from_it_and_a_blank_is_no_value(self, reading: Any) -> None:
-        told = read(reading, "dcgm-exporter.prom")
-        assert told.values("gpu_sm_clock (MHz)", gpu="1", mig="3", host="n17", **CLOCK) != []
-        assert not any("VIOLATION" in key.metric for key in told.points)
-        assert stated(told)["gpu.pci_bus_id{gpu=0,host=n17}"] == "0000:10:1c"
+    def test_an_instance_of_a_gpu_is_reported_from_it_and_a_blank_is_no_value(self, reading: Any) -> None:
+        result = read(reading, "dcgm-exporter.prom")
+        assert result.values("gpu_sm_clock (MHz)", gpu="1", mig="3", host="n17", **CLOCK) != []
+        assert not any("VIOLATION" in key.metric for key in result.points)
+        assert stated(result)["gpu.pci_bus_id{gpu=0,host=n17}"] == "0000:10:1c"
 
     def test_scrapes_without_a_clock_are_counted(self, reading: Any) -> None:
         content = gzip.decompress((DATA / "node_exporter-n17.prom.gz").read_bytes())
-        told = reading.whole("node_exporter-n17.prom", 3 * content)
-        assert told.values("node_load1", host="n17", steps="samples") == [(0, 0.21), (1, 0.21), (2, 0.21)]
+        result = reading.read_complete("node_exporter-n17.prom", 3 * content)
+        assert result.values("node_load1", host="n17", steps="samples") == [(0, 0.21), (1, 0.21), (2, 0.21)]
 
 
 class TestKernelLogs:
     def test_each_error_is_counted_by_its_device_at_the_time_of_its_line(self, reading: Any) -> None:
-        told = read(reading, "dmesg-with-xid-119.log")
-        (points,) = told.points.values()
+        result = read(reading, "dmesg-with-xid-119.log")
+        (points,) = result.points.values()
         assert [float(value) for _, _, _, value in points] == [1, 2, 3, 4, 5]
-        told = read(reading, "kern.log")
-        assert [v for _, v in told.values("xid_errors", host="n17", pci="0000:10:1c", xid="63", **CLOCK)] == [
-            1.0
-        ]
-        assert [v for _, v in told.values("xid_errors", host="n17", pci="0000:01:00", xid="79", **CLOCK)] == [
-            1.0
-        ]
+        result = read(reading, "kern.log")
+        assert [
+            v for _, v in result.values("xid_errors", host="n17", pci="0000:10:1c", xid="63", **CLOCK)
+        ] == [1.0]
+        assert [
+            v for _, v in result.values("xid_errors", host="n17", pci="0000:01:00", xid="79", **CLOCK)
+        ] == [1.0]
 
     def test_lines_since_boot_have_no_wall_time(self, reading: Any) -> None:
-        told = read(reading, "kern.log")
-        values = told.values("xid_errors", pci="0000:9b:00", xid="154", steps="milliseconds since boot")
+        result = read(reading, "kern.log")
+        values = result.values("xid_errors", pci="0000:9b:00", xid="154", steps="milliseconds since boot")
         assert values == [(123456, 1.0)]
 
     def test_totals_of_errors_are_not_counted_again(self, reading: Any) -> None:
-        told = read(reading, "kern.log")
+        result = read(reading, "kern.log")
         labels = {"block": "umc", "host": "n18", "pci": "0000:c1:00", **CLOCK}
-        assert [value for _, value in told.values("ras_uncorrectable_errors", **labels)] == [2.0]
+        assert [value for _, value in result.values("ras_uncorrectable_errors", **labels)] == [2.0]
 
     def test_they_are_heard_in_what_a_program_prints(self, reading: Any) -> None:
         content = (
@@ -210,9 +210,9 @@ class TestKernelLogs:
             + (DATA / "dmesg-with-xid-119.log").read_bytes()
             + b"step:3/3 train_loss:3.5 train_time:193ms\n"
         )
-        told = reading.whole("train.log", content)
-        assert len([key for key in told.points if key.metric == "xid_errors"]) == 1
-        assert len([key for key in told.points if key.step_unit is None]) > 0
+        result = reading.read_complete("train.log", content)
+        assert len([key for key in result.points if key.metric == "xid_errors"]) == 1
+        assert len([key for key in result.points if key.step_unit is None]) > 0
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ class TestKernelLogs:
         ("gpu-4711.csv", {"file": "4711"}),
     ],
 )
-def test_a_name_says_whose_a_file_is_where_its_content_does_not(name: str, said: dict[str, str]) -> None:
+def test_a_name_states_whose_a_file_is_where_its_content_does_not(name: str, said: dict[str, str]) -> None:
     assert host_of(PurePath(name)) == said
 
 
@@ -284,7 +284,7 @@ class TestBesideTraining:
         assert len(series) == 260
         assert bool((series.attempt == (series.time >= begin + 1000)).all())
 
-    def test_following_live_and_again_after_a_restart_tells_each_row_once(
+    def test_following_live_and_again_after_a_restart_shows_each_row_once(
         self, tmp_path: Path, memory: Any
     ) -> None:
         begin = 1_725_800_000.0
@@ -295,8 +295,8 @@ class TestBesideTraining:
             (run / "train.csv").write_text("".join(train[: 1 + 40 * (part + 1)]))
             (run / "gpu.csv").write_text("".join(gpus[: 1 + 16 * (part + 1)])[: None if part == 4 else -7])
             Follower([tmp_path], memory).catch_up()  # each time another process
-        told = memory.told("run")
+        result = memory.collect("run")
         assert memory.runs == {"run"}
-        assert len(told.values("loss")) == 200
-        assert len(told.values("gpu_power (W)", gpu="0", **CLOCK)) == 40
-        assert len(set(told.values("gpu_power (W)", gpu="1", **CLOCK))) == 40
+        assert len(result.values("loss")) == 200
+        assert len(result.values("gpu_power (W)", gpu="0", **CLOCK)) == 40
+        assert len(set(result.values("gpu_power (W)", gpu="1", **CLOCK))) == 40

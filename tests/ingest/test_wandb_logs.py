@@ -50,14 +50,14 @@ def row(step: int, **values: str) -> bytes:
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_every_row_that_a_real_client_wrote_is_read(name: str, reading: Any) -> None:
-    found = reading.whole(name, (DATA / name).read_bytes())
+    found = reading.read_complete(name, (DATA / name).read_bytes())
     assert [step for step, _ in found.values("train/loss")] == [0, 10, 20, 30, 40, 50]
     assert [value for _, value in found.values("train/loss")] == [2 / (1 + at) for at in range(6)]
     assert found.unreadable == []
 
 
 def test_nested_values_and_the_machine_are_named(reading: Any) -> None:
-    found = reading.whole(CLIENTS[1], (DATA / CLIENTS[1]).read_bytes())
+    found = reading.read_complete(CLIENTS[1], (DATA / CLIENTS[1]).read_bytes())
     assert [step for step, _ in found.values("nested/a")] == [0, 10, 20, 30, 40, 50]
     assert math.isnan(found.values("nested/b")[2][1])
     assert len(found.values("system.proc.memory.rssMB")) == 5
@@ -67,7 +67,7 @@ def test_records_over_several_blocks_are_put_together(reading: Any) -> None:
     wide = {f"metric{number}": str(number / 7) for number in range(6000)}
     content = framed(row(1, loss="2.5"), row(2, **wide), row(3, loss="2.25"))
     assert len(content) > 3 * BLOCK
-    found = reading.whole("run.wandb", content)
+    found = reading.read_complete("run.wandb", content)
     assert found.values("loss") == [(1, 2.5), (3, 2.25)]
     assert found.values("metric5999") == [(2, 5999 / 7)]
 
@@ -76,14 +76,14 @@ def test_text_lists_and_objects_are_no_metrics(reading: Any) -> None:
     content = framed(
         row(1, loss="NaN", note='"1.5"', picture='{"_type":"image-file"}', flag="true", more="[1]")
     )
-    found = reading.whole("run.wandb", content)
+    found = reading.read_complete("run.wandb", content)
     assert {key.metric for key in found.points} == {"loss"}
 
 
 def test_a_damaged_block_costs_its_own_records_only(reading: Any) -> None:
     content = bytearray(framed(*(row(step, loss="2.5", pad=f'"{"x" * 900}"') for step in range(200))))
     content[BLOCK + 500] ^= 0xFF
-    found = reading.whole("run.wandb", bytes(content))
+    found = reading.read_complete("run.wandb", bytes(content))
     steps = [step for step, _ in found.values("loss")]
     assert steps[0] == 0
     assert steps[-1] == 199
@@ -93,12 +93,12 @@ def test_a_damaged_block_costs_its_own_records_only(reading: Any) -> None:
     ]
 
 
-def test_a_killed_writer_leaves_whole_records_and_a_rest_that_is_waited_for(reading: Any) -> None:
+def test_a_killed_writer_leaves_complete_records_and_a_rest_that_is_waited_for(reading: Any) -> None:
     content = framed(row(1, loss="2.5"), row(2, loss="2.25"))
     torn = content[:-5]
     stream = io.BytesIO(torn)
     reader = formats()["wandb"].reader(PurePath("run.wandb"), {})
-    found = reading.told(reader.read(stream))
+    found = reading.collect(reader.read(stream))
     assert found.values("loss") == [(1, 2.5)]
     assert found.unreadable == []
     assert stream.tell() == walk_records(torn[7:], 7).stop < len(torn)

@@ -45,7 +45,7 @@ def _rate(line: str, state: DialectState) -> LineValues | None:
 
 
 def _of_engine(kind: str, step: int, values: dict[str, float], state: DialectState) -> dict[str, float]:
-    """Actor and critic of DeepSpeed-Chat print the same step one after the other: the second gets a prefix."""
+    """Actor and critic of DeepSpeed-Chat print the same step in turn: the second gets a prefix."""
     again = state.get(kind) == step
     state[kind] = None if again else step
     return {f"second engine/{name}": value for name, value in values.items()} if again else values

@@ -21,7 +21,7 @@ def _opens(line: str, state: DialectState) -> None:
 
 
 def _timer(line: str, state: DialectState) -> list[LineValues] | None:
-    """`    forward-backward ....: (26094.39, 26095.09)`: minimum and maximum over all ranks, or the maximum."""
+    """`    forward-backward ....: (26094.39, 26095.09)`: minimum and maximum of all ranks, or one value."""
     match = _TIMER.search(line)
     if match is None or "step" not in state:
         return None
