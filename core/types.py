@@ -381,12 +381,17 @@ class Finding:
             start_step=self.start_step,
         )
 
+    @property
+    def json_labels(self) -> dict[str, int | str]:
+        """The labels as JSON has them: values of digits as integers."""
+        return _json_labels(self.labels)
+
     def as_json(self) -> dict[str, Any]:
         """The finding as the findings contract states it (docs/findings.md)."""
         return {
             "kind": self.kind.value,
             "metric": self.metric,
-            "labels": _json_labels(self.labels),
+            "labels": self.json_labels,
             "attempt": self.attempt,
             "start_step": self.start_step,
             "peak_step": self.peak_step,

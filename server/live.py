@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from holter.server.alerting.incident import Incident
+from holter.server.schemas.incidents import incident_view
 from holter.server.schemas.service import PointsEvent, RunEvent
 from holter.server.store import Commit
 
@@ -135,7 +136,7 @@ def incident_listener(live: LiveStream) -> Callable[[Incident], None]:
     """A listener for incidents, which publishes each that changes."""
 
     def publish(incident: Incident) -> None:
-        data = incident.as_json()
+        data = incident_view(incident)
         live.publish(LiveEvent("incident", data["run_id"] or "", data))
 
     return publish

@@ -1,4 +1,4 @@
-"""POST /import: a run as a file, brought into the store while it runs."""
+"""POST /import: imports a run from a file while the server runs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from holter.server.schemas.service import Problem
 _RETRY_SECONDS = "10"
 _BODY: dict[str, Any] = {
     "required": True,
-    "description": "a file of holter export, in any of its forms; zstd with Content-Encoding",
+    "description": "a file of holter export, in any of its formats; zstd with Content-Encoding",
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
 _LINE = msgspec.json.schema_components([ImportProgress])[1]["ImportProgress"]
-_ANSWER = {
-    "description": "A line as far as it has come; the last one is `whole`, or says in `detail` why not"
+_PROGRESS = {
+    "description": "A line for each step; the last one is `whole`, or has a reason in `detail`"
 }
 Name = Annotated[str | None, Query(min_length=1, max_length=500)]
 
@@ -44,8 +44,8 @@ router = APIRouter(tags=["runs"])
     openapi_extra={"requestBody": _BODY},
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"application/jsonl": {"schema": _LINE}}, **_ANSWER},
-        408: {"model": Problem, "description": "Nothing of the body has arrived for a minute"},
+        200: {"content": {"application/jsonl": {"schema": _LINE}}, **_PROGRESS},
+        408: {"model": Problem, "description": "No part of the body arrived for a minute"},
         413: {"model": Problem, "description": "The body is larger than max_import_mb"},
         415: {"model": Problem, "description": "An unknown compression"},
     },
@@ -55,24 +55,26 @@ async def import_run(
     context: Context,
     project: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
     run: Name = None,
-    file: Annotated[Name, Query(description="Its name, for a run that the file does not name")] = None,
+    file: Annotated[
+        Name, Query(description="The name of the file, used for a run that the file does not name")
+    ] = None,
 ) -> Response:
-    """Store a file of `holter export` as a run of its own (docs/keeping.md); once, however often it comes."""
+    """Store a file of `holter export` as a new run (docs/keeping.md); the same file again changes nothing."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in CODINGS:
         return error_response(415, f"Content-Encoding {coding!r}: expected zstd or none")
-    async with AsyncExitStack() as held:
+    async with AsyncExitStack() as resources:
         try:
-            content = await held.enter_async_context(context.uploads.file(request.receive, coding))
-            await held.enter_async_context(context.uploads.turn())
-            into = ImportContext(
+            content = await resources.enter_async_context(context.uploads.file(request.receive, coding))
+            await resources.enter_async_context(context.uploads.turn())
+            import_context = ImportContext(
                 engine=context.engine,
                 store=context.store,
                 clock=context.clock,
                 exclude=context.analysis.deferred,
             )
-            steps = import_file(into, content, file or "the file", project=project, run=run)
-            held.callback(steps.close)
+            steps = import_file(import_context, content, file or "the file", project=project, run=run)
+            resources.callback(steps.close)
             first = await run_in_threadpool(next, steps)
         except TooLargeError as error:
             return error_response(413, str(error))
@@ -83,19 +85,19 @@ async def import_run(
         except MemoryBudgetError as error:
             return error_response(503, f"{error}: send it again", {"Retry-After": _RETRY_SECONDS})
         except OSError as error:
-            reason = f"there is no room for the file: {error.strerror}"
+            reason = f"the file could not be stored: {error.strerror}"
             return error_response(503, reason, {"Retry-After": _RETRY_SECONDS})
         except ImportRefusedError as error:
             return field_errors_response([(("body",), str(error))])
-        told = _told(context, first, steps, held.pop_all())
-        return StreamingResponse(told, media_type="application/jsonl")
+        lines = _progress(context, first, steps, resources.pop_all())
+        return StreamingResponse(lines, media_type="application/jsonl")
 
 
-async def _told(
-    context: ServerContext, first: ImportProgress, steps: Generator[ImportProgress], held: AsyncExitStack
+async def _progress(
+    context: ServerContext, first: ImportProgress, steps: Generator[ImportProgress], resources: AsyncExitStack
 ) -> AsyncIterator[bytes]:
-    """A line for each step, the first of which is done. Who has gone is not waited for: the rest is left."""
-    async with held:
+    """A line for each step, the first of which is done. Stops the import when the client disconnects."""
+    async with resources:
         step: ImportProgress | None = first
         try:
             while step is not None:
@@ -106,5 +108,5 @@ async def _told(
         except ImportRefusedError as error:
             yield msgspec.json.encode({"detail": str(error)}) + b"\n"
         except SQLAlchemyError as error:
-            why = unavailable_reason(error) or "the database failed: the server's log says more"
-            yield msgspec.json.encode({"detail": f"{why}; send the file again"}) + b"\n"
+            reason = unavailable_reason(error) or "the database failed: see the server's log"
+            yield msgspec.json.encode({"detail": f"{reason}; send the file again"}) + b"\n"

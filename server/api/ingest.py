@@ -116,8 +116,8 @@ async def _store_body(context: ServerContext, headers: Mapping[str, str], receiv
     except (BodyTimeoutError, ClientDisconnectedError) as error:
         return error_response(408, str(error), {"Connection": "close"})
     except _BUSY as error:
-        why = str(error) or f"the points were not durable within {DURABLE_SECONDS:g} s"
-        return error_response(503, f"{why}: send the same batch_id again", {"Retry-After": RETRY_SECONDS})
+        reason = str(error) or f"the points were not durable within {DURABLE_SECONDS:g} s"
+        return error_response(503, f"{reason}: send the same batch_id again", {"Retry-After": RETRY_SECONDS})
     refused = [
         refusal
         for item in taken

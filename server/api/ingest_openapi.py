@@ -1,4 +1,4 @@
-"""OpenAPI's description of what ingest takes: bodies that are decoded without pydantic."""
+"""The OpenAPI schema of ingest bodies, written by hand since msgspec and not pydantic decodes them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ _HEADER: dict[str, Any] = {
     "run": _LONG_NAME,
     "attempt": {
         "anyOf": [_NAME, {"type": "integer"}, {"type": "null"}],
-        "description": "the launch: a number from 0, or a name that all its writers share",
+        "description": "the launch: a number from 0, or a name that all its writers use",
     },
     "writer": {
         "anyOf": [{**_NAME, "maxLength": 1000}, {"type": "null"}],
         "description": "the process that logged the points",
     },
-    "batch_id": {"anyOf": [_NAME, {"type": "null"}], "description": "unique; the same again changes nothing"},
-    "labels": {**_LABELS, "description": "labels of every series in the batch"},
+    "batch_id": {
+        "anyOf": [_NAME, {"type": "null"}],
+        "description": "unique; the same id again changes nothing",
+    },
+    "labels": {**_LABELS, "description": "labels of all series in the batch"},
     "restarts": {"type": "boolean", "description": "the log marks a new launch at the first row"},
     "config": {
         "type": "object",
-        "description": "how the launch of the first step is set up; what is nested gets dotted names",
+        "description": "configuration of the launch of the first step; nested settings get dotted names",
     },
     "settings": {
         "type": "array",
@@ -43,9 +46,9 @@ _HEADER: dict[str, Any] = {
             "properties": {"name": _NAME, "value": _LABEL, "labels": _LABELS},
             "additionalProperties": False,
         },
-        "description": "as config, where processes may differ: each with its labels",
+        "description": "like config, for settings that differ between processes: each with its labels",
     },
-    "finished": {"type": "boolean", "description": "with these points the run has ended"},
+    "finished": {"type": "boolean", "description": "the run ends with these points"},
 }
 _COLUMNS = {
     "type": "object",
@@ -56,7 +59,7 @@ _COLUMNS = {
     },
     "propertyNames": _LONG_NAME,
     "additionalProperties": {"type": "array", "items": _VALUE},
-    "description": "arrays of one length: step, perhaps time, and each metric",
+    "description": "arrays of equal length: step, optionally time, and each metric",
 }
 _POINTS = {
     "type": "array",
@@ -79,34 +82,41 @@ _POINTS = {
 }
 
 
-def _form(name: str, shape: dict[str, Any]) -> dict[str, Any]:
+def _body_with(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["project", "run", name],
         "additionalProperties": False,
-        "properties": {**_HEADER, name: shape},
+        "properties": {**_HEADER, name: schema},
     }
 
 
-_ENDED: dict[str, Any] = {
+_FINISHED_BODY: dict[str, Any] = {
     "type": "object",
     "required": ["project", "run", "finished"],
     "additionalProperties": False,
     "properties": {**_HEADER, "finished": {"enum": [True], "description": "the run has ended"}},
 }
-_STATED: dict[str, Any] = {
+_CONFIG_BODY: dict[str, Any] = {
     "type": "object",
     "required": ["project", "run", "config"],
     "additionalProperties": False,
     "properties": {**_HEADER, "config": {"type": "object", "minProperties": 1}},
-    "description": "a launch that has not logged a step yet",
+    "description": "a launch that has not logged a step",
 }
 INGEST_BODY: dict[str, Any] = {
     "required": True,
     "description": "gzip or zstd with Content-Encoding; the binary form is described in docs/rest.md",
     "content": {
         "application/json": {
-            "schema": {"anyOf": [_form("columns", _COLUMNS), _form("points", _POINTS), _ENDED, _STATED]}
+            "schema": {
+                "anyOf": [
+                    _body_with("columns", _COLUMNS),
+                    _body_with("points", _POINTS),
+                    _FINISHED_BODY,
+                    _CONFIG_BODY,
+                ]
+            }
         },
         "application/msgpack": {"schema": {"type": "string", "format": "binary"}},
     },

@@ -85,9 +85,9 @@ async def on_not_found(_: Request, error: Exception) -> ApiResponse:
 
 async def on_database_unavailable(_: Request, error: Exception) -> ApiResponse:
     """The response while the database is unavailable: the client should retry, nothing is lost."""
-    why = unavailable_reason(error) or "the database does not answer"
-    _logger.error("%s: %s", why, error)
-    return error_response(503, f"{why}: try again later", {"Retry-After": RETRY_SECONDS})
+    reason = unavailable_reason(error) or "the database does not answer"
+    _logger.error("%s: %s", reason, error)
+    return error_response(503, f"{reason}: try again later", {"Retry-After": RETRY_SECONDS})
 
 
 async def on_database_error(request: Request, error: Exception) -> ApiResponse:
@@ -109,4 +109,4 @@ async def on_corrupt_data(_: Request, error: Exception) -> ApiResponse:
 
 async def on_unexpected_error(_: Request, error: Exception) -> ApiResponse:
     """The response to an unexpected exception, which the server logs in full."""
-    return error_response(500, f"the server failed ({type(error).__name__}): its log says more")
+    return error_response(500, f"the server failed ({type(error).__name__}): see its log")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from holter.server.alerting.incident import EventType, IncidentState
+from holter.server.alerting.incident import EventType, HistoryEntry, Incident, IncidentState
 from holter.server.schemas.base import ApiObject
 from holter.types import Severity
 
@@ -51,6 +51,50 @@ class IncidentView(ApiObject):
     acknowledged_at: float | None
     acknowledged_by: str | None
     events: list[IncidentHistoryEntry]
+
+
+def incident_view(incident: Incident) -> IncidentView:
+    """An incident as the REST interface and the live stream return it."""
+    finding, run = incident.finding, incident.run
+    return {
+        "kind": finding.kind.value,
+        "metric": finding.metric,
+        "labels": finding.json_labels,
+        "attempt": finding.attempt,
+        "start_step": finding.start_step,
+        "peak_step": finding.peak_step,
+        "end_step": finding.end_step,
+        "detected_step": finding.detected_step,
+        "classified_step": finding.classified_step,
+        "severity": finding.severity,
+        "confidence": round(finding.confidence, 3),
+        "summary": finding.summary,
+        "advice": finding.advice,
+        "evidence": dict(finding.evidence),
+        "id": incident.id,
+        "run_id": None if run is None else run.public_id,
+        "run": None if run is None else run.name,
+        "project": None if run is None else run.project,
+        "state": incident.state,
+        "start_time": incident.start_time,
+        "opened_at": incident.opened_at,
+        "updated_at": incident.updated_at,
+        "recovered_at": incident.recovered_at,
+        "closed_at": incident.closed_at,
+        "acknowledged_at": incident.acknowledged_at,
+        "acknowledged_by": incident.acknowledged_by,
+        "events": [_history_entry(entry) for entry in incident.history],
+    }
+
+
+def _history_entry(entry: HistoryEntry) -> IncidentHistoryEntry:
+    return {
+        "at": entry.at,
+        "type": entry.type,
+        "by": entry.by,
+        "text": entry.text,
+        "detail": dict(entry.detail),
+    }
 
 
 class IncidentList(ApiObject):

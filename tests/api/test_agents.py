@@ -95,7 +95,7 @@ def test_reports_that_arrive_at_once_and_people_who_forget_meanwhile_are_no_fail
 def test_those_in_trouble_come_first_and_too_many_are_refused(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "AGENT_LIMIT", 3)
     agents = AgentRegistry(engine, clock=Hands())
     for name in ("a", "b", "c"):
         assert agents.record(report(agent=name, last_error="full disk" if name == "c" else "")) is not None

@@ -38,7 +38,9 @@ def without_nan(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("points", [10, 1000])
-def test_the_binary_form_says_what_the_json_says(client: httpx.Client, context: ServerContext, points: int) -> None:
+def test_the_binary_form_says_what_the_json_says(
+    client: httpx.Client, context: ServerContext, points: int
+) -> None:
     random = np.random.default_rng(1)
     for attempt, start in enumerate((-(2**52), -(2**52) + 3_000)):
         steps = start + np.arange(5_000)
@@ -90,7 +92,9 @@ def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, conte
     assert client.get("/api/v1/runs/nothere/latest").status_code == 404
 
 
-def test_newest_points_of_a_run_without_labels_go_on_with_it(client: httpx.Client, context: ServerContext) -> None:
+def test_newest_points_of_a_run_without_labels_go_on_with_it(
+    client: httpx.Client, context: ServerContext
+) -> None:
     for step in range(3):
         values = np.array([step / 3])
         columns = tuple(

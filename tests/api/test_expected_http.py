@@ -31,7 +31,9 @@ def settings(database_url: str) -> Settings:
     return Settings(database_url=database_url, projects={"llm*": {"detection": detection}})
 
 
-def deliver(context: ServerContext, *, attempt: int = 0, first: int = 0, last: int = 3000, project: str = "llm") -> int:
+def deliver(
+    context: ServerContext, *, attempt: int = 0, first: int = 0, last: int = 3000, project: str = "llm"
+) -> int:
     """A loss with a spike, steps `first` to `last`; the run's number."""
     loss = loss_curve(np.random.default_rng(attempt), 3000)
     loss[SPIKE : SPIKE + 30] += 4.0

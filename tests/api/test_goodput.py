@@ -42,9 +42,15 @@ def spent(one: Series, spans: list[AttemptSpan]) -> Goodput:
         ([AttemptSpan(0, 0, 99), AttemptSpan(1, 100, 150)], [(None, 0), (None, 0)]),
         ([AttemptSpan(0, 0, 99), AttemptSpan(1, 80, 150)], [(80, 20), (None, 0)]),
         ([AttemptSpan(0, 0, 99), AttemptSpan(1, 80, 85)], [(80, 20), (None, 0)]),
-        ([AttemptSpan(0, 0, 99), AttemptSpan(1, 50, 60), AttemptSpan(2, 80, 85)], [(50, 31), (None, 0), (None, 0)]),
+        (
+            [AttemptSpan(0, 0, 99), AttemptSpan(1, 50, 60), AttemptSpan(2, 80, 85)],
+            [(50, 31), (None, 0), (None, 0)],
+        ),
         ([AttemptSpan(0, 10, 99), AttemptSpan(1, 0, 5)], [(10, 90), (None, 0)]),
-        ([AttemptSpan(0, 0, 99), AttemptSpan(2, 20, 30), AttemptSpan(1, 10, 25)], [(10, 90), (None, 0), (20, 6)]),
+        (
+            [AttemptSpan(0, 0, 99), AttemptSpan(2, 20, 30), AttemptSpan(1, 10, 25)],
+            [(10, 90), (None, 0), (20, 6)],
+        ),
     ],
 )
 def test_lost_steps_are_those_that_the_timeline_supersedes(

@@ -158,7 +158,7 @@ def test_a_full_queue_and_a_server_that_stops_say_so_and_when_to_come_back(
         return client.post(INGEST, json=body(1, "loss"))
 
     with monkeypatch.context() as full:
-        full.setattr("holter.server.store.writer._WAITING", 0)
+        full.setattr("holter.server.store.writer._MAX_QUEUED", 0)
         busy = asked()
     context.store.close()
     fast = "points come in faster than they can be stored"

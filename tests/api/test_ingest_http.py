@@ -179,7 +179,9 @@ def test_many_writers_at_once_lose_nothing(server: tuple[ServerContext, str]) ->
     assert run["attempts"] == 1
 
 
-def test_while_the_store_is_closed_senders_are_asked_to_come_back(client: httpx.Client, context: ServerContext) -> None:
+def test_while_the_store_is_closed_senders_are_asked_to_come_back(
+    client: httpx.Client, context: ServerContext
+) -> None:
     context.store.close()
     answer = client.post(INGEST, json=BODY)
     assert answer.status_code == 503

@@ -148,9 +148,15 @@ def test_the_settings_are_these_and_all_are_documented() -> None:
 
 def test_every_field_of_a_run_is_in_the_description(client: httpx.Client) -> None:
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
-    assert {"RunInfo", "RunDetail", "ChartData", "IncidentView", "BatchReceipt", "Problem", "FieldProblems"} <= set(
-        schemas
-    )
+    assert {
+        "RunInfo",
+        "RunDetail",
+        "ChartData",
+        "IncidentView",
+        "BatchReceipt",
+        "Problem",
+        "FieldProblems",
+    } <= set(schemas)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

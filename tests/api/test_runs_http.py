@@ -31,7 +31,13 @@ def settings(database_url: str) -> Settings:
 
 
 def deliver(
-    context: ServerContext, steps: np.ndarray, *, run: str = "a", attempt: str = "0", begin: float = 0.0, **metrics: Any
+    context: ServerContext,
+    steps: np.ndarray,
+    *,
+    run: str = "a",
+    attempt: str = "0",
+    begin: float = 0.0,
+    **metrics: Any,
 ) -> int:
     """A batch of one point a second from `begin` on."""
     columns = tuple(
@@ -48,7 +54,11 @@ def deliver(
 
 def a_rolled_back_run(context: ServerContext, *, begin: float) -> int:
     deliver(
-        context, np.arange(1000), begin=begin, loss=np.linspace(4, 3, 1000), tokens_per_sec=np.full(1000, 100.0)
+        context,
+        np.arange(1000),
+        begin=begin,
+        loss=np.linspace(4, 3, 1000),
+        tokens_per_sec=np.full(1000, 100.0),
     )
     return deliver(
         context, np.arange(800, 1200), attempt="1", begin=begin + 1100,
@@ -63,7 +73,9 @@ def open_incident(context: ServerContext, run_id: int, **changes: Any) -> Incide
         "evidence": {"peak": float("inf"), "baseline": 2.0},
     }  # fmt: skip
     finding = Finding(**fields | changes)
-    found = IncidentCandidate(finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0)
+    found = IncidentCandidate(
+        finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0
+    )
     context.analysis.close()  # these incidents are the test's own
     (incident,) = context.incidents.update_run(run_id, [found])
     return incident
@@ -138,7 +150,9 @@ def test_an_open_stall_makes_a_run_stalled(client: httpx.Client, context: Server
 
 
 def test_a_runs_series_with_their_facts(client: httpx.Client, context: ServerContext) -> None:
-    deliver(context, np.arange(3), begin=100.0, loss=[1.0, math.nan, 3.0], odd=[math.inf, -math.inf, math.inf])
+    deliver(
+        context, np.arange(3), begin=100.0, loss=[1.0, math.nan, 3.0], odd=[math.inf, -math.inf, math.inf]
+    )
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     answer = client.get(f"/api/v1/runs/{run_id}/series").json()
     TypeAdapter(SeriesList).validate_python(answer)
@@ -150,7 +164,9 @@ def test_a_runs_series_with_their_facts(client: httpx.Client, context: ServerCon
     assert [one["metric"] for one in found] == ["odd"]
 
 
-def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(client: httpx.Client, context: ServerContext) -> None:
+def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(
+    client: httpx.Client, context: ServerContext
+) -> None:
     value = np.ones(10_000)
     value[5_000], value[7_777], value[1_234] = 99.0, -99.0, math.nan
     deliver(context, np.arange(10_000), begin=100.0, loss=value)

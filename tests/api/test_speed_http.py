@@ -26,7 +26,9 @@ def median_ms(work: Callable[[], object], *, times: int = 9) -> float:
     return statistics.median(took)
 
 
-def test_charts_of_20_series_with_10_000_points_answer_at_once(client: httpx.Client, context: ServerContext) -> None:
+def test_charts_of_20_series_with_10_000_points_answer_at_once(
+    client: httpx.Client, context: ServerContext
+) -> None:
     random = np.random.default_rng(0)
     columns = tuple(
         Column(key=SeriesKey(f"metric/{number}"), values=random.normal(size=POINTS).cumsum())

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from holter.server.alerting import Incident, IncidentStore, Route, UnknownIncidentError, read_incident
 from holter.server.models.alerting import IncidentRow, NotificationRow
+from holter.server.schemas.incidents import incident_view
 from holter.types import Kind, Severity, labels_of
 from tests.incidents.conftest import SPIKE, Clock, add_run, found
 
@@ -60,7 +61,7 @@ def test_an_incident_lives_from_opening_to_recovery(
 def test_the_json_is_the_finding_with_a_life(incidents: IncidentStore, run_id: int) -> None:
     evidence = {"peak": np.float64(4.02), "worst": np.nan, "ranks": np.array([3, 5])}
     [incident] = incidents.update_run(run_id, [found(labels=labels_of({"rank": 3}), evidence=evidence)])
-    shown = incident.as_json()
+    shown = incident_view(incident)
     assert {name: shown[name] for name in ("kind", "metric", "labels", "start_step", "end_step")} == {
         "kind": "spike_fast",
         "metric": "loss",

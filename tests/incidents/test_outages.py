@@ -21,6 +21,7 @@ from holter.server.alerting import (
 from holter.server.alerting.agent_monitor import AgentMonitor
 from holter.server.channels import open_channels
 from holter.server.models.alerting import IncidentEventRow, IncidentRow, NotificationRow
+from holter.server.schemas.incidents import incident_view
 from tests.channels.receivers import MailServer, SlackServer
 from tests.incidents.conftest import Clock, found
 from tests.incidents.test_outbox import NoCharts, channels_at, headlines
@@ -316,7 +317,7 @@ def test_its_json_has_no_run_and_names_the_agents(make_site: Callable[..., Site]
     site = make_site(channels_at(slack))
     site.alive.pop("n17")
     site.pass_by(300)
-    shown = site.about_agents()[0].as_json()
+    shown = incident_view(site.about_agents()[0])
     assert (shown["run_id"], shown["run"], shown["project"]) == (None, None, None)
     assert (shown["kind"], shown["labels"]) == ("agent_silent", {"host": "n17", "steps": "milliseconds"})
     assert shown["start_step"] == round(1000 * shown["start_time"])
