@@ -150,7 +150,7 @@ def _new_rows(
 
 
 def _select_rows(rows: PointRows, mask: NDArray[np.bool_]) -> PointRows:
-    columns = {name: getattr(rows, name)[mask] for name in ("which", "attempt", "step", "time", "value")}
+    columns = {name: getattr(rows, name)[mask] for name in ("key_index", "attempt", "step", "time", "value")}
     return PointRows(keys=rows.keys, **columns)
 
 

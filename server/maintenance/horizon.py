@@ -85,4 +85,4 @@ def query_horizon(connection: Connection, run_id: int) -> DownsamplingHorizon | 
     if row is None:
         return None
     seen = (row.attempt, row.last_step) if row.seen_step is None else (row.seen_attempt, row.seen_step)
-    return DownsamplingHorizon(row.attempt, row.full_from, row.last_step, seen)
+    return DownsamplingHorizon(row.attempt, row.whole_from, row.last_step, seen)

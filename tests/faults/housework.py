@@ -80,7 +80,9 @@ def keep_house(store: Store, engine: Engine) -> None:
 def old_runs(engine: Engine) -> dict[int, int]:
     """The ids of the old runs by their numbers."""
     with reading(engine) as connection:
-        rows = connection.execute(select(RunRecord.name, RunRecord.id).where(RunRecord.name.startswith("old "))).all()
+        rows = connection.execute(
+            select(RunRecord.name, RunRecord.id).where(RunRecord.name.startswith("old "))
+        ).all()
     return {int(name.split()[1]): run_id for name, run_id in rows}
 
 

@@ -113,7 +113,9 @@ def clocked(engine: Engine, now: list[float]) -> Iterator[Store]:
 
 def run_row(engine: Engine) -> RunRecord:
     with reading(engine) as connection:
-        row: RunRecord = connection.execute(select(RunRecord.id, RunRecord.revision, RunRecord.updated_at, RunRecord.created_at)).one()
+        row: RunRecord = connection.execute(
+            select(RunRecord.id, RunRecord.revision, RunRecord.updated_at, RunRecord.created_at)
+        ).one()
     return row
 
 
@@ -218,7 +220,9 @@ def test_nothing_is_deleted_by_a_clock_that_jumped_ahead(
     machine.ahead = 365 * DAY
     round_of(engine, clock)
     assert stays(engine)
-    machine.up += JUMP_HOLD_SECONDS  # and stays there: so it is believed, but not yet with what cannot be undone
+    machine.up += (
+        JUMP_HOLD_SECONDS  # and stays there: so it is believed, but not yet with what cannot be undone
+    )
     clock()
     machine.up += MIN_STABLE_CLOCK / 2
     round_of(engine, clock)

@@ -23,8 +23,8 @@ from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.faults.conftest import Nursery
 from tests.faults.feeding import Feeder, assert_all_is_there, feeding
-from tests.keeping.kept import delivery, everything, number_of, points
 from tests.postgres import Postgres
+from tests.stored_runs import delivery, everything, number_of, points
 from tests.waiting import wait_for
 
 MOMENTS = 3

@@ -26,7 +26,7 @@ from holter.types import SeriesKey
 from tests.faults import housework
 from tests.faults.conftest import Nursery
 from tests.faults.feeding import Feeder, assert_all_is_there, assert_in_numbers, feeding
-from tests.keeping.kept import points
+from tests.stored_runs import points
 from tests.waiting import wait_for
 
 Note = Callable[[str, object], None]
@@ -91,7 +91,7 @@ def thinned(tmp_path_factory: pytest.TempPathFactory) -> dict[SeriesKey, tuple[b
     store = Store(engine)
     store.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(downsampling, "AT_ONCE", housework.AT_ONCE)
+        patch.setattr(downsampling, "PART_POINTS", housework.AT_ONCE)
         kept = points(engine, housework.make_old(store, engine, 0))
     store.close()
     engine.dispose()
@@ -129,7 +129,7 @@ def test_a_store_killed_while_it_compacts_thins_and_deletes_is_whole(
         assert_in_numbers(store, growing.run_id, key, values)
     (attempt,) = store.attempts(growing.run_id)
     assert attempt.points == stored * housework.ROWS * len(housework.KEYS)
-    monkeypatch.setattr(downsampling, "AT_ONCE", housework.AT_ONCE)
+    monkeypatch.setattr(downsampling, "PART_POINTS", housework.AT_ONCE)
     purge(engine)
     old = housework.old_runs(engine)
     for number, run_id in sorted(old.items()):

@@ -19,7 +19,7 @@ from holter.server.store import Store
 from holter.types import SeriesKey
 from tests.faults.conftest import Nursery
 from tests.faults.feeding import Feeder, assert_all_is_there, feeding
-from tests.keeping.kept import delivery
+from tests.stored_runs import delivery
 from tests.waiting import wait_for
 
 SIZE = 300_000

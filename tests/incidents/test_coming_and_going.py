@@ -24,9 +24,9 @@ from tests.incidents.test_growing import deliver
 OURS = (
     "analysis._scheduler._due", "analysis._scheduler._order", "analysis._scheduler._rested", "analysis._scheduler._delay",
     "analysis._scheduler._cost", "analysis._cache", "analysis._unsaved", "analysis._deferred",
-    "store._writer._ledger._runs", "store._writer._ledger._sizes", "store._memory", "store._rates._buckets",
-    "store._usage._known", "store._compactor._news", "runs._facts", "runs._costs",
-    "receiver._shapes", "authenticator._failures._times", "live._gathered", "launches._cache",
+    "store._writer_thread._batch_writer._runs", "store._writer_thread._batch_writer._cached_sizes",
+    "store._cache", "store._rate_limiter._buckets", "store._usage._projects", "store._compactor._pending", "runs._facts", "runs._costs",
+    "receiver._layouts", "authenticator._failures._times", "live._gathered", "launches._cache",
 )  # fmt: skip
 """What belongs to objects that live as long as the server, and has an entry for each of something."""
 
@@ -35,11 +35,11 @@ OURS = (
 def context(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerContext]:
     """A server with little room."""
     monkeypatch.setattr(worker, "_CACHE_BYTES", 100_000)
-    monkeypatch.setattr(store, "_REMEMBERED", 100_000)
-    monkeypatch.setattr(batch_writer.BatchWriter.__init__, "__kwdefaults__", {"most": 400_000})
+    monkeypatch.setattr(store, "_CACHE_BYTES", 100_000)
+    monkeypatch.setattr(batch_writer.BatchWriter.__init__, "__kwdefaults__", {"max_bytes": 400_000})
     monkeypatch.setattr("holter.server.read_models.runs.REMEMBERED_RUNS", 20)
-    monkeypatch.setattr("holter.server.store.usage._REMEMBERED", 20)
-    monkeypatch.setattr("holter.server.store.compaction.worker._QUIET", 0.5)
+    monkeypatch.setattr("holter.server.store.usage._MAX_PROJECTS", 20)
+    monkeypatch.setattr("holter.server.store.compaction.worker._IDLE_SECONDS", 0.5)
     for name, seconds in (("_BUSY", 0.5), ("_GATHER", 0.0), ("_COMING", 0.0)):
         monkeypatch.setattr(scheduler, name, seconds)
     projects = {"*": {"quota": {"max_bytes": 10**9}}}

@@ -36,7 +36,7 @@ def test_what_is_remembered_of_runs_is_bounded_in_bytes_and_exact_all_the_same(
     sqlite_engine: Engine,
 ) -> None:
     usage = StorageUsage(sqlite_engine)
-    ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage, most=2**20)
+    ledger = BatchWriter(lambda: 1.0, lambda _: QuotaSettings(), usage, max_bytes=2**20)
     shape = LayoutCache().find(names(300), NONE)
     for step in range(2):
         for run in range(0, 100, 10):
@@ -74,16 +74,16 @@ def _write(engine: Engine, ledger: BatchWriter, shape: SeriesLayout, runs: range
 
 
 def test_shapes_are_recognised_in_a_bounded_number_of_bytes() -> None:
-    shapes = LayoutCache(most=100_000)
+    shapes = LayoutCache(max_bytes=100_000)
     first = shapes.find(names(100), NONE)
-    shapes.keep(first)
+    shapes.add(first)
     assert shapes.find(names(100), NONE) is first
     for number in range(50):
-        shapes.keep(shapes.find(names(100, f"word{number}"), NONE))
+        shapes.add(shapes.find(names(100, f"word{number}"), NONE))
         assert shapes.cached_bytes <= 100_000
     assert shapes.find(names(100), NONE) is not first
-    assert not shapes.knows(first)
-    shapes.keep(shapes.find(names(10_000), NONE))  # larger than all of it
+    assert not shapes.is_valid(first)
+    shapes.add(shapes.find(names(10_000), NONE))  # larger than all of it
     assert shapes.cached_bytes <= 100_000
 
 
@@ -93,23 +93,23 @@ def test_bodies_on_their_way_share_a_bounded_room_but_one_alone_always_fits() ->
         large.grow(5000)
         with room.share() as other, pytest.raises(MemoryBudgetError):
             other.grow(1)
-    assert room.cached_bytes == 0
+    assert room.used == 0
     with room.share() as one, room.share() as other:
         one.grow(600)
         with pytest.raises(MemoryBudgetError):
             other.grow(600)
         other.grow(400)
-    assert room.cached_bytes == 0
+    assert room.used == 0
 
 
 def test_of_projects_without_news_no_size_is_remembered(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usages, "_REMEMBERED", 10)
+    monkeypatch.setattr(usages, "_MAX_PROJECTS", 10)
     usage = StorageUsage(sqlite_engine)
     for number in range(100):
         usage.refusal(f"project {number}", 1)
         usage.add(f"project {number}", 5)
-    assert len(usage._known) == 10
+    assert len(usage._projects) == 10
     assert usage.refusal("project 99", 1) is not None
     usage.close()

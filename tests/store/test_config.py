@@ -84,7 +84,7 @@ def test_values_keep_their_kind(store: Store, value: ConfigValue) -> None:
 def test_what_is_too_long_or_too_much_is_told(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "MOST_OF_RUN", 5)
+    monkeypatch.setattr(stored, "MAX_RUN_SETTINGS", 5)
     long = {ConfigKey("n" * 300): 1, ConfigKey("text"): "x" * 5000, ConfigKey("nul\0"): "\0"}
     run = store.accept(delivery("0", [1], long)).run_id
     assert store.config(run) == {ConfigKey("nul?"): {0: "?"}, ConfigKey("text"): {0: "x" * 2000}}

@@ -157,7 +157,7 @@ def test_entries_that_newer_ones_have_passed_are_not_decoded(
             run_id = store.accept(one).run_id
     decoded = []
     decode = newest_points.decode_log_entry
-    monkeypatch.setattr(newest_points, "decode_entry", lambda blob: decoded.append(blob) or decode(blob))
+    monkeypatch.setattr(newest_points, "decode_log_entry", lambda blob: decoded.append(blob) or decode(blob))
     assert {point[1] for point in newest(Store(engine), run_id).values()} == {39}
     assert len(decoded) == 2, "one of each writer"
 
@@ -170,10 +170,16 @@ labels = st.dictionaries(texts, texts, max_size=2).map(lambda held: tuple(sorted
 def test_names_come_back_in_their_order(held: dict[tuple[str, Labels], int]) -> None:
     series = {number: SeriesKey(*key) for key, number in held.items()}
     rows = [(number, *key) for number, key in series.items()]
-    columns = SeriesNameRows(*(list(column) for column in zip(*rows, strict=True))) if rows else SeriesNameRows([], [], [])
+    columns = (
+        SeriesNameRows(*(list(column) for column in zip(*rows, strict=True)))
+        if rows
+        else SeriesNameRows([], [], [])
+    )
     for start in (0, len(rows) // 2):
-        some = NO_NAMES.and_those(SeriesNameRows(*(column[:start] for column in columns)))
-        names = decode_names(encode_names(some.and_those(SeriesNameRows(*(column[start:] for column in columns)))))
+        some = NO_NAMES.with_rows(SeriesNameRows(*(column[:start] for column in columns)))
+        names = decode_names(
+            encode_names(some.with_rows(SeriesNameRows(*(column[start:] for column in columns))))
+        )
         assert list(names.by_id().items()) == sorted(series.items(), key=lambda row: row[1])
         assert names.ids.tolist() == sorted(series)
     half = sorted(series)[::2]

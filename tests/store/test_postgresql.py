@@ -152,7 +152,9 @@ def test_rows_that_are_fetched_bit_by_bit(engine: Engine) -> None:
 def test_a_connection_that_was_cut_while_idle_is_replaced(
     engine: Engine, postgres_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holter.server.database.postgresql._PING_INTERVAL", -1.0)  # as after more than a second
+    monkeypatch.setattr(
+        "holter.server.database.postgresql._PING_INTERVAL", -1.0
+    )  # as after more than a second
     for _ in range(2):
         with reading(engine) as connection:
             number = connection.scalar(text("SELECT pg_backend_pid()"))

@@ -231,7 +231,7 @@ def test_the_bytes_of_a_project_are_those_of_its_log_and_its_chunks(engine: Engi
 
 
 def test_what_was_written_counts_until_it_is_measured_again(sqlite_engine: Engine) -> None:
-    usage = StorageUsage(sqlite_engine, every=1000)
+    usage = StorageUsage(sqlite_engine, interval=1000)
     assert usage.refusal("p", 100) is None
     usage.close()  # after the measurement: nothing is there
     usage.add("p", 99)
@@ -239,5 +239,5 @@ def test_what_was_written_counts_until_it_is_measured_again(sqlite_engine: Engin
     usage.add("p", 1)
     refusal = usage.refusal("p", 100)
     assert refusal is not None
-    assert "keeps 100 bytes" in refusal.reason
+    assert "stores 100 bytes" in refusal.reason
     assert usage.refusal("p", 0) is None

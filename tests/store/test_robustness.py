@@ -86,9 +86,9 @@ def damage(connection: Connection, table: str, column: str) -> None:
         ("chunk", "pyramid", r"series loss, chunk 2 \(steps 32768 to 65535\)"),
         ("timeline", "payload", r"timeline \d+"),
         ("log", "payload", r"log entry \d+"),
-        ("summary", "chunks", "series in numbers"),
-        ("summary", "log", "series in numbers"),
-        ("summary", "names", "names of series"),
+        ("summary", "chunks", "series statistics"),
+        ("summary", "log", "series statistics"),
+        ("summary", "names", "series names"),
     ],
 )
 def test_damaged_bytes_are_named_and_never_read_as_points(
@@ -105,7 +105,7 @@ def test_damaged_bytes_are_named_and_never_read_as_points(
         assert any("run 'run'" in problem for problem in problems)
         look: Callable[[], object] = partial(store.read, run)
         if table == "summary":
-            look = partial(store.newest, run)
+            look = partial(store.newest_points, run)
         elif column == "pyramid":
             look = partial(store.chart, run, [LOSS], points=4)
         with pytest.raises(CorruptDataError, match=rf"run {run}, {said}.*checksum"):
@@ -132,8 +132,8 @@ def test_wrong_counts_are_found(engine: Engine) -> None:
         with writing(engine) as connection:
             connection.execute(text("UPDATE chunk SET points = points + 1, value_max = 7"))
         assert store.check() == [
-            "run 'run': series loss, chunk 1 (steps 0 to 2999): points: 3000 found, 3001 expected",
-            "run 'run': series in numbers: those of the chunks are not what the chunks say",
+            "run 'run': series loss, chunk 1 (steps 0 to 2999): points: 3000, expected 3001",
+            "run 'run': series statistics: those of the chunks do not match the chunks",
         ]
 
 

@@ -32,12 +32,12 @@ class BatchWriter:
         quota: Callable[[str], QuotaSettings],
         usage: StorageUsage,
         *,
-        most: int = MAX_CACHED_BYTES,
+        max_bytes: int = MAX_CACHED_BYTES,
     ) -> None:
         self._clock = clock
         self._quota = quota
         self._usage = usage
-        self._max_bytes = most
+        self._max_bytes = max_bytes
         self._runs: OrderedDict[RunName, RunState] = OrderedDict()
         self._cached_sizes: dict[RunName, int] = {}
         self.cached_bytes = 0  # approximate
@@ -81,7 +81,7 @@ class BatchWriter:
     def _run_write(self, name: RunName, run: RunState, now: float) -> RunWrite:
         quota = self._quota(name[0])
         quota_refusal = self._usage.refusal(name[0], quota.max_bytes)
-        return RunWrite(run=run, now=now, most_series=quota.max_series_per_run, quota_refusal=quota_refusal)
+        return RunWrite(run=run, now=now, max_series=quota.max_series_per_run, quota_refusal=quota_refusal)
 
     def _locked_runs(
         self, connection: Connection, names: Iterable[RunName], now: float

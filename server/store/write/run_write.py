@@ -36,7 +36,7 @@ class RunWrite:
 
     run: RunState
     now: float
-    most_series: int
+    max_series: int
     quota_refusal: SeriesRefusal | None = None  # the project has reached its quota of bytes
     deliveries: list[EncodedDelivery] = field(default_factory=list)
     entries: list[PendingLogEntry] = field(default_factory=list)
@@ -107,7 +107,7 @@ class RunWrite:
             new = [key for key in columns.layout.keys if key not in self.run.series_index]
         else:
             new = [column.key for column in columns if column.key not in self.run.series_index]
-        refused = refused_series(self.run, encoded.batch, new, self.most_series) if new else {}
+        refused = refused_series(self.run, encoded.batch, new, self.max_series) if new else {}
         added = [key for key in new if key not in refused] if refused else new
         self.new += added
         self.run.add_series(added)

@@ -15,7 +15,7 @@ from holter.server.store import Store
 from holter.server.store.compaction.summary import load_summary, save_summary
 from holter.server.store.read.snapshot import RunSnapshot
 from holter.types import SeriesKey
-from tests.keeping.kept import LOSS, delivery
+from tests.stored_runs import LOSS, delivery
 
 FLIPPED = [
     ("chunk", "payload"), ("chunk", "pyramid"), ("timeline", "payload"), ("timeline", "digest"),
@@ -102,6 +102,8 @@ def test_a_missing_row_is_found(damaged: Engine, table: str) -> None:
 
 
 def test_a_damaged_page_of_a_file_is_found(sqlite_url: str) -> None:
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    schema_pages = path.stat().st_size // 8192  # the empty tables
     engine = connect(sqlite_url)
     store = Store(engine)
     store.start()
@@ -110,9 +112,8 @@ def test_a_damaged_page_of_a_file_is_found(sqlite_url: str) -> None:
         store.accept(delivery(steps, {LOSS: np.cos(steps)}, batch_id=str(at), run=str(at)))
     store.close()
     engine.dispose()
-    path = Path(sqlite_url.removeprefix("sqlite:///"))
     content = bytearray(path.read_bytes())
-    for page in range(60, len(content) // 8192, 7):  # behind those that say which tables there are
+    for page in range(schema_pages + 1, len(content) // 8192, 7):
         content[page * 8192 : page * 8192 + 8] = b"\xff" * 8
     path.write_bytes(content)
     assert Store(engine).check()
@@ -129,5 +130,5 @@ def test_a_newest_point_that_is_another_one_is_found(damaged: Engine, column: st
         wrong[0] -= 1
         save_summary(connection, run_id, replace(stored, chunks=stored.chunks._replace(**{column: wrong})))
     assert Store(damaged).check() == [
-        "run 'a': series in numbers: newest points are not the last ones of the chunks"
+        "run 'a': series statistics: the newest points are not the last ones of the chunks"
     ]

@@ -19,7 +19,7 @@ from holter.server.models import AcceptedBatch, NotificationRow, RunRecord, Toke
 from holter.server.store import Store
 from holter.types import Cursor
 from tests.api.running import Printed, some_run
-from tests.keeping.kept import LOSS, add_incident, delivery, everything, number_of, points
+from tests.stored_runs import LOSS, add_incident, delivery, everything, number_of, points
 
 BATCH = 700
 
@@ -150,7 +150,7 @@ def test_a_source_that_goes_on_meanwhile_is_noticed_and_nothing_is_moved(
     with under_load(engine) as acknowledged:
         while acknowledged() < 20:
             threading.Event().wait(0.002)
-        with pytest.raises(CopyError, match="somebody has written here meanwhile"):
+        with pytest.raises(CopyError, match="points were written meanwhile"):
             copy_database(engine, target)
     with reading(target) as connection:
         assert connection.scalar(select(func.count()).select_from(RunRecord)) == 0

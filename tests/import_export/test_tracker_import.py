@@ -14,8 +14,7 @@ from holter.ingest.offline.tracker_runs import build_series
 from holter.ingest.trackers import collection_at
 from holter.server.database import connect, reading
 from holter.server.import_export import ImportContext
-from holter.server.import_export.import_targets import ServerAddress, HttpImportTarget
-from holter.server.import_export.import_targets import LocalImportTarget
+from holter.server.import_export.import_targets import HttpImportTarget, LocalImportTarget, ServerAddress
 from holter.server.import_export.trackers import TrackerImportResult, import_collection
 from holter.server.maintenance.downsampling import downsample_run
 from holter.server.maintenance.horizon import load_horizon
@@ -26,7 +25,7 @@ from holter.settings import Settings
 from holter.types import Series, SeriesKey
 from tests.api.conftest import Serve
 from tests.api.running import Printed
-from tests.keeping.kept import delivery
+from tests.stored_runs import delivery
 from tests.stores import running
 
 SOURCES = ["mlflow.db", "mlruns", "trackio", "neptune"]
@@ -65,7 +64,7 @@ def same(some: dict[SeriesKey, Series], others: dict[SeriesKey, Series]) -> bool
 
 
 def counts(taken: Sequence[TrackerImportResult]) -> list[tuple[str, int, int]]:
-    return [(one.run, one.points, one.known) for one in taken if not one.why_not]
+    return [(one.run, one.points, one.known) for one in taken if not one.reason]
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -73,12 +72,12 @@ def test_everything_comes_over_once_and_a_second_import_changes_nothing(
     engine: Engine, kept: Path, name: str
 ) -> None:
     first = bring(engine, kept / name)
-    taken = [one for one in first if not one.why_not]
+    taken = [one for one in first if not one.reason]
     expected = of_source(kept / name)
     assert [one.points for one in taken] == [sum(map(len, series.values())) for series in expected]
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
-    again = [one for one in bring(engine, kept / name) if not one.why_not]
+    again = [one for one in bring(engine, kept / name) if not one.reason]
     assert [(one.run, one.points, one.known) for one in again] == [(one.run, 0, one.points) for one in taken]
     assert [one.run_id for one in again] == [one.run_id for one in taken]
     for one, series in zip(taken, expected, strict=True):
@@ -93,9 +92,12 @@ def test_everything_comes_through_a_server_as_it_does_without(
     collection = collection_at(kept / name)
     assert collection is not None
     expected = of_source(kept / name)
-    with serve(Settings(database_url=database_url)) as (_, address), HttpImportTarget(ServerAddress(address)) as sender:
-        taken = [one for one in import_collection(collection, kept / name, sender.run) if not one.why_not]
-        again = [one for one in import_collection(collection, kept / name, sender.run) if not one.why_not]
+    with (
+        serve(Settings(database_url=database_url)) as (_, address),
+        HttpImportTarget(ServerAddress(address)) as sender,
+    ):
+        taken = [one for one in import_collection(collection, kept / name, sender.run) if not one.reason]
+        again = [one for one in import_collection(collection, kept / name, sender.run) if not one.reason]
     for one, series in zip(taken, expected, strict=True):
         assert same(stored(engine, one.project, one.run), series)
     assert [(one.run_id, one.points, one.known) for one in again] == [
@@ -103,7 +105,7 @@ def test_everything_comes_through_a_server_as_it_does_without(
     ]
     local = connect(f"sqlite:///{tmp_path / 'local.db'}")
     upgrade(local)
-    assert [one for one in bring(local, kept / name) if not one.why_not] == taken
+    assert [one for one in bring(local, kept / name) if not one.reason] == taken
     for one in taken:
         assert config_of(local, one.run_id) == config_of(engine, one.run_id)
     local.dispose()
@@ -130,7 +132,10 @@ def test_new_points_are_added_through_a_server(
         row = ("loss", 9.5, 1_700_000_000_009, run, 9)
         writer.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, 0)", row)
     writer.close()
-    with serve(Settings(database_url=sqlite_url)) as (_, address), HttpImportTarget(ServerAddress(address)) as sender:
+    with (
+        serve(Settings(database_url=sqlite_url)) as (_, address),
+        HttpImportTarget(ServerAddress(address)) as sender,
+    ):
         taken = list(import_collection(collection, kept / "mlflow.db", sender.run))
     assert counts(taken)[-1] == ("running", 1, 4)
     assert {points for _, points, _ in counts(taken)[:-1]} == {0}
@@ -154,7 +159,7 @@ def test_a_run_of_that_name_that_is_not_of_the_collection_is_left_alone(
 ) -> None:
     with running(sqlite_engine) as store:
         store.accept(delivery(np.arange(3), {LOSS: np.arange(3.0)}, batch_id="0", run="base"))
-    names = [one.run for one in bring(sqlite_engine, kept / "trackio") if not one.why_not]
+    names = [one.run for one in bring(sqlite_engine, kept / "trackio") if not one.reason]
     assert names[0].startswith("base ")
     assert names[1] == "second"
     assert stored(sqlite_engine, "llm", "base")[LOSS].value.tolist() == [0, 1, 2]
@@ -178,13 +183,19 @@ def test_new_points_are_added_and_nothing_else(engine: Engine, kept: Path) -> No
     assert {points for _, points, _ in counts(again)[:-1]} == {0}
     assert stored(engine, "Default", "running")[SeriesKey("loss")].value.tolist() == [1, 2, 3, 4, 5, 6]
     with reading(engine) as connection:
-        assert connection.scalar(select(RunRecord.finished_at).where(RunRecord.name == "running")) == 1_700_000_123.0
+        assert (
+            connection.scalar(select(RunRecord.finished_at).where(RunRecord.name == "running"))
+            == 1_700_000_123.0
+        )
 
 
 def test_ends_are_those_of_the_tracker_and_running_runs_have_none(sqlite_engine: Engine, kept: Path) -> None:
     bring(sqlite_engine, kept / "mlflow.db")
     with reading(sqlite_engine) as connection:
-        found = {row.name: row.finished_at for row in connection.execute(select(RunRecord.name, RunRecord.finished_at))}
+        found = {
+            row.name: row.finished_at
+            for row in connection.execute(select(RunRecord.name, RunRecord.finished_at))
+        }
     assert found["baseline"] == 1_700_000_200.0
     assert found["running"] is None
 
@@ -280,7 +291,9 @@ def test_what_is_no_collection_is_refused_with_what_was_expected(holter: Printed
 
 def test_settings_come_along_with_every_attempt_and_private_ones_do_not(engine: Engine, kept: Path) -> None:
     bring(engine, kept / "mlflow.db")
-    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.value).join(RunRecord, RunRecord.id == ConfigRow.run_id)
+    query = select(ConfigRow.attempt, ConfigRow.name, ConfigRow.value).join(
+        RunRecord, RunRecord.id == ConfigRow.run_id
+    )
     with reading(engine) as connection:
         found = {
             (row.attempt, row.name): row.value

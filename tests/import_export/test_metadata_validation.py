@@ -12,13 +12,14 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 
 from holter.server.database import reading, writing
-from holter.server.import_export import ImportRefusedError, ImportContext
+from holter.server.import_export import ImportContext, ImportRefusedError
 from holter.server.import_export.import_targets import LocalImportTarget
 from holter.server.import_export.run_metadata import export_metadata
 from holter.server.import_export.validation import validate_metadata
 from holter.server.models import PlannedEventRow, RunRecord
-from tests.keeping.kept import add_incident
-from tests.keeping.test_exchange import odd_run, running, write
+from tests.import_export.exported_runs import odd_run, write
+from tests.stored_runs import add_incident
+from tests.stores import running
 
 
 @pytest.fixture
@@ -59,9 +60,9 @@ def place(*names: str | int) -> Callable[[Any, Any], None]:
         (place("attempts"), None, "attempts: expected a list"),
         (place("attempts", 0, "number"), 2**31, r"attempts\[0\].number: expected a number of 32 bits"),
         (place("attempts", 0, "number"), "0", r"attempts\[0\].number: expected a int, found '0'"),
-        (place("attempts", 0, "colour"), "red", r"attempts\[0\]: colour is not known here: update Holter"),
-        (place("attempts", 0), {}, r"attempts\[0\].number: expected, and not there"),
-        (place("attempt_state"), 7, "run.attempt_state cannot be read"),
+        (place("attempts", 0, "colour"), "red", r"attempts\[0\]: colour is unknown: update Holter"),
+        (place("attempts", 0), {}, r"attempts\[0\].number: missing"),
+        (place("attempt_state"), 7, "run.attempt_state is unreadable"),
         (place("config", 0, "value"), "not JSON", "config 'lr': expected labels and value as JSON"),
         (place("config", 0, "labels"), "[1]", "config 'lr': expected labels and value as JSON"),
         (place("expected", 0, "said"), {"kind": ["no such"]}, "no such"),
@@ -92,7 +93,7 @@ def test_what_the_database_will_not_keep_leaves_nothing(
     said = json.loads(head + "]}")
     said["run"]["attempts"] *= 2  # each is there once
     file.write_text(json.dumps(said | {"series": []})[:-2] + "\n" + rest)
-    with running(engine) as store, pytest.raises(ImportRefusedError, match="cannot keep what it says"):
+    with running(engine) as store, pytest.raises(ImportRefusedError, match="cannot store its content"):
         LocalImportTarget(ImportContext(engine=engine, store=store)).file(file, run="other")
     with reading(engine) as connection:
         assert connection.scalar(select(func.count()).where(RunRecord.name == "other")) == 0

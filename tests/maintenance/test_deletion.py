@@ -16,9 +16,9 @@ from holter.server.maintenance.deletion import delete_run, purge, run_tables
 from holter.server.models import Base, RunRecord
 from holter.server.store import Store
 from holter.types import Cursor, Unreadable
-from tests.keeping.kept import LOSS, add_incident, delivery, everything, number_of, points
+from tests.stored_runs import LOSS, add_incident, delivery, everything, number_of, points
 
-KEPT_BY_ALL = {"agent", "outage", "project", "run", "source_cursor", "token"}
+KEPT_BY_ALL = {"agent", "project", "run", "source_cursor", "token"}
 """What belongs to no single run. A table that is neither here nor leads to a run is forgotten."""
 
 
@@ -62,7 +62,7 @@ def test_a_deleted_run_is_gone_at_once_and_leaves_nothing(
     delete_run(engine, run_id, time.time())
     assert held(engine, run_id)["incident"] == 0
     assert store.check() == []
-    monkeypatch.setattr(deletion, "PORTION", 2)
+    monkeypatch.setattr(deletion, "DELETE_BATCH", 2)
     assert purge(engine, pause=lambda seconds: None) == 1
     assert not any(held(engine, run_id).values())
     after = everything(engine)
@@ -106,7 +106,7 @@ PROGRAM = """
 import os, sys, threading, time
 from holter.server.database import connect
 from holter.server.maintenance import deletion
-deletion.PORTION = 3
+deletion.DELETE_BATCH = 3
 threading.Timer(float(sys.argv[2]), os._exit, (9,)).start()
 deletion.purge(connect(sys.argv[1]), pause=lambda seconds: time.sleep(0.001))
 os._exit(0)

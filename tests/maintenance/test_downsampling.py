@@ -30,7 +30,7 @@ from holter.server.store import Store
 from holter.server.store.encoding.block import SeriesPoints
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
-from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, points
+from tests.stored_runs import LOSS, RANKED, add_incident, delivery, points
 
 SIZE = 60_000
 BUCKET = 100
@@ -135,14 +135,14 @@ def test_a_second_time_changes_nothing_and_a_count_changes_nothing_at_all(
 
 def test_a_run_with_news_is_left_alone(store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = fill(store, engine)
-    monkeypatch.setattr(downsampling, "AT_ONCE", 20_000)
-    begin = downsampling._begin
+    monkeypatch.setattr(downsampling, "PART_POINTS", 20_000)
+    begin = downsampling._record_start
 
     def then_news(*arguments: object) -> None:
         begin(*arguments)
         store.accept(delivery(np.array([SIZE]), {LOSS: np.array([1.0])}, batch_id="news", attempt="1"))
 
-    monkeypatch.setattr(downsampling, "_begin", then_news)
+    monkeypatch.setattr(downsampling, "_record_start", then_news)
     with pytest.raises(RunChangedError):
         downsample_run(engine, run_id, BUCKET, NOW)
     assert len(store.read(run_id)[RANKED]) == SIZE
@@ -171,10 +171,10 @@ def test_kill_9_leaves_each_stretch_old_or_new(store: Store, engine: Engine, dat
     program = (
         "import os, sys, threading\n"
         "from holter.server.database import connect\n"
-        "from holter.server.maintenance import thinning\n"
-        "thinning.AT_ONCE = 16_384\n"
+        "from holter.server.maintenance import downsampling\n"
+        "downsampling.PART_POINTS = 16_384\n"
         "threading.Timer(float(sys.argv[3]), os._exit, (9,)).start()\n"
-        "thinning.thin(connect(sys.argv[1]), int(sys.argv[2]), 100, 2e9)\n"
+        "downsampling.downsample_run(connect(sys.argv[1]), int(sys.argv[2]), 100, 2e9)\n"
         "os._exit(0)\n"
     )
     codes = []
@@ -221,7 +221,7 @@ def test_retention_goes_by_project_and_age(store: Store, engine: Engine) -> None
     assert what() == []
     aged(engine, run_id, 91)
     (deleted,) = apply_retention(engine, of, NOW)
-    assert deleted.said == "deleted"
+    assert deleted.description == "deleted"
     with reading(engine) as connection:
         assert connection.scalars(select(RunRecord.id)).all() == []
 
@@ -231,7 +231,7 @@ def test_what_nobody_has_analysed_is_not_thinned(store: Store, engine: Engine) -
     run_id = store.accept(delivery(steps, {LOSS: curve()}, batch_id="0")).run_id
     aged(engine, run_id, 40)
     (kept,) = apply_retention(engine, lambda _: RetentionSettings(full_resolution_days=30), NOW)
-    assert "nobody has analysed" in kept.problem
+    assert "not been analysed completely" in kept.problem
     assert len(store.read(run_id)[LOSS]) == SIZE
 
 

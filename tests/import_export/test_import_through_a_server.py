@@ -22,15 +22,21 @@ from sqlalchemy import Engine, func, select, update
 from holter.server.context import ServerContext
 from holter.server.database import reading, writing
 from holter.server.import_export import FORMATS, ImportContext
-from holter.server.import_export.import_targets import ServerAddress, HttpImportTarget, ImportRejectedError, ServerUnavailableError
-from holter.server.import_export.import_targets import LocalImportTarget
+from holter.server.import_export.import_targets import (
+    HttpImportTarget,
+    ImportRejectedError,
+    LocalImportTarget,
+    ServerAddress,
+    ServerUnavailableError,
+)
 from holter.server.models import AnalysisRow, IncidentRow, RunRecord, UnreadableRow
 from holter.server.store import Store
 from holter.settings import Settings
 from tests.api.conftest import Serve
 from tests.api.running import Printed, started
-from tests.keeping.kept import LOSS, RANKED, add_incident, delivery, number_of, points, said
-from tests.keeping.test_exchange import WHOLE, odd_run, running, runs, write
+from tests.import_export.exported_runs import COMPLETE, odd_run, runs, write
+from tests.stored_runs import LOSS, RANKED, add_incident, delivery, number_of, points, said
+from tests.stores import running
 from tests.waiting import wait_for
 
 NUMBERS = count()
@@ -90,7 +96,7 @@ def test_a_run_comes_through_a_server_bit_for_bit_and_once(
     assert heard[0] > 0
     was, now = number_of(sqlite_engine, "a"), number_of(context.engine, "a")
     assert points(context.engine, now) == points(sqlite_engine, was)
-    if form in WHOLE:
+    if form in COMPLETE:
         assert said(context.engine, now) == said(sqlite_engine, was)
     assert context.store.check() == []
     assert notes(context.engine) == []
@@ -110,7 +116,9 @@ def test_nobody_judges_a_run_whose_incidents_came_along(live: Running, source: P
 
     wait_for(lambda: plain in looked_at())  # and the other one came before it
     with reading(context.engine) as connection:
-        found = connection.execute(select(IncidentRow.run_id, IncidentRow.start_step, IncidentRow.state)).all()
+        found = connection.execute(
+            select(IncidentRow.run_id, IncidentRow.start_step, IncidentRow.state)
+        ).all()
     assert [tuple(row[1:]) for row in found if row.run_id == whole] == [(100, "recovered")]
     new = delivery(np.arange(601, 640), {LOSS: np.full(39, np.nan)}, batch_id="on", attempt="7")
     context.store.accept(new)
@@ -136,7 +144,10 @@ def test_whoever_goes_before_the_end_leaves_a_run_that_says_so_and_goes_on(
             return accept(one)  # type: ignore[arg-type]
 
         patch.setattr(context.store, "accept", fails)
-        with HttpImportTarget(ServerAddress(address)) as sender, pytest.raises(ServerUnavailableError, match="same command goes on"):
+        with (
+            HttpImportTarget(ServerAddress(address)) as sender,
+            pytest.raises(ServerUnavailableError, match="same command goes on"),
+        ):
             sender.file(source / "a.parquet")
     assert notes(context.engine) == ["not all of the run has arrived: the same import, given again, goes on"]
     page = httpx.get(f"{address}/api/v1/runs").json()["runs"][0]["id"]
@@ -352,7 +363,7 @@ def test_any_run_goes_round_through_a_server_and_back(
         here = LocalImportTarget(ImportContext(engine=sqlite_engine, store=store))
         again = here.file(tmp_path / f"back.{form}", project=f"back {uuid4().hex}", run=f"{name} again")
     assert points(sqlite_engine, number_of(sqlite_engine, again.run)) == points(sqlite_engine, run_id)
-    if form in WHOLE:
+    if form in COMPLETE:
         ours = {"project": again.project}
         assert said(sqlite_engine, number_of(sqlite_engine, again.run)) == said(sqlite_engine, run_id) | ours
 

@@ -22,7 +22,7 @@ from holter.settings import Settings
 from holter.settings.projects import ProjectSettings, RetentionSettings
 from tests.api.conftest import Serve
 from tests.api.running import Printed, some_run
-from tests.keeping.kept import LOSS, add_incident, delivery, number_of
+from tests.stored_runs import LOSS, add_incident, delivery, number_of
 
 SIZE = 30_000
 
@@ -57,7 +57,7 @@ def test_thin_says_what_it_would_do_then_does_it(
     code, printed, complaint = holter("db", "thin", "--dry-run", *where)
     assert code == 0, complaint
     assert "llm/old: would be: deleted" in printed
-    assert f"of {SIZE:,} points kept" in printed
+    assert f"of {SIZE:,} points retained" in printed
     assert "fresh" not in printed
     assert number_of(engine, "old")
     code, done, _ = holter("db", "thin", *where)

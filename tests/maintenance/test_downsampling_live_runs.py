@@ -24,7 +24,7 @@ from holter.server.store import Store
 from holter.server.store.compaction.compaction import compact
 from holter.settings.projects import RetentionSettings
 from holter.types import Series, SeriesKey
-from tests.keeping.kept import LOSS, add_incident, delivery, look
+from tests.stored_runs import LOSS, add_incident, delivery, look
 
 WATCHED = SeriesKey("gpu_util", (("steps", "seconds"),))
 EVERY = 60.0
@@ -40,8 +40,8 @@ OLD = SIZE - int(30 * DAY / EVERY)
 @pytest.fixture(autouse=True)
 def small_chunks_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holter.server.store.encoding.chunk_builder.MAX_CHUNK_POINTS", 4096)
-    monkeypatch.setattr("holter.server.store.compaction.worker._QUIET", 1e9)
-    monkeypatch.setattr("holter.server.store.compaction.worker._POINTS", 1e9)
+    monkeypatch.setattr("holter.server.store.compaction.worker._IDLE_SECONDS", 1e9)
+    monkeypatch.setattr("holter.server.store.compaction.worker._MAX_PENDING_POINTS", 1e9)
 
 
 def wall(steps: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -133,11 +133,13 @@ def test_it_happens_once_a_day_and_goes_on_from_where_it_was(store: Store, engin
     horizon = load_horizon(engine, run_id)
     assert before is not None
     assert horizon is not None
-    assert horizon.whole_from == before.whole_from + more
+    assert horizon.full_from == before.whole_from + more
     assert done.after < done.before
     steps = steps_of(store.read(run_id)[LOSS])
     assert len(steps) < held + more
-    assert np.array_equal(steps[-(SIZE - OLD + TAIL_POINTS) :], np.arange(OLD + more - TAIL_POINTS, SIZE + more))
+    assert np.array_equal(
+        steps[-(SIZE - OLD + TAIL_POINTS) :], np.arange(OLD + more - TAIL_POINTS, SIZE + more)
+    )
     assert store.check() == []
 
 
@@ -158,7 +160,7 @@ def test_an_open_incident_keeps_what_comes_after_it(store: Store, engine: Engine
         connection.execute(update(IncidentRow).values(state="open", recovered_at=None))
     lasting(engine, run_id)
     (done,) = retained(engine)
-    assert f"incident {number}" in done.said
+    assert f"incident {number}" in done.description
     steps = steps_of(store.read(run_id)[LOSS])
     assert np.array_equal(steps[steps >= 30_000 - TAIL_POINTS], np.arange(30_000 - TAIL_POINTS, SIZE))
     assert len(steps) < SIZE - 20_000
@@ -286,8 +288,8 @@ def test_points_that_come_meanwhile_stop_nothing(
 ) -> None:
     run_id = send(store, 0, SIZE)
     lasting(engine, run_id)
-    monkeypatch.setattr(downsampling, "AT_ONCE", 20_000)
-    exchange, count = downsampling._exchange, iter(range(1000))
+    monkeypatch.setattr(downsampling, "PART_POINTS", 20_000)
+    exchange, count = downsampling._replace_chunks, iter(range(1000))
 
     def then_news(*arguments: Any) -> None:
         number = next(count)
@@ -298,7 +300,7 @@ def test_points_that_come_meanwhile_stop_nothing(
             compact(engine, run_id)
         exchange(*arguments)
 
-    monkeypatch.setattr(downsampling, "_exchange", then_news)
+    monkeypatch.setattr(downsampling, "_replace_chunks", then_news)
     done = downsample_run(engine, run_id, 100, NOW, older_than=NOW - 30 * DAY)
     assert done.after < done.before
     assert next(count) > 3
