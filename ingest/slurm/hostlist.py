@@ -1,4 +1,7 @@
-"""SLURM's node lists: `n[1-3,7]` is n1, n2, n3 and n7."""
+"""SLURM's node lists: `n[1-3,7]` is n1, n2, n3 and n7.
+
+Own code, since python-hostlist is licensed under the GPL and has no ranges with a step (`n[1-9:2]`).
+"""
 
 from __future__ import annotations
 

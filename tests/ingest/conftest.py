@@ -1,4 +1,4 @@
-"""What the tests of formats and of following share: samples, plain views of records, sinks that remember."""
+"""Helpers of the tests of formats and tailing: samples, plain views of records, a sink in memory."""
 
 from __future__ import annotations
 
@@ -55,13 +55,15 @@ for _path in sorted(DATA.rglob("*")):
 
 @dataclass
 class ReadResult:
-    """What records say, however they were cut into batches."""
+    """The content of records, independent of how they are cut into batches."""
 
     points: dict[SeriesKey, list[tuple[str | None, int, str, str]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    config: dict[tuple[ConfigKey, int], ConfigValue] = field(default_factory=dict)  # by rows told before it
-    rows: int = 0  # that tell of a launch
+    config: dict[tuple[ConfigKey, int], ConfigValue] = field(
+        default_factory=dict
+    )  # by the number of rows before it
+    rows: int = 0  # of the training, which belong to launches
     restarts: list[int] = field(default_factory=list)
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
@@ -93,34 +95,34 @@ class ReadResult:
 
 
 class Reading:
-    """How the tests read logs."""
+    """Reads logs in the ways that formats must support."""
 
     samples = SAMPLES
 
     def collect(self, records: Iterable[Batch | Unreadable]) -> ReadResult:
-        """What these records say."""
+        """The content of these records."""
         found = ReadResult()
         for record in records:
             found.add(record)
         return found
 
     def format_of(self, name: str, content: bytes) -> Format:
-        """The one format that claims a file."""
+        """The only format that claims a file."""
         claims = [one for one in formats().values() if one.sniff(PurePath(name), content[:65536])]
         assert len(claims) == 1, f"{name} is claimed by {[one.name for one in claims]}"
         return claims[0]
 
     def read_complete(self, name: str, content: bytes, *, chosen: Format | None = None) -> ReadResult:
-        """What the records of a whole file say."""
+        """The content of a complete file, read at once."""
         reader = (chosen or self.format_of(name, content)).reader(PurePath(name), {})
         return self.collect(reader.read(io.BytesIO(content)))
 
     def read_growing(
         self, name: str, content: bytes, sizes: Iterable[int], *, chosen: Format | None = None
     ) -> ReadResult:
-        """What is told when the file is looked at each time it has grown to one of these sizes.
+        """The content read from a file that grows to one of these sizes after the other.
 
-        Each look has a reader of its own that knows the last one's state, written as JSON in between.
+        Each read has a new reader with the state of the last one, which was written as JSON in between.
         """
         format_, found, state, position = chosen or self.format_of(name, content), ReadResult(), "{}", 0
         for size in sizes:
@@ -135,7 +137,7 @@ class Reading:
     def read_restarted(
         self, name: str, content: bytes, *, every: int, chosen: Format | None = None
     ) -> ReadResult:
-        """What is told when reading is given up after every so many records and begun again from there."""
+        """The content of a file when reading stops after every so many records and a new reader resumes."""
         format_, found, state, position = chosen or self.format_of(name, content), ReadResult(), "{}", 0
         while True:
             stream = io.BytesIO(content)
@@ -154,7 +156,7 @@ class Reading:
 
 
 class MemorySink:
-    """A sink that remembers everything, and can be told to fail."""
+    """A sink that stores everything in memory, and can be made to fail."""
 
     def __init__(self) -> None:
         self.cursors: dict[str, Cursor] = {}

@@ -1,4 +1,4 @@
-"""What collectives say of themselves: tables, profiles, NCCL's text, dumps; each told as it was printed."""
+"""Logs of collectives: tables, profiles, NCCL's text and dumps, each read as it was printed."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_pickle_that_would_call_something_is_refused_and_nothing_is_called(
 
 @pytest.mark.parametrize("protocol", range(2, 6))
 def test_plain_values_come_out_of_a_pickle_as_they_went_in(protocol: int) -> None:
-    some = b"b" if protocol > 2 else "b"  # Python 2 had no bytes: it is told how to make some
+    some = b"b" if protocol > 2 else "b"  # Python 2 had no bytes: the pickle names a function that makes some
     one = ("a", some, 1, -(2**70), 2.5, None, True, False, (), (1,), [1, [2]], {"x": (1, 2, 3), 3: {}})
     value = {"values": list(one), "again": [one, one]}
     assert loads(pickle.dumps(value, protocol=protocol)) == value

@@ -1,4 +1,4 @@
-"""Logs of collectives in a training run's folder: their steps are never the run's, nor do they restart it."""
+"""Logs of collectives in the folder of a run: their steps are not those of training and restart nothing."""
 
 from __future__ import annotations
 

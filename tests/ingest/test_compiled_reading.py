@@ -1,4 +1,4 @@
-"""Compiled reading of event files gives what reading in numpy gives, whatever the file holds."""
+"""Compiled reading of event files gives the same as reading in numpy, whatever the content."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def record(event: Event) -> bytes:
     return framed(event.SerializeToString())
 
 
-def both_tell(content: bytes, reading: Any) -> Any:
-    """What a file says, after making sure that both ways of reading say it."""
+def read_both_ways(content: bytes, reading: Any) -> Any:
+    """The content of a file, after a check that both ways of reading give the same."""
     in_numpy = reading.read_complete(NAME, content, chosen=IN_NUMPY)
     assert reading.read_complete(NAME, content, chosen=IN_COMPILED) == in_numpy
     return in_numpy
@@ -50,7 +50,7 @@ def both_tell(content: bytes, reading: Any) -> Any:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_real_files_are_read_alike(path: Path, reading: Any) -> None:
     content = path.read_bytes()
-    complete = both_tell(content, reading)
+    complete = read_both_ways(content, reading)
     assert reading.read_restarted(NAME, content, every=1, chosen=IN_COMPILED) == complete
     chance = random.Random(1)
     sizes = sorted(chance.randrange(len(content)) for _ in range(40))
@@ -60,11 +60,11 @@ def test_real_files_are_read_alike(path: Path, reading: Any) -> None:
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
 def test_small_files_are_read_alike_byte_by_byte_and_cut_off_anywhere(path: Path, reading: Any) -> None:
     content = path.read_bytes()
-    assert reading.read_growing(NAME, content, range(len(content) + 1), chosen=IN_COMPILED) == both_tell(
+    assert reading.read_growing(NAME, content, range(len(content) + 1), chosen=IN_COMPILED) == read_both_ways(
         content, reading
     )
     for size in range(len(content)):
-        both_tell(content[:size], reading)
+        read_both_ways(content[:size], reading)
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
@@ -73,7 +73,7 @@ def test_a_flipped_bit_anywhere_is_reported_alike(path: Path, reading: Any) -> N
     for place in range(0, len(content), 3):
         damaged = bytearray(content)
         damaged[place] ^= 1 << place % 8
-        both_tell(bytes(damaged), reading)
+        read_both_ways(bytes(damaged), reading)
 
 
 shapes = st.sampled_from(
@@ -126,7 +126,7 @@ events = st.one_of(
 @settings(max_examples=200, deadline=None)
 @given(written=st.lists(events, max_size=30))
 def test_any_events_are_read_alike(written: list[Event], reading: Any) -> None:
-    both_tell(b"".join(record(event) for event in written), reading)
+    read_both_ways(b"".join(record(event) for event in written), reading)
 
 
 @settings(max_examples=200, deadline=None)
@@ -140,19 +140,19 @@ def test_damaged_messages_in_good_records_are_read_alike(
     length = data.draw(st.integers(0, 12))
     noise = data.draw(st.binary(max_size=12))
     payloads[chosen] = payloads[chosen][:place] + noise + payloads[chosen][place + length :]
-    both_tell(b"".join(framed(payload) for payload in payloads), reading)
+    read_both_ways(b"".join(framed(payload) for payload in payloads), reading)
 
 
 @settings(max_examples=200, deadline=None)
 @given(payloads=st.lists(st.binary(max_size=60), max_size=30), copies=st.sampled_from([1, 20]))
 def test_any_bytes_in_good_records_are_read_alike(payloads: list[bytes], copies: int, reading: Any) -> None:
-    both_tell(b"".join(framed(payload) for payload in payloads) * copies, reading)
+    read_both_ways(b"".join(framed(payload) for payload in payloads) * copies, reading)
 
 
 @settings(max_examples=200, deadline=None)
 @given(noise=st.binary(max_size=300))
 def test_noise_is_read_alike(noise: bytes, reading: Any) -> None:
-    both_tell(noise, reading)
+    read_both_ways(noise, reading)
 
 
 def test_checksums_of_many_records_at_once_are_those_of_each() -> None:
@@ -174,7 +174,7 @@ def test_a_record_within_a_record_is_none_of_the_files_own(reading: Any) -> None
     plain = record(
         Event(wall_time=1.5, step=4, summary=Summary(value=[Summary.Value(tag="y", simple_value=2)]))
     )
-    result = both_tell(b"".join([*outer, *hidden, plain, *hidden]), reading)
+    result = read_both_ways(b"".join([*outer, *hidden, plain, *hidden]), reading)
     assert (result.count, result.unreadable) == (1, [])
 
 
@@ -206,23 +206,23 @@ def test_a_length_that_reaches_beyond_its_message_or_the_block_is_no_reason_to_r
             length >>= 7
         varint.append(length)
         for head in (b"\x2a", b"\x2a\x04\x0a", b"\x2a\x06\x0a\x04\x0a", b"\x2a\x06\x0a\x04\x42"):
-            both_tell(framed(head + bytes(varint)), reading)
+            read_both_ways(framed(head + bytes(varint)), reading)
 
 
 def test_more_tags_than_a_block_has_room_for_are_read_alike(reading: Any) -> None:
     scalars = [Summary.Value(tag=f"{number:x}", simple_value=number) for number in range(40_000)]
-    result = both_tell(record(Event(wall_time=1.5, step=3, summary=Summary(value=scalars))), reading)
+    result = read_both_ways(record(Event(wall_time=1.5, step=3, summary=Summary(value=scalars))), reading)
     assert result.count == 40_000
     few = [
         record(Event(wall_time=1.5, step=3, summary=Summary(value=scalars[at : at + 10])))
         for at in range(0, len(scalars), 10)
     ]
-    assert both_tell(b"".join(few), reading).count == 40_000
+    assert read_both_ways(b"".join(few), reading).count == 40_000
 
 
 def test_a_tag_that_comes_twice_in_an_event_is_two_points_of_its_series(reading: Any) -> None:
     twice = Summary(value=[Summary.Value(tag=tag, simple_value=at) for at, tag in enumerate("aba")])
-    result = both_tell(record(Event(wall_time=1.5, step=7, summary=twice)), reading)
+    result = read_both_ways(record(Event(wall_time=1.5, step=7, summary=twice)), reading)
     assert (result.values("a"), result.values("b")) == ([(7, 0.0), (7, 2.0)], [(7, 1.0)])
 
 
@@ -240,7 +240,7 @@ def test_reading_may_go_over_to_compiled_code_between_any_two_blocks(reading: An
     summary = Summary(value=[Summary.Value(tag="loss", simple_value=1.5)])
     content = b"".join(record(Event(wall_time=1.5, step=step, summary=summary)) for step in range(60_000))
     chance = random.Random(1)
-    complete = both_tell(content, reading)
+    complete = read_both_ways(content, reading)
     assert len(complete.values("loss")) == 60_000
     by_chance = EventFile(lambda size: chance.choice([numba_kernels, None]))
     assert reading.read_complete(NAME, content, chosen=by_chance) == complete

@@ -1,4 +1,4 @@
-"""Console logs: what programs print, by framework, with every prefix, colour and quirk around it."""
+"""Console logs by framework, with prefixes, colours and odd lines around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV logs: headers of the loggers people use, odd cells, and files that are written anew."""
+"""CSV logs: headers of common loggers, odd cells, and rewritten files."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_csv_without_a_step_is_nobodys_log() -> None:
 
 
 def rewrite(before: bytes, after: bytes, looks: int = 1) -> tuple[list[Batch | Unreadable], int]:
-    """What a file still tells after it was written anew, and where reading stands then."""
+    """The records of a file after it was rewritten, and the position of the stream then."""
     stream = io.BytesIO(before)
     reader = CsvLog().reader(Path("metrics.csv"), {})
     list(reader.read(stream))

@@ -1,4 +1,4 @@
-"""TensorBoard event files: what real writers write, what TensorBoard's own reader reads, and damage."""
+"""TensorBoard event files: of real writers, compared with TensorBoard's own reader, and damaged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every format promises, tried on every sample: nothing lost, nothing repeated, nothing raised."""
+"""The contract of formats, tested on every sample: nothing lost, nothing repeated, nothing raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs of every kind print: batches within epochs, progress bars, names with numbers."""
+"""Console logs of any program: batches within epochs, progress bars, names with numbers."""
 
 from __future__ import annotations
 

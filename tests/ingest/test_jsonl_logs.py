@@ -1,4 +1,4 @@
-"""JSON Lines logs: nested keys, numbers spelt as text, lines that are none."""
+"""JSON Lines logs: nested keys, numbers as text, invalid lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restarts of Hugging Face's Trainer: a folder for each launch, and which of them are attempts of one run."""
+"""Restarts of Hugging Face's Trainer: a folder per launch, and which launches are attempts of one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NCCL's RAS reports of a running job, as text and as JSON: who is where, who gave no answer."""
+"""Reports of NCCL's RAS on a running job, as text and as JSON: operation counts, missing ranks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_reports_as_json_show_where_each_rank_is(reading: Any) -> None:
     assert found.values("nccl_rank_error", **comm, rank="1", host="172.16.64.245") == [(5, 6.0)]
     times = [float(time) for points in found.points.values() for _, _, time, _ in points]
     assert all(time > 1.7e9 for time in times)
-    # what nobody has called says nothing
+    # an operation that no rank has called yields nothing
     assert not [key for key in found.points if dict(key.labels).get("collective") == "ReduceScatter"]
 
 

@@ -1,4 +1,4 @@
-"""Rotated logs: whatever a rotation does to what was seen, each step is told once, in its order."""
+"""Rotated logs: whatever a rotation does to a file that was read, each step comes once and in order."""
 
 from __future__ import annotations
 

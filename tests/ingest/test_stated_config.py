@@ -1,4 +1,4 @@
-"""What a log says of its launches besides points: which launch each word is of, however it is cut."""
+"""Settings of launches in logs: the launch that each belongs to, however the log is cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How launches are set up, out of event files: as real writers write hparams and texts."""
+"""Settings of launches in event files: hparams and texts of real writers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def written(folder: Path, write: Write) -> bytes:
 
 
 def stated(data: bytes, *, sizes: list[int] | None = None) -> dict[str, Any]:
-    """What a file says that grows in pieces, each read by a reader of its own."""
+    """The content of a file that grows in pieces, each read by a new reader."""
     state: Any = {}
     at, rows, result = 0, 0, dict[str, Any]()
     for size in [*(sizes or []), len(data)]:

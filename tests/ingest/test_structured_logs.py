@@ -1,4 +1,4 @@
-"""What trainers keep as JSON: every record of real files, rewritten files, checkpoints that hold the same."""
+"""JSON logs of trainers: every record of real files, rewritten files, checkpoints with the same log."""
 
 from __future__ import annotations
 

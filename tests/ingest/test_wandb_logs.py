@@ -1,4 +1,4 @@
-"""What the wandb client keeps on disk: read whole, as it grows, after a kill, and nothing that is private."""
+"""Logs of the wandb client: complete, while they grow, after a kill, and without private settings."""
 
 from __future__ import annotations
 

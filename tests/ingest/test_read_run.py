@@ -1,4 +1,4 @@
-"""Gathering a run for `holter analyze`: everything in its folder, once, by attempt and step."""
+"""Reading a run for `holter analyze`: everything in its folder, once, by attempt and step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following real files: growing, appearing, rotated, rewritten, broken, many; sinks that fail."""
+"""Tailing real files that grow, appear, are rotated, rewritten or broken; many files; failing sinks."""
 
 from __future__ import annotations
 

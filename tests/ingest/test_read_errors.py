@@ -1,4 +1,4 @@
-"""Reads that fail as on a broken disk or a network file system whose server went away: nothing is skipped."""
+"""Reads that fail as on a broken disk or a network file system without its server: nothing is skipped."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_could_not_be_read_for_a_while_is_read_once_it_can(
         path.write_bytes(content[:size])
         for disk.broken in (*places, size - 1, None):
             follower.catch_up()
-            now[0] += 100  # whatever is left alone for a while is looked at again
+            now[0] += 100  # a file that is paused for a while is read again
     follower.catch_up()
     assert disk.failed
     result = memory.collect(next(iter(memory.runs), ""))
@@ -92,7 +92,7 @@ def test_what_could_not_be_read_for_a_while_is_read_once_it_can(
 
 
 def undisturbed(memory: Any, root: Path, name: str, content: bytes, half: int) -> tuple[Any, list[str]]:
-    """What a file says that is read in two halves from a disk that is well."""
+    """The content of a file that is read in two halves from an intact disk."""
     path = place(root, name, content[:half])
     follower = Follower([root], memory)
     follower.catch_up()

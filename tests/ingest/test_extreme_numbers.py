@@ -1,4 +1,4 @@
-"""A number that no run has, wherever it stands in a log, costs no more than the place it stands in."""
+"""Numbers that no run has cost no more than the record that contains them, wherever they are in a log."""
 
 from __future__ import annotations
 

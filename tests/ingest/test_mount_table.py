@@ -1,4 +1,4 @@
-"""Telling network file systems, whose changes the kernel does not tell, from local ones."""
+"""Distinguishing network file systems, for which the kernel reports no changes, from local ones."""
 
 from __future__ import annotations
 

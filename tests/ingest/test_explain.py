@@ -1,4 +1,4 @@
-"""What was made of each file, told file by file: what it holds, or why it is not read."""
+"""Reports on files: what each holds, or why it is not read."""
 
 from __future__ import annotations
 

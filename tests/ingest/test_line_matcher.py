@@ -1,4 +1,4 @@
-"""All marks are searched for at once; what is found is what each search by itself finds."""
+"""Searching for all patterns at once finds the same lines as searching for each by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A following process that is killed at any moment loses nothing and repeats nothing."""
+"""A tailing process that is killed at any moment loses nothing and repeats nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holter.server.database import connect
 from holter.server.store import Store
 from holter.types import SeriesKey
 
-PROGRAM = Path(__file__).parent / "followed.py"
+PROGRAM = Path(__file__).parent / "tail_until_killed.py"
 STEPS = 600
 
 

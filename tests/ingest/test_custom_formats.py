@@ -1,4 +1,4 @@
-"""A house's own format: patterns of its settings, as safe as they are simple."""
+"""Custom formats: patterns from the settings, which are checked and cannot backtrack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which folder is a run: what users of each tool expect their runs to be called."""
+"""Which folder is a run, and the names that users of each tool expect for their runs."""
 
 from __future__ import annotations
 
