@@ -28,6 +28,9 @@ _CONNECTION_TIMEOUTS = {
     "tcp_user_timeout": 20_000,
 }
 
+PIPELINED = {"holter_pipelined": True}
+"""Options of statements whose results are unused: on PostgreSQL they are pipelined, see `postgresql.py`."""
+
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg", "postgresql+holter")
 registry.register("postgresql.holter", "holter.server.database.postgresql", "PipelinedDialect")
 
@@ -67,10 +70,6 @@ def _to_json(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (TypeError, UnicodeEncodeError):
         return json.dumps(value)
-
-
-PIPELINED = {"holter_pipelined": True}
-"""Options of statements whose results are unused: on PostgreSQL they are pipelined, see `postgresql.py`."""
 
 
 @contextmanager

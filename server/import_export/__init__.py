@@ -1,4 +1,4 @@
-"""Runs as files and back: what is exported is imported without loss."""
+"""Export of runs to files, and import of these and of other trackers' runs."""
 
 from holter.server.import_export.export import FORMATS, ExportedRun, MissingPyarrowError, open_export
 from holter.server.import_export.import_file import ImportRefusedError, import_file

@@ -29,7 +29,7 @@ _PROJECT = "default"
 
 
 class ImportRefusedError(ValueError):
-    """A file cannot be imported, and why."""
+    """A file cannot be imported; the message says why."""
 
 
 def import_file(

@@ -18,6 +18,11 @@ from holter.server.store.read.series import read_series
 from holter.server.store.read.snapshot import RunSnapshot, StepRange, chunks_by_series, log_points
 from holter.types import Batch, Column, FloatArray, IntArray, Series, SeriesKey, labels_of
 
+PIECE_POINTS = 262_144
+"""Approximate number of points in memory at a time."""
+
+_LOG_POINTS_PER_MARK = 16_384  # points of the log between possible piece boundaries
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class PointRows:
@@ -91,12 +96,6 @@ def _batch(rows: PointRows, attempt: int, columns: list[tuple[SeriesKey, IntArra
     )
 
 
-PIECE_POINTS = 262_144
-"""Approximate number of points in memory at a time."""
-
-_LOG_POINTS_PER_MARK = 16_384  # points of the log between possible piece boundaries
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class SeriesPiece:
     """Points of one series in a range of steps; `superseded` [n] are those that a newer attempt repeated."""
@@ -108,19 +107,18 @@ class SeriesPiece:
 def read_pieces(
     connection: Connection, run_id: int, keys: Collection[SeriesKey]
 ) -> Iterator[list[SeriesPiece]]:
-    """All points of these series, in portions of about `PIECE` points, in the order of their keys.
+    """Yield all points of these series in portions of about PIECE_POINTS points, in key order.
 
-    A long series comes in several pieces, one range of steps after the other; a piece is in the order of
-    attempts, then steps.
+    A long series is split into pieces by step range; a piece is ordered by attempt and step.
     """
     spans = RunSnapshot(connection, run_id).spans()
-    for some, steps in _plan_portions(connection, run_id, keys):
-        # a snapshot of its own for each: it remembers the timelines that it has read
-        found = read_series(RunSnapshot(connection, run_id), some, steps)
+    for portion_keys, steps in _plan_portions(connection, run_id, keys):
+        # one snapshot per portion, since a snapshot caches the timelines it has read
+        series = read_series(RunSnapshot(connection, run_id), portion_keys, steps)
         yield [
-            SeriesPiece(found[key], superseded_points(found[key].attempt, found[key].step, spans))
-            for key in some
-            if len(found[key])
+            SeriesPiece(series[key], superseded_points(series[key].attempt, series[key].step, spans))
+            for key in portion_keys
+            if len(series[key])
         ]
 
 

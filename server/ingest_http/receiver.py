@@ -124,10 +124,10 @@ class Receiver:
         self.budget = MemoryBudget(max(budget_bytes, 2 * limit))
 
     async def take(self, receive: Receive, kind: str, coding: str) -> list[StoredDelivery]:
-        """Read a body in one of `FORMS` and make what is in it durable, in its order.
+        """Read a body in one of the forms of BODY_PARSERS, and store its deliveries in order.
 
-        Raises TooLargeError, CompressionError, BodyError, NoRoomError, SlowError, GoneError, TimeoutError,
-        and what the store raises.
+        Raises TooLargeError, CompressionError, BodyError, MemoryBudgetError, BodyTimeoutError,
+        ClientDisconnectedError, TimeoutError, and errors of the store.
         """
         arrived = False
         with self.budget.share() as share:

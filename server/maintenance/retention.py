@@ -58,7 +58,9 @@ class RetentionResult:
         retained = f"{self.after:,} of {self.before:,} points retained"
         if self.blocking_incident is None:
             return retained
-        return f"{retained}; points since incident {self.blocking_incident} stay until it is closed"
+        return (
+            f"{retained}; points since incident {self.blocking_incident} stay until it recovers or is closed"
+        )
 
 
 def due_runs(engine: Engine, settings: Callable[[str], RetentionSettings], now: float) -> list[DueRun]:

@@ -43,6 +43,7 @@ from holter.server.store.read.snapshot import ChunkRow, RunSnapshot, chunks_by_s
 
 _DECODE_ERRORS = (ValueError, TypeError, LookupError, AttributeError)  # errors that damaged JSON raises
 _DIGEST_SIZE = 16
+_SERIES_PER_READ = 50  # series whose newest chunks are read at a time
 
 
 def check_file(connection: Connection) -> Iterator[str]:
@@ -158,9 +159,6 @@ def _differences(number: int, stored_attempt: _StoredAttempt | None, row: Any) -
         yield f"attempt {number}: wrote {wrote}, but {stored_points} {are} stored"
     if row.first_step not in stored_attempt.first or row.last_step not in stored_attempt.last:
         yield f"attempt {number}: no series begins at step {row.first_step} or ends at {row.last_step}"
-
-
-_SERIES_PER_READ = 50  # series whose newest chunks are read at a time
 
 
 def find_problems(connection: Connection) -> Iterator[str]:

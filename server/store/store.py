@@ -158,7 +158,9 @@ class Store:
             "place": storable_text(unreadable.location)[:200],
             "reason": storable_text(unreadable.reason),
         }
-        existing = select(UnreadableRow.id).where(*(getattr(UnreadableRow, name) == row[name] for name in row))
+        existing = select(UnreadableRow.id).where(
+            *(getattr(UnreadableRow, name) == row[name] for name in row)
+        )
         run_query = (
             select(RunRecord.id)
             .join(Project)
@@ -198,7 +200,9 @@ class Store:
         steps are unique within an attempt, the newest write wins.
         """
         with reading(self._engine) as connection:
-            return full_series.read_series(self._snapshot(connection, run_id), keys, StepRange(from_step, to_step))
+            return full_series.read_series(
+                self._snapshot(connection, run_id), keys, StepRange(from_step, to_step)
+            )
 
     def changes_since(
         self,

@@ -72,7 +72,7 @@ class SeriesSummary(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptSummary:
-    """One attempt in numbers. The steps are those of the series that tell its progress."""
+    """Summary of one attempt. The steps are those of the series that show progress of the training."""
 
     number: int
     name: str | None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holter.server.store.errors import CorruptDataError
 
 _VERSION = 1
-_HEADER = Struct("<BBI")  # version, codec, checksum of the codec's byte and the body
+_HEADER = Struct("<BBI")  # version, codec, CRC-32C of codec byte and body
 _CODEC_CRCS = [crc32c(bytes((codec,))) for codec in range(256)]
 _COLUMNWISE_MIN = 4096  # from this many numbers on, unshuffle byte column by byte column
 _local = threading.local()  # zstd contexts are expensive to create and not thread-safe

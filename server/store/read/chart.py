@@ -30,6 +30,8 @@ from holter.server.store.types import CurveBand, CurveSegment, ReducedSeries
 from holter.types import FloatArray, IntArray, SeriesKey
 
 _INT64_MAX = np.iinfo(np.int64).max
+_MAX_LISTED_NONFINITE = 1000
+_NO_POINTS = SeriesPoints(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
 
 def bin_edges(first: int, last: int, bins: int) -> IntArray:
@@ -78,10 +80,6 @@ def _extreme_points(reduced: Buckets, buckets: Buckets) -> tuple[IntArray, Float
     time = column(reduced.low_time, reduced.high_time, buckets.low_time)
     value = column(reduced.low, reduced.high, buckets.low)
     return step[distinct], time[distinct], value[distinct]
-
-
-_MAX_LISTED_NONFINITE = 1000
-_NO_POINTS = SeriesPoints(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
 
 def read_chart(

@@ -27,7 +27,9 @@ from holter.server.store.errors import CorruptDataError
 from holter.server.store.keys import parse_labels
 from holter.types import IntArray, Labels, SeriesKey
 
-_NONE = "[]"
+_NO_LABELS = "[]"
+_STATS_BYTES = 400
+_MAX_PARAMETERS = 500  # values in one statement
 _numbers, _strings = msgspec.json.Decoder(list[int]), msgspec.json.Decoder(list[str])
 
 
@@ -63,16 +65,12 @@ def query_names(
 
 def _decode_labels(run_id: int, encoded: str) -> list[Labels]:
     labels = _strings.decode(encoded)
-    if labels.count(_NONE) == len(labels):
+    if labels.count(_NO_LABELS) == len(labels):
         return [()] * len(labels)
     try:
         return list(map(parse_labels, labels))
     except (ValueError, TypeError) as error:
         raise CorruptDataError(f"run {run_id}: unreadable labels of a series: {error}") from error
-
-
-_STATS_BYTES = 400
-_MAX_PARAMETERS = 500  # values in one statement
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -136,7 +134,7 @@ def _add_log_entries(connection: Connection, runs: Mapping[int, RunStats]) -> di
     """Return the statistics with log entries added since."""
     index_query = select(
         LogEntry.run_id, LogEntry.id
-    )  # an index has these: the payloads of new rows alone are read
+    )  # an index has these columns: only payloads of new rows are read
     new = sorted(
         entry_id
         for run_id, entry_id in _select_in_batches(connection, index_query, LogEntry.run_id, runs)
