@@ -1,9 +1,15 @@
-"""How a launch is set up, and whether its numbers can be: checks, and `remarks` that asks them all."""
+"""Launch checks: whether a launch is configured well, and whether the throughput that it reports is
+plausible.
+
+A check is a pure function from a run's config and series to diagnostics.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import ClassVar, Protocol
+
 from holter.detectors.detector import DetectorContext
-from holter.detectors.launch_checks.check import LaunchCheck
 from holter.detectors.launch_checks.exits import LaunchEndingsCheck
 from holter.detectors.launch_checks.nccl_agreement import RankAgreementCheck
 from holter.detectors.launch_checks.nccl_network import InterfaceCheck, NetworkCardCountCheck, NetworkCheck
@@ -16,6 +22,21 @@ from holter.registry import build
 from holter.types import Diagnostic, RunData
 
 __all__ = ["BUILTIN", "LaunchCheck", "run_launch_checks"]
+
+
+class LaunchCheck(Protocol):
+    """Checks how launches are configured: `run.config` and, where it needs them, the series.
+
+    Pure: no clock, no files. Total: accepts values of any type and never raises on data. What a log does not
+    state gives no diagnostic.
+    """
+
+    name: ClassVar[str]
+
+    def check(self, run: RunData, context: DetectorContext) -> Iterable[Diagnostic]:
+        """Every diagnostic on the run."""
+        ...
+
 
 BUILTIN: tuple[LaunchCheck, ...] = (
     NetworkCheck(),

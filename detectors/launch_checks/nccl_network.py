@@ -1,18 +1,15 @@
-"""Network cards: fewer than other nodes use, or than NCCL was allowed to.
-
-Interfaces that are not meant for data: bridges of containers, loopback, management ports.
-
-The network that NCCL really chose: sockets where a fast one may be there, a provider without RDMA.
-"""
+"""Checks the network that NCCL uses: slow transports, unsuitable interfaces, and missing network cards."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from holter.detectors.detector import DetectorContext
 from holter.detectors.launch_checks.nccl_launch import NcclLaunch, nccl_launches, on_hosts, split_names
+from holter.detectors.thresholds import Thresholds
 from holter.plurals import counted
 from holter.types import Diagnostic, RunData, Severity
 
@@ -25,12 +22,12 @@ _COST = (
 
 
 class NetworkCheck:
-    """Data between nodes goes over TCP: NCCL found nothing faster, or was told not to look."""
+    """Reports data between nodes that goes over TCP: NCCL found nothing faster, or is set to use it."""
 
     name: ClassVar[str] = "network_chosen"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
-        """One remark a launch."""
+        """One diagnostic per launch and problem."""
         for launch in nccl_launches(run):
             if launch.needs_network:
                 yield from _sockets(launch)
@@ -45,22 +42,22 @@ def _sockets(launch: NcclLaunch) -> Iterator[Diagnostic]:
         dict.fromkeys(card for nics in launch.values("nccl.socket.nics") for card in split_names(nics))
     )
     over = f" ({', '.join(cards[:4])}{' ...' if len(cards) > 4 else ''})" if cards else ""
-    yield launch.remark(
+    yield launch.diagnostic(
         "nccl-sockets",
         f"NCCL moves data between nodes over TCP sockets{over}{on_hosts(slow)}. {_COST}",
-        _way_out(launch, cards),
+        _advice_on_sockets(launch, cards),
         hosts=slow,
         interfaces=cards,
         plugin=next(iter(map(str, launch.values("nccl.net_plugin"))), None),
     )
 
 
-def _way_out(launch: NcclLaunch, cards: list[str]) -> str:
-    """What keeps NCCL from a faster network, the surest first."""
+def _advice_on_sockets(launch: NcclLaunch, cards: list[str]) -> str:
+    """How to make NCCL use a faster network, by the most certain cause."""
     if launch.env("NCCL_IB_DISABLE") not in (None, "0"):
         return "NCCL_IB_DISABLE is set: unset it, and InfiniBand or RoCE is used."
     if launch.env("NCCL_NET") == SOCKETS:
-        return "NCCL_NET=Socket is set: unset it, or name the network that is there (IB, the plugin's name)."
+        return "NCCL_NET=Socket is set: unset it, or name the available network (IB, the plugin's name)."
     if any(card.startswith("hsn") for card in cards):
         return (
             "These are Slingshot interfaces: put aws-ofi-nccl (on AMD: aws-ofi-rccl) on LD_LIBRARY_PATH, or "
@@ -70,18 +67,18 @@ def _way_out(launch: NcclLaunch, cards: list[str]) -> str:
         "If it is EFA or Slingshot, NCCL needs a plugin and found none: put aws-ofi-nccl on LD_LIBRARY_PATH "
         "or name it with NCCL_NET_PLUGIN (Slingshot: with FI_PROVIDER=cxi)."
         if launch.has("nccl.net_plugin", "not found")
-        else "If it is EFA or Slingshot, see why the plugin was not taken (FI_PROVIDER=efa or cxi)."
+        else "If it is EFA or Slingshot, check why the plugin was not used (FI_PROVIDER=efa or cxi)."
     )
     if launch.has("nccl.ib.nics", ""):
         return (
             "No InfiniBand device was found. If the nodes have InfiniBand or RoCE, pass /dev/infiniband into "
-            f"the container, install libibverbs, and see NCCL_IB_HCA. {plugin}"
+            f"the container, install libibverbs, and check NCCL_IB_HCA. {plugin}"
         )
-    return f"If the nodes have InfiniBand or RoCE, see NCCL_IB_HCA and whether libibverbs loads. {plugin}"
+    return f"If the nodes have InfiniBand or RoCE, check NCCL_IB_HCA and whether libibverbs loads. {plugin}"
 
 
 def _provider(launch: NcclLaunch) -> Iterator[Diagnostic]:
-    """Libfabric over a provider that has no RDMA."""
+    """Reports Libfabric over a provider without RDMA."""
     slow = {
         host: str(value)
         for host, values in launch.by_host("nccl.ofi.provider").items()
@@ -90,59 +87,60 @@ def _provider(launch: NcclLaunch) -> Iterator[Diagnostic]:
     }
     if slow:
         hosts, provider = list(slow), next(iter(slow.values()))
-        yield launch.remark(
+        yield launch.diagnostic(
             "nccl-slow-provider",
             f"Libfabric uses its provider {provider}{on_hosts(hosts)}, which has no RDMA. {_COST}",
-            "Set FI_PROVIDER=efa on AWS or FI_PROVIDER=cxi on Slingshot; `fi_info` says whether it is there.",
+            "Set FI_PROVIDER=efa on AWS or FI_PROVIDER=cxi on Slingshot; `fi_info` lists those available.",
             hosts=hosts,
             provider=provider,
         )
 
 
-_NOWHERE = re.compile(
+_VIRTUAL_INTERFACES = re.compile(
     r"lo\d*|docker\d*|br-.*|virbr.*|veth.*|cni\d*|flannel.*|cali.*|podman\d*|tun\d*|tap\d*|lxc.*"
 )
-"""They do not leave the host, or not as themselves."""
-_MANAGEMENT = re.compile(r"eno\d+\w*|em\d+|idrac|bmc\w*|usb\d*|wl\w+|enx[0-9a-f]{12}")
-"""Ports of the main board, for management as a rule; wireless; adapters on USB."""
+"""Interfaces that do not leave the host, or only through another one."""
+_MANAGEMENT_INTERFACES = re.compile(r"eno\d+\w*|em\d+|idrac|bmc\w*|usb\d*|wl\w+|enx[0-9a-f]{12}")
+"""Ports of the main board, which are usually for management; wireless; USB adapters."""
 
 
 class InterfaceCheck:
-    """NCCL uses an interface that leads nowhere, or sends data through one for management."""
+    """Reports virtual interfaces that NCCL uses, and management interfaces that it sends data through."""
 
     name: ClassVar[str] = "management_interfaces"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
-        """One remark a launch for either."""
+        """One diagnostic per launch for each of the two."""
         for launch in nccl_launches(run):
             if launch.needs_network:
-                yield from _used(launch)
+                yield from _check_interfaces(launch)
 
 
-def _used(launch: NcclLaunch) -> Iterator[Diagnostic]:
+def _check_interfaces(launch: NcclLaunch) -> Iterator[Diagnostic]:
     used = _interfaces(launch)
-    nowhere = {host: names for host, all_of in used.items() if (names := _matching(_NOWHERE, all_of))}
-    slow = {host: names for host, all_of in used.items() if (names := _matching(_MANAGEMENT, all_of))}
-    data = SOCKETS in launch.values("nccl.net")
-    for code, found, why in (
+    virtual = _matching_by_host(_VIRTUAL_INTERFACES, used)
+    management = (
+        _matching_by_host(_MANAGEMENT_INTERFACES, used) if SOCKETS in launch.values("nccl.net") else {}
+    )
+    for code, by_host, consequence in (
         (
             "nccl-virtual-interface",
-            nowhere,
+            virtual,
             "It leads to no other node: connections fail, hang, or are slow.",
         ),
         (
             "nccl-management-interface",
-            slow if data else {},
+            management,
             "Such a port is for management, often with 1 Gb/s.",
         ),
     ):
-        if found:
-            hosts = list(found)
-            names = sorted({name for all_of in found.values() for name in all_of})
-            yield launch.remark(
+        if by_host:
+            hosts = list(by_host)
+            names = sorted({name for of_host in by_host.values() for name in of_host})
+            yield launch.diagnostic(
                 code,
-                f"NCCL uses {' and '.join(names[:4])}{on_hosts(hosts)}. {why}",
-                f"Set NCCL_SOCKET_IFNAME to the interface of the fast network, or leave these out: "
+                f"NCCL uses {' and '.join(names[:4])}{on_hosts(hosts)}. {consequence}",
+                f"Set NCCL_SOCKET_IFNAME to the interface of the fast network, or exclude these: "
                 f"NCCL_SOCKET_IFNAME=^{','.join(names[:8])}.",
                 hosts=hosts,
                 interfaces=names,
@@ -150,33 +148,50 @@ def _used(launch: NcclLaunch) -> Iterator[Diagnostic]:
 
 
 def _interfaces(launch: NcclLaunch) -> dict[str, list[str]]:
-    """The interfaces that each host uses: for data where it goes over sockets, and to find the others."""
-    found: dict[str, list[str]] = {}
+    """The interfaces of each host: for bootstrapping, and for data where it goes over sockets."""
+    interfaces: dict[str, list[str]] = {}
     for setting in ("nccl.oob", *(["nccl.socket.nics"] if SOCKETS in launch.values("nccl.net") else [])):
         for host, values in launch.by_host(setting).items():
-            found.setdefault(host, []).extend(name for value in values for name in split_names(value))
-    return found
+            interfaces.setdefault(host, []).extend(name for value in values for name in split_names(value))
+    return interfaces
 
 
-def _matching(pattern: re.Pattern[str], names: list[str]) -> list[str]:
-    return [name for name in dict.fromkeys(names) if pattern.fullmatch(name)]
+def _matching_by_host(pattern: re.Pattern[str], by_host: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The interfaces of each host that match a pattern; hosts without any are left out."""
+    matching = {
+        host: [name for name in dict.fromkeys(names) if pattern.fullmatch(name)]
+        for host, names in by_host.items()
+    }
+    return {host: names for host, names in matching.items() if names}
 
 
+@dataclass(frozen=True, kw_only=True)
+class CardCountThresholds(Thresholds):
+    """When a node has too few network cards for its GPUs."""
+
+    gpus_per_card: int = 4
+    """GPUs for each network card. More of them is reported where a variable names the cards."""
+
+
+@dataclass(frozen=True)
 class NetworkCardCountCheck:
-    """A node that has fewer cards than the others slows all of them: rings and trees are as wide as the
-    narrowest."""
+    """Reports nodes with fewer network cards than others, which slow all nodes.
+
+    Rings and trees are only as wide as the narrowest node.
+    """
 
     name: ClassVar[str] = "fewer_rails"
+    thresholds: CardCountThresholds = CardCountThresholds()
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
-        """One remark a launch for cards that some nodes lack, one for cards that were left out by name."""
+        """One diagnostic per launch for cards that some nodes lack, one for cards excluded by a variable."""
         for launch in nccl_launches(run):
             if launch.needs_network:
-                yield from _uneven(launch)
-                yield from _left_out(launch)
+                yield from _check_card_counts(launch)
+                yield from _check_excluded_cards(launch, self.thresholds)
 
 
-def _uneven(launch: NcclLaunch) -> Iterator[Diagnostic]:
+def _check_card_counts(launch: NcclLaunch) -> Iterator[Diagnostic]:
     cards = _cards(launch)
     counts = {host: len(names) for host, names in cards.items()}
     least, most = launch.number("nccl.net_devices.min"), launch.number("nccl.net_devices.max")
@@ -185,28 +200,28 @@ def _uneven(launch: NcclLaunch) -> Iterator[Diagnostic]:
         least, most = min(counts.values()), max(counts.values())
     elif not least < most:
         return
-    lacking = (
-        sorted({name for names in cards.values() for name in names} - set(cards[fewer[0]])) if fewer else []
-    )
-    which = f" (without {', '.join(lacking[:8])})" if lacking else ""
-    yield launch.remark(
+    everywhere = {name for names in cards.values() for name in names}
+    missing = sorted(everywhere - set(cards[fewer[0]])) if fewer else []
+    without = f" (without {', '.join(missing[:8])})" if missing else ""
+    yield launch.diagnostic(
         "nccl-fewer-nics",
-        f"NCCL uses {least:.0f} network cards{on_hosts(fewer)}{which}, elsewhere {most:.0f}: all wait for it.",
-        "Look at the links there (`ibstat`, `ip link`), at NCCL_IB_HCA, and at what the container is given.",
+        f"NCCL uses {least:.0f} network cards{on_hosts(fewer)}{without}, elsewhere {most:.0f}: all nodes "
+        "wait for the slowest.",
+        "Check the links there (`ibstat`, `ip link`), NCCL_IB_HCA, and the devices of the container.",
         hosts=fewer,
         least=least,
         most=most,
-        missing=lacking,
+        missing=missing,
     )
 
 
-def _left_out(launch: NcclLaunch) -> Iterator[Diagnostic]:
-    """Few cards for many GPUs because a variable names them; how many the node has is not logged."""
+def _check_excluded_cards(launch: NcclLaunch, limits: CardCountThresholds) -> Iterator[Diagnostic]:
+    """Reports few cards for many GPUs because of a variable; the number of cards of a node is not logged."""
     chosen = launch.env("NCCL_IB_HCA")
     cards, gpus = _cards(launch), launch.number("nccl.ranks_per_node")
     most = max(map(len, cards.values()), default=0)
-    if chosen and not chosen.startswith("^") and most and gpus >= 4 * most:
-        yield launch.remark(
+    if chosen and not chosen.startswith("^") and most and gpus >= limits.gpus_per_card * most:
+        yield launch.diagnostic(
             "nccl-few-nics",
             f"{gpus:.0f} GPUs of a node share {counted(most, 'network card')}: NCCL_IB_HCA={chosen}.",
             "If the node has more cards, leave NCCL_IB_HCA out or list them all (`ibstat -l`).",
@@ -217,7 +232,7 @@ def _left_out(launch: NcclLaunch) -> Iterator[Diagnostic]:
 
 
 def _cards(launch: NcclLaunch) -> dict[str, list[str]]:
-    """The cards of each host that data goes through: those of InfiniBand and RoCE, where it does."""
+    """The InfiniBand and RoCE cards of each host that data goes through."""
     if not any("IB" in str(net) or "UCX" in str(net) for net in launch.values("nccl.net")):
         return {}
     by_host = launch.by_host("nccl.ib.nics")

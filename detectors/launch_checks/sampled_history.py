@@ -1,4 +1,4 @@
-"""Curves that are a sample of what was logged, so that what lies between their points is not known."""
+"""Checks for curves that are a sample of the logged points."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SAMPLED = ConfigKey("wandb.sampled")
 
 @dataclass(frozen=True, kw_only=True)
 class SampledHistoryCheck:
-    """Remarks on runs whose source says that it left out points: an export of W&B's page."""
+    """Reports runs whose source states that it left out points: exports of W&B's page."""
 
     name: ClassVar[str] = "sampled-history"
 
     def check(self, run: RunData, context: DetectorContext) -> Iterator[Diagnostic]:
-        """One remark for each attempt that is sampled."""
+        """One diagnostic for each attempt that is sampled."""
         for attempt, sampled in sorted(run.config.get(_SAMPLED, {}).items()):
             if sampled is True:
                 yield Diagnostic(
@@ -27,6 +27,6 @@ class SampledHistoryCheck:
                     attempt=attempt,
                     severity=Severity.WARNING,
                     summary="These curves are samples: W&B's page exports at most 1,500 points of a line.",
-                    advice="Spikes between the points are gone. Read the run's .wandb file, or its rows by "
-                    "scan_history, to have every point (docs/import.md).",
+                    advice="Spikes between the points are missing. Read the run's .wandb file, or its rows "
+                    "by scan_history, to have every point (docs/import.md).",
                 )
