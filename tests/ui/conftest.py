@@ -1,4 +1,4 @@
-"""A real browser, a real server with real runs, and pages that watch their own console."""
+"""Fixtures of the page tests: a browser, a server with runs, and pages whose console is checked."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ FLAGS = [
 ]
 
 
-expect.set_options(timeout=15_000)  # a busy machine is slow, not wrong
+expect.set_options(timeout=15_000)  # the machine may be busy
 
 
 class Server:
-    """`holter serve` in its own process on a free port, spoken to over HTTP."""
+    """`holter serve` in a process of its own on a free port, with a client for its REST API."""
 
     def __init__(self, folder: Path, *, port: int = 0, **environment: str) -> None:
         command = [sys.executable, "-m", "holter", "serve", "--port", str(port), "--data-dir", str(folder)]
@@ -54,7 +54,7 @@ class Server:
             text=True,
         )
         self.folder = folder
-        self.said: list[str] = []
+        self.output: list[str] = []
         self.address = self._address()
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()
@@ -62,17 +62,17 @@ class Server:
     def _address(self) -> str:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.said.append(line)
-            if found := re.search(r"http://[\w.]+:\d+", line):
-                return found[0]
-        raise AssertionError(f"the server did not start: {''.join(self.said)}")
+            self.output.append(line)
+            if match := re.search(r"http://[\w.]+:\d+", line):
+                return match[0]
+        raise AssertionError(f"the server did not start: {''.join(self.output)}")
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        self.said.extend(self.process.stdout)  # an unread pipe would block the server one day
+        self.output.extend(self.process.stdout)  # a full pipe would block the server
 
     def ask(self, path: str, body: object = None) -> Any:
-        """GET, or POST where there is a body; the answer's JSON."""
+        """The JSON of a GET request, or of a POST request if there is a body."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
             f"{self.address}/api/v1{path}", data, {"content-type": "application/json"}
@@ -82,25 +82,29 @@ class Server:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             if error.code >= 500:
-                time.sleep(0.5)  # its log is on the way
-                said = "".join(self.said)[-4000:]
-                raise AssertionError(f"{path}: {error.code} {error.read()!r}; the server:\n{said}") from error
+                time.sleep(0.5)  # until its log is written
+                log = "".join(self.output)[-4000:]
+                raise AssertionError(f"{path}: {error.code} {error.read()!r}; the server:\n{log}") from error
             raise
 
     def post(self, run: str, columns: dict[str, list[Any]], **more: object) -> str:
-        """Send points; the run's id."""
-        said = self.ask("/ingest", {"project": "llm", "run": run, "columns": columns, **more})
-        return str(said["run_id"])
+        """Send points and return the id of their run."""
+        receipt = self.ask("/ingest", {"project": "llm", "run": run, "columns": columns, **more})
+        return str(receipt["run_id"])
 
     def wait_for_incident(self, run_id: str, kind: str) -> int:
-        """The id of a run's incident of this kind, once the analysis has found it."""
-        found = until(
-            lambda: [one for one in self.ask(f"/runs/{run_id}/incidents")["incidents"] if one["kind"] == kind]
+        """Wait for an incident of a kind and return its id."""
+        incidents = until(
+            lambda: [
+                incident
+                for incident in self.ask(f"/runs/{run_id}/incidents")["incidents"]
+                if incident["kind"] == kind
+            ]
         )
-        return int(found[0]["id"])
+        return int(incidents[0]["id"])
 
     def close(self) -> None:
-        """Stop as Ctrl-C does."""
+        """Stop the server with SIGINT."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(20)
         self._reader.join(5)
@@ -109,17 +113,17 @@ class Server:
 
 
 def until(ask: Callable[[], Any], seconds: float = 20) -> Any:
-    """The first answer that is not empty. Fails when there is none in time."""
+    """Repeat `ask` until its result is not empty, and return that. Fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.1)
     return answer
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's chromium, without a display and without a network of its own."""
+    """Headless Chromium, without background network traffic."""
     program = install_chromium.find()
     if program is None:
         message = "no chromium: run tests/install_chromium.py"
@@ -133,10 +137,10 @@ def browser() -> Iterator[Browser]:
 
 
 class Opener:
-    """Opens pages, each in a context of its own, and hears what they complain of in their consoles."""
+    """Opens pages in separate browser contexts and records errors and warnings of their consoles."""
 
     def __init__(self, browser: Browser) -> None:
-        self.complaints: list[str] = []
+        self.messages: list[str] = []
         self._browser = browser
         self._contexts: list[BrowserContext] = []
 
@@ -147,18 +151,18 @@ class Opener:
         self._contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
-        page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
-        page.on("console", lambda said: self._hear(page, said))
+        page.on("pageerror", lambda error: self.messages.append(f"{page.url}: {error}"))
+        page.on("console", lambda message: self._record(page, message))
         page.goto(address)
         return page
 
-    def _hear(self, page: Page, said: ConsoleMessage) -> None:
-        if said.type in {"error", "warning"}:
-            self.complaints.append(f"{page.url}: {said.text}")
+    def _record(self, page: Page, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.messages.append(f"{page.url}: {message.text}")
 
     def allow(self, *words: str) -> None:
-        """Forget the complaints with these words: the test provoked them."""
-        self.complaints = [said for said in self.complaints if not any(word in said for word in words)]
+        """Drop the messages with these texts, which the test has provoked."""
+        self.messages = [text for text in self.messages if not any(word in text for word in words)]
 
     def close(self) -> None:
         """Close every page."""
@@ -168,23 +172,23 @@ class Opener:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Opener]:
-    """Opens pages; fails if one of them complained in its console."""
+    """Opens pages. The test fails if one of them logs an error or a warning."""
     opener = Opener(browser)
     yield opener
     opener.close()
-    assert opener.complaints == []
+    assert opener.messages == []
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files without writing a log."""
+    """Serves files without a log."""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="session")
 def modules(browser: Browser) -> Iterator[Page]:
-    """A blank page on which the pages' modules can be imported by themselves."""
+    """A blank page, with the findings catalogue, on which single modules of the pages can be imported."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(STATIC)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -217,12 +221,12 @@ STEPS = 1500
 
 
 def wave(step: int) -> float:
-    """A made-up noise that is the same every time: quick, without a pattern the eye would find."""
+    """Deterministic noise between -0.5 and 0.5."""
     return ((step * 7919) % 1009) / 1009 - 0.5
 
 
 def healthy(first: int = 0, last: int = STEPS, *, ends: float | None = None) -> dict[str, list[Any]]:
-    """Columns of a run that learns: a step a second, up to `ends` (Unix seconds; now)."""
+    """Columns of a healthy run with one step per second, up to `ends` (Unix seconds, default now)."""
     steps = list(range(first, last))
     end = time.time() if ends is None else ends
     return {
@@ -261,5 +265,5 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def runs(server: Server) -> Runs:
-    """A steady run, one that was rolled back, one that broke."""
+    """A steady run, one with a rollback, and one whose loss becomes NaN."""
     return Runs(server)

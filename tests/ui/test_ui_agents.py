@@ -1,4 +1,4 @@
-"""Agents on the overview: quiet while all is well, one sentence where not."""
+"""Agents on the overview: a summary, and a list of those with problems."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ def agent(**fields: Any) -> dict[str, Any]:
         ([agent(state="silent"), agent(ended=True)], ""),
     ],
 )
-def test_agents_in_words(call: Call, agents: list[dict[str, Any]], words: str) -> None:
+def test_the_summary_of_agents_counts_files_and_pipes(
+    call: Call, agents: list[dict[str, Any]], words: str
+) -> None:
     assert call("pages/agent_status.js", "agentSummary", agents) == words
 
 
-def test_an_agent_in_trouble_comes_forward_and_is_forgotten_on_request(
+def test_an_agent_with_a_problem_is_listed_and_can_be_forgotten(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     gone = {"agent": "n17:1", "host": "n17", "ended": True, "spool_bytes": 4096, "kind": "pipe"}
     server.ask("/agents", gone)
     server.ask("/agents", {"agent": "n18:1", "host": "n18", "files": 40})
     page = open_page(server.address)
-    trouble = page.get_by_role("region", name="Agents in trouble")
+    trouble = page.get_by_role("region", name="Agents with problems")
     expect(trouble).to_contain_text("Agent on n17, 4,096 bytes wait in its spool")
     expect(trouble).not_to_contain_text("n18")
     expect(page.get_by_text(re.compile("1 agent follows 40 files"))).to_be_visible()

@@ -1,4 +1,4 @@
-"""A run whose bytes on disk are damaged says so on the overview, and what to do; others stand as ever."""
+"""A run whose stored data is damaged is marked on the overview, with what to do; others are unaffected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.ui.conftest import Opener, Server
 
 
-def test_a_damaged_run_has_the_word_for_it(tmp_path: Path, open_page: Opener) -> None:
+def test_a_damaged_run_is_marked_on_the_overview(tmp_path: Path, open_page: Opener) -> None:
     server = Server(tmp_path)
     try:
         for name in ("hurt", "well"):
@@ -18,7 +18,7 @@ def test_a_damaged_run_has_the_word_for_it(tmp_path: Path, open_page: Opener) ->
         [file] = tmp_path.glob("**/*.db")
         with sqlite3.connect(file, timeout=30) as database:
             database.execute("UPDATE log SET payload = zeroblob(length(payload)) WHERE run_id = 1")
-            database.execute("UPDATE run SET revision = revision + 1 WHERE id = 1")  # nobody may remember it
+            database.execute("UPDATE run SET revision = revision + 1 WHERE id = 1")  # invalidates caches
         page = open_page(f"{server.address}/")
         expect(page.get_by_role("heading", name="1 run needs attention")).to_be_visible()
         hurt = page.locator(".run-row", has_text="hurt").first

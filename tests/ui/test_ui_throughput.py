@@ -1,4 +1,4 @@
-"""Throughput on the run's page: MFU with its formula on hover, and where the time went."""
+"""Throughput on the run page: MFU with its formula as tool tip, and the time breakdown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE: dict[str, Any] = {
 
 
 def logged(first: int, last: int, ends: float) -> dict[str, list[Any]]:
-    """A Llama 2 7B at some 140,000 tokens a second."""
+    """A Llama 2 7B at about 140,000 tokens per second."""
     columns = healthy(first, last, ends=ends)
     columns["tokens_per_second"] = [2.7 * value for value in columns["tokens_per_second"]]
     return columns
@@ -26,13 +26,15 @@ def logged(first: int, last: int, ends: float) -> dict[str, list[Any]]:
 
 @pytest.fixture(scope="module")
 def resumed(server: Server) -> str:
-    """A run that came back after ten minutes and did a hundred steps again."""
+    """A run that resumed after ten minutes and repeated a hundred steps."""
     server.post("resumed", logged(0, 900, 1.7e9), attempt="0", config=SHAPE)
     return server.post("resumed", logged(800, 1300, 1.7e9 + 1100), attempt="1", config=SHAPE)
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_mfu_says_its_formula_on_hover(open_page: Opener, server: Server, resumed: str, width: int) -> None:
+def test_the_tool_tip_of_the_mfu_shows_its_formula(
+    open_page: Opener, server: Server, resumed: str, width: int
+) -> None:
     page = open_page(f"{server.address}/runs/{resumed}", width=width)
     tile = page.locator(".tile", has_text="MFU")
     expect(tile).to_contain_text("38.")
@@ -43,7 +45,7 @@ def test_mfu_says_its_formula_on_hover(open_page: Opener, server: Server, resume
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_where_the_time_went_has_words_and_times(open_page: Opener, server: Server, resumed: str) -> None:
+def test_the_time_breakdown_has_names_and_durations(open_page: Opener, server: Server, resumed: str) -> None:
     page = open_page(f"{server.address}/runs/{resumed}")
     parts = page.locator(".time-parts li")
     expect(parts.filter(has_text="restarts")).to_contain_text("10")
@@ -51,14 +53,16 @@ def test_where_the_time_went_has_words_and_times(open_page: Opener, server: Serv
     expect(parts.first).to_contain_text("productive")
 
 
-def test_a_run_that_lost_nothing_has_no_bar(open_page: Opener, server: Server) -> None:
+def test_a_run_without_lost_time_has_no_time_breakdown(open_page: Opener, server: Server) -> None:
     run = server.post("straight", healthy())
     page = open_page(f"{server.address}/runs/{run}")
     expect(page.locator(".tile", has_text="Goodput")).to_be_visible()
     expect(page.locator(".time-breakdown")).to_be_hidden()
 
 
-def test_without_a_shape_mfu_is_as_reported_and_says_what_lacks(open_page: Opener, server: Server) -> None:
+def test_without_a_model_shape_the_reported_mfu_is_shown_with_what_is_missing(
+    open_page: Opener, server: Server
+) -> None:
     columns = healthy()
     columns |= {"throughput(tps)": [6000.0] * len(columns["step"]), "mfu(%)": [38.5] * len(columns["step"])}
     run = server.post("reported", columns)

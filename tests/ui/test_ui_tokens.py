@@ -1,4 +1,4 @@
-"""The colours of both themes can be read: contrast computed from tokens.css, as WCAG 2 defines it."""
+"""Contrast of the colours of both themes in tokens.css, as WCAG 2 defines it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 TOKENS = Path(__file__).parents[2] / "ui" / "static" / "styles" / "tokens.css"
 TEXT = ("ink", "ink-quiet", "accent", "ok", "info", "warning", "critical")
-PAPERS = ("paper", "paper-raised")
+BACKGROUNDS = ("paper", "paper-raised")
 SEVERITIES = ("info", "warning", "critical", "ok")
 
 
@@ -29,23 +29,23 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, second: str) -> float:
     """Contrast ratio of two colours, 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 @pytest.mark.parametrize("token", TEXT)
-def test_text_can_be_read_on_every_paper(name: str, token: str) -> None:
+def test_text_has_enough_contrast_on_every_background(name: str, token: str) -> None:
     colours = theme(name)
-    papers = [*PAPERS, "paper-sunken"] if token in {"ink", "ink-quiet"} else PAPERS
+    papers = [*BACKGROUNDS, "paper-sunken"] if token in {"ink", "ink-quiet"} else BACKGROUNDS
     for paper in papers:
         assert contrast(colours[token], colours[paper]) >= 4.5, f"{token} on {paper}"
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_words_can_be_read_on_their_own_tint_and_on_filled_buttons(name: str) -> None:
+def test_text_has_enough_contrast_on_tints_and_filled_buttons(name: str) -> None:
     colours = theme(name)
     for severity in SEVERITIES:
         assert contrast(colours[severity], colours[f"{severity}-soft"]) >= 4.5, severity
@@ -55,7 +55,7 @@ def test_words_can_be_read_on_their_own_tint_and_on_filled_buttons(name: str) ->
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_marks_and_curves_stand_out_from_the_paper(name: str) -> None:
+def test_marks_and_curves_have_enough_contrast(name: str) -> None:
     colours = theme(name)
     marks = [token for token in colours if re.fullmatch(r"series-\w+|mark-\w+|ghost", token)]
     assert len(marks) == 13
@@ -64,7 +64,7 @@ def test_marks_and_curves_stand_out_from_the_paper(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_no_curve_outshines_another(name: str) -> None:
+def test_all_curves_have_similar_luminance(name: str) -> None:
     levels = [luminance(theme(name)[f"series-{i}"]) for i in range(1, 9)]
     assert max(levels) / min(levels) < 1.5
 

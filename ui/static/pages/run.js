@@ -128,7 +128,7 @@ function createParts(state, context) {
   const emptyPage = h(
     "div",
     {},
-    empty("No points yet", "The run exists, but has logged no points yet."),
+    empty("No points yet", "The page updates when the first points arrive."),
     emptyContainer,
   );
   const plans = () => chartPlans(state.run.charts, state.viewOptions.charts, series.all());

@@ -1,4 +1,4 @@
-"""Points on their way to the page: the binary form, read by the page's own decoder, and drawn as they are."""
+"""Chart data as msgpack: the decoder of the pages, and drawn points."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ READ = """async (bytes) => {
     ],
     ids=lambda value: json.dumps(value)[:24],
 )
-def test_messages_are_read_as_they_were_written(modules: Page, value: Any) -> None:
+def test_messages_are_decoded_as_they_were_encoded(modules: Page, value: Any) -> None:
     assert modules.evaluate(READ, list(msgspec.msgpack.encode(value))) == value
 
 
-def test_short_floats_and_unknown_forms(modules: Page) -> None:
+def test_32_bit_floats_and_unknown_types(modules: Page) -> None:
     assert modules.evaluate(READ, [0xCA, *struct.pack(">f", 1.5)]) == 1.5
     with pytest.raises(Exception, match="unsupported type 193"):
         modules.evaluate(READ, [0xC1])
 
 
-def test_buffers_are_columns_of_numbers_wherever_they_begin(modules: Page) -> None:
+def test_buffers_are_columns_of_numbers_at_any_alignment(modules: Page) -> None:
     steps = [0, 1, -1, 2**31, 2**32, -(2**32), 2**53, -(2**53)]
     values = [0.1, -0.0, 1e308, 5e-324]
     message = {
@@ -55,7 +55,7 @@ def test_buffers_are_columns_of_numbers_wherever_they_begin(modules: Page) -> No
         "none": b"",
         "long": np.arange(10_000, dtype="<i8").tobytes(),
     }
-    found = modules.evaluate(
+    decoded = modules.evaluate(
         """async (bytes) => {
           const { decode, floats, integers } = await import("/lib/msgpack.js");
           const { step, value, none, long } = decode(new Uint8Array(bytes).buffer);
@@ -63,10 +63,10 @@ def test_buffers_are_columns_of_numbers_wherever_they_begin(modules: Page) -> No
         }""",
         list(msgspec.msgpack.encode(message)),
     )
-    assert found == [steps, values, [], list(range(10_000))]
+    assert decoded == [steps, values, [], list(range(10_000))]
 
 
-def test_the_page_asks_for_the_binary_form_and_draws_its_points(
+def test_the_page_fetches_points_as_msgpack_and_draws_them(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page("about:blank")
@@ -75,14 +75,14 @@ def test_the_page_asks_for_the_binary_form_and_draws_its_points(
     assert fetched.value.headers["content-type"] == "application/msgpack"
     plot = page.get_by_role("region", name="Chart of Loss", exact=True).locator(".plot")
     expect(plot.locator(".main-svg").first).to_be_visible()
-    drawn = plot.evaluate("node => node.data.map((one) => [one.name, one.x, one.y])")
+    drawn = plot.evaluate("node => node.data.map((trace) => [trace.name, trace.x, trace.y])")
     (curve,) = [(x, y) for name, x, y in drawn if name == "loss {}"]
     answer = server.ask(f"/runs/{runs.steady}/data?metric=loss&from=600&to=1000")
-    whole = answer["series"][0]["segments"][0]
-    assert curve == (whole["step"], whole["value"])
+    segment = answer["series"][0]["segments"][0]
+    assert curve == (segment["step"], segment["value"])
 
 
-def test_a_chart_says_how_many_points_retention_took_out_of_what_it_shows(modules: Page) -> None:
+def test_a_chart_shows_how_many_points_retention_has_removed(modules: Page) -> None:
     head = """async (thinned) => {
       const { createPanelHeader } = await import('/charts/panel_header.js');
       const plan = { title: 'Loss', role: 'loss', series: [{ metric: 'loss', labels: {} }] };

@@ -1,4 +1,4 @@
-"""What people do with the pages, on the real server: looking, zooming, finding, acknowledging."""
+"""Workflows on the pages with a real server: overview, zoom, search, live updates, inbox, deletion."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def panel(page: Page, title: str) -> Locator:
     return page.get_by_role("region", name=f"Chart of {title}", exact=True)
 
 
-def test_one_glance_at_the_overview_tells_what_is_wrong_and_where(
-    open_page: Opener, server: Server, runs: Runs
-) -> None:
+def test_the_overview_shows_which_runs_need_attention(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(server.address)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("needs? attention"))
     troubled = page.get_by_role("region", name="Needs attention").locator("li", has_text="broken")
@@ -30,7 +28,7 @@ def test_one_glance_at_the_overview_tells_what_is_wrong_and_where(
     expect(page.locator("[data-run]", has_text="rolled-back").locator(".strip-lost")).to_have_count(1)
 
 
-def test_the_overview_is_filtered_by_what_one_types_and_the_address_remembers_it(
+def test_the_search_filters_the_overview_and_is_in_the_address(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(server.address)
@@ -47,7 +45,7 @@ def test_the_overview_is_filtered_by_what_one_types_and_the_address_remembers_it
     expect(page.locator("[data-run]", has_text="steady")).to_be_visible()
 
 
-def test_the_keyboard_goes_through_the_runs_opens_one_and_back_returns(
+def test_the_keyboard_selects_and_opens_a_run_and_back_returns(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(server.address)
@@ -86,7 +84,7 @@ def test_a_rollback_is_drawn_as_two_attempts_with_a_dashed_branch_and_a_tick(
     loss = panel(page, "Loss")
     expect(loss.locator(".plot .main-svg").first).to_be_visible()
     drawn = loss.locator(".plot").evaluate(
-        "node => node.data.map((one) => [one.name, one.line?.dash, one.x])"
+        "node => node.data.map((trace) => [trace.name, trace.line?.dash, trace.x])"
     )
     by_name = {name: (dash, x) for name, dash, x in drawn}
     assert by_name["loss {} superseded"][0] not in (None, "solid")
@@ -101,7 +99,7 @@ def test_a_rollback_is_drawn_as_two_attempts_with_a_dashed_branch_and_a_tick(
 
 
 def drag(page: Page, title: str, from_share: float, to_share: float) -> None:
-    """Drag over a chart, given as shares of its width."""
+    """Drag over a chart between two shares of its width."""
     box = panel(page, title).locator(".nsewdrag").first.bounding_box()
     assert box is not None
     y = box["y"] + box["height"] / 2
@@ -119,10 +117,10 @@ def test_a_zoom_fetches_full_resolution_for_every_chart_and_a_double_click_reset
     with page.expect_response(lambda answer: "/data?" in answer.url and "from=" in answer.url) as fetched:
         drag(page, "Loss", 0.4, 0.5)
     series = msgspec.msgpack.decode(fetched.value.body())["series"]
-    loss = next(one for one in series if one["metric"] == "loss")
+    loss = next(curve for curve in series if curve["metric"] == "loss")
     assert not loss["reduced"]
     assert 130 < loss["count"] < 180
-    assert {"tokens_per_second", "grad_norm", "lr"} <= {one["metric"] for one in series}
+    assert {"tokens_per_second", "grad_norm", "lr"} <= {curve["metric"] for curve in series}
     expect(page).to_have_url(re.compile(r"from=\d+&to=\d+"))
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
     page.wait_for_timeout(400)  # longer than the library waits for the second click of a pair
@@ -133,7 +131,7 @@ def test_a_zoom_fetches_full_resolution_for_every_chart_and_a_double_click_reset
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
 
 
-def test_one_crosshair_reads_every_chart_at_a_fixed_place(
+def test_the_crosshair_is_shared_and_its_values_have_a_fixed_position(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.steady}")
@@ -150,7 +148,7 @@ def test_one_crosshair_reads_every_chart_at_a_fixed_place(
     expect(panel(page, "Loss").locator(".crosshair")).to_be_hidden()
 
 
-def test_any_metric_can_be_found_added_and_taken_away_and_the_address_keeps_it(
+def test_a_chart_of_any_metric_can_be_added_and_removed_and_is_in_the_address(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     extra = healthy(0, 200)
@@ -176,7 +174,7 @@ def log_button(page: Page, title: str) -> Locator:
     return panel(page, title).get_by_role("button", name="log")
 
 
-def test_a_colleague_who_is_sent_the_address_sees_the_same_picture(
+def test_an_address_opens_with_the_same_view_options_elsewhere(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.steady}?smooth=0.9&from=100&to=900")
@@ -193,7 +191,7 @@ def test_a_colleague_who_is_sent_the_address_sees_the_same_picture(
     assert panel(theirs, "Loss").locator(".plot").evaluate("node => node.layout.yaxis.type") == "log"
 
 
-def test_a_bare_address_opens_as_this_browser_left_it_and_then_says_so(
+def test_an_address_without_view_options_uses_the_preferences_of_the_browser(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.steady}")
@@ -203,9 +201,7 @@ def test_a_bare_address_opens_as_this_browser_left_it_and_then_says_so(
     expect(page).to_have_url(re.compile("log=grad_norm"))
 
 
-def test_the_rank_that_an_incident_speaks_of_stands_out_among_its_peers(
-    open_page: Opener, server: Server
-) -> None:
+def test_the_rank_of_an_incident_is_highlighted(open_page: Opener, server: Server) -> None:
     now = time.time()
     steps = list(range(600))
     for rank in range(64):
@@ -221,9 +217,7 @@ def test_the_rank_that_an_incident_speaks_of_stands_out_among_its_peers(
     expect(legend).to_contain_text("63 others in grey")
 
 
-def test_values_that_are_no_numbers_are_marked_and_listed(
-    open_page: Opener, server: Server, runs: Runs
-) -> None:
+def test_non_finite_values_are_marked_and_listed(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
     expect(panel(page, "Loss").locator(".panel-note")).to_contain_text(
         "40 non-finite values: NaN at 1,460 to 1,499"
@@ -234,7 +228,7 @@ def test_values_that_are_no_numbers_are_marked_and_listed(
     )
 
 
-def test_an_incident_beside_the_curves_opens_to_evidence_and_advice_and_zooms_there(
+def test_selecting_an_incident_shows_its_evidence_and_zooms_to_it(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
@@ -264,7 +258,7 @@ def test_new_points_and_their_incident_reach_an_open_page_within_two_seconds(
     assert time.monotonic() - began < 4  # two seconds, and as much again for a busy machine
 
 
-def test_the_inbox_acknowledges_at_once_with_the_keyboard_and_takes_it_back(
+def test_the_inbox_acknowledges_with_the_keyboard_and_can_undo_it(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/incidents?q=broken")
@@ -276,22 +270,22 @@ def test_the_inbox_acknowledges_at_once_with_the_keyboard_and_takes_it_back(
     page.keyboard.press("a")
     expect(row).to_have_count(0)
     undo = page.locator(".toast", has_text="Acknowledged").get_by_role("button", name="Undo")
-    expect(undo).to_be_visible()  # said once the server has it; the row went before
+    expect(undo).to_be_visible()  # shown once the server has stored it; the row disappears before
     assert server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is not None
     undo.click()
     expect(row).to_be_visible()
     until(lambda: server.ask(f"/incidents/{runs.incident}")["acknowledged_at"] is None)
 
 
-def test_an_incident_page_gives_sentence_picture_evidence_advice_and_takes_a_comment(
+def test_an_incident_page_shows_summary_charts_evidence_advice_and_accepts_a_comment(
     open_page: Opener, server: Server, runs: Runs
 ) -> None:
     page = open_page(f"{server.address}/incidents/{runs.incident}")
-    said = server.ask(f"/incidents/{runs.incident}")
-    expect(page.get_by_role("heading", level=1)).to_have_text(said["summary"])
+    incident = server.ask(f"/incidents/{runs.incident}")
+    expect(page.get_by_role("heading", level=1)).to_have_text(incident["summary"])
     expect(panel(page, "Loss").locator(".plot .main-svg").first).to_be_visible()
     expect(page.locator(".evidence")).to_contain_text("1,460")
-    expect(page.locator(".advice")).to_contain_text(said["advice"])
+    expect(page.locator(".advice")).to_contain_text(incident["advice"])
     page.keyboard.press("c")
     page.keyboard.type("<b>skipped the batch</b>")
     page.get_by_label("Your name").fill("Ada")
@@ -303,7 +297,7 @@ def test_an_incident_page_gives_sentence_picture_evidence_advice_and_takes_a_com
     expect(page.get_by_role("heading", level=1, name="broken")).to_be_visible()
 
 
-def test_dragging_over_the_strip_goes_there(open_page: Opener, server: Server, runs: Runs) -> None:
+def test_dragging_over_the_health_strip_zooms(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.rolled_back}")
     box = page.locator(".strip-large .strip-pane").bounding_box()
     assert box is not None
@@ -315,7 +309,7 @@ def test_dragging_over_the_strip_goes_there(open_page: Opener, server: Server, r
     expect(page.locator(".strip-window")).to_be_visible()
 
 
-def test_the_clock_can_be_the_axis(open_page: Opener, server: Server, runs: Runs) -> None:
+def test_the_x_axis_can_be_time(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.rolled_back}?axis=time", timezone_id="Asia/Kolkata")
     plot = panel(page, "Loss").locator(".plot")
     expect(plot.locator(".main-svg").first).to_be_visible()
@@ -327,7 +321,7 @@ def test_the_clock_can_be_the_axis(open_page: Opener, server: Server, runs: Runs
         """node => {
           const local = (text) => Date.parse(text.replace(' ', 'T'));
           const [first, last] = node._fullLayout.xaxis.range.map(local);
-          const shown = node.data.flatMap((one) => one.x ?? []).filter((x) => x >= first && x <= last);
+          const shown = node.data.flatMap((trace) => trace.x ?? []).filter((x) => x >= first && x <= last);
           return [first / 1000, last / 1000, shown.length];
         }"""
     )
@@ -337,7 +331,7 @@ def test_the_clock_can_be_the_axis(open_page: Opener, server: Server, runs: Runs
     assert drawn > 50
 
 
-def test_a_run_is_deleted_only_by_who_means_it(open_page: Opener, server: Server) -> None:
+def test_deleting_a_run_needs_a_confirmation(open_page: Opener, server: Server) -> None:
     run_id = server.post("not-wanted", {"step": [1, 2], "loss": [2.0, 1.9]})
     page = open_page(f"{server.address}/runs/{run_id}")
     page.get_by_text("Export or delete").click()
@@ -354,8 +348,8 @@ def test_a_run_is_deleted_only_by_who_means_it(open_page: Opener, server: Server
     expect(page.get_by_role("link", name="not-wanted")).to_have_count(0)
 
 
-def test_what_of_the_logs_could_not_be_read_is_said(open_page: Opener, server: Server, runs: Runs) -> None:
-    """A follower has reported a broken line of this run; the page of the run says so."""
+def test_unreadable_log_locations_are_listed(open_page: Opener, server: Server, runs: Runs) -> None:
+    """A broken line that a log reader has reported is listed on the run page."""
     run_id = server.post("with-a-broken-line", {"step": [1, 2], "loss": [2.0, 1.9]})
     broken = ("runs/a.csv", "line 7", "expected 3 cells, found 2", time.time())
     with contextlib.closing(sqlite3.connect(server.folder / "holter.db", timeout=30)) as database, database:
@@ -365,7 +359,7 @@ def test_what_of_the_logs_could_not_be_read_is_said(open_page: Opener, server: S
             (*broken, run_id),
         )
     page = open_page(f"{server.address}/runs/{run_id}")
-    said = page.get_by_text("1 log location could not be read")
-    expect(said).to_be_visible()
-    said.click()
+    summary = page.get_by_text("1 log location could not be read")
+    expect(summary).to_be_visible()
+    summary.click()
     expect(page.get_by_text("runs/a.csv, line 7: expected 3 cells, found 2")).to_be_visible()

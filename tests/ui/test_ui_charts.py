@@ -1,4 +1,4 @@
-"""The pages' pure modules, run in the browser that will run them."""
+"""Formatting and charts: pure functions of the pages, run in the browser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ THIN = "\u202f"
         (None, "NaN"),
     ],
 )
-def test_numbers_show_four_digits_and_say_what_is_not_finite(call: Call, value: object, text: str) -> None:
+def test_numbers_have_four_significant_digits_and_non_finite_values_a_symbol(
+    call: Call, value: object, text: str
+) -> None:
     assert call("lib/format.js", "number", value) == text
 
 
@@ -66,11 +68,11 @@ def test_durations_show_their_two_largest_units(call: Call, seconds: float | Non
         ("loss", 2.30712, "2.307"),
     ],
 )
-def test_a_value_is_read_as_its_role_wants(call: Call, role: str, value: float, text: str) -> None:
+def test_a_value_is_formatted_by_its_role(call: Call, role: str, value: float, text: str) -> None:
     assert call("lib/format.js", "reading", role, value) == text
 
 
-def test_smoothing_is_not_pulled_to_zero_at_its_beginning_and_keeps_a_constant(call: Call) -> None:
+def test_smoothing_has_bias_correction_and_preserves_a_constant(call: Call) -> None:
     assert call("charts/curves.js", "smooth", [5, 5, 5], 0.9) == pytest.approx([5, 5, 5])
     assert call("charts/curves.js", "smooth", [1, 2], 0.0) == [1, 2]
     smoothed = call("charts/curves.js", "smooth", [0, 10], 0.5)
@@ -89,7 +91,7 @@ def segment(attempt: int, steps: list[int], values: list[float], *, ghost: bool 
 
 
 def rolled_back() -> dict[str, Any]:
-    """Attempt 0 reached step 4; attempt 1 went on from 2."""
+    """Attempt 0 reached step 4; attempt 1 continued from step 2."""
     return {
         "metric": "loss",
         "labels": {},
@@ -105,7 +107,7 @@ def rolled_back() -> dict[str, Any]:
     }
 
 
-def test_under_the_crosshair_stands_the_timeline_and_beside_it_the_superseded_branch(call: Call) -> None:
+def test_the_crosshair_reads_the_timeline_and_the_superseded_branch(call: Call) -> None:
     hit = call("charts/curves.js", "nearestPoints", rolled_back(), "step", 3)
     assert (hit["live"]["attempt"], hit["live"]["value"]) == (1, 2.9)
     assert (hit["ghost"]["attempt"], hit["ghost"]["value"]) == (0, 9.1)
@@ -118,14 +120,14 @@ def curve(values: list[float]) -> dict[str, Any]:
     return {"segments": [segment(0, list(range(len(values))), values)], "nonfinite": [], "count": len(values)}
 
 
-def test_a_few_values_far_outside_do_not_flatten_the_curve_and_are_counted(call: Call) -> None:
+def test_outliers_are_left_out_of_the_y_range_and_counted(call: Call) -> None:
     values = [2.0 + 0.01 * (i % 10) for i in range(500)] + [900.0]
     y = call("charts/curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
     assert y["high"] < 3
     assert (y["above"], y["below"]) == (1, 0)
 
 
-def test_every_value_is_in_range_when_none_is_far_outside_or_when_asked(call: Call) -> None:
+def test_every_value_is_in_the_y_range_without_outliers_or_on_request(call: Call) -> None:
     values = [2.0, 2.5, 3.0, 2.2]
     y = call("charts/curves.js", "yRange", [curve(values)], {"log": False, "whole": False})
     assert y["low"] < 2.0
@@ -135,7 +137,7 @@ def test_every_value_is_in_range_when_none_is_far_outside_or_when_asked(call: Ca
     assert call("charts/curves.js", "yRange", [curve(spoilt)], {"log": False, "whole": True})["high"] > 900
 
 
-def test_a_straggling_rank_is_in_range_among_a_thousand_steady_values(call: Call) -> None:
+def test_a_straggler_is_in_the_y_range_among_many_steady_ranks(call: Call) -> None:
     steady = [curve([0.4 + 0.001 * (i % 10) for i in range(100)]) for _ in range(30)]
     straggler = curve([0.4 + 0.001 * (i % 10) for i in range(50)] + [0.7] * 50)
     y = call("charts/curves.js", "yRange", [*steady, straggler], {"log": False, "whole": False})
@@ -143,33 +145,33 @@ def test_a_straggling_rank_is_in_range_among_a_thousand_steady_values(call: Call
     assert y["above"] == 0
 
 
-def test_a_logarithmic_axis_says_how_many_values_it_cannot_draw(call: Call) -> None:
+def test_a_logarithmic_axis_counts_the_values_that_it_cannot_draw(call: Call) -> None:
     y = call("charts/curves.js", "yRange", [curve([1.0, 10.0, 0.0, -3.0])], {"log": True, "whole": False})
     assert y["hidden"] == 2
     assert y["low"] < 0 < 1 < y["high"]
     assert call("charts/curves.js", "yRange", [curve([])], {"log": False, "whole": False}) is None
 
 
-def test_labels_keep_their_place_and_the_lighter_one_gives_up_its_text(call: Call) -> None:
+def test_labels_keep_their_position_and_the_one_with_more_weight_becomes_an_icon(call: Call) -> None:
     wanted = [
         {"x": 10, "width": 80, "weight": 2},
         {"x": 40, "width": 80, "weight": 0},
         {"x": 300, "width": 80, "weight": 1},
     ]
     placed = call("charts/curves.js", "layOutLabels", wanted, 340)
-    assert [one["full"] for one in placed] == [False, True, True]
+    assert [item["full"] for item in placed] == [False, True, True]
     assert placed[1]["left"] == 40
     assert placed[2]["left"] == 260  # pushed back inside
-    assert placed[0]["left"] == 10  # a mark is small enough for its place
+    assert placed[0]["left"] == 10  # an icon fits at its position
     crowded = [{"x": 50, "width": 200, "weight": 0}, {"x": 80, "width": 90, "weight": 1}]
     assert call("charts/curves.js", "layOutLabels", crowded, 340)[1] == {"left": 30, "full": False}
 
 
-def test_nan_after_nan_is_one_stretch(call: Call) -> None:
+def test_consecutive_nan_are_one_run(call: Call) -> None:
     marks = [(0, 5, "NaN"), (0, 6, "NaN"), (0, 9, "Infinity"), (1, 10, "Infinity")]
     series = {"nonfinite": [{"attempt": a, "step": s, "value": v} for a, s, v in marks]}
-    found = call("charts/curves.js", "nonfiniteRuns", series)
-    assert [(one["value"], one["first"], one["last"], one["count"]) for one in found] == [
+    runs = call("charts/curves.js", "nonfiniteRuns", series)
+    assert [(item["value"], item["first"], item["last"], item["count"]) for item in runs] == [
         ("NaN", 5, 6, 2),
         ("Infinity", 9, 9, 1),
         ("Infinity", 10, 10, 1),
@@ -212,78 +214,78 @@ def picture(series: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 
 
 def drawn(call: Call, given: dict[str, Any]) -> dict[str, Any]:
-    """The traces of a chart by their names."""
-    return {one["name"]: one for one in call("charts/plotly.js", "traces", given)}
+    """The traces of a chart by name."""
+    return {trace["name"]: trace for trace in call("charts/plotly.js", "traces", given)}
 
 
-def test_attempts_are_broken_apart_and_the_superseded_branch_is_thin_and_dashed(call: Call) -> None:
-    found = drawn(call, picture([rolled_back()]))
-    curve, ghost = found["loss {}"], found["loss {} superseded"]
-    assert curve["x"] == [0, 1, None, 2, 3, 5]  # nothing leads from attempt 0 to attempt 1
+def test_attempts_have_a_gap_between_them_and_superseded_branches_are_thin_and_dashed(call: Call) -> None:
+    traces = drawn(call, picture([rolled_back()]))
+    curve, ghost = traces["loss {}"], traces["loss {} superseded"]
+    assert curve["x"] == [0, 1, None, 2, 3, 5]  # no line from attempt 0 to attempt 1
     assert ghost["line"]["dash"] != "solid"
     assert ghost["line"]["width"] < curve["line"]["width"]
-    assert ghost["x"] == [1, 2, 3, 4]  # it leaves its own attempt where the timeline left it
+    assert ghost["x"] == [1, 2, 3, 4]  # it begins at the last point that it shares with its attempt
 
 
-def test_hundreds_of_attempts_cost_as_many_traces_as_one(call: Call) -> None:
+def test_hundreds_of_attempts_are_one_trace(call: Call) -> None:
     many = rolled_back()
     many["segments"] = [segment(i, [10 * i, 10 * i + 5], [2.0, 1.0]) for i in range(300)]
     assert len(call("charts/plotly.js", "traces", picture([many], attempts=[]))) == 1
 
 
-def test_an_attempt_of_a_single_point_is_seen(call: Call) -> None:
-    one = rolled_back()
-    one["count"] = 1000
-    one["segments"].append(segment(2, [7], [2.5]))
-    lone = drawn(call, picture([one]))["loss {} alone"]
+def test_an_attempt_with_a_single_point_is_a_dot(call: Call) -> None:
+    series = rolled_back()
+    series["count"] = 1000
+    series["segments"].append(segment(2, [7], [2.5]))
+    lone = drawn(call, picture([series]))["loss {} alone"]
     assert (lone["x"], lone["y"], lone["mode"]) == ([7], [2.5], "markers")
 
 
-def test_of_more_series_than_colours_the_one_in_question_stands_out(call: Call) -> None:
+def test_with_more_series_than_colours_the_highlighted_one_is_coloured(call: Call) -> None:
     ranks = [
         {**curve([0.4, 0.4]), "metric": "step_time", "labels": {"rank": rank}, "nonfinite_count": 0}
         for rank in range(64)
     ]
-    found = drawn(call, picture(ranks, focus='step_time {"rank":17}', attempts=[]))
-    assert set(found) == {"other series", 'step_time {"rank":17}'}
-    assert found["other series"]["x"].count(None) == 62
+    traces = drawn(call, picture(ranks, focus='step_time {"rank":17}', attempts=[]))
+    assert set(traces) == {"other series", 'step_time {"rank":17}'}
+    assert traces["other series"]["x"].count(None) == 62
 
 
-def test_a_reduced_curve_is_its_mean_over_the_envelope_of_its_extremes(call: Call) -> None:
-    one = rolled_back()
+def test_a_reduced_curve_is_its_mean_with_a_band_of_extremes(call: Call) -> None:
+    series = rolled_back()
     band = {"step": [0, 2], "minimum": [1.0, 1.5], "maximum": [9.0, 8.0], "mean": [4.0, 3.0]}
-    one["segments"] = [{**segment(0, [0, 1, 2, 3], [1.0, 9.0, 1.5, 8.0]), "band": band}]
-    found = drawn(call, picture([one], attempts=[]))
-    envelope, mean = found["loss {} band"], found["loss {}"]
+    series["segments"] = [{**segment(0, [0, 1, 2, 3], [1.0, 9.0, 1.5, 8.0]), "band": band}]
+    traces = drawn(call, picture([series], attempts=[]))
+    envelope, mean = traces["loss {} band"], traces["loss {}"]
     assert envelope["fill"] == "toself"
     assert envelope["y"] == [9.0, 8.0, 1.5, 1.0]
     assert mean["y"] == [4.0, 3.0]
 
 
-def test_smoothing_leaves_the_raw_curve_on_the_page_and_never_crosses_a_rollback(call: Call) -> None:
-    found = drawn(call, picture([rolled_back()], smoothing=0.9))
-    smoothed = found["loss {} smoothed"]["y"]
-    assert smoothed[smoothed.index(None) + 1] == 3.0  # it starts anew, without the memory of attempt 0
-    assert found["loss {} raw"]["y"] == [5.0, 4.0, None, 3.0, 2.9, 2.8]
+def test_smoothing_shows_the_raw_curve_too_and_restarts_at_a_rollback(call: Call) -> None:
+    traces = drawn(call, picture([rolled_back()], smoothing=0.9))
+    smoothed = traces["loss {} smoothed"]["y"]
+    assert smoothed[smoothed.index(None) + 1] == 3.0  # it restarts without the values of attempt 0
+    assert traces["loss {} raw"]["y"] == [5.0, 4.0, None, 3.0, 2.9, 2.8]
 
 
-def test_nan_stands_on_the_axis_and_infinity_is_an_arrow_at_the_edge(call: Call) -> None:
-    one = rolled_back()
-    one["nonfinite"] = [
+def test_nan_is_a_cross_on_the_axis_and_infinity_an_arrow_at_the_edge(call: Call) -> None:
+    series = rolled_back()
+    series["nonfinite"] = [
         {"attempt": 1, "step": 4, "value": "NaN"},
         {"attempt": 1, "step": 6, "value": "Infinity"},
     ]
-    marks = drawn(call, picture([one]))["not finite"]
+    marks = drawn(call, picture([series]))["not finite"]
     assert marks["yaxis"] == "y2"
     assert marks["x"] == [4, 6]
     assert marks["y"] == [0, 1]
     assert marks["marker"]["symbol"] == ["x-thin", "triangle-up"]
 
 
-def test_no_line_is_drawn_through_a_value_that_is_no_number(call: Call) -> None:
-    one = rolled_back()
-    one["nonfinite"] = [{"attempt": 1, "step": 4, "value": "NaN"}]
-    assert drawn(call, picture([one]))["loss {}"]["y"] == [5.0, 4.0, None, 3.0, 2.9, None, 2.8]
+def test_a_line_has_a_gap_at_a_non_finite_value(call: Call) -> None:
+    series = rolled_back()
+    series["nonfinite"] = [{"attempt": 1, "step": 4, "value": "NaN"}]
+    assert drawn(call, picture([series]))["loss {}"]["y"] == [5.0, 4.0, None, 3.0, 2.9, None, 2.8]
 
 
 def incident(**more: Any) -> dict[str, Any]:
@@ -302,9 +304,11 @@ def incident(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_an_incident_begins_with_a_solid_line_peaks_in_a_dot_and_ends_with_a_dotted_line(call: Call) -> None:
-    one = incident(end_step=8)
-    full = picture([rolled_back()], incidents=[one])
+def test_an_incident_has_a_solid_line_at_its_onset_a_dot_at_its_peak_and_a_dotted_line_at_its_end(
+    call: Call,
+) -> None:
+    recovered = incident(end_step=8)
+    full = picture([rolled_back()], incidents=[recovered])
     dot = drawn(call, full)["peaks"]
     assert (dot["x"], dot["y"]) == ([5], [2.8])
     shapes = call("charts/layout.js", "layout", full)["shapes"]
@@ -314,32 +318,32 @@ def test_an_incident_begins_with_a_solid_line_peaks_in_a_dot_and_ends_with_a_dot
     assert (recovery["x0"], recovery["line"]["dash"]) == (8, "dot")
 
 
-def test_what_lasts_reaches_the_end_of_the_axis_but_not_beyond_a_dead_attempt(call: Call) -> None:
+def test_an_open_incident_extends_to_the_end_of_the_axis_or_of_its_attempt(call: Call) -> None:
     assert call("charts/layout.js", "extentOf", picture([rolled_back()]), incident()) == [3, 10]
     assert call("charts/layout.js", "extentOf", picture([rolled_back()]), incident(attempt=0)) == [3, 4]
 
 
-def test_a_resume_is_a_small_tick_with_the_number_of_its_attempt(call: Call) -> None:
-    found = drawn(call, picture([rolled_back()]))
-    tick, number = found["resumes"], found["attempts"]
+def test_a_resume_is_a_tick_with_the_number_of_its_attempt(call: Call) -> None:
+    traces = drawn(call, picture([rolled_back()]))
+    tick, number = traces["resumes"], traces["attempts"]
     assert tick["x"] == [2, 2, None]
     assert max(y for y in tick["y"] if y is not None) < 0.1
     assert (number["x"], number["text"]) == ([2], [" 1"])
 
 
-def test_crowded_resumes_are_thinned_until_their_numbers_can_be_read(call: Call) -> None:
+def test_crowded_resumes_are_left_out_until_their_numbers_are_legible(call: Call) -> None:
     attempts = [{"number": i, "first_step": 10 * i, "last_step": 10 * i + 9} for i in range(200)]
     marks = call(
         "charts/resume_markers.js", "resumeMarks", picture([], attempts=attempts, range=[0, 2000], width=400)
     )
-    places = [one["x"] for one in marks["labels"]]
-    gaps = [(b - a) / 5 for a, b in itertools.pairwise(places)]  # 5 steps a pixel
-    assert len(places) > 5
+    positions = [label["x"] for label in marks["labels"]]
+    gaps = [(b - a) / 5 for a, b in itertools.pairwise(positions)]  # 5 steps a pixel
+    assert len(positions) > 5
     assert min(gaps) >= 18
     assert len(marks["ticks"]) < 120
 
 
-def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call: Call) -> None:
+def test_many_ranks_are_one_coarse_request_and_a_thousand_ranks_single_requests(call: Call) -> None:
     def step_times(count: int) -> dict[str, Any]:
         ranks = [{"metric": "step_time", "labels": {"rank": rank}} for rank in range(min(count, 50))]
         return {"title": "Step time", "role": "step_time", "series": ranks, "series_count": count}
@@ -347,21 +351,21 @@ def test_ranks_are_asked_for_in_one_coarse_request_and_a_thousand_piecemeal(call
     loss = {"title": "Loss", "role": "loss", "series": [{"metric": "loss", "labels": {}}]}
     few = call("charts/board.js", "planRequests", [loss, step_times(64)], [])
     assert few == [{"metrics": ["loss"]}, {"metrics": ["step_time"], "points": 240}]
-    spoken = [incident(metric="step_time", labels={"rank": 777})]
-    crowd = call("charts/board.js", "planRequests", [loss, step_times(1024)], spoken)
+    incidents = [incident(metric="step_time", labels={"rank": 777})]
+    crowd = call("charts/board.js", "planRequests", [loss, step_times(1024)], incidents)
     assert crowd[0] == {"metrics": ["loss"]}
     assert crowd[-1] == {"metrics": ["step_time"], "labels": {"rank": 777}}
     assert len(crowd) == 10
 
 
-def test_a_spike_that_may_still_turn_out_slow_is_not_called_fast(call: Call) -> None:
+def test_an_open_spike_has_its_provisional_title(call: Call) -> None:
     spike = {"kind": "spike_fast", "state": "open", "classified_step": None}
     assert call("lib/catalogue.js", "incidentTitle", spike) == "Loss spike"
     assert call("lib/catalogue.js", "incidentTitle", {**spike, "state": "recovered"}) == "Fast loss spike"
     assert call("lib/catalogue.js", "incidentTitle", {**spike, "classified_step": 90}) == "Fast loss spike"
 
 
-def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
+def test_scale_converts_values_to_pixels_and_back(modules: Page) -> None:
     back = modules.evaluate(
         "async () => { const { scale } = await import('/charts/plotly.js');"
         "const s = scale([100, 300], 800); return [s.toPixel(100), s.toValue(s.toPixel(234))]; }"
@@ -373,30 +377,30 @@ def test_scale_maps_places_to_pixels_and_back(modules: Page) -> None:
 @pytest.mark.parametrize(
     ("attempts", "text"), [([0], "0"), ([0, 1, 2, 5], "0–2, 5"), ([3, 5], "3, 5"), ([], "")]
 )
-def test_attempts_in_a_row_are_told_as_a_range(call: Call, attempts: list[int], text: str) -> None:
+def test_consecutive_attempts_are_shown_as_a_range(call: Call, attempts: list[int], text: str) -> None:
     assert call("run/configuration.js", "attemptRanges", attempts) == text
 
 
-def test_a_value_of_one_process_names_it_and_one_of_many_counts_them(call: Call) -> None:
+def test_a_setting_of_one_process_names_it_and_one_of_many_counts_them(call: Call) -> None:
     assert call("run/configuration.js", "holdersText", {"processes": 0, "labels": []}) == ""
-    one = {"processes": 1, "labels": [{"rank": "3", "host": "n1"}]}
-    assert call("run/configuration.js", "holdersText", one) == "rank 3, host n1"
+    single = {"processes": 1, "labels": [{"rank": "3", "host": "n1"}]}
+    assert call("run/configuration.js", "holdersText", single) == "rank 3, host n1"
     many = {"processes": 1024, "labels": [{"rank": "0"}]}
     assert call("run/configuration.js", "holdersText", many) == "1,024 processes, e.g. rank 0"
 
 
 @pytest.mark.parametrize(("value", "text"), [(None, "not stated"), ("", "(empty)"), (False, "false")])
-def test_a_setting_that_is_empty_or_absent_says_so(call: Call, value: object, text: str) -> None:
+def test_an_empty_or_absent_setting_has_a_text(call: Call, value: object, text: str) -> None:
     assert call("run/configuration.js", "valueText", value) == text
 
 
-def test_the_same_remark_on_several_attempts_is_told_once(call: Call) -> None:
+def test_equal_diagnostics_of_several_attempts_are_merged(call: Call) -> None:
     same = {"code": "c", "labels": {}, "severity": "warning", "summary": "s", "advice": "a"}
-    found = call("run/configuration.js", "mergeAttempts", [{**same, "attempt": 0}, {**same, "attempt": 1}])
-    assert [one["attempts"] for one in found] == [[0, 1]]
+    merged = call("run/configuration.js", "mergeAttempts", [{**same, "attempt": 0}, {**same, "attempt": 1}])
+    assert [diagnostic["attempts"] for diagnostic in merged] == [[0, 1]]
 
 
-def test_charts_of_machines_go_by_the_clock_whatever_the_others_do(call: Call) -> None:
+def test_charts_of_telemetry_have_a_time_axis(call: Call) -> None:
     clocked = {"series": [{"metric": "gpu_util (%)", "labels": {"gpu": "0", "steps": "milliseconds"}}]}
     sized = {"series": [{"metric": "busbw_gbs", "labels": {"steps": "message bytes"}}]}
     loss = {"series": [{"metric": "loss", "labels": {}}]}

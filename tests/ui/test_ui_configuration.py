@@ -1,4 +1,4 @@
-"""How launches are set up, on the run's page: remarks in words, what changed, every setting to be found."""
+"""Configuration on the run page: diagnostics, changed settings, search."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from playwright.sync_api import expect
 from tests.ui.conftest import Opener, Server, healthy
 
 NETS = [
-    {"name": "nccl.net", "value": "Socket", "labels": {"host": f"node{at}", "rank": at}} for at in range(2)
+    {"name": "nccl.net", "value": "Socket", "labels": {"host": f"node{rank}", "rank": rank}}
+    for rank in range(2)
 ]
 
 
 @pytest.fixture(scope="module")
 def relaunched(server: Server) -> str:
-    """A run over sockets, with another batch size at its second launch."""
+    """A run with NCCL over sockets, and another batch size at its second launch."""
     columns = healthy()
     config: dict[str, Any] = {"global_batch_size": 256, "model": {"num_layers": 24}, "lr": 3e-4}
     half = len(columns["step"]) // 2
@@ -30,7 +31,7 @@ def relaunched(server: Server) -> str:
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_remarks_come_first_with_word_and_advice(
+def test_diagnostics_come_first_with_severity_and_advice(
     open_page: Opener, server: Server, relaunched: str, width: int
 ) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}", width=width)
@@ -41,7 +42,7 @@ def test_remarks_come_first_with_word_and_advice(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_remark_has_a_word_beside_the_health_that_leads_to_it(
+def test_a_launch_warning_next_to_the_health_leads_to_the_diagnostics(
     open_page: Opener, server: Server, relaunched: str
 ) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}", height=700)
@@ -53,22 +54,24 @@ def test_a_remark_has_a_word_beside_the_health_that_leads_to_it(
     expect(page.get_by_role("heading", name="Configuration")).to_be_focused()
 
 
-def test_only_what_warns_is_counted_beside_the_health(call: Callable[..., Any]) -> None:
-    def said(*severities: str) -> object:
-        return call("run/headline.js", "diagnosticSummary", [{"severity": one} for one in severities])
+def test_only_warnings_and_critical_diagnostics_are_counted(call: Callable[..., Any]) -> None:
+    def summary(*severities: str) -> object:
+        return call(
+            "run/headline.js", "diagnosticSummary", [{"severity": severity} for severity in severities]
+        )
 
-    assert said() is said("info") is None
-    assert said("warning", "info") == ["warning", "1 launch warning"]
-    assert said("warning", "critical") == ["critical", "2 launch warnings"]
+    assert summary() is summary("info") is None
+    assert summary("warning", "info") == ["warning", "1 launch warning"]
+    assert summary("warning", "critical") == ["critical", "2 launch warnings"]
 
 
-def test_what_changed_is_told_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
+def test_changed_settings_are_listed_by_attempt(open_page: Opener, server: Server, relaunched: str) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}")
     page.get_by_text("Changes at attempt 1", exact=True).click()
     expect(page.locator(".config-changes table")).to_have_text("global_batch_size256 → 512")
 
 
-def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Server, relaunched: str) -> None:
+def test_settings_are_folded_and_searchable(open_page: Opener, server: Server, relaunched: str) -> None:
     page = open_page(f"{server.address}/runs/{relaunched}")
     search = page.get_by_label("Search settings")
     expect(search).to_be_hidden()
@@ -81,14 +84,14 @@ def test_settings_are_folded_and_found_by_typing(open_page: Opener, server: Serv
     expect(page.locator(".config-settings")).to_contain_text("No matching settings.")
 
 
-def test_a_run_that_says_nothing_of_itself_has_no_such_part(open_page: Opener, server: Server) -> None:
+def test_a_run_without_configuration_has_no_such_section(open_page: Opener, server: Server) -> None:
     page = open_page(f"{server.address}/runs/{server.post('silent', healthy())}")
     expect(page.locator(".panel").first).to_be_visible()
     expect(page.locator(".configuration")).to_be_hidden()
     expect(page.get_by_role("button", name="launch warning")).to_have_count(0)
 
 
-def test_a_launch_without_a_step_yet_shows_how_it_is_set_up(open_page: Opener, server: Server) -> None:
+def test_a_launch_without_points_shows_its_configuration(open_page: Opener, server: Server) -> None:
     body = {"project": "llm", "run": "hangs", "config": {"num_layers": 24}, "settings": NETS}
     page = open_page(f"{server.address}/runs/{server.ask('/ingest', body)['run_id']}")
     expect(page.get_by_text("No points yet")).to_be_visible()

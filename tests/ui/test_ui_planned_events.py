@@ -1,4 +1,4 @@
-"""What is planned, on the pages: announced, shown, taken back, and an incident that was planned after all."""
+"""Planned events on the pages: added, shown, removed, and an incident marked as planned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.ui.conftest import Opener, Server, healthy
 
 @pytest.fixture(scope="module")
 def spiky(server: Server) -> str:
-    """A run whose loss has just risen, and stays up."""
+    """A run whose loss has just risen and stays high."""
     columns = healthy()
     columns["loss"][-60:] = [value + 4 for value in columns["loss"][-60:]]
     run = server.post("spiky", columns)
@@ -22,7 +22,7 @@ def spiky(server: Server) -> str:
     return run
 
 
-def test_a_plan_is_added_and_removed_with_the_keyboard_alone(
+def test_a_planned_event_is_added_and_removed_with_the_keyboard(
     open_page: Opener, server: Server, spiky: str
 ) -> None:
     page = open_page(f"{server.address}/runs/{spiky}#expected", width=360, height=740)
@@ -44,7 +44,7 @@ def test_a_plan_is_added_and_removed_with_the_keyboard_alone(
     expect(listed).to_have_count(0)
 
 
-def test_a_plan_that_says_too_little_is_refused_in_words(
+def test_an_incomplete_planned_event_shows_the_error_of_the_server(
     open_page: Opener, server: Server, spiky: str
 ) -> None:
     page = open_page(f"{server.address}/runs/{spiky}#expected")
@@ -53,7 +53,7 @@ def test_a_plan_that_says_too_little_is_refused_in_words(
     open_page.allow("422")
 
 
-def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected(
+def test_an_incident_marked_as_planned_is_closed_and_listed_as_a_planned_event(
     open_page: Opener, server: Server, spiky: str
 ) -> None:
     incident = server.wait_for_incident(spiky, "spike_fast")
@@ -68,7 +68,7 @@ def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected
 
 
 @pytest.mark.parametrize(
-    ("event", "place"),
+    ("event", "text"),
     [
         ({"from_step": 20000, "to_step": 20500}, "steps 20,000 to 20,500"),
         ({"from_step": 5, "to_step": 5}, "at step 5"),
@@ -77,12 +77,14 @@ def test_an_incident_that_was_planned_is_closed_and_shown_among_what_is_expected
         ({"every": 10, "lasting": 1, "to_step": 40}, "every 10 steps for 1, steps 0 to 40"),
     ],
 )
-def test_where_something_is_expected_is_said_in_words(call, event, place) -> None:  # type: ignore[no-untyped-def]
+def test_the_steps_of_a_planned_event_as_text(
+    call: Callable[..., Any], event: dict[str, Any], text: str
+) -> None:
     all_of_it = {"from_step": 0, "to_step": None, "every": None, "lasting": None} | event
-    assert call("charts/planned_events.js", "plannedEventSteps", all_of_it) == place
+    assert call("charts/planned_events.js", "plannedEventSteps", all_of_it) == text
 
 
-def test_stretches_lie_within_what_is_shown_and_are_left_out_where_they_are_too_many(call) -> None:  # type: ignore[no-untyped-def]
+def test_planned_spans_are_within_the_range_and_left_out_if_too_many(call: Callable[..., Any]) -> None:
     cadence = {"from_step": 0, "to_step": None, "every": 100, "lasting": 10}
     once = {"from_step": 250, "to_step": 260, "every": None, "lasting": None}
     assert call("charts/planned_events.js", "plannedSpans", [cadence, once], [210, 420]) == [
@@ -95,7 +97,7 @@ def test_stretches_lie_within_what_is_shown_and_are_left_out_where_they_are_too_
     assert call("charts/planned_events.js", "plannedSpans", [once], [300, 400]) == []
 
 
-def test_the_first_stretch_with_room_for_it_says_that_it_is_expected(call: Callable[..., Any]) -> None:
+def test_the_first_planned_span_with_enough_space_is_labelled(call: Callable[..., Any]) -> None:
     def planned(first: int, last: int | None) -> dict[str, Any]:
         return {"kinds": ["spike_slow"], "from_step": first, "to_step": last, "every": None, "lasting": None}
 
@@ -110,7 +112,7 @@ def test_the_first_stretch_with_room_for_it_says_that_it_is_expected(call: Calla
         "series": [],
     }
     shapes = call("charts/planned_events.js", "plannedEventShapes", picture)
-    assert [(one["x0"], one["x1"], one["label"]["text"]) for one in shapes] == [
+    assert [(shape["x0"], shape["x1"], shape["label"]["text"]) for shape in shapes] == [
         (3600, 4000, ""),
         (1000, 1500, "planned"),
         (2000, 2100, ""),

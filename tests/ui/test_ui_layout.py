@@ -1,4 +1,4 @@
-"""Every page in every shape: no complaints, nothing wider than the screen, a door where there is one."""
+"""All pages: console, themes, widths, focus, errors, empty states, reconnecting, login."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ def address(server: Server, runs: Runs, page: str) -> str:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_complains_in_either_theme(open_page: Opener, server: Server, runs: Runs, theme: str) -> None:
+def test_no_page_logs_console_messages_in_either_theme(
+    open_page: Opener, server: Server, runs: Runs, theme: str
+) -> None:
     page = open_page(server.address, color_scheme=theme)
     for page_address in PAGES:
         page.goto(address(server, runs, page_address))
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.wait_for_timeout(200)
         assert page.evaluate("document.documentElement.dataset.theme") == theme
-    assert open_page.complaints == []
+    assert open_page.messages == []
 
 
-def test_nothing_is_wider_than_a_telephone(open_page: Opener, server: Server, runs: Runs) -> None:
+def test_no_page_is_wider_than_a_phone(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(server.address, width=360, height=780)
     for page_address in PAGES:
         page.goto(address(server, runs, page_address))
@@ -46,16 +48,16 @@ def test_nothing_is_wider_than_a_telephone(open_page: Opener, server: Server, ru
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, page_address
 
 
-def test_a_wall_of_screens_is_filled(open_page: Opener, server: Server, runs: Runs) -> None:
+def test_a_wall_display_is_filled(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.steady}", width=3840, height=2000)
     expect(page.locator(".plot .main-svg").first).to_be_visible()
     right = page.locator(".panel").evaluate_all(
-        "panels => Math.max(...panels.map((one) => one.getBoundingClientRect().right))"
+        "panels => Math.max(...panels.map((element) => element.getBoundingClientRect().right))"
     )
     assert right > 3700
 
 
-def test_the_theme_is_chosen_once_and_stays(open_page: Opener, server: Server, runs: Runs) -> None:
+def test_the_chosen_theme_is_stored(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(server.address, color_scheme="light")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.keyboard.press("t")
@@ -65,17 +67,15 @@ def test_the_theme_is_chosen_once_and_stays(open_page: Opener, server: Server, r
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_every_control_has_a_name_and_the_focus_can_be_seen(
-    open_page: Opener, server: Server, runs: Runs
-) -> None:
+def test_every_control_has_a_name_and_a_visible_focus(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/runs/{runs.broken}")
     expect(page.locator(".plot .main-svg").first).to_be_visible()
     nameless = page.evaluate(
-        """() => [...document.querySelectorAll('button, a, input, select, textarea')].filter((one) => {
-          if (!one.checkVisibility()) return false;
-          const labels = one.labels ? [...one.labels].map((label) => label.textContent).join('') : '';
-          return !(one.getAttribute('aria-label') || one.textContent.trim() || labels.trim());
-        }).map((one) => one.outerHTML)"""
+        """() => [...document.querySelectorAll('button, a, input, select, textarea')].filter((element) => {
+          if (!element.checkVisibility()) return false;
+          const labels = element.labels ? [...element.labels].map((label) => label.textContent).join('') : '';
+          return !(element.getAttribute('aria-label') || element.textContent.trim() || labels.trim());
+        }).map((element) => element.outerHTML)"""
     )
     assert nameless == []
     for _ in range(4):
@@ -84,7 +84,7 @@ def test_every_control_has_a_name_and_the_focus_can_be_seen(
     assert style != "none"
 
 
-def test_the_help_lists_the_keys_of_this_page(open_page: Opener, server: Server, runs: Runs) -> None:
+def test_the_help_lists_the_shortcuts_of_the_page(open_page: Opener, server: Server, runs: Runs) -> None:
     page = open_page(f"{server.address}/incidents")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     page.keyboard.press("?")
@@ -93,7 +93,7 @@ def test_the_help_lists_the_keys_of_this_page(open_page: Opener, server: Server,
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_an_unknown_run_says_so_and_offers_the_way_back(open_page: Opener, server: Server) -> None:
+def test_an_unknown_run_shows_an_error_and_a_link_to_all_runs(open_page: Opener, server: Server) -> None:
     page = open_page(f"{server.address}/runs/no-such-run")
     expect(page.get_by_role("alert")).to_contain_text("There is no run no-such-run")
     page.get_by_role("link", name="All runs", exact=True).click()
@@ -101,9 +101,7 @@ def test_an_unknown_run_says_so_and_offers_the_way_back(open_page: Opener, serve
     open_page.allow("404")
 
 
-def test_an_address_that_leads_nowhere_says_so_and_offers_the_way_on(
-    open_page: Opener, server: Server
-) -> None:
+def test_an_unknown_address_shows_an_error_and_links(open_page: Opener, server: Server) -> None:
     page = open_page(f"{server.address}/no/such/page")
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     page.get_by_role("main").get_by_role("link", name="Incidents").click()
@@ -111,7 +109,7 @@ def test_an_address_that_leads_nowhere_says_so_and_offers_the_way_on(
     open_page.allow("404")
 
 
-def test_an_overview_without_runs_says_what_to_do_next(open_page: Opener, tmp_path: Path) -> None:
+def test_an_overview_without_runs_shows_the_next_step(open_page: Opener, tmp_path: Path) -> None:
     empty = Server(tmp_path)
     try:
         page = open_page(empty.address)
@@ -126,7 +124,7 @@ def test_an_overview_without_runs_says_what_to_do_next(open_page: Opener, tmp_pa
         empty.close()
 
 
-def test_a_page_says_that_it_reconnects_and_goes_on_when_the_server_is_back(
+def test_a_page_reports_a_lost_connection_and_continues_when_the_server_is_back(
     open_page: Opener, tmp_path: Path
 ) -> None:
     first = Server(tmp_path)
@@ -148,13 +146,13 @@ def test_a_page_says_that_it_reconnects_and_goes_on_when_the_server_is_back(
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[Server]:
-    """A server behind a password."""
+    """A server with a password."""
     running = Server(tmp_path, HOLTER_PASSWORD="open sesame")
     yield running
     running.close()
 
 
-def test_a_password_opens_the_door_to_the_page_one_wanted(open_page: Opener, guarded: Server) -> None:
+def test_the_login_opens_the_requested_page(open_page: Opener, guarded: Server) -> None:
     page = open_page(f"{guarded.address}/incidents?state=all")
     expect(page.get_by_role("heading", name="Holter")).to_be_visible()
     assert re.search(r"/login\?next=%2Fincidents%3Fstate%3Dall", page.url)

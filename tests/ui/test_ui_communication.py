@@ -1,4 +1,4 @@
-"""Collectives on the run's page: who waits for whom in words, a table of calls beside the hardware."""
+"""Communication on the run page: slow ranks, and the bandwidth of collectives against the hardware."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RANKS, CALLS = 4, 60
 
 @pytest.fixture(scope="module")
 def inspected(server: Server) -> str:
-    """A run whose profiler tells of two kinds of calls, and of a rank that all others wait for."""
+    """A run with two kinds of collective calls and a rank that all others wait for."""
     config = {"gpu": {"name": "NVIDIA H100 80GB HBM3"}}
     run = server.post("inspected", healthy(), config=config)
     for what, comm, size, unit in (
@@ -39,7 +39,7 @@ def inspected(server: Server) -> str:
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_who_waits_and_how_fast_is_told(
+def test_slow_ranks_and_bus_bandwidth_are_shown(
     open_page: Opener, server: Server, inspected: str, width: int
 ) -> None:
     page = open_page(f"{server.address}/runs/{inspected}", width=width)
@@ -54,7 +54,7 @@ def test_who_waits_and_how_fast_is_told(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_run_without_collectives_has_no_such_section(open_page: Opener, server: Server) -> None:
+def test_a_run_without_collectives_has_no_communication_section(open_page: Opener, server: Server) -> None:
     run = server.post("plain", healthy())
     page = open_page(f"{server.address}/runs/{run}")
     expect(page.locator(".configuration")).to_have_count(1)

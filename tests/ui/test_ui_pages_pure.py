@@ -1,4 +1,4 @@
-"""Sorting, searching, addresses and strips of the pages: pure, run in the browser."""
+"""Search, routing, evidence, health strips and tiles: pure functions of the pages, run in the browser."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def strip(*attempts: Any) -> dict[str, Any]:
 CLOCKED = strip(attempt(0, (0, 199), (0.0, 200.0), 100), attempt(1, (100, 300), (600.0, 800.0)))
 
 
-def test_the_strip_follows_the_clock_so_that_a_pause_is_empty(call: Call) -> None:
+def test_the_health_strip_follows_wall_time_with_gaps_at_pauses(call: Call) -> None:
     first, second = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
     assert (first["from"], first["to"]) == (0, 0.25)
     assert first["lost"] == 0.125
     assert (second["from"], second["to"]) == (0.75, 1)
 
 
-def test_without_a_clock_attempts_follow_each_other_by_steps_done(call: Call) -> None:
+def test_without_times_attempts_follow_each_other_by_number_of_steps(call: Call) -> None:
     first, second = call(
         "charts/health_strip.js",
         "layOutAttempts",
@@ -54,7 +54,7 @@ def test_without_a_clock_attempts_follow_each_other_by_steps_done(call: Call) ->
     assert (first["from"], first["to"], second["from"], second["to"]) == (0, 0.25, 0.25, 1)
 
 
-def test_a_step_that_was_done_twice_lies_in_the_newest_attempt_unless_one_is_named(call: Call) -> None:
+def test_a_repeated_step_is_in_the_newest_attempt_unless_one_is_given(call: Call) -> None:
     along = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
     assert call("charts/health_strip.js", "positionOfStep", along, 150) == pytest.approx(
         0.75 + 0.25 * 50 / 200
@@ -62,7 +62,7 @@ def test_a_step_that_was_done_twice_lies_in_the_newest_attempt_unless_one_is_nam
     assert call("charts/health_strip.js", "positionOfStep", along, 150, 0) == pytest.approx(0.25 * 150 / 199)
 
 
-def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none(call: Call) -> None:
+def test_a_range_of_the_strip_gives_its_steps_and_a_pause_none(call: Call) -> None:
     along = call("charts/health_strip.js", "layOutAttempts", CLOCKED)
     assert call("charts/health_strip.js", "stepsBetween", along, 0, 1) == [0, 300]
     assert call("charts/health_strip.js", "stepsBetween", along, 0.3, 0.7) is None
@@ -78,7 +78,7 @@ def test_a_drag_over_the_strip_gives_the_steps_done_there_and_a_pause_gives_none
         ("/nowhere", "missing", ["/nowhere"]),
     ],
 )
-def test_an_address_names_its_view(call: Call, path: str, name: str, params: list[str]) -> None:
+def test_a_path_has_a_page_and_parameters(call: Call, path: str, name: str, params: list[str]) -> None:
     assert call("lib/router.js", "match", path) == {"name": name, "params": params}
 
 
@@ -94,7 +94,7 @@ def test_an_address_names_its_view(call: Call, path: str, name: str, params: lis
         ("/login", "/"),
     ],
 )
-def test_a_login_leads_back_to_our_own_pages_only(call: Call, wanted: str | None, goes: str) -> None:
+def test_a_login_redirects_to_own_pages_only(call: Call, wanted: str | None, goes: str) -> None:
     assert call("pages/login.js", "safeNext", wanted) == goes
 
 
@@ -102,7 +102,7 @@ def run(name: str, health: str = "ok", state: str = "running", **more: Any) -> d
     return {"name": name, "project": "llm", "health": health, "state": state, "worst": None, **more}
 
 
-def test_the_verdict_says_in_one_line_whether_all_is_well(call: Call) -> None:
+def test_the_heading_of_the_overview_counts_runs_with_problems(call: Call) -> None:
     assert call("pages/overview.js", "statusHeading", [run("a"), run("b", state="finished")]) == [
         "ok",
         "No problems, 1 run running",
@@ -119,7 +119,7 @@ def test_the_verdict_says_in_one_line_whether_all_is_well(call: Call) -> None:
     assert call("pages/overview.js", "statusHeading", both) == ["critical", "2 runs need attention"]
 
 
-def test_runs_are_found_by_words_of_name_project_and_trouble(call: Call) -> None:
+def test_runs_are_found_by_words_of_name_project_and_incident(call: Call) -> None:
     spiky = run("104b-emb-norm", "critical", worst={"kind": "spike_slow"})
     everything = {"state": "", "project": ""}
     assert call("pages/overview.js", "matches", spiky, {"q": "LLM emb", **everything})
@@ -128,17 +128,17 @@ def test_runs_are_found_by_words_of_name_project_and_trouble(call: Call) -> None
     assert not call("pages/overview.js", "matches", spiky, {"q": "", "state": "stalled", "project": ""})
 
 
-def test_metrics_are_found_by_all_words_those_that_begin_so_first(call: Call) -> None:
+def test_metrics_are_found_by_all_words_prefix_matches_first(call: Call) -> None:
     groups = [
         {"metric": name, "role": "other", "series": []}
         for name in ("train/grad", "grad_norm", "lr", "eval/grad")
     ]
-    assert [one["metric"] for one in call("run/series_list.js", "findMetrics", groups, "grad")] == [
+    assert [group["metric"] for group in call("run/series_list.js", "findMetrics", groups, "grad")] == [
         "grad_norm",
         "train/grad",
         "eval/grad",
     ]
-    assert [one["metric"] for one in call("run/series_list.js", "findMetrics", groups, "grad ev")] == [
+    assert [group["metric"] for group in call("run/series_list.js", "findMetrics", groups, "grad ev")] == [
         "eval/grad"
     ]
 
@@ -231,7 +231,7 @@ def test_times_of_machines_and_agents_are_shown_as_times_not_as_steps(call: Call
     )
 
 
-def test_series_that_were_refused_are_not_called_unreadable(call: Call) -> None:
+def test_refused_series_are_not_reported_as_unreadable(call: Call) -> None:
     line = {"source": "vm:/runs/a.jsonl", "place": "line 3", "reason": "expected a JSON object"}
     names = {"source": "http", "place": "loss_step_*", "reason": "loss_step_*: 512 series with one point"}
     most = {"source": "http", "place": "max_series_per_run", "reason": "the run has 100 series"}
@@ -241,8 +241,8 @@ def test_series_that_were_refused_are_not_called_unreadable(call: Call) -> None:
     assert call("run/data.js", "unreadableSummary", [line, most], 2) == both
 
 
-def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -> None:
-    whole = {"first_step": 0, "last_step": 10_000}
+def test_the_charts_of_an_incident_have_a_margin_of_its_duration(call: Call) -> None:
+    steps = {"first_step": 0, "last_step": 10_000}
     lasting = {
         "start_step": 5000,
         "peak_step": 5100,
@@ -250,24 +250,24 @@ def test_the_picture_shows_as_much_before_an_incident_as_it_lasted(call: Call) -
         "detected_step": 5010,
         "state": "recovered",
     }
-    low, high = call("incidents/charts.js", "stepsAroundIncident", lasting, whole)
+    low, high = call("incidents/charts.js", "stepsAroundIncident", lasting, steps)
     assert 4000 <= low <= 4300
     assert 6700 <= high <= 7000
     begun = {"start_step": 9990, "peak_step": None, "end_step": None, "detected_step": 9995, "state": "open"}
-    low, high = call("incidents/charts.js", "stepsAroundIncident", begun, whole)
+    low, high = call("incidents/charts.js", "stepsAroundIncident", begun, steps)
     assert low <= 9600
     assert high == 10_000
 
 
-def test_a_log_with_one_time_stamp_has_no_clock(call: Call) -> None:
+def test_a_log_with_a_single_time_has_no_times(call: Call) -> None:
     stamped = strip(attempt(0, (0, 99), (50.0, 50.0)))
     assert call("charts/health_strip.js", "hasTimes", stamped["attempts"]) is False
     assert call("charts/health_strip.js", "hasTimes", CLOCKED["attempts"]) is True
-    (whole,) = call("charts/health_strip.js", "layOutAttempts", stamped)
-    assert (whole["from"], whole["to"]) == (0, 1)
+    (segment,) = call("charts/health_strip.js", "layOutAttempts", stamped)
+    assert (segment["from"], segment["to"]) == (0, 1)
 
 
-def test_a_chart_whose_points_all_lie_elsewhere_shows_them(call: Call) -> None:
+def test_a_chart_without_points_in_the_shared_range_shows_its_own_range(call: Call) -> None:
     assert call("charts/panel.js", "rangeOf", [10, 20], [12, 30], False) == [10, 20]
     assert call("charts/panel.js", "rangeOf", [15.5, 16.5], [0, 0], False) == [-0.5, 0.5]
     assert call("charts/panel.js", "rangeOf", [10, 20], None, False) == [10, 20]
@@ -300,12 +300,12 @@ def test_the_slope_is_that_of_the_last_tenth_of_the_timeline(call: Call) -> None
         (17.11, "s", ["17.11", "s"]),
     ],
 )
-def test_long_steps_are_told_in_seconds(call: Call, value: float, unit: str, text: list[str]) -> None:
+def test_long_step_times_are_shown_in_seconds(call: Call, value: float, unit: str, text: list[str]) -> None:
     assert call("lib/format.js", "stepTime", value, unit) == text
 
 
 @pytest.mark.parametrize(
     ("step", "following"), [(0, 1000), (999, 1000), (1000, 2000), (45_000, 50_000), (100_000, 200_000)]
 )
-def test_the_next_milestone_is_a_round_step(call: Call, step: int, following: int) -> None:
+def test_the_next_milestone_is_a_round_number_of_steps(call: Call, step: int, following: int) -> None:
     assert call("run/summary_tiles.js", "nextRoundStep", step) == following
