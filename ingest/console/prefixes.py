@@ -41,11 +41,11 @@ def strip_prefixes(line: bytes) -> CleanLine:
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     position, labels, time = 0, Labels(), _NO_TIME
-    while (found := _PREFIX.match(text, position)) is not None:
-        labels = _labels(found, labels)
-        if found["stamp"] is not None:
-            time = _second(found["stamp"], found["zone"]) + float(found["part"] or 0)
-        position = found.end()
+    while (match := _PREFIX.match(text, position)) is not None:
+        labels = _labels(match, labels)
+        if match["stamp"] is not None:
+            time = _second(match["stamp"], match["zone"]) + float(match["part"] or 0)
+        position = match.end()
     return CleanLine(text[position:], labels, time)
 
 

@@ -56,11 +56,11 @@ class CsvLayout:
             **({"clock": self.clock_is} if self.clock_is else {}),
         }
 
-    def settle_clock(self, found: str) -> None:
+    def settle_clock(self, decision: str) -> None:
         """Make a column `time` the "clock" or a "metric" from now on; "?" leaves it undecided."""
         if self.clock_is:
-            self.clock_is = found
-            if found == "metric":
+            self.clock_is = decision
+            if decision == "metric":
                 self.clock = None
 
     def metrics(self) -> list[int]:
@@ -121,11 +121,15 @@ def parse_rows(lines: Sequence[bytes], *, layout: CsvLayout, delimiter: str, fir
         rows, numbers = [], []
     rows, numbers, steps = _steps(rows, numbers, layout, problems)
     cells = list(zip(*rows, strict=True)) if rows else []
-    index = np.array(numbers, dtype=np.int64)
-    times = _times(cells, layout, index, problems)
-    columns = [_column(cells[at], at, layout, index, problems) for at in layout.metrics()] if rows else []
+    line_numbers = np.array(numbers, dtype=np.int64)
+    times = _times(cells, layout, line_numbers, problems)
+    columns = (
+        [_column(cells[column], column, layout, line_numbers, problems) for column in layout.metrics()]
+        if rows
+        else []
+    )
     return CsvTable(
-        lines=index,
+        lines=line_numbers,
         steps=steps,
         times=times,
         columns=[column for column in columns if len(column.values)],
@@ -275,14 +279,14 @@ def _attempts(cells: Sequence[str]) -> list[str]:
 def _labels(cells: Sequence[Sequence[str]], layout: CsvLayout) -> list[Labels]:
     names = [layout.header[index] for index in layout.labels]
     known: dict[tuple[str, ...], Labels] = {}
-    found = []
+    by_row = []
     for row in zip(*(cells[index] for index in layout.labels), strict=True):
         if row not in known:
             known[row] = labels_of(
                 {name: _integer_text(cell) for name, cell in zip(names, row, strict=True) if cell.strip()}
             )
-        found.append(known[row])
-    return found
+        by_row.append(known[row])
+    return by_row
 
 
 def _labelled(name: str, values: FloatArray, rows: IntArray, labels: Sequence[Labels]) -> Iterator[Column]:

@@ -54,11 +54,11 @@ def _rows(table: CsvTable) -> Hashes:
     hashes = _mix(table.steps.astype(np.uint64)) * _name("step")
     hashes += np.where(np.isnan(table.times), np.uint64(0), _mix(table.times.view(np.uint64)))
     for cells in table.columns:
-        found = _mix(cells.values.view(np.uint64)) * _name(cells.name)
+        column_hashes = _mix(cells.values.view(np.uint64)) * _name(cells.name)
         if cells.rows is None:
-            hashes += found
+            hashes += column_hashes
         else:
-            hashes[cells.rows] += found
+            hashes[cells.rows] += column_hashes
     return hashes
 
 

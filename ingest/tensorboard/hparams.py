@@ -80,9 +80,9 @@ class EventFileSettings:
     def _read_text(self, tag: str, text: str) -> Iterator[Mapping[str, Any]]:
         if not text or len(text) > MAX_TEXT_LENGTH:
             return
-        found = settings_in(text)
-        if found is not None:
-            yield found
+        settings = settings_in(text)
+        if settings is not None:
+            yield settings
             return
         name = tag.removesuffix(_SUFFIX)
         if "\n" in text or len(text) > _MAX_LINE_LENGTH or not _TAG_NAME.fullmatch(name):

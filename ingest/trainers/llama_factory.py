@@ -43,16 +43,16 @@ class LlamaFactoryLog:
         return JsonLinesReader({} if "rewritten" in state else state, row_of)
 
 
-def row_of(found: Mapping[str, Any]) -> LogRow | None:
+def row_of(logged: Mapping[str, Any]) -> LogRow | None:
     """The row of an object; None if it has no step. Raises ValueError for an invalid step."""
-    if _STEP not in found:
+    if _STEP not in logged:
         return None
     values = {}
-    for name, value in flatten_object(found):
+    for name, value in flatten_object(logged):
         number_value = _duration(value) if name in _TIMES else _number(value)
         if number_value is not None and name not in (_STEP, _LAST):
             values[_TIMES.get(name, name)] = number_value
-    return LogRow(read_step(found[_STEP]), float("nan"), values)
+    return LogRow(read_step(logged[_STEP]), float("nan"), values)
 
 
 def _number(value: object) -> float | None:
@@ -65,8 +65,8 @@ def _number(value: object) -> float | None:
 
 def _duration(value: object) -> float | None:
     """`4 days, 5:06:09` in seconds."""
-    found = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
-    if found is None:
+    match = _DURATION.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
+    if match is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -66,24 +66,24 @@ class TorchtitanReader:
         """Yield the events of the complete lines; see `Reader`."""
         yield from self._lines.read(stream)
 
-    def _row(self, found: Mapping[str, Any]) -> LogRow | None:
-        kind, value = found.get("log_type_name"), json_number(found.get("value"))
+    def _row(self, event: Mapping[str, Any]) -> LogRow | None:
+        kind, value = event.get("log_type_name"), json_number(event.get("value"))
         nothing = LogRow(0, float("nan"), {})
-        if not isinstance(kind, str) or value is None or found.get("step") is None:
+        if not isinstance(kind, str) or value is None or event.get("step") is None:
             return nothing
-        step = read_step(found["step"])
+        step = read_step(event["step"])
         if kind == _NUMBER:
-            metric = str(found.get("event_name") or _NUMBER)
+            metric = str(event.get("event_name") or _NUMBER)
         elif kind.endswith(_ENDING):
             name = kind.removesuffix(_ENDING)
             metric = _NAMES.get(name, f"{name}_time (ms)")
             value = self._sum(step, metric, value)
         else:
             return nothing
-        labels = {"rank": storable_label(str(found.get("rank")))}
-        if isinstance(source := found.get("source"), str) and source not in _TRAINERS:
+        labels = {"rank": storable_label(str(event.get("rank")))}
+        if isinstance(source := event.get("source"), str) and source not in _TRAINERS:
             labels["source"] = storable_label(source)
-        time = json_number(found.get("time_us"))
+        time = json_number(event.get("time_us"))
         moment = float("nan") if time is None else time / 1e6
         return LogRow(step, moment, {metric: value}, labels_of(labels))
 

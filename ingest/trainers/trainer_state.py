@@ -76,19 +76,19 @@ class TrainerStateReader:
             return
         stream.seek(0)
         data = stream.read(MAX_STATE_BYTES + 1)
-        found = decode_state(data) if len(data) <= MAX_STATE_BYTES else {}
-        if found is None:
+        document = decode_state(data) if len(data) <= MAX_STATE_BYTES else {}
+        if document is None:
             stream.seek(position)
             return
         if len(data) > MAX_STATE_BYTES:
             self._problems.add("file", f"expected at most {MAX_STATE_BYTES} bytes")
-        rows, marks = self._rows(found)
-        for batch, reported in self._batches(rows, marks, trainer_config(found)):
-            self._marks, self._complete = marks[: MARK * reported], reported == len(rows)
+        rows, marks = self._rows(document)
+        for batch, yielded in self._batches(rows, marks, trainer_config(document)):
+            self._marks, self._complete = marks[: MARK * yielded], yielded == len(rows)
             if self._complete:
                 stream.seek(0, 2)
             else:
-                stream.seek(reported)
+                stream.seek(yielded)
             yield batch
         self._marks, self._complete, self._before = marks, True, None
         stream.seek(0, 2)
@@ -108,9 +108,9 @@ class TrainerStateReader:
             )
             yield batch, start + len(batch.steps)
 
-    def _rows(self, found: Mapping[str, Any]) -> tuple[list[LogRow], str]:
+    def _rows(self, document: Mapping[str, Any]) -> tuple[list[LogRow], str]:
         rows = []
-        for index, logged in enumerate(log_history(found)):
+        for index, logged in enumerate(log_history(document)):
             try:
                 if not isinstance(logged, dict) or "step" not in logged:
                     raise ValueError("expected an object with a step")
@@ -140,9 +140,9 @@ def decode_state(data: bytes) -> dict[str, Any] | None:
     return decoded if isinstance(decoded, dict) else None
 
 
-def log_history(found: Mapping[str, Any]) -> Sequence[Any]:
+def log_history(document: Mapping[str, Any]) -> Sequence[Any]:
     """The log calls in the file."""
-    logged = found.get("log_history")
+    logged = document.get("log_history")
     return logged if isinstance(logged, list) else []
 
 
@@ -166,7 +166,7 @@ def common_rows(some: str, others: str) -> int:
     )
 
 
-def trainer_config(found: Mapping[str, Any]) -> Config:
+def trainer_config(document: Mapping[str, Any]) -> Config:
     """The settings of the launch in the file."""
-    settings = {name: found[name] for name in _SETTINGS if isinstance(found.get(name), int | float)}
+    settings = {name: document[name] for name in _SETTINGS if isinstance(document.get(name), int | float)}
     return {ConfigKey(name): to_config_value(value) for name, value in settings.items()}

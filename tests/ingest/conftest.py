@@ -108,8 +108,8 @@ class Reading:
 
     def format_of(self, name: str, content: bytes) -> Format:
         """The only format that claims a file."""
-        claims = [one for one in formats().values() if one.sniff(PurePath(name), content[:65536])]
-        assert len(claims) == 1, f"{name} is claimed by {[one.name for one in claims]}"
+        claims = [format_ for format_ in formats().values() if format_.sniff(PurePath(name), content[:65536])]
+        assert len(claims) == 1, f"{name} is claimed by {[format_.name for format_ in claims]}"
         return claims[0]
 
     def read_complete(self, name: str, content: bytes, *, chosen: Format | None = None) -> ReadResult:

@@ -177,11 +177,11 @@ def test_a_trace_of_two_gpus_shows_every_kernel_of_nccl_by_its_bytes(reading: An
     reduced = {"collective": "allreduce", "process_group": "0(default_pg)", "rank": "0", "ranks": "2"}
     calls = found.values("calls", **reduced, steps="message bytes")
     events = json.loads(content)["traceEvents"]
-    kernels = [one for one in events if one.get("cat") == "kernel" and one["name"].startswith("nccl")]
+    kernels = [event for event in events if event.get("cat") == "kernel" and event["name"].startswith("nccl")]
     assert sum(count for _, count in calls) == 15
     assert len(kernels) == 15 + 6
-    one = [kernel for kernel in kernels if kernel["args"]["In msg nelems"] == 6637568]
-    mean = sum(kernel["dur"] for kernel in one) / len(one)
+    largest = [kernel for kernel in kernels if kernel["args"]["In msg nelems"] == 6637568]
+    mean = sum(kernel["dur"] for kernel in largest) / len(largest)
     time = dict(found.values("time_us", **reduced, steps="message bytes"))[4 * 6637568]
     speed = dict(found.values("busbw_gbs", **reduced, steps="message bytes"))[4 * 6637568]
     assert time == pytest.approx(mean)
@@ -232,8 +232,8 @@ def test_a_pickle_that_would_call_something_is_refused_and_nothing_is_called(
 @pytest.mark.parametrize("protocol", range(2, 6))
 def test_plain_values_come_out_of_a_pickle_as_they_went_in(protocol: int) -> None:
     some = b"b" if protocol > 2 else "b"  # Python 2 had no bytes: the pickle names a function that makes some
-    one = ("a", some, 1, -(2**70), 2.5, None, True, False, (), (1,), [1, [2]], {"x": (1, 2, 3), 3: {}})
-    value = {"values": list(one), "again": [one, one]}
+    values_in = ("a", some, 1, -(2**70), 2.5, None, True, False, (), (1,), [1, [2]], {"x": (1, 2, 3), 3: {}})
+    value = {"values": list(values_in), "again": [values_in, values_in]}
     assert loads(pickle.dumps(value, protocol=protocol)) == value
 
 

@@ -206,13 +206,13 @@ def test_a_rank_that_arrives_late_waits_least_and_is_named(tmp_path: Path) -> No
     own[150:, 5] += 3000.0
     inspector(tmp_path, own=own)
     found = [
-        one
-        for one in StragglerDetector().detect(read_run(tmp_path).data, DetectorContext())
-        if "AllReduce" in str(one.labels)
+        finding
+        for finding in StragglerDetector().detect(read_run(tmp_path).data, DetectorContext())
+        if "AllReduce" in str(finding.labels)
     ]
     assert found
-    assert {dict(one.labels)["rank"] for one in found} == {"5"}
-    assert all(abs(one.start_step - 5150) < 30 for one in found)
+    assert {dict(finding.labels)["rank"] for finding in found} == {"5"}
+    assert all(abs(finding.start_step - 5150) < 30 for finding in found)
     assert "since sequence number" in found[0].summary
 
 
@@ -222,8 +222,8 @@ def test_a_slow_fabric_is_reported_for_each_kind_of_collective(tmp_path: Path) -
     inspector(tmp_path, all_ranks=slow)
     found = list(CommSlowdownDetector().detect(read_run(tmp_path).data, DetectorContext()))
     assert found
-    assert all(abs(one.start_step - 5200) < 30 for one in found)
-    assert len({one.labels for one in found}) == len(found)
+    assert all(abs(finding.start_step - 5200) < 30 for finding in found)
+    assert len({finding.labels for finding in found}) == len(found)
 
 
 def test_ends_of_files_that_are_not_at_the_same_call_are_no_desync(tmp_path: Path) -> None:

@@ -162,7 +162,9 @@ def test_checksums_of_many_records_at_once_are_those_of_each() -> None:
     block = b"".join(framed(payload) for payload in payloads)
     records = RecordWalker().walk(block)
     assert (records.end - records.start).tolist() == [len(payload) for payload in payloads]
-    assert masked_crcs(block, records.start, records.end).tolist() == [masked_crc(one) for one in payloads]
+    assert masked_crcs(block, records.start, records.end).tolist() == [
+        masked_crc(payload) for payload in payloads
+    ]
 
 
 def test_a_record_within_a_record_is_none_of_the_files_own(reading: Any) -> None:

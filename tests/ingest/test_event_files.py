@@ -196,12 +196,12 @@ def test_what_other_plugins_write_is_not_taken_for_a_scalar(reading: Any) -> Non
         tensor_shape=TensorShapeProto(dim=[{"size": 2}]),  # type: ignore[list-item]
     )
     text = TensorProto(dtype=types_pb2.DT_STRING, string_val=[b"hello"])
-    one = TensorProto(dtype=types_pb2.DT_FLOAT, float_val=[1.0])
+    tensor = TensorProto(dtype=types_pb2.DT_FLOAT, float_val=[1.0])
     content = (
         FIRST
         + tensor_event(vector, plugin="histograms", tag="weights")
         + tensor_event(text, plugin="text", tag="note")
-        + tensor_event(one, plugin="hparams", tag="session")
+        + tensor_event(tensor, plugin="hparams", tag="session")
         + scalar(1, 2.5)
     )
     result = reading.read_complete(NAME, content)
@@ -210,10 +210,10 @@ def test_what_other_plugins_write_is_not_taken_for_a_scalar(reading: Any) -> Non
 
 
 def test_metadata_on_a_tags_first_value_counts_for_the_later_ones_too(reading: Any) -> None:
-    one = TensorProto(dtype=types_pb2.DT_FLOAT, float_val=[1.0])
-    content = FIRST + tensor_event(one, plugin="mesh", tag="session") + scalar(0, 1.0)
+    tensor = TensorProto(dtype=types_pb2.DT_FLOAT, float_val=[1.0])
+    content = FIRST + tensor_event(tensor, plugin="mesh", tag="session") + scalar(0, 1.0)
     cut = len(content)
-    content += tensor_event(one, tag="session") + scalar(1, 2.0)
+    content += tensor_event(tensor, tag="session") + scalar(1, 2.0)
     assert list(reading.read_complete(NAME, content).points) == [SeriesKey("loss")]
     assert list(reading.read_growing(NAME, content, [cut, len(content)]).points) == [SeriesKey("loss")]
 

@@ -82,7 +82,7 @@ def test_lines_that_no_format_knows_suggest_what_a_user_can_add(tmp_path: Path) 
     start = result.index("job.out repeats a line with numbers; to read it, put into holter.toml:")
     (tmp_path / "holter.toml").write_text("\n".join(line.strip() for line in result[start + 1 : -1]))
     known = formats(load(file=tmp_path / "holter.toml").formats)
-    (found,) = [one for one in explain_files(tmp_path, known=known) if one.path.name == "job.out"]
+    (found,) = [report for report in explain_files(tmp_path, known=known) if report.path.name == "job.out"]
     assert (found.format, found.points) == ("house/ours", {SeriesKey("L1"): 9, SeriesKey("gn"): 9})
 
 

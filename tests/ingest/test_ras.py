@@ -95,7 +95,7 @@ def test_a_broken_report_costs_only_itself(reading: Any) -> None:
 def test_compact_objects_a_line_each_are_read_too(reading: Any) -> None:
     content = (DATA / "ncclras.json").read_text()
     objects = content.replace("\n}\n{", "\n}\0{").split("\0")
-    compact = "".join(json.dumps(json.loads(one)) + "\n" for one in objects)
+    compact = "".join(json.dumps(json.loads(document)) + "\n" for document in objects)
     chosen = formats()["nccl-ras-json"]
     assert reading.read_complete("ras.jsonl", compact.encode(), chosen=chosen) == read_sample(
         reading, "ncclras.json"

@@ -1,4 +1,4 @@
-"""Settings files beside logs: what they say, of which run and launch, and what is made of odd ones."""
+"""Settings files next to logs: their content, the run and launch they belong to, and odd files."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def read(name: str, content: str | bytes) -> tuple[dict[str, ConfigValue], list[
     reader = formats()["settings"].reader(PurePath(name), {})
     config: dict[str, ConfigValue] = {}
     wrong = []
-    for one in reader.read(io.BytesIO(data)):
-        if isinstance(one, Unreadable):
-            wrong.append(one.reason)
+    for record in reader.read(io.BytesIO(data)):
+        if isinstance(record, Unreadable):
+            wrong.append(record.reason)
         else:
-            assert not one.points
-            config |= {key.name: value for key, value in one.config.items()}
+            assert not record.points
+            config |= {key.name: value for key, value in record.config.items()}
     return config, wrong
 
 
 def claimed(name: str, content: str) -> list[str]:
-    return [one.name for one in formats().values() if one.sniff(PurePath(name), content.encode())]
+    return [format_.name for format_ in formats().values() if format_.sniff(PurePath(name), content.encode())]
 
 
 def stated(path: Path) -> dict[str, dict[int, ConfigValue]]:

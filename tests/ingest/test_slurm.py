@@ -129,7 +129,7 @@ def test_how_launches_ended_is_remarked_on_with_what_to_do(tmp_path: Path) -> No
     said = {one.summary: one.advice for one in found}
     (node,) = [text for text in said if "NODE_FAIL on n18" in text]
     assert "--exclude=n18" in said[node]
-    (rank,) = [text for text in said if "(rank 17) on n17 ended badly: signal 9" in text]
+    (rank,) = [text for text in said if "(rank 17) on n17 failed: signal 9" in text]
     assert "Look for the process that ended first" in said[rank]
     assert any("TIMEOUT on n17 at 2026-05-05" in text and "(job 4711)" in text for text in said)
     assert len(said) == len(found) == 8

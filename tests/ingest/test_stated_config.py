@@ -71,14 +71,14 @@ def test_a_launch_that_has_not_logged_a_step_yet_is_one_of_its_own(tmp_path: Pat
     assert config["global_batch_size"] == {0: 256, 1: 512, 2: 1024}
 
 
-def _says(line: str, memory: DialectState) -> LineValues | list[LineValues | LineSettings] | LineSettings:
+def _parse(line: str, state: DialectState) -> LineValues | list[LineValues | LineSettings] | LineSettings:
     word, number, value = line.split()
     if word == "step":
         return LineValues(int(number), {"loss": float(value)})
     if word == "nccl":
-        memory["seen"] = memory.get("seen", 0) + 1
+        state["seen"] = state.get("seen", 0) + 1
         labels = (("rank", number), ("steps", "calls"))
-        stated = LineValues(memory["seen"], {"calls": 1.0}, labels=labels)
+        stated = LineValues(state["seen"], {"calls": 1.0}, labels=labels)
         return [LineSettings({"net": value}, (("rank", number),)), stated]
     return LineSettings({number: value})
 
@@ -87,9 +87,9 @@ READER = ConsoleDialect(
     name="plain",
     signature=re.compile(rb"step"),
     kinds=(
-        LineKind(pattern=re.compile(rb"step \d"), parse=_says),
-        LineKind(pattern=re.compile(rb"nccl \d"), parse=_says, yields_settings=True),
-        LineKind(pattern=re.compile(rb"set \w"), parse=_says, yields_settings=True),
+        LineKind(pattern=re.compile(rb"step \d"), parse=_parse),
+        LineKind(pattern=re.compile(rb"nccl \d"), parse=_parse, yields_settings=True),
+        LineKind(pattern=re.compile(rb"set \w"), parse=_parse, yields_settings=True),
     ),
 )
 TEXT = b"".join(
@@ -131,10 +131,12 @@ def test_what_is_stated_is_the_same_wherever_the_text_is_cut_and_the_reader_resu
         for size in (cut, len(TEXT)):
             reader, stream = ConsoleReader(READER, state), io.BytesIO(TEXT[:size])
             stream.seek(position)
-            batches += [one for one in reader.read(stream) if isinstance(one, Batch)]
+            batches += [record for record in reader.read(stream) if isinstance(record, Batch)]
             state, position = reader.state(), stream.tell()
         assert settled(batches, attempts) == WHOLE
-        assert [dict(one.config) for one in attempts.pending_config()] == [{ConfigKey("late"): "yes"}]
+        assert [dict(settings.config) for settings in attempts.pending_config()] == [
+            {ConfigKey("late"): "yes"}
+        ]
 
 
 def test_going_on_from_stored_attempts_loses_nothing_that_waits() -> None:
@@ -151,14 +153,16 @@ def test_going_on_from_stored_attempts_loses_nothing_that_waits() -> None:
 
 def test_of_processes_that_print_the_same_the_first_ones_word_counts() -> None:
     text = b"[rank1]: set lr 1\n[rank0]: set lr 2\n[rank0]: step 1 2.5\n[rank1]: set wd 4\n"
-    batches = [one for one in ConsoleReader(READER, {}).read(io.BytesIO(text)) if isinstance(one, Batch)]
+    batches = [
+        record for record in ConsoleReader(READER, {}).read(io.BytesIO(text)) if isinstance(record, Batch)
+    ]
     attempts = Attempts()
     assert settled(batches, attempts) == {ConfigKey("lr"): {0: "1"}}
-    assert [dict(one.config) for one in attempts.pending_config()] == [{ConfigKey("wd"): "4"}]
+    assert [dict(settings.config) for settings in attempts.pending_config()] == [{ConfigKey("wd"): "4"}]
 
 
 def test_a_kind_that_states_without_saying_so_is_an_error_of_its_author() -> None:
-    silent = LineKind(pattern=re.compile(rb"set \w"), parse=_says)
+    silent = LineKind(pattern=re.compile(rb"set \w"), parse=_parse)
     dialect = ConsoleDialect(name="wrong", signature=silent.pattern, kinds=(silent,))
     with pytest.raises(TypeError, match="yields_settings=True"):
         list(ConsoleReader(dialect, {}).read(io.BytesIO(b"set lr 1\n")))
@@ -186,7 +190,7 @@ def test_torchtitan_shows_its_model_devices_and_batch(tmp_path: Path) -> None:
     )
     log = tmp_path / "titan.log"
     stamp = "[rank0]:[titan] 2025-11-25 19:44:58,595 - root - INFO - "
-    log.write_text("".join(f"{stamp}{one}\n" for one in stated))
+    log.write_text("".join(f"{stamp}{line}\n" for line in stated))
     config = {name: values[0] for name, values in by_name(read_run(log).data.config).items()}
     assert config == {
         "model": "llama3 8B", "dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8,

@@ -72,7 +72,9 @@ CASES: list[tuple[Write, dict[str, Any]]] = [
     (of_a_fence, {"optimizer.lr": 1e-4, "batch_size": 32}),
     (of_hparams, HPARAMS),
 ]
-EVERY = pytest.mark.parametrize(("write", "config"), CASES, ids=lambda one: getattr(one, "__name__", ""))
+EVERY = pytest.mark.parametrize(
+    ("write", "config"), CASES, ids=lambda parameter: getattr(parameter, "__name__", "")
+)
 
 
 def written(folder: Path, write: Write) -> bytes:
@@ -94,7 +96,7 @@ def stated(data: bytes, *, sizes: list[int] | None = None) -> dict[str, Any]:
         reader = EventFile(kernels=lambda _: None).reader(Path("events.out.tfevents.1"), state)
         for record in reader.read(stream):
             assert isinstance(record, Batch)
-            assert not record.config or not rows, "what is said stands before the first row"
+            assert not record.config or not rows, "settings come before the first row"
             result |= {key.name: value for key, value in record.config.items()}
             rows += len(record.steps)
         at, state = stream.tell(), json.loads(json.dumps(reader.state()))
@@ -119,7 +121,7 @@ def test_a_run_has_it_by_its_launch_and_no_points_of_it(tmp_path: Path) -> None:
     run = read_run(tmp_path)
     found = {key.name: by_attempt for key, by_attempt in run.data.config.items()}
     assert found["hidden_size"] == {0: 768}
-    assert [str(one) for one in run.data.series] == ["loss"]
+    assert [str(key) for key in run.data.series] == ["loss"]
 
 
 def test_keras_and_the_writer_of_tensorboard_itself(tmp_path: Path) -> None:

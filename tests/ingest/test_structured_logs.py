@@ -66,7 +66,9 @@ def test_every_span_and_number_of_a_real_torchtitan_file_is_read(reading: Any) -
     found = reading.read_complete(file.name, file.read_bytes())
     assert (len(events), len(numbers), found.count) == (63, 36, 36)
     assert found.unreadable == []
-    spans = [one["value"] for one in numbers if one["log_type_name"] == "fwd_bwd_end" and one["step"] == 3]
+    spans = [
+        event["value"] for event in numbers if event["log_type_name"] == "fwd_bwd_end" and event["step"] == 3
+    ]
     assert found.values("fwd_bwd_time (ms)", rank="0")[4:6] == [(3, spans[0]), (3, spans[0] + spans[1])]
     assert [step for step, _ in found.values("step_time (ms)", rank="0")] == [1, 2, 3, 4, 5, 6]
     assert found.values("loss", rank="0") == [(step, 3.0 / step) for step in range(1, 7)]
@@ -116,14 +118,14 @@ def test_a_state_next_to_logs_of_the_same_run_is_left_to_them(tmp_path: Path) ->
     write(tmp_path / "out" / "checkpoint-20", state(3.0, 2.5), at=1)
     (tmp_path / "out" / "trainer_log.jsonl").write_bytes((DATA / "trainer_log.jsonl").read_bytes())
     assert set(read_run(tmp_path).files.values()) == {"llama-factory"}
-    result = {one.path.name: one for one in explain_files(tmp_path)}
+    result = {report.path.name: report for report in explain_files(tmp_path)}
     assert result["trainer_state.json"].why_not.startswith("not needed")
 
 
 def test_states_of_several_runs_are_several_runs(tmp_path: Path) -> None:
     for run in ("a", "b"):
         write(tmp_path / run / "checkpoint-20", state(3.0, 2.5), at=1)
-    assert {one.run for one in explain_files(tmp_path)} == {"a", "b"}
+    assert {report.run for report in explain_files(tmp_path)} == {"a", "b"}
 
 
 def test_checkpoints_that_follow_one_another_are_followed_as_one_log(tmp_path: Path, memory: Any) -> None:
@@ -173,7 +175,9 @@ def test_a_long_history_comes_in_bounded_batches_and_can_be_stopped_between(read
 def test_summaries_of_wandb_are_no_history() -> None:
     content = b'{"train/loss":0.0193,"_step":76000,"_runtime":28810,"_timestamp":1.777448631057612e+09}\n'
     assert [
-        one.name for one in formats().values() if one.sniff(PurePath("wandb-summary.json"), content)
+        format_.name
+        for format_ in formats().values()
+        if format_.sniff(PurePath("wandb-summary.json"), content)
     ] == []
 
 

@@ -49,7 +49,7 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
-@pytest.fixture(params=[None, 0.05], ids=["told by the kernel", "looking again and again"])
+@pytest.fixture(params=[None, 0.05], ids=["notified by the kernel", "polling"])
 def poll(request: pytest.FixtureRequest) -> float | None:
     value: float | None = request.param
     return value

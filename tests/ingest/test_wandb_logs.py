@@ -128,6 +128,6 @@ def test_settings_that_are_private_are_left_out_and_later_ones_are_of_what_follo
     rows = row(2, loss="2.5"), row(1, loss="2")
     content = framed(begun.SerializeToString(), rows[0], later.SerializeToString(), rows[1])
     batches = list(formats()["wandb"].reader(PurePath("run.wandb"), {}).read(io.BytesIO(content)))
-    assert [dict(one.config) for one in batches if isinstance(one, Batch)] == [
+    assert [dict(batch.config) for batch in batches if isinstance(batch, Batch)] == [
         {ConfigKey("layers"): 24, ConfigKey("optimizer"): "adamw"}, {ConfigKey("model.d"): 8},
     ]  # fmt: skip
