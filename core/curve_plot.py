@@ -188,12 +188,12 @@ def _visible_range(finite: FloatArray, body_widths: float) -> tuple[float, float
 def _line(source: PlotSource, first: float, last: float, columns: int) -> PlotLine:
     known = np.isfinite(source.value)
     steps, values = source.step[known].astype(np.float64), source.value[known]
-    kept = _extremes(_columns_of(steps, first, last, columns), values)
+    indices = _extremes(_columns_of(steps, first, last, columns), values)
     return PlotLine(
         attempt=int(source.attempt),
         ghost=bool(source.ghost),
-        steps=steps[kept].tolist(),
-        values=values[kept].tolist(),
+        steps=steps[indices].tolist(),
+        values=values[indices].tolist(),
     )
 
 

@@ -33,8 +33,8 @@ _COLOURS = {
 def draw(excerpt: Excerpt, findings: Sequence[Finding], *, title: str) -> str:
     """The excerpt as a drawing with its axes as text; empty without finite points.
 
-    A finding on this series is a band, one on another a bar along the axis. The drawing stretches with the
-    page; the text, which is around it, keeps its size.
+    A finding on this series is a band, one on another a bar along the axis. The drawing is scaled with
+    the page; the text, which is around it, is not.
     """
     bands = [
         finding_band(

@@ -1,4 +1,4 @@
-"""The newest report of each agent, and what it says about the agent's state."""
+"""The newest report of each agent, and the state that it implies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where findings stand in a run's data: when they began, and whether a newer attempt has replaced them."""
+"""Locates findings in a run's data: their wall time, and the newer attempt that replaced them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from holter.detectors.positions import attempt_rows, rows_of_attempt
 from holter.types import Finding, Kind, Series, SeriesKey
 
-_OF_THE_CURVE = frozenset(
+_UNDONE_BY_ROLLBACK = frozenset(
     {
         Kind.SPIKE_FAST,
         Kind.SPIKE_SLOW,
@@ -21,41 +21,43 @@ _OF_THE_CURVE = frozenset(
         Kind.LOSS_SCALE_COLLAPSE,
     }
 )
-"""What a rollback undoes. A slow node or a job that hangs is not mended by going back."""
+"""Kinds that concern the curve. A rollback repairs neither a slow node nor a job that hangs."""
 
 
 def wall_time_of(series: Mapping[SeriesKey, Series], finding: Finding) -> float | None:
-    """The wall time at which a finding begins, None where the log has no clock.
+    """The wall time at which a finding begins (Unix seconds), None where the log has no clock.
 
-    A finding may name a series that was derived: then any series of its attempt tells the time.
+    A finding may name a derived series: then any series with points of its attempt has the time.
     """
-    if isinstance(told := finding.evidence.get("wall_time"), float):
-        return told
-    for one in _tellers(series, finding):
-        span = rows_of_attempt(one, finding.attempt)
-        at = span.first + int(np.searchsorted(one.step[span.rows], finding.start_step))
-        if at < span.after:
-            moment = float(one.time[at])
-            return moment if np.isfinite(moment) else None
+    if isinstance(wall_time := finding.evidence.get("wall_time"), float):
+        return wall_time
+    for candidate in _own_series_first(series, finding):
+        rows = rows_of_attempt(candidate, finding.attempt)
+        index = rows.first + int(np.searchsorted(candidate.step[rows.rows], finding.start_step))
+        if index < rows.after:
+            time = float(candidate.time[index])
+            return time if np.isfinite(time) else None
     return None
 
 
 def replaced_by(series: Mapping[SeriesKey, Series], finding: Finding) -> int | None:
-    """The newest attempt that went back behind a finding and has passed it, None if there is none."""
-    if finding.kind not in _OF_THE_CURVE:
+    """The newest attempt that rolled back behind a finding and has passed it, None if there is none."""
+    if finding.kind not in _UNDONE_BY_ROLLBACK:
         return None
-    passed = max(finding.start_step, finding.detected_step, finding.peak_step or 0)
-    for one in _tellers(series, finding):
-        for span in reversed(attempt_rows(one, rows_of_attempt(one, finding.attempt).after)):
-            if one.step[span.first] <= finding.start_step and one.step[span.after - 1] > passed:
-                return span.attempt
+    last = max(finding.start_step, finding.detected_step, finding.peak_step or 0)
+    for candidate in _own_series_first(series, finding):
+        newer = attempt_rows(candidate, rows_of_attempt(candidate, finding.attempt).after)
+        for rows in reversed(newer):
+            first_step, last_step = candidate.step[rows.first], candidate.step[rows.after - 1]
+            if first_step <= finding.start_step and last_step > last:
+                return rows.attempt
         return None
     return None
 
 
-def _tellers(series: Mapping[SeriesKey, Series], finding: Finding) -> Iterator[Series]:
-    """The finding's own series first, then the others."""
+def _own_series_first(series: Mapping[SeriesKey, Series], finding: Finding) -> Iterator[Series]:
+    """The finding's own series, then the others that are logged by training step."""
     own = series.get(SeriesKey(finding.metric, finding.labels))
     if own is not None:
         yield own
-    yield from (one for one in series.values() if one.key.step_unit is None)
+    yield from (candidate for candidate in series.values() if candidate.key.step_unit is None)

@@ -86,19 +86,8 @@ def _style_axes(axes: Axes, title: str, plot: CurvePlot) -> None:
     axes.set_xlim(plot.first_step - margin, plot.last_step + margin)
     axes.set_ylim(plot.low, plot.high)
     axes.set_title(title if len(title) <= 60 else f"…{title[-59:]}", loc="left", fontsize=10, color=_TEXT)
-    axes.set_xlabel("step", fontsize=9, color=_MUTED)
-    if plot.note:
-        axes.annotate(
-            plot.note,
-            (1, 1),
-            (-3, -3),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize=8,
-            color=_MUTED,
-        )
+    label = f"step · {plot.note}" if plot.note else "step"
+    axes.set_xlabel(label, fontsize=9, color=_MUTED)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
