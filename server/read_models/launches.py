@@ -168,7 +168,7 @@ class _LazySeries(Mapping[SeriesKey, Series]):
 def reduced_segments(series: Series, points: int) -> list[ThroughputSegment]:
     """A curve's segments, reduced to about `points` points together; every extreme remains.
 
-    A segment belongs to one attempt, and is superseded as a whole or not at all. Points without a value are
+    A segment belongs to one attempt, and is superseded completely or not at all. Points without a value are
     left out.
     """
     if not len(series):

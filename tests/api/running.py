@@ -32,15 +32,15 @@ def started(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line + process.stdout.read()
+        match = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert match, line + process.stdout.read()
         while True:
             try:
-                httpx.get(f"{found[0]}/readyz").raise_for_status()
+                httpx.get(f"{match[0]}/readyz").raise_for_status()
                 break
             except httpx.TransportError:
                 time.sleep(0.01)
-        yield process, found[0], time.monotonic() - began
+        yield process, match[0], time.monotonic() - began
     finally:
         process.kill()
         process.wait()

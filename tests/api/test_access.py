@@ -1,4 +1,4 @@
-"""Who may come in: this machine without login, everyone else with a password or a token."""
+"""Access: this machine without a login, others with a password or a token."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_on_this_machine_alone_it_needs_none(host: str, sqlite_engine: Engine) -
     assert missing_credentials(Settings(host=host), sqlite_engine) is None
 
 
-def test_parts_refuse_to_start_with_an_open_door(sqlite_url: str) -> None:
+def test_an_unprotected_server_refuses_to_start(sqlite_url: str) -> None:
     with pytest.raises(UnprotectedServerError, match="neither a password nor a token"):
         ServerContext(Settings(database_url=sqlite_url, host="0.0.0.0")).start()
 
@@ -105,7 +105,7 @@ def test_parts_refuse_to_start_with_an_open_door(sqlite_url: str) -> None:
         ("GET", {**LOCAL, "authorization": "Bearer holter_unknown"}, 401),
     ],
 )
-def test_without_login_only_this_machine_and_its_own_pages_come_in(
+def test_without_login_only_this_machine_and_its_own_pages_have_access(
     method: str, headers: dict[str, str], status: int | None, sqlite_engine: Engine
 ) -> None:
     refusal = access_to(sqlite_engine).check(method, headers, open_to_all=False)
@@ -136,8 +136,8 @@ def test_a_token_opens_until_it_is_revoked(sqlite_engine: Engine) -> None:
 def test_the_database_does_not_hold_the_token_itself(sqlite_engine: Engine) -> None:
     token = make_token(sqlite_engine, "agents")
     with Session(sqlite_engine) as session:
-        kept = session.query(Token).one()
-        assert token not in {kept.digest, kept.name}
+        stored = session.query(Token).one()
+        assert token not in {stored.digest, stored.name}
 
 
 def test_a_session_lasts_as_long_as_what_opened_it(sqlite_engine: Engine) -> None:
@@ -223,7 +223,7 @@ def test_a_browser_logs_in_and_out(sqlite_url: str, serve: Serve) -> None:
         assert browser.get("/api/v1/runs").status_code == 401
 
 
-def test_too_many_failed_logins_are_told_when_to_come_back(sqlite_url: str, serve: Serve) -> None:
+def test_too_many_failed_logins_get_a_time_to_retry(sqlite_url: str, serve: Serve) -> None:
     settings = Settings(database_url=sqlite_url, password=PASSWORD)  # type: ignore[arg-type]
     with serve(settings) as (_, address), httpx.Client(base_url=address) as browser:
         for _ in range(ALLOWED_FAILURES):
@@ -233,7 +233,7 @@ def test_too_many_failed_logins_are_told_when_to_come_back(sqlite_url: str, serv
         assert 0 < int(stopped.headers["retry-after"]) <= 61
 
 
-def test_every_answer_carries_its_protection(client: httpx.Client) -> None:
+def test_every_response_has_security_headers(client: httpx.Client) -> None:
     for path in ("/", "/api/v1/runs", "/nowhere"):
         answer = client.get(path)
         assert "script-src 'self'" in answer.headers["content-security-policy"]

@@ -1,4 +1,4 @@
-"""Agents report how they are; who falls silent is told, quietly and wherever one looks."""
+"""Reports of agents over HTTP, and how silent agents are shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report(**fields: Any) -> AgentReport:
     return AgentReport(**{"agent": "n17:abc", "host": "n17", "files": 40} | fields)
 
 
-def test_an_agent_that_dies_silently_is_told_until_it_reports_again(engine: Engine) -> None:
+def test_an_agent_that_dies_is_silent_until_it_reports_again(engine: Engine) -> None:
     clock = Hands()
     agents = AgentRegistry(engine, clock=clock)
     agents.record(report(files_behind=3, bytes_behind=900, seconds_behind=20.0))
@@ -43,7 +43,7 @@ def test_an_agent_that_dies_silently_is_told_until_it_reports_again(engine: Engi
     assert agents.statuses() == [], "after a week nobody waits for it any more"
 
 
-def test_one_that_said_goodbye_is_not_missed(engine: Engine) -> None:
+def test_an_agent_that_reported_its_end_is_not_silent(engine: Engine) -> None:
     clock = Hands()
     agents = AgentRegistry(engine, clock=clock)
     agents.record(report(ended=True))
@@ -66,7 +66,7 @@ def test_one_that_said_goodbye_is_not_missed(engine: Engine) -> None:
         ),
     ],
 )
-def test_what_is_the_matter_is_one_sentence(
+def test_trouble_is_described_in_one_sentence(
     engine: Engine, fields: dict[str, Any], state: str, trouble: str
 ) -> None:
     agents = AgentRegistry(engine, clock=Hands())
@@ -75,7 +75,7 @@ def test_what_is_the_matter_is_one_sentence(
     assert (one["state"], one["trouble"]) == (state, trouble)
 
 
-def test_reports_that_arrive_at_once_and_people_who_forget_meanwhile_are_no_failure(engine: Engine) -> None:
+def test_simultaneous_reports_and_deletions_do_not_fail(engine: Engine) -> None:
     agents = AgentRegistry(engine, clock=Hands())
 
     def work(number: int) -> None:
@@ -92,7 +92,7 @@ def test_reports_that_arrive_at_once_and_people_who_forget_meanwhile_are_no_fail
     assert len(agents.statuses()) == 1
 
 
-def test_those_in_trouble_come_first_and_too_many_are_refused(
+def test_agents_in_trouble_come_first_and_too_many_are_refused(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "AGENT_LIMIT", 3)
@@ -105,21 +105,27 @@ def test_those_in_trouble_come_first_and_too_many_are_refused(
 
 
 def test_reports_over_http(client: httpx.Client) -> None:
-    said = {"agent": "n18:def", "host": "n18", "files": 3, "last_error": "disk full", "paths": ["/logs"]}
-    answer = client.post("/api/v1/agents", json=said)
+    status_report = {
+        "agent": "n18:def",
+        "host": "n18",
+        "files": 3,
+        "last_error": "disk full",
+        "paths": ["/logs"],
+    }
+    answer = client.post("/api/v1/agents", json=status_report)
     assert (answer.status_code, answer.json()["state"]) == (200, "troubled")
     (one,) = [one for one in client.get("/api/v1/agents").json()["agents"] if one["agent"] == "n18:def"]
     assert one["trouble"] == "agent on n18: disk full"
     page = client.get("/metrics").text
     assert 'holter_agents{state="troubled"} 1.0' in page
     assert 'holter_agent_behind_bytes{agent="n18:def",host="n18"} 0.0' in page
-    assert client.post("/api/v1/agents", json={**said, "files": -1}).status_code == 422
-    assert client.post("/api/v1/agents", json={**said, "agent": "a b"}).status_code == 422
+    assert client.post("/api/v1/agents", json={**status_report, "files": -1}).status_code == 422
+    assert client.post("/api/v1/agents", json={**status_report, "agent": "a b"}).status_code == 422
     assert client.delete("/api/v1/agents/n18:def").status_code == 204
     assert client.delete("/api/v1/agents/n18:def").status_code == 404
 
 
-def test_stretches_of_time_are_told_as_people_do() -> None:
+def test_durations_are_formatted_for_people() -> None:
     assert [format_duration(seconds) for seconds in (30, 90, 300, 3_600, 7_200, 200_000)] == [
         "30 s", "2 min", "5 min", "60 min", "2 h", "2 days",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Charts in the binary form say what the JSON says, bit for bit."""
+"""Chart data in msgpack equals the JSON bit for bit."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def unpacked(answer: Any) -> Any:
     """The binary form's buffers as the lists that JSON has."""
     if isinstance(answer, dict):
         return {
-            name: np.frombuffer(held, "<i8" if name == "step" else "<f8").tolist()
-            if isinstance(held, bytes)
-            else unpacked(held)
-            for name, held in answer.items()
+            name: np.frombuffer(value, "<i8" if name == "step" else "<f8").tolist()
+            if isinstance(value, bytes)
+            else unpacked(value)
+            for name, value in answer.items()
         }
     return [unpacked(one) for one in answer] if isinstance(answer, list) else answer
 
@@ -31,16 +31,14 @@ def unpacked(answer: Any) -> Any:
 def without_nan(answer: Any) -> Any:
     """JSON has null where a log has no clock."""
     if isinstance(answer, dict):
-        return {name: without_nan(held) for name, held in answer.items()}
+        return {name: without_nan(value) for name, value in answer.items()}
     if isinstance(answer, list):
         return [without_nan(one) for one in answer]
     return None if isinstance(answer, float) and math.isnan(answer) else answer
 
 
 @pytest.mark.parametrize("points", [10, 1000])
-def test_the_binary_form_says_what_the_json_says(
-    client: httpx.Client, context: ServerContext, points: int
-) -> None:
+def test_msgpack_equals_json(client: httpx.Client, context: ServerContext, points: int) -> None:
     random = np.random.default_rng(1)
     for attempt, start in enumerate((-(2**52), -(2**52) + 3_000)):
         steps = start + np.arange(5_000)
@@ -67,7 +65,7 @@ def test_the_binary_form_says_what_the_json_says(
     assert (refused.status_code, refused.headers["content-type"]) == (422, "application/json")
 
 
-def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, context: ServerContext) -> None:
+def test_newest_points_are_columns_in_both_formats(client: httpx.Client, context: ServerContext) -> None:
     nothing, steps = np.full(3, np.nan), np.array([1, 2, 3])
     rank = SeriesKey("loss", (("rank", "3"),))
     columns = (
@@ -78,21 +76,21 @@ def test_newest_points_come_as_columns_in_both_forms(client: httpx.Client, conte
     batch = Batch(steps=steps, times=nothing, columns=columns)
     stored = context.store.accept(Delivery(project="p", run="newest", writer="w", batch_id="1", batch=batch))
     address = f"/api/v1/runs/{stored.public_id}/latest"
-    said = client.get(address).json()
-    assert list(zip(said["metric"], said["labels"], said["step"], said["value"], strict=True)) == [
+    body = client.get(address).json()
+    assert list(zip(body["metric"], body["labels"], body["step"], body["value"], strict=True)) == [
         ("acc", {}, 3, "Infinity"), ("loss", {}, 3, "NaN"), ("loss", {"rank": "3"}, 2, 5.0)
     ]  # fmt: skip
-    assert said["attempt"] == [0, 0, 0]
-    assert said["time"] == [None, None, None]
+    assert body["attempt"] == [0, 0, 0]
+    assert body["time"] == [None, None, None]
     packed = msgspec.msgpack.decode(client.get(address, headers={"Accept": MSGPACK}).content)
-    assert np.frombuffer(packed["step"], "<i8").tolist() == said["step"]
+    assert np.frombuffer(packed["step"], "<i8").tolist() == body["step"]
     assert np.isnan(np.frombuffer(packed["time"])).all()
     assert np.frombuffer(packed["value"])[[0, 2]].tolist() == [math.inf, 5.0]
-    assert packed["metric"] == said["metric"]
+    assert packed["metric"] == body["metric"]
     assert client.get("/api/v1/runs/nothere/latest").status_code == 404
 
 
-def test_newest_points_of_a_run_without_labels_go_on_with_it(
+def test_newest_points_of_a_run_without_labels_follow_its_points(
     client: httpx.Client, context: ServerContext
 ) -> None:
     for step in range(3):
@@ -107,11 +105,11 @@ def test_newest_points_of_a_run_without_labels_go_on_with_it(
             context.store.compact()
         names = sorted(column.key.metric for column in columns)
         for _ in range(2):
-            said = client.get(address).json()
-            assert (said["metric"], said["labels"]) == (names, [{}] * len(names))
-            assert said["step"] == [step] * len(names)
-            assert said["time"] == [1.7e9 + step] * len(names)
-            assert said["value"] == [step / 3] * len(names)
+            body = client.get(address).json()
+            assert (body["metric"], body["labels"]) == (names, [{}] * len(names))
+            assert body["step"] == [step] * len(names)
+            assert body["time"] == [1.7e9 + step] * len(names)
+            assert body["value"] == [step / 3] * len(names)
             packed = msgspec.msgpack.decode(client.get(address, headers={"Accept": MSGPACK}).content)
             assert (packed["metric"], packed["labels"]) == (names, [{}] * len(names))
-            assert np.frombuffer(packed["value"]).tolist() == said["value"]
+            assert np.frombuffer(packed["value"]).tolist() == body["value"]

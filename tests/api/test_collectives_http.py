@@ -1,4 +1,4 @@
-"""A run's collectives over HTTP: speed against the hardware, cost, who waits for whom."""
+"""A run's collectives over HTTP: speed against the hardware, cost, ranks that others wait for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KIND = {"steps": "sequence number", "comm": "0xaa", "collective": "AllReduce", "
 
 def inspected(post: Post, run: str, *, late: int) -> str:
     """What the Inspector tells of an all-reduce for which everybody waits for one rank."""
-    told: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     for rank in range(RANKS):
         time = 100.0 if rank == late else 600.0
-        told = post(
+        body = post(
             {
                 "step": list(range(CALLS)),
                 "collective_time (us)": [time] * CALLS,
@@ -30,26 +30,26 @@ def inspected(post: Post, run: str, *, late: int) -> str:
             labels={**KIND, "rank": str(rank), "host": "n1"},
             config={"gpu": {"name": "NVIDIA H100 80GB HBM3"}},
         )
-    return str(told["run_id"])
+    return str(body["run_id"])
 
 
 def test_collectives_are_compared_with_the_hardware_and_rank_with_rank(
     client: httpx.Client, post: Post
 ) -> None:
     run = inspected(post, "inspected", late=2)
-    told = client.get(f"/api/v1/runs/{run}/collectives").json()
-    [one] = told["collectives"]
+    body = client.get(f"/api/v1/runs/{run}/collectives").json()
+    [one] = body["collectives"]
     assert (one["collective"], one["calls"], one["bytes"], one["ranks"]) == ("AllReduce", CALLS, 2**24, RANKS)
     assert one["busbw_gbs"] == pytest.approx(2**24 * 1.5 / 100 / 1e3)
     assert one["link"] == "NVLink 4"
     assert one["share"] == pytest.approx(one["busbw_gbs"] / 450)
-    [waited] = told["waited_for"]
+    [waited] = body["waited_for"]
     assert (waited["rank"], waited["host"], waited["last"]) == ("2", "n1", CALLS)
     assert waited["mean_wait"] == pytest.approx(500e-6)
-    assert told["series_left_out"] == 0
+    assert body["series_left_out"] == 0
 
 
-def test_news_are_compared_at_once_and_a_run_without_collectives_has_none(
+def test_new_points_are_compared_at_once_and_a_run_without_collectives_has_none(
     client: httpx.Client, post: Post
 ) -> None:
     run = inspected(post, "growing", late=1)
@@ -70,5 +70,5 @@ def test_news_are_compared_at_once_and_a_run_without_collectives_has_none(
     }
 
 
-def test_a_run_that_is_not_there_is_404(client: httpx.Client) -> None:
+def test_an_unknown_run_has_no_collectives(client: httpx.Client) -> None:
     assert client.get("/api/v1/runs/nowhere/collectives").status_code == 404

@@ -1,4 +1,4 @@
-"""The commands as people run them: real processes, real files, real signals."""
+"""The commands in real processes, with real files and signals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.api.running import Printed, some_run, started, stop
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_serve_says_where_it_is_and_ends_cleanly(how: signal.Signals, tmp_path: Path) -> None:
+def test_serve_prints_its_address_and_ends_cleanly(how: signal.Signals, tmp_path: Path) -> None:
     with started("serve", "--data-dir", tmp_path / "data") as (process, address, _):
         assert httpx.get(address).status_code == 200
         assert "stopped" in stop(process, how)
@@ -59,7 +59,7 @@ def test_a_second_server_on_the_same_data_is_refused_with_a_sentence(tmp_path: P
     assert "Traceback" not in other.stderr
 
 
-def test_watch_follows_serves_and_tells_of_incidents(tmp_path: Path) -> None:
+def test_watch_follows_serves_and_reports_incidents(tmp_path: Path) -> None:
     logs = tmp_path / "runs" / "a"
     logs.mkdir(parents=True)
     log = logs / "log.csv"
@@ -84,7 +84,7 @@ def test_watch_follows_serves_and_tells_of_incidents(tmp_path: Path) -> None:
     assert took < 10, f"{took:.1f} s from line to incident"  # 2 s when nothing else runs
 
 
-def test_watch_says_so_where_there_is_nothing_to_follow_yet(tmp_path: Path) -> None:
+def test_watch_reports_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no log")
     with started("watch", tmp_path, "--data-dir", tmp_path / "data") as (process, _, _):
         assert process.stdout is not None
@@ -92,7 +92,7 @@ def test_watch_says_so_where_there_is_nothing_to_follow_yet(tmp_path: Path) -> N
         assert f"{tmp_path}: no logs of a known format yet" in process.stdout.readline()
 
 
-def test_watch_tells_which_places_it_cannot_read(tmp_path: Path) -> None:
+def test_watch_reports_unreadable_locations(tmp_path: Path) -> None:
     log = tmp_path / "runs" / "log.csv"
     log.parent.mkdir()
     log.write_text("step,loss\n1,2.0\n")
@@ -113,13 +113,13 @@ def test_watch_tells_which_places_it_cannot_read(tmp_path: Path) -> None:
             time.sleep(0.05)
 
 
-def test_watch_refuses_a_path_that_is_not_there(holter: Printed, tmp_path: Path) -> None:
+def test_watch_refuses_a_missing_path(holter: Printed, tmp_path: Path) -> None:
     code, _, complaint = holter("watch", tmp_path / "typo")
     assert code == 3
     assert "typo: no such file or folder" in complaint
 
 
-def test_serve_refuses_an_open_door_and_says_how_to_close_it(holter: Printed, tmp_path: Path) -> None:
+def test_serve_refuses_to_start_unprotected_with_advice(holter: Printed, tmp_path: Path) -> None:
     code, _, complaint = holter("serve", "--host", "0.0.0.0", "--port", 0, "--data-dir", tmp_path)
     assert code == 1
     assert "HOLTER_PASSWORD=" in complaint
@@ -147,7 +147,7 @@ def test_every_address_that_serve_prints_can_be_opened(host: str, tmp_path: Path
     assert "(Ctrl-C stops)" in first
 
 
-def test_serve_says_which_port_is_taken(holter: Printed, tmp_path: Path) -> None:
+def test_serve_reports_a_port_in_use(holter: Printed, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, _, complaint = holter("serve", "--port", port, "--data-dir", tmp_path)
@@ -159,10 +159,10 @@ def test_serve_says_which_port_is_taken(holter: Printed, tmp_path: Path) -> None
     assert "not known): choose another with --host" in complaint
 
 
-def test_a_reader_that_has_seen_enough_gets_no_complaint(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m holter doctor --data-dir {tmp_path} | true; echo ${{PIPESTATUS[0]}}"
-    said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=True)
-    assert (said.stdout, said.stderr) == ("141\n", "")
+    finished = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=True)
+    assert (finished.stdout, finished.stderr) == ("141\n", "")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_reader_that_has_seen_enough_gets_no_complaint(tmp_path: Path) -> None
         (["--public-url", "holter.example.com"], "https://"),
     ],
 )
-def test_what_cannot_start_says_why_in_a_sentence(holter: Printed, arguments: list[str], reason: str) -> None:
+def test_a_failed_start_has_a_reason(holter: Printed, arguments: list[str], reason: str) -> None:
     code, _, complaint = holter("serve", "--port", 0, *arguments)
     assert code == 1
     assert reason in complaint
@@ -212,7 +212,7 @@ def everything(engine: Engine) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     ("source", "target"), [("sqlite", "sqlite"), ("sqlite", "postgresql"), ("postgresql", "sqlite")]
 )
-def test_a_backup_restores_into_either_database_and_goes_on(
+def test_a_backup_restores_into_either_database_and_accepts_more(
     holter: Printed, sqlite_url: str, postgres_url: str, source: str, target: str, tmp_path: Path
 ) -> None:
     database_url = sqlite_url if source == "sqlite" else postgres_url
@@ -246,10 +246,16 @@ def test_a_damaged_backup_restores_nothing(
     some_run(sqlite_engine)
     file = tmp_path / "all.backup"
     holter("db", "backup", file, "--database-url", sqlite_url)
-    whole = file.read_bytes()
-    middle = len(whole) // 2
+    backup_bytes = file.read_bytes()
+    middle = len(backup_bytes) // 2
     for number, content in enumerate(
-        (whole[:-1], whole[:middle], whole[:middle] + b"\xff" + whole[middle + 1 :], b"", b"nonsense")
+        (
+            backup_bytes[:-1],
+            backup_bytes[:middle],
+            backup_bytes[:middle] + b"\xff" + backup_bytes[middle + 1 :],
+            b"",
+            b"nonsense",
+        )
     ):
         file.write_bytes(content)
         fresh = f"sqlite:///{tmp_path / f'fresh{number}.db'}"

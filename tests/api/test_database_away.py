@@ -1,4 +1,4 @@
-"""While the database is away the server says so and asks to be tried again; it goes on when it is back."""
+"""While the database is unavailable the server responds with 503 and Retry-After, and recovers afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Serve = Callable[[Settings], AbstractContextManager[tuple[ServerContext, str]]]
 BODY = {"project": "p", "run": "r", "columns": {"step": [1], "loss": [1.0]}}
 
 
-def test_senders_are_asked_to_come_back_until_the_database_is(
+def test_senders_get_503_until_the_database_is_back(
     postgres_server: str, postgres_url: str, serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
@@ -44,7 +44,7 @@ def test_senders_are_asked_to_come_back_until_the_database_is(
         assert client.get("/api/v1/runs").json()["runs"][0]["points"] == 1
 
 
-def test_who_is_known_is_not_guessed_while_tokens_cannot_be_read(
+def test_no_token_is_accepted_while_tokens_cannot_be_read(
     postgres_server: str,
     postgres_url: str,
     serve: Serve,

@@ -1,4 +1,4 @@
-"""`holter doctor`: what it looks at, and what it says of it."""
+"""`holter doctor`: what it checks and prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holter.server.models.alerting import AnalysisRow
 from tests.api.running import Printed, some_run, started
 
 
-def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_checks_everything(holter: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "log.csv").write_text("step,loss\n1,2.0\n")
     code, printed, _ = holter("doctor", tmp_path / "log.csv", "--port", 0, "--data-dir", tmp_path / "data")
     assert code == 0, printed
@@ -36,7 +36,7 @@ def test_doctor_looks_at_everything(holter: Printed, tmp_path: Path, monkeypatch
     assert not (tmp_path / "holter.db").exists(), "looking changes nothing"
 
 
-def test_in_a_narrow_terminal_lines_go_on_below_their_beginning(
+def test_in_a_narrow_terminal_lines_wrap_with_indentation(
     holter: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "log.csv").write_text(f"step,{','.join(f'metric_{n}' for n in range(9))}\n1{',1' * 9}\n")
@@ -44,14 +44,14 @@ def test_in_a_narrow_terminal_lines_go_on_below_their_beginning(
         "".join(f"at={n} its_loss {1 / (n + 1):.4f} ok\n" for n in range(200))
     )
     asked = ("doctor", tmp_path, "--port", 0, "--data-dir", tmp_path / "data")
-    whole = holter(*asked)[1]
+    wide = holter(*asked)[1]
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
     narrow = re.sub(r"\x1b\[[0-9;]*m", "", holter(*asked)[1])
-    assert narrow.split() == whole.split(), "nothing is left out"
+    assert narrow.split() == wide.split(), "nothing is left out"
     long = [line for line in narrow.splitlines() if len(line) > 80]
     assert all(len(line.split()) <= 2 or " = " in line for line in long), "paths and settings stay whole"
-    assert max(map(len, whole.splitlines())) > 80, "elsewhere a line stays one"
+    assert max(map(len, wide.splitlines())) > 80, "elsewhere a line stays one"
     metrics = narrow[narrow.index("    metric_0") :].splitlines()
     assert re.match(r" {13}\S", metrics[1])
 
@@ -65,9 +65,7 @@ def test_doctor_knows_a_misspelt_variable(holter: Printed, monkeypatch: pytest.M
     assert "wrong  settings: HOLTER_PASWORD" in printed
 
 
-def test_doctor_tells_of_runs_that_the_detectors_cannot_look_at(
-    holter: Printed, engine: Engine, tmp_path: Path
-) -> None:
+def test_doctor_reports_runs_whose_analysis_fails(holter: Printed, engine: Engine, tmp_path: Path) -> None:
     some_run(engine)
     address = engine.url.set(drivername=engine.url.drivername.replace("holter", "psycopg"))
     where = ("--port", 0, "--data-dir", tmp_path, "--database-url", address.render_as_string(False))

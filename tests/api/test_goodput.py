@@ -1,4 +1,4 @@
-"""What rollbacks cost: lost steps, lost seconds, goodput, and the strip's throughput."""
+"""The cost of rollbacks: lost steps, lost seconds, goodput; and the throughput of the health strip."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def series(*pieces: tuple[int, range, float]) -> Series:
 
 def spent(one: Series, spans: list[AttemptSpan]) -> Goodput:
     """How the time was spent, which is known here."""
-    found = measure_goodput(one, spans)
-    assert found is not None
-    return found
+    result = measure_goodput(one, spans)
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_a_standstill_inside_an_attempt_is_not_work() -> None:
     assert cost.share(TimeUse.FORWARD) == pytest.approx(99 / 1099)
 
 
-def test_without_a_clock_nothing_is_made_up() -> None:
+def test_without_a_clock_there_is_no_goodput() -> None:
     one = series((0, range(10), 0.0))
     one.time[:] = np.nan
     assert measure_goodput(one, [AttemptSpan(0, 0, 9)]) is None
 
 
-def test_throughput_is_told_relative_to_the_runs_own_best() -> None:
+def test_throughput_is_relative_to_the_runs_own_best() -> None:
     step = np.arange(10_000)
     value = np.where(step < 5000, 200.0, 100.0)
     drawn = relative_throughput(step, value, slower_is_more=False)
@@ -109,11 +109,11 @@ class Counted(NamedTuple):
     points: int
 
 
-def test_the_series_with_few_labels_and_many_points_speaks_for_its_role() -> None:
+def test_the_series_with_few_labels_and_many_points_represents_its_role() -> None:
     total, rank = SeriesKey("train/loss"), SeriesKey("train/loss", (("rank", "0"),))
     sparse = SeriesKey("loss")
-    found = representative_series([Counted(rank, 9000), Counted(sparse, 10), Counted(total, 1000)])
-    assert found == {Role.LOSS: total}
+    result = representative_series([Counted(rank, 9000), Counted(sparse, 10), Counted(total, 1000)])
+    assert result == {Role.LOSS: total}
 
 
 def test_charts_begin_with_loss_throughput_gradient_norm_and_learning_rate() -> None:
@@ -136,7 +136,7 @@ def test_charts_of_one_role_are_few_and_those_of_incidents_are_among_them() -> N
     assert shown == ["memory_a", "memory_b", "memory_c", "memory_d", "memory_f"]
 
 
-def test_learning_rates_share_a_chart_and_a_single_point_has_none_beside_a_curve() -> None:
+def test_learning_rates_share_a_chart_and_a_single_point_has_none_next_to_a_curve() -> None:
     rates = [("lr", 1), ("lr/1", 500), ("learning rate", 500)]
     drawn = default_charts([Counted(SeriesKey(name), points) for name, points in rates])
     assert [(chart["title"], len(chart["series"])) for chart in drawn] == [("Learning rate", 2)]
@@ -144,12 +144,15 @@ def test_learning_rates_share_a_chart_and_a_single_point_has_none_beside_a_curve
     assert alone["series"][0]["metric"] == "lr"
 
 
-def test_a_run_that_was_thinned_stood_still_no_more_than_before() -> None:
-    whole = series((0, range(5000), 0.0), (0, range(5000, 6000), 20_000.0))
-    kept = np.unique([*range(2000), *range(2000, 5999, 100), 4999, 5000, 5999])
-    thinned = Series(
-        key=whole.key, **{name: getattr(whole, name)[kept] for name in ("attempt", "step", "time", "value")}
+def test_downsampling_adds_no_stalls() -> None:
+    full_series = series((0, range(5000), 0.0), (0, range(5000, 6000), 20_000.0))
+    retained = np.unique([*range(2000), *range(2000, 5999, 100), 4999, 5000, 5999])
+    downsampled = Series(
+        key=full_series.key,
+        **{name: getattr(full_series, name)[retained] for name in ("attempt", "step", "time", "value")},
     )
-    shares = [spent(one, [AttemptSpan(0, 0, 5999)]).share(TimeUse.FORWARD) for one in (whole, thinned)]
+    shares = [
+        spent(one, [AttemptSpan(0, 0, 5999)]).share(TimeUse.FORWARD) for one in (full_series, downsampled)
+    ]
     assert shares[0] == pytest.approx(shares[1], abs=0.001)
     assert shares[0] == pytest.approx(6000 / 21_000, abs=0.001)

@@ -1,4 +1,4 @@
-"""POST /ingest bounds what senders can make it hold, and says what it refuses."""
+"""Limits of POST /ingest: memory, rates, quotas, and the reasons of refusals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def limited(sqlite_url: str, serve: Serve) -> Iterator[tuple[httpx.Client, Serve
         yield client, context
 
 
-def test_the_answer_names_what_a_quota_keeps_out_and_the_run_shows_it(
+def test_the_response_names_series_beyond_a_quota_and_the_run_shows_them(
     limited: tuple[httpx.Client, ServerContext],
 ) -> None:
     client, _ = limited
@@ -58,7 +58,7 @@ def test_the_answer_names_what_a_quota_keeps_out_and_the_run_shows_it(
     assert run["unreadable"][0]["reason"] == refused["reason"]
 
 
-def test_a_batch_of_which_nothing_is_left_is_refused_for_good(
+def test_a_batch_entirely_beyond_a_quota_is_refused(
     limited: tuple[httpx.Client, ServerContext],
 ) -> None:
     client, _ = limited
@@ -68,7 +68,7 @@ def test_a_batch_of_which_nothing_is_left_is_refused_for_good(
     assert "max_series_per_run" in answer.json()["detail"][0]["msg"]
 
 
-def test_too_many_points_a_second_are_asked_to_come_back(limited: tuple[httpx.Client, ServerContext]) -> None:
+def test_too_many_points_per_second_get_a_time_to_retry(limited: tuple[httpx.Client, ServerContext]) -> None:
     client, _ = limited
     assert client.post(INGEST, json=body(1, *"abcdefghijklmno", project="slow")).status_code == 200
     answer = client.post(INGEST, json=body(2, "a", project="slow"))
@@ -102,8 +102,8 @@ def test_a_table_arrives_bit_by_bit_in_every_compression(
     reply = client.post(INGEST, content=packed, headers=headers).json()
     for place, metric in enumerate("abc"):
         data = client.get(f"/api/v1/runs/{reply['run_id']}/data", params={"metric": metric}).json()
-        found = [value for segment in data["series"][0]["segments"] for value in segment["value"]]
-        assert found == table[:, place].astype(float).tolist()
+        values = [value for segment in data["series"][0]["segments"] for value in segment["value"]]
+        assert values == table[:, place].astype(float).tolist()
 
 
 def connected(address: str) -> closing[socket.socket]:
@@ -118,20 +118,20 @@ def head(size: int) -> bytes:
     ).encode()
 
 
-def test_a_body_that_trickles_in_is_given_up_and_let_go(
+def test_a_body_that_arrives_too_slowly_is_dropped(
     context: ServerContext, server: tuple[ServerContext, str]
 ) -> None:
     context.receiver = Receiver(context.store, limit=2**20, body_seconds=0.3)
     with connected(server[1]) as line:
         line.sendall(head(1000) + b"{")
-        said = b""
+        received = b""
         while piece := line.recv(4096):  # until the server hangs up
-            said += piece
-        assert said.startswith(b"HTTP/1.1 408")
+            received += piece
+        assert received.startswith(b"HTTP/1.1 408")
     assert context.receiver.budget.used == 0
 
 
-def test_bodies_on_their_way_are_bounded_together(
+def test_incomplete_bodies_are_bounded_in_total(
     context: ServerContext, server: tuple[ServerContext, str]
 ) -> None:
     context.receiver = Receiver(context.store, limit=2**20, budget_bytes=2**20, body_seconds=5)
@@ -151,7 +151,7 @@ def test_bodies_on_their_way_are_bounded_together(
     assert context.receiver.budget.used == 0
 
 
-def test_a_full_queue_and_a_server_that_stops_say_so_and_when_to_come_back(
+def test_a_full_queue_and_a_stopping_server_respond_503_with_retry_after(
     context: ServerContext, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def asked() -> httpx.Response:
@@ -173,7 +173,7 @@ def send_without_reading(line: socket.socket, request: bytes) -> None:
         line.sendall(request)
 
 
-def test_a_client_that_does_not_read_its_answers_holds_nothing(
+def test_a_client_that_does_not_read_responses_takes_no_memory(
     context: ServerContext, server: tuple[ServerContext, str], client: httpx.Client
 ) -> None:
     content = json.dumps(body(1, "a") | {"batch_id": "same"}).encode() + b" " * 5000

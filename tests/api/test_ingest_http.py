@@ -1,4 +1,4 @@
-"""POST /ingest over HTTP: durable before it is acknowledged, whole or not at all, sizes bounded."""
+"""POST /ingest over HTTP: durable before acknowledged, complete or not at all, bounded in size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def values_of(client: httpx.Client, run_id: str, metric: str) -> list[float]:
     return [value for one in data["series"] for segment in one["segments"] for value in segment["value"]]
 
 
-def test_points_are_there_once_they_are_acknowledged(client: httpx.Client, post: Post) -> None:
+def test_points_are_stored_once_they_are_acknowledged(client: httpx.Client, post: Post) -> None:
     reply = post({"step": [1, 2, 3], "loss": [3.0, None, "NaN"], "lr": [0.1, 0.2, 0.3]})
     assert reply["accepted"] == 5
     assert reply["attempt"] == 0
@@ -48,7 +48,7 @@ def test_the_same_batch_again_changes_nothing(client: httpx.Client, post: Post) 
     assert values_of(client, first["run_id"], "loss") == [3.0]
 
 
-def test_the_logs_own_word_decides_the_attempt(post: Post) -> None:
+def test_the_attempt_stated_by_the_log_is_used(post: Post) -> None:
     assert post({"step": [1], "loss": [3.0]}, attempt=0)["attempt"] == 0
     assert post({"step": [1], "loss": [2.9]}, attempt="1")["attempt"] == 1
 
@@ -64,15 +64,15 @@ def test_several_bodies_come_as_an_array_and_are_stored_in_their_order(client: h
     array = [packed("a", "1", 1, 2), packed("b", "1", 5), packed("a", "2", 2, 3), packed("a", "1", 1, 2)]
     answer = client.post(INGEST, content=msgspec.msgpack.encode(array), headers=headers)
     assert answer.status_code == 200
-    told = answer.json()["batches"]
-    assert [(one["batch_id"], one["accepted"], one["duplicate"]) for one in told] == [
+    receipts = answer.json()["batches"]
+    assert [(one["batch_id"], one["accepted"], one["duplicate"]) for one in receipts] == [
         ("1", 2, False), ("1", 1, False), ("2", 2, False), ("1", 2, True)
     ]  # fmt: skip
-    assert values_of(client, told[0]["run_id"], "loss") == [0.1, 0.2, 0.3]
-    assert values_of(client, told[1]["run_id"], "loss") == [0.5]
+    assert values_of(client, receipts[0]["run_id"], "loss") == [0.1, 0.2, 0.3]
+    assert values_of(client, receipts[1]["run_id"], "loss") == [0.5]
 
 
-def test_an_array_with_a_malformed_body_is_refused_whole_and_says_which(client: httpx.Client) -> None:
+def test_an_array_with_a_malformed_body_is_refused_entirely_with_its_index(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/msgpack"}
     array = [packed("whole", "1", 1), packed("whole", "2", 2) | {"steps": b"odd"}]
     answer = client.post(INGEST, content=msgspec.msgpack.encode(array), headers=headers)
@@ -109,7 +109,7 @@ def test_the_binary_form_arrives_bit_by_bit(client: httpx.Client) -> None:
     assert values_of(client, answer.json()["run_id"], "loss") == value.tolist()
 
 
-def test_what_cannot_be_taken_is_refused_with_the_reason(client: httpx.Client) -> None:
+def test_an_invalid_body_is_refused_with_the_reason(client: httpx.Client) -> None:
     cut = zstandard.ZstdCompressor().compress(b"0" * 1000)[:-1]
     for content, kind, coding, status, reason in (
         (b"{}", "text/plain", "identity", 415, "application/json"),
@@ -127,7 +127,7 @@ def test_what_cannot_be_taken_is_refused_with_the_reason(client: httpx.Client) -
         assert reason in answer.text
 
 
-def test_a_batch_that_is_wrong_in_one_place_leaves_nothing_behind(client: httpx.Client) -> None:
+def test_a_batch_with_one_error_stores_nothing(client: httpx.Client) -> None:
     body = BODY | {"columns": {"step": [1, 2], "loss": [2.0, 1.9], "lr": [1e-4, "x"]}}
     answer = client.post(INGEST, json=body)
     assert answer.status_code == 422
@@ -149,7 +149,7 @@ def test_bodies_are_bounded_before_and_after_decompression(sqlite_url: str, serv
             assert "max_batch_mb" in answer.json()["detail"]
 
 
-def test_a_configuration_that_comes_along_is_kept_and_added_to(client: httpx.Client, post: Post) -> None:
+def test_a_configuration_with_points_is_stored_and_extended(client: httpx.Client, post: Post) -> None:
     run = post({"step": [1], "loss": [3.0]}, config={"lr": 1e-4, "model": {"layers": 12}})["run_id"]
     post({"step": [2], "loss": [2.9]}, config={"lr": 2e-4, "seed": 1})
     config = client.get(f"/api/v1/runs/{run}").json()["config"]
@@ -179,9 +179,7 @@ def test_many_writers_at_once_lose_nothing(server: tuple[ServerContext, str]) ->
     assert run["attempts"] == 1
 
 
-def test_while_the_store_is_closed_senders_are_asked_to_come_back(
-    client: httpx.Client, context: ServerContext
-) -> None:
+def test_while_the_store_is_closed_senders_get_503(client: httpx.Client, context: ServerContext) -> None:
     context.store.close()
     answer = client.post(INGEST, json=BODY)
     assert answer.status_code == 503

@@ -1,4 +1,4 @@
-"""Live news: quick, gathered, and no burden when a reader is slow."""
+"""The live stream: low latency, gathered events, bounded memory with slow readers."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def test_a_stream_of_one_run_is_silent_about_others(
         next(lines)
         post({"step": [1], "loss": [1.0]}, run="other")
         post({"step": [2], "loss": [1.0]}, run="mine")
-        told = []
+        run_ids = []
         for _, data in events(lines):
-            told.append(data["run_id"])
+            run_ids.append(data["run_id"])
             if data.get("last_step") == 2:
                 break
-    assert set(told) == {mine}
+    assert set(run_ids) == {mine}
 
 
-def test_an_incident_is_on_the_stream_as_it_now_is(server: tuple[ServerContext, str]) -> None:
+def test_a_changed_incident_is_on_the_stream(server: tuple[ServerContext, str]) -> None:
     context, address = server
     steps = np.arange(100)
     value = np.full(100, 2.0)
@@ -138,7 +138,7 @@ def test_a_flood_of_points_is_gathered_to_the_newest() -> None:
     assert b'"last_step":9999' in seen[1]
 
 
-def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
+def test_a_slow_reader_is_disconnected_and_takes_no_memory() -> None:
     async def ignore() -> LiveStream:
         live = LiveStream()
         live.start()
@@ -155,7 +155,7 @@ def test_a_reader_that_does_not_keep_up_is_dropped_and_holds_nothing() -> None:
     assert asyncio.run(ignore()).dropped == 1
 
 
-def test_news_outside_of_start_and_close_end_quietly() -> None:
+def test_events_before_start_and_after_close_are_discarded() -> None:
     async def around() -> None:
         live = LiveStream()
         live.publish(LiveEvent("points", "a", {}))

@@ -1,4 +1,4 @@
-"""The overview asks the database as often for many runs as for one."""
+"""The overview takes as many database statements for many runs as for one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def step(store: Store, run: int, first: int, rows: int) -> None:
     store.accept(Delivery(project="p", run=f"r{run}", writer="w", batch_id=f"{first}", batch=batch))
 
 
-def test_many_runs_that_went_on_cost_as_many_statements_as_one(store: Store, engine: Engine) -> None:
+def test_many_changed_runs_take_as_many_statements_as_one(store: Store, engine: Engine) -> None:
     overview = RunReader(engine, store)
     for run in range(20):
         step(store, run, 0, 3_000)

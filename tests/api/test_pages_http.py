@@ -1,4 +1,4 @@
-"""The pages' files: addresses that change with their content, so that browsers may keep them."""
+"""The files of the pages have addresses that change with their content, so that browsers may cache them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_page_is_the_one_page(client: httpx.Client, path: str) -> None:
     assert "{{" not in answer.text
 
 
-def test_everything_the_page_names_is_there_and_kept_for_good(client: httpx.Client) -> None:
+def test_all_files_of_the_page_exist_and_are_cached_forever(client: httpx.Client) -> None:
     named = set(re.findall(r'(?:src|href)="(/[^"]+)"', client.get("/").text))
     files = {path for path in named if not path.startswith("/api/")}
     assert PLOTLY_PATH in files
@@ -45,7 +45,7 @@ def test_everything_the_page_names_is_there_and_kept_for_good(client: httpx.Clie
         assert "immutable" in answer.headers["cache-control"]
 
 
-def test_every_module_that_a_module_imports_is_there(client: httpx.Client) -> None:
+def test_every_imported_module_exists(client: httpx.Client) -> None:
     prefix = re.search(r'"(/static/[^/"]+)/', client.get("/").text)
     assert prefix is not None
     for module in FOLDER.rglob("*.js"):
@@ -78,7 +78,7 @@ def test_an_edited_file_gets_a_new_address(tmp_path: Path) -> None:
     assert gzip.decompress(after.by_path["main.js"].zipped) == b"other"
 
 
-def test_a_file_under_an_old_address_is_not_kept(client: httpx.Client) -> None:
+def test_a_file_under_an_old_address_is_not_cached(client: httpx.Client) -> None:
     assert client.get("/static/0123456789abcdef/main.js").headers["cache-control"] == "no-store"
 
 
@@ -89,7 +89,7 @@ def test_nothing_else_is_served(client: httpx.Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_the_reference_for_readers_names_every_route(client: httpx.Client) -> None:
+def test_the_html_reference_names_every_route(client: httpx.Client) -> None:
     text = client.get("/docs").text
     for path in client.get("/openapi.json").json()["paths"]:
         assert path in text

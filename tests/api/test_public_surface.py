@@ -1,4 +1,4 @@
-"""What others build on: routes, flags and settings are exactly these, and each has its heading in docs."""
+"""The public interface: routes, flags and settings are exactly these, and documented."""
 
 from __future__ import annotations
 
@@ -102,16 +102,16 @@ def headings(name: str) -> set[str]:
 
 def flags(parser: argparse.ArgumentParser, name: str) -> dict[str, set[str]]:
     """The flags of a command, or of each of its actions."""
-    found: set[str] = set()
+    result: set[str] = set()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             below = [flags(inner, f"{name} {word}") for word, inner in action.choices.items()]
             return {key: value for part in below for key, value in part.items()}
         if not isinstance(action, argparse._HelpAction):
-            found.add(
+            result.add(
                 action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
             )
-    return {name: found}
+    return {name: result}
 
 
 def test_the_routes_are_these_and_all_are_documented(sqlite_url: str) -> None:
@@ -122,23 +122,25 @@ def test_the_routes_are_these_and_all_are_documented(sqlite_url: str) -> None:
 
 
 def test_the_flags_are_these_and_every_command_is_documented() -> None:
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for name in ("serve", "watch", "doctor", "export", "import", "db", "token"):
         parser = argparse.ArgumentParser()
         import_module(f"holter.cli.commands.{name}").add_arguments(parser)
-        found |= flags(parser, name)
+        result |= flags(parser, name)
         assert f"holter {name}" in headings("team.md")
-    assert found == FLAGS
+    assert result == FLAGS
 
 
 def test_every_flag_of_every_command_is_in_the_documentation() -> None:
     missing: list[str] = []
-    told = "\n".join(page.read_text() for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
+    documentation = "\n".join(page.read_text() for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"])
     for module in iter_modules(holter.cli.commands.__path__):
         parser = argparse.ArgumentParser()
         import_module(f"holter.cli.commands.{module.name}").add_arguments(parser)
         for command, known in flags(parser, module.name).items():
-            missing += [f"{command} {flag}" for flag in known if flag.startswith("--") and flag not in told]
+            missing += [
+                f"{command} {flag}" for flag in known if flag.startswith("--") and flag not in documentation
+            ]
     assert missing == []
 
 

@@ -1,4 +1,4 @@
-"""Which addresses are told of a listener, by what a machine has."""
+"""The addresses that are printed for a listener."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _names(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    found: list[Any] = [(0, 0, 0, "", (address, 0)) for address in addresses]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: found)
+    addresses_found: list[Any] = [(0, 0, 0, "", (address, 0)) for address in addresses]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: addresses_found)
 
 
 def test_the_name_comes_first_and_loopback_last() -> None:
@@ -35,7 +35,7 @@ def test_the_name_comes_first_and_loopback_last() -> None:
     assert reachable("::") == ("login1", "10.0.0.5", "fd00::5", "172.16.0.5", "127.0.0.1", "::1")
 
 
-def test_a_name_that_leads_to_loopback_only_helps_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_resolves_to_loopback_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     _names(monkeypatch, "127.0.1.1")
     assert reachable("0.0.0.0") == ("10.0.0.5", "127.0.0.1")
 
@@ -46,7 +46,7 @@ def test_without_a_network_there_is_loopback(monkeypatch: pytest.MonkeyPatch) ->
     assert reachable("0.0.0.0") == ("127.0.0.1",)
 
 
-def test_one_address_is_that_address_and_messages_lead_to_the_first() -> None:
+def test_one_address_is_used_as_it_is_and_messages_link_to_the_first() -> None:
     assert reachable("10.0.0.5") == ("10.0.0.5",)
     assert url("fd00::5", 80) == "http://[fd00::5]:80"
     assert Settings(host="0.0.0.0", port=8765).address == "http://login1:8765"

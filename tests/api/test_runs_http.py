@@ -73,15 +73,15 @@ def open_incident(context: ServerContext, run_id: int, **changes: Any) -> Incide
         "evidence": {"peak": float("inf"), "baseline": 2.0},
     }  # fmt: skip
     finding = Finding(**fields | changes)
-    found = IncidentCandidate(
+    matches = IncidentCandidate(
         finding=finding, fingerprint=f"{finding.kind}-{finding.start_step}", start_time=500.0
     )
     context.analysis.close()  # these incidents are the test's own
-    (incident,) = context.incidents.update_run(run_id, [found])
+    (incident,) = context.incidents.update_run(run_id, [matches])
     return incident
 
 
-def test_a_run_at_a_glance(client: httpx.Client, context: ServerContext) -> None:
+def test_a_run_in_the_overview(client: httpx.Client, context: ServerContext) -> None:
     now = time.time()
     run_id = a_rolled_back_run(context, begin=now - 1500)
     incident = open_incident(context, run_id)
@@ -105,7 +105,7 @@ def test_a_run_at_a_glance(client: httpx.Client, context: ServerContext) -> None
     assert strip["throughput"]["relative"][-1] == 0.5
 
 
-def test_one_run_tells_what_rollbacks_cost(client: httpx.Client, context: ServerContext) -> None:
+def test_one_run_has_the_cost_of_rollbacks(client: httpx.Client, context: ServerContext) -> None:
     a_rolled_back_run(context, begin=time.time() - 1500)
     run_id = client.get("/api/v1/runs").json()["runs"][0]["id"]
     run = client.get(f"/api/v1/runs/{run_id}").json()
@@ -116,7 +116,7 @@ def test_one_run_tells_what_rollbacks_cost(client: httpx.Client, context: Server
     assert [chart["role"] for chart in run["charts"]] == ["loss", "throughput"]
 
 
-def test_runs_are_found_by_project_state_and_words(client: httpx.Client, context: ServerContext) -> None:
+def test_runs_are_filtered_by_project_state_and_name(client: httpx.Client, context: ServerContext) -> None:
     now = time.time()
     deliver(context, np.arange(10), run="live", begin=now - 10, loss=np.ones(10))
     deliver(context, np.arange(10), run="old", begin=now - 1e6, loss=np.ones(10))
@@ -149,7 +149,7 @@ def test_an_open_stall_makes_a_run_stalled(client: httpx.Client, context: Server
     assert client.get("/api/v1/runs").json()["runs"][0]["state"] == "stalled"
 
 
-def test_a_runs_series_with_their_facts(client: httpx.Client, context: ServerContext) -> None:
+def test_the_series_of_a_run(client: httpx.Client, context: ServerContext) -> None:
     deliver(
         context, np.arange(3), begin=100.0, loss=[1.0, math.nan, 3.0], odd=[math.inf, -math.inf, math.inf]
     )
@@ -160,8 +160,8 @@ def test_a_runs_series_with_their_facts(client: httpx.Client, context: ServerCon
     assert (loss["points"], loss["nonfinite"], loss["minimum"], loss["maximum"]) == (3, 1, 1.0, 3.0)
     assert loss["role"] == "loss"
     assert (odd["last_value"], odd["minimum"], odd["maximum"]) == ("Infinity", None, None)
-    found = client.get(f"/api/v1/runs/{run_id}/series", params={"q": "OD"}).json()["series"]
-    assert [one["metric"] for one in found] == ["odd"]
+    matches = client.get(f"/api/v1/runs/{run_id}/series", params={"q": "OD"}).json()["series"]
+    assert [one["metric"] for one in matches] == ["odd"]
 
 
 def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(
@@ -190,7 +190,7 @@ def test_chart_data_keeps_extremes_ghosts_and_nonfinite_values(
     assert near["segments"][0]["step"] == list(range(4_990, 5_011))
 
 
-def test_chart_data_is_asked_for_by_labels(client: httpx.Client) -> None:
+def test_chart_data_is_filtered_by_labels(client: httpx.Client) -> None:
     for rank in (0, 1):
         body = {"project": "p", "run": "r", "labels": {"rank": rank}, "columns": {"step": [1], "t": [rank]}}
         run_id = client.post("/api/v1/ingest", json=body).json()["run_id"]
@@ -205,7 +205,9 @@ def test_chart_data_is_asked_for_by_labels(client: httpx.Client) -> None:
     assert refused.json()["detail"][0]["loc"] == ["query", "labels"]
 
 
-def test_people_deal_with_an_incident(client: httpx.Client, context: ServerContext) -> None:
+def test_an_incident_is_acknowledged_closed_and_reopened(
+    client: httpx.Client, context: ServerContext
+) -> None:
     run_id = deliver(context, np.arange(1000), begin=100.0, loss=np.ones(1000))
     incident = open_incident(context, run_id)
     address = f"/api/v1/incidents/{incident.id}"
@@ -215,8 +217,8 @@ def test_people_deal_with_an_incident(client: httpx.Client, context: ServerConte
     assert one["run"] == "a"
     assert client.post(f"{address}/acknowledge", json={"by": "ana"}).json()["acknowledged_by"] == "ana"
     assert client.post(f"{address}/unacknowledge").json()["acknowledged_by"] is None
-    said = client.post(f"{address}/comment", json={"text": "bad shard", "by": "ana"}).json()
-    assert said["events"][-1]["text"] == "bad shard"
+    commented = client.post(f"{address}/comment", json={"text": "bad shard", "by": "ana"}).json()
+    assert commented["events"][-1]["text"] == "bad shard"
     assert client.post(f"{address}/close", json={"text": "skipped it"}).json()["state"] == "closed"
     assert client.post(f"{address}/reopen").json()["state"] == "open"
     types = [event["type"] for event in client.get(address).json()["events"]]
@@ -240,7 +242,7 @@ def test_the_inbox_is_filtered(client: httpx.Client, context: ServerContext) -> 
     assert [one["id"] for one in listed] == [incident.id]
 
 
-def test_what_is_not_there_is_404_with_a_sentence(client: httpx.Client) -> None:
+def test_an_unknown_id_is_404_with_a_sentence(client: httpx.Client) -> None:
     for path in (
         "/runs/nowhere", "/runs/%00", "/runs/nowhere/series", "/runs/nowhere/data?metric=a",
         "/runs/nowhere/incidents", "/incidents/999", "/incidents?run=nowhere", "/stream?run=nowhere",
@@ -250,7 +252,7 @@ def test_what_is_not_there_is_404_with_a_sentence(client: httpx.Client) -> None:
         assert answer.json()["detail"].startswith("There is no ")
 
 
-def test_a_parameter_that_is_not_there_is_named_beside_those_that_are(client: httpx.Client) -> None:
+def test_an_unknown_parameter_is_named_with_the_known_ones(client: httpx.Client) -> None:
     answer = client.get("/api/v1/runs", params={"stat": "running"})
     assert answer.status_code == 422
     (problem,) = answer.json()["detail"]

@@ -1,4 +1,4 @@
-"""`[scrape]` and `--scrape`: exporters' pages beside a run that is under way, in a real database."""
+"""`[scrape]` and `--scrape`: metrics of exporters for running runs, in a real database."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ def delivery(run: str, key: SeriesKey, steps: list[int], times: list[float], bat
     return Delivery(project="llm", run=run, writer=key.metric, batch_id=batch_id, batch=batch)
 
 
-def test_pages_go_to_the_run_under_way(tmp_path: Path) -> None:
+def test_scraped_metrics_go_to_the_running_run(tmp_path: Path) -> None:
     with exporter(page(NODE)) as address:
         context = ServerContext(load({"data_dir": tmp_path, "scrape": {"endpoints": [address], "every": 1}}))
         context.start()
         try:
             now = time.time()
             receipt = context.store.accept(delivery("a", SeriesKey("loss"), [1], [now], "1"))
-            found = wait_for(
+            keys = wait_for(
                 lambda: [key for key in context.store.read(receipt.run_id) if key.metric == "node_load1"]
             )
         finally:
             context.close()
-    assert all(key.has_clock_steps for key in found)
+    assert all(key.has_clock_steps for key in keys)
 
 
-def test_what_watches_machines_neither_prolongs_a_run_nor_keeps_it_alive(tmp_path: Path) -> None:
+def test_machine_metrics_neither_extend_a_run_nor_keep_it_running(tmp_path: Path) -> None:
     context = ServerContext(load({"data_dir": tmp_path}))
     context.start()
     try:
@@ -84,6 +84,6 @@ def test_runs_that_have_ended_or_are_silent_get_nothing(tmp_path: Path) -> None:
         context.close()
 
 
-def test_an_address_that_is_none_is_refused() -> None:
+def test_an_invalid_address_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"scrape.endpoints: expected addresses such as http"):
         load({"scrape": {"endpoints": ["node1:9400"]}})

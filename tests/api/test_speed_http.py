@@ -1,4 +1,4 @@
-"""How quickly the server answers, with room for a busy machine; the figures stand in docs/rest.md."""
+"""Response times, with a margin for a busy machine; docs/rest.md has the figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def median_ms(work: Callable[[], object], *, times: int = 9) -> float:
     return statistics.median(took)
 
 
-def test_charts_of_20_series_with_10_000_points_answer_at_once(
+def test_charts_of_20_series_with_10_000_points_are_fast(
     client: httpx.Client, context: ServerContext
 ) -> None:
     random = np.random.default_rng(0)
@@ -51,7 +51,7 @@ def test_charts_of_20_series_with_10_000_points_answer_at_once(
     assert compacted < 150, f"{compacted:.0f} ms compacted"
 
 
-def test_ingest_in_the_binary_form_is_mostly_the_stores_work(client: httpx.Client) -> None:
+def test_ingest_of_msgpack_is_mostly_the_work_of_the_store(client: httpx.Client) -> None:
     values = np.random.default_rng(0).normal(size=1000).astype("<f8").tobytes()
     columns = [{"metric": f"metric/{number}", "values": values} for number in range(100)]
     headers = {"Content-Type": "application/msgpack"}

@@ -1,4 +1,4 @@
-"""Throughput over HTTP: a run's reported figures by formula, Holter's own, and how its time was spent."""
+"""Throughput over HTTP: reported figures by formula, Holter's own, and the uses of time."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def logged(tps: float, peak: float = 989.0) -> dict[str, list[float]]:
 def asked(client: httpx.Client, run: str) -> dict[str, Any]:
     answer = client.get(f"/api/v1/runs/{run}/throughput")
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    body: dict[str, Any] = answer.json()
+    return body
 
 
-def test_reported_and_own_stand_beside_each_other(client: httpx.Client, post: Post) -> None:
+def test_reported_and_own_figures_are_separate(client: httpx.Client, post: Post) -> None:
     run = post(logged(6000.0), config=CONFIG)["run_id"]
-    told = asked(client, run)
-    assert [one["metric"] for one in told["reported"]] == ["mfu(%)", "tflops"]
-    assert told["reported"][0]["usual"] == pytest.approx(6000 * 57914449920 / 989e12)
-    assert told["reported"][0]["framework"] == "torchtitan"
-    own = told["own"]
+    body = asked(client, run)
+    assert [one["metric"] for one in body["reported"]] == ["mfu(%)", "tflops"]
+    assert body["reported"][0]["usual"] == pytest.approx(6000 * 57914449920 / 989e12)
+    assert body["reported"][0]["framework"] == "torchtitan"
+    own = body["own"]
     assert own["mfu"]["newest"] == pytest.approx(6000 * 51470401536 / 989e12)
     assert own["hfu"]["newest"] > own["mfu"]["newest"]
     assert own["measured_from"] == "throughput(tps)"
@@ -61,45 +61,45 @@ def test_new_points_and_a_new_launch_count_at_once(client: httpx.Client, post: P
     assert after["tflops"]["best"] == pytest.approx(before["tflops"]["best"])
 
 
-def test_a_wrong_peak_is_remarked_on(client: httpx.Client, post: Post) -> None:
+def test_a_wrong_peak_has_a_diagnostic(client: httpx.Client, post: Post) -> None:
     run = post(logged(6000.0, peak=1979.0), config=CONFIG)["run_id"]
     (remark,) = client.get(f"/api/v1/runs/{run}/remarks").json()["remarks"]
     assert remark["code"] == "mfu-wrong-peak"
 
 
-def test_what_is_missing_is_said(client: httpx.Client, post: Post) -> None:
+def test_missing_information_is_listed(client: httpx.Client, post: Post) -> None:
     run = post({"step": [1, 2], "loss": [3.0, 2.9]})["run_id"]
-    told = asked(client, run)
-    assert told["reported"] == []
-    assert told["own"]["mfu"] == {"newest": None, "usual": None, "best": None}
-    assert told["own"]["missing"]
+    body = asked(client, run)
+    assert body["reported"] == []
+    assert body["own"]["mfu"] == {"newest": None, "usual": None, "best": None}
+    assert body["own"]["missing"]
 
 
-def test_the_time_of_a_run_is_split_without_rest(client: httpx.Client, post: Post) -> None:
+def test_the_uses_of_time_add_up(client: httpx.Client, post: Post) -> None:
     run = post(logged(6000.0), attempt=0)["run_id"]
     again = {**logged(6000.0), "step": [step + 150 for step in STEPS]}
     again["time"] = [1.7e9 + 1990 + 600 + 10 * step for step in STEPS]
     post(again, attempt=1)
-    told = client.get(f"/api/v1/runs/{run}").json()
-    seconds = {what: part["seconds"] for what, part in told["spent"].items()}
+    body = client.get(f"/api/v1/runs/{run}").json()
+    seconds = {what: part["seconds"] for what, part in body["spent"].items()}
     assert seconds == {"forward": 3480, "slow": 0, "superseded": 500, "restarts": 600, "stalled": 0}
-    assert told["goodput"] == pytest.approx(3480 / 4580)
-    assert told["lost_seconds"] == 500
+    assert body["goodput"] == pytest.approx(3480 / 4580)
+    assert body["lost_seconds"] == 500
 
 
-def test_the_own_curve_keeps_extremes_and_tells_ghosts_apart(client: httpx.Client, post: Post) -> None:
+def test_the_own_curve_retains_extremes_and_separates_ghosts(client: httpx.Client, post: Post) -> None:
     columns = logged(6000.0)
     columns["throughput(tps)"][77] = 60.0
     run = post(columns, config=CONFIG, attempt=0)["run_id"]
     again = {**logged(6000.0), "step": [step + 150 for step in STEPS]}
     post(again, config=CONFIG, attempt=1)
-    told = client.get(f"/api/v1/runs/{run}/throughput/curve", params={"points": 40}).json()
-    assert [(one["attempt"], one["ghost"]) for one in told["stretches"]] == [
+    body = client.get(f"/api/v1/runs/{run}/throughput/curve", params={"points": 40}).json()
+    assert [(one["attempt"], one["ghost"]) for one in body["stretches"]] == [
         (0, False),
         (0, True),
         (1, False),
     ]
-    first = told["stretches"][0]
+    first = body["stretches"][0]
     assert len(first["step"]) < 40
     assert min(first["value"]) == pytest.approx(60 * 51470401536 / 989e12)
     assert first["step"][first["value"].index(min(first["value"]))] == 77

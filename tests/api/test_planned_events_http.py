@@ -1,4 +1,4 @@
-"""Expected events over HTTP: what is planned raises nothing, and what was planned does not come back."""
+"""Planned events over HTTP: they open no incidents, and close those that were planned."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Run:
     def incidents(self) -> list[dict[str, Any]]:
         """All of them, after a look."""
         self.context.analysis.analyze(self.number)
-        found: list[dict[str, Any]] = self.ask("GET", f"/runs/{self.id}/incidents")["incidents"]
-        return found
+        found_incidents: list[dict[str, Any]] = self.ask("GET", f"/runs/{self.id}/incidents")["incidents"]
+        return found_incidents
 
     def ask(self, method: str, path: str, body: object = None, *, status: int = 200) -> Any:
         answer = httpx.request(method, f"{self.address}{path}", json=body)
@@ -74,7 +74,7 @@ class Run:
         return self.ask("POST", f"/runs/{self.id}/expected", body, status=status)
 
 
-def test_what_is_announced_raises_nothing(settings: Settings, serve: Serve) -> None:
+def test_a_planned_event_opens_no_incident(settings: Settings, serve: Serve) -> None:
     with serve(settings) as (context, address):
         run = Run(context, address, last=1000)
         announced = run.expect(what="learning rate", from_step=1490, to_step=1510, note="decay")
@@ -127,7 +127,7 @@ def test_an_incident_that_was_planned_is_closed_and_does_not_come_back_in_the_ne
         assert [(one["id"], one["state"]) for one in run.incidents()] == [(incident["id"], "closed")]
 
 
-def test_what_is_withdrawn_is_spoken_of_again(settings: Settings, serve: Serve) -> None:
+def test_after_removal_of_a_planned_event_incidents_open_again(settings: Settings, serve: Serve) -> None:
     with serve(settings) as (context, address):
         run = Run(context, address, last=1000)
         announced = run.expect(what="data switch", from_step=1400, to_step=1600)
@@ -139,7 +139,7 @@ def test_what_is_withdrawn_is_spoken_of_again(settings: Settings, serve: Serve) 
         run.ask("DELETE", f"/runs/{run.id}/expected/{announced['id']}", status=404)
 
 
-def test_a_project_s_plans_hold_for_its_runs_beside_those_of_the_settings(
+def test_planned_events_of_a_project_apply_in_addition_to_the_settings(
     settings: Settings, serve: Serve
 ) -> None:
     with serve(settings) as (context, address):
@@ -161,7 +161,7 @@ def test_a_project_s_plans_hold_for_its_runs_beside_those_of_the_settings(
         assert len(run.incidents()) == 1
 
 
-def test_plans_of_one_run_say_nothing_about_another(settings: Settings, serve: Serve) -> None:
+def test_planned_events_of_one_run_do_not_apply_to_another(settings: Settings, serve: Serve) -> None:
     with serve(settings) as (context, address):
         run = Run(context, address, last=1000)
         run.expect(kind="spike_fast", from_step=SPIKE)
@@ -172,7 +172,7 @@ def test_plans_of_one_run_say_nothing_about_another(settings: Settings, serve: S
         assert other.ask("GET", f"/runs/{other.id}/expected") == {"expected": []}
 
 
-def test_what_cannot_be_expected_is_refused_with_a_reason(settings: Settings, serve: Serve) -> None:
+def test_an_invalid_planned_event_is_refused_with_a_reason(settings: Settings, serve: Serve) -> None:
     with serve(settings) as (context, address):
         run = Run(context, address, last=100)
         assert "kind or what" in run.expect(422, from_step=3)["detail"][0]["msg"]
@@ -184,16 +184,14 @@ def test_what_cannot_be_expected_is_refused_with_a_reason(settings: Settings, se
         run.ask("POST", "/incidents/999/planned", status=404)
 
 
-def test_what_a_metric_was_told_to_be_holds_for_findings_pages_and_news(
-    database_url: str, serve: Serve
-) -> None:
+def test_the_role_set_for_a_metric_applies_to_findings_and_pages(database_url: str, serve: Serve) -> None:
     speed = 1e5 * np.exp(np.random.default_rng(0).normal(0, 0.02, 3000))
     speed[1500:] *= 0.8
     steps = np.arange(3000)
     clock = np.cumsum(1e5 / speed)
     clock += time.time() - clock[-1]
-    told = {"metrics": {"my_*": "throughput"}, "metric": {"my_other": {"ignore": True}}}
-    settings = Settings(database_url=database_url, projects={"llm": {"detection": told}})
+    detection_settings = {"metrics": {"my_*": "throughput"}, "metric": {"my_other": {"ignore": True}}}
+    settings = Settings(database_url=database_url, projects={"llm": {"detection": detection_settings}})
     with serve(settings) as (context, address):
         heard: list[dict[str, Any]] = []
         context.incidents.on_change(lambda incident: heard.append(json.loads(ApiResponse(incident).body)))
@@ -203,8 +201,8 @@ def test_what_a_metric_was_told_to_be_holds_for_findings_pages_and_news(
         context.analysis.analyze(context.runs.run_id(run_id))
         run = httpx.get(f"{address}/api/v1/runs/{run_id}").json()
         listed = httpx.get(f"{address}/api/v1/runs/{run_id}/series").json()["series"]
-        found = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents").json()["incidents"]
-    assert [(one["kind"], one["metric"]) for one in found] == [("throughput_regression", "my_tps")]
+        found_incidents = httpx.get(f"{address}/api/v1/runs/{run_id}/incidents").json()["incidents"]
+    assert [(one["kind"], one["metric"]) for one in found_incidents] == [("throughput_regression", "my_tps")]
     assert [one["metric"] for one in heard] == ["my_tps"]
     assert run["latest"]["throughput"]["metric"] == "my_tps"
     assert [chart["role"] for chart in run["charts"]] == ["throughput", "throughput"]

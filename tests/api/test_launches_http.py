@@ -1,4 +1,4 @@
-"""How launches are set up over HTTP: from every form of ingest to the config, its changes and remarks."""
+"""Configuration of launches over HTTP: from all ingest formats to config, changes and diagnostics."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from tests.api.conftest import Post
 def config_of(client: httpx.Client, run: str, **query: str) -> dict[str, Any]:
     answer = client.get(f"/api/v1/runs/{run}/config", params=query)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    answer_body: dict[str, Any] = answer.json()
+    return answer_body
 
 
-def test_each_attempts_config_stands_beside_the_others(client: httpx.Client, post: Post) -> None:
+def test_the_config_of_each_attempt_is_listed(client: httpx.Client, post: Post) -> None:
     run = post({"step": [1, 2], "loss": [3.0, 2.9]}, attempt=0, config={"lr": 1e-4, "model": {"layers": 12}})
     post({"step": [2], "loss": [2.9]}, attempt=1, config={"lr": 2e-4, "model": {"layers": 12}})
-    told = config_of(client, run["run_id"])
-    assert told["attempts"] == [0, 1]
-    assert [one["name"] for one in told["settings"]] == ["lr", "model.layers"]
-    assert told["changes"] == [
+    answer_body = config_of(client, run["run_id"])
+    assert answer_body["attempts"] == [0, 1]
+    assert [one["name"] for one in answer_body["settings"]] == ["lr", "model.layers"]
+    assert answer_body["changes"] == [
         {
             "attempt": 1,
             "settings": [{"name": "lr", "before": 1e-4, "after": 2e-4, "processes": 0, "labels": []}],
             "settings_count": 1,
         }
     ]
-    found = config_of(client, run["run_id"], q="LAYERS")
-    assert ([one["name"] for one in found["settings"]], found["settings_count"]) == (["model.layers"], 1)
+    matches = config_of(client, run["run_id"], q="LAYERS")
+    assert ([one["name"] for one in matches["settings"]], matches["settings_count"]) == (["model.layers"], 1)
 
 
-def test_settings_of_processes_keep_their_labels(client: httpx.Client, post: Post) -> None:
-    told = [{"name": "nccl.net", "value": "IB", "labels": {"rank": rank}} for rank in range(3)]
-    run = post({"step": [1], "loss": [3.0]}, settings=told)["run_id"]
+def test_settings_of_processes_have_their_labels(client: httpx.Client, post: Post) -> None:
+    answer_body = [{"name": "nccl.net", "value": "IB", "labels": {"rank": rank}} for rank in range(3)]
+    run = post({"step": [1], "loss": [3.0]}, settings=answer_body)["run_id"]
     [setting] = config_of(client, run)["settings"]
     assert (setting["values"][0]["processes"], setting["values"][0]["labels"][2]) == (3, {"rank": "2"})
     assert client.get(f"/api/v1/runs/{run}").json()["config"] == {}
 
 
-def test_a_launch_that_logged_no_step_yet_can_be_looked_at(client: httpx.Client) -> None:
+def test_a_launch_without_a_step_has_a_config(client: httpx.Client) -> None:
     body = {"project": "llm", "run": "hangs", "config": {"lr": 1}}
     run = client.post("/api/v1/ingest", json=body).json()["run_id"]
     assert config_of(client, run)["attempts"] == [0]
-    told = client.get(f"/api/v1/runs/{run}").json()
-    assert (told["config"], told["state"]) == ({"lr": 1}, "running")
+    answer_body = client.get(f"/api/v1/runs/{run}").json()
+    assert (answer_body["config"], answer_body["state"]) == ({"lr": 1}, "running")
     refused = client.post("/api/v1/ingest", json=body | {"settings": [{"name": "x"}]})
     assert refused.status_code == 422
     assert "settings" in refused.text
@@ -65,14 +65,14 @@ def test_what_an_agent_sends_arrives_with_its_labels(client: httpx.Client) -> No
     batch = Batch(steps=nothing.astype(np.int64), times=nothing, columns=(), attempt="2", config=config)
     body = body_of(Delivery(project="p", run="r", writer="w", batch_id="1", batch=batch))
     sent = client.post("/api/v1/ingest", content=body, headers={"Content-Type": "application/msgpack"})
-    told = config_of(client, sent.json()["run_id"])
-    assert told["attempts"] == [2]
-    assert {one["name"]: one["values"][0]["value"] for one in told["settings"]} == {
+    answer_body = config_of(client, sent.json()["run_id"])
+    assert answer_body["attempts"] == [2]
+    assert {one["name"]: one["values"][0]["value"] for one in answer_body["settings"]} == {
         "gpu.count": 8, "nccl.net": "Socket",
     }  # fmt: skip
 
 
-def test_a_client_tells_its_config_before_it_logs(
+def test_a_client_sends_its_config_before_points(
     server: tuple[ServerContext, str], client: httpx.Client, tmp_path: Path
 ) -> None:
     run = holter.init("llm", "a", {"lr": 1e-4}, server=server[1], spool=tmp_path, environ={})
@@ -81,7 +81,7 @@ def test_a_client_tells_its_config_before_it_logs(
     assert client.get(f"/api/v1/runs/{one['id']}").json()["config"] == {"lr": 1e-4}
 
 
-def test_remarks_rest_on_the_config_and_are_remembered_until_news(client: httpx.Client, post: Post) -> None:
+def test_diagnostics_use_the_config_and_are_cached_until_it_changes(client: httpx.Client, post: Post) -> None:
     nets = [
         {"name": "nccl.net", "value": "Socket", "labels": {"host": f"n{at}", "rank": at}} for at in range(2)
     ]
@@ -95,5 +95,5 @@ def test_remarks_rest_on_the_config_and_are_remembered_until_news(client: httpx.
 
 
 @pytest.mark.parametrize("what", ["config", "remarks"])
-def test_a_run_that_is_not_there_is_said_to_be(client: httpx.Client, what: str) -> None:
+def test_an_unknown_run_has_no_config(client: httpx.Client, what: str) -> None:
     assert client.get(f"/api/v1/runs/nonsense/{what}").status_code == 404

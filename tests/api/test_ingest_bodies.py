@@ -1,4 +1,4 @@
-"""Bodies become batches: whole, or refused with the place and the reason of everything wrong."""
+"""Ingest bodies are decoded to batches completely, or refused with location and reason of every error."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def cells(batch: Batch) -> dict[tuple[SeriesKey, int], float]:
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=20))
-def test_both_json_forms_and_the_binary_form_say_the_same(rows: list[tuple[Any, Any]]) -> None:
+def test_both_json_forms_and_msgpack_decode_to_the_same_batch(rows: list[tuple[Any, Any]]) -> None:
     steps = list(range(len(rows)))
     columns = {"loss": [word(a) for a, _ in rows], "lr": [word(b) for _, b in rows]}
     points = [
@@ -63,9 +63,11 @@ def test_both_json_forms_and_the_binary_form_say_the_same(rows: list[tuple[Any, 
     ]
     raw = []
     for metric, values in columns.items():
-        kept = [row for row, value in enumerate(values) if value is not None]
-        numbers = np.array([float(values[row] or 0) for row in kept], "<f8")
-        raw.append({"metric": metric, "values": numbers.tobytes(), "rows": np.array(kept, "<i8").tobytes()})
+        logged_rows = [row for row, value in enumerate(values) if value is not None]
+        numbers = np.array([float(values[row] or 0) for row in logged_rows], "<f8")
+        raw.append(
+            {"metric": metric, "values": numbers.tobytes(), "rows": np.array(logged_rows, "<i8").tobytes()}
+        )
     packed = msgspec.msgpack.encode(
         {"project": "llm", "run": "a", "steps": np.array(steps, "<i8").tobytes(), "columns": raw}
     )
@@ -115,7 +117,7 @@ def test_both_json_forms_and_the_binary_form_say_the_same(rows: list[tuple[Any, 
         (body(points=[{"step": 1, "values": {"loss": 1}}], batch_id="x" * 201), ("batch_id",), "1 to 200"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(content: bytes, place: tuple[Any, ...], reason: str) -> None:
+def test_an_error_has_its_location(content: bytes, place: tuple[Any, ...], reason: str) -> None:
     with pytest.raises(BodyError) as refused:
         from_json(content)
     assert any(where == place and reason in why for where, why in refused.value.problems), (
@@ -123,13 +125,13 @@ def test_what_is_wrong_is_named_with_its_place(content: bytes, place: tuple[Any,
     )
 
 
-def test_several_problems_are_told_at_once() -> None:
+def test_several_errors_are_reported_together() -> None:
     with pytest.raises(BodyError) as refused:
         from_json(body(columns={"step": [1], "time": [-1], "loss": [1]}, project="", writer=""))
     assert [place for place, _ in refused.value.problems] == [("project",), ("writer",), ("columns", "time")]
 
 
-def test_writers_without_a_name_are_told_apart_by_their_labels() -> None:
+def test_writers_without_a_name_are_distinguished_by_their_labels() -> None:
     ranks = [from_json(body(columns={"step": [1], "x": [1]}, labels={"rank": rank})) for rank in (0, 1)]
     assert [one.writer for one in ranks] == ["http{rank=0}", "http{rank=1}"]
 
@@ -164,7 +166,7 @@ def test_raw_buffers_that_do_not_fit_are_refused(change: dict[str, Any], place: 
 @example(b'{"project": "p", "run": "r", "columns": {"step": ' + b"[" * 100_000)
 @example(b'{"project": "\xff"}')
 @example(b"\x81\xa1\xff\x00")
-def test_any_bytes_are_understood_or_refused(content: bytes) -> None:
+def test_any_bytes_are_decoded_or_refused(content: bytes) -> None:
     for read in (from_json, from_msgpack):
         with pytest.raises(BodyError):
             read(content)
@@ -178,6 +180,6 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["columns", "points", "labels", "attempt", "writer", "time"]), JSON))
-def test_any_json_is_understood_or_refused(parts: dict[str, Any]) -> None:
+def test_any_json_is_decoded_or_refused(parts: dict[str, Any]) -> None:
     with suppress(BodyError):
         assert from_json(body(**parts)).batch.points > 0
