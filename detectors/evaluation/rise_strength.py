@@ -25,8 +25,18 @@ class EvaluationRiseThresholds(Thresholds):
     """How much evidence makes a rise of an evaluation loss."""
 
     windows: tuple[tuple[int, int], ...] = (
-        *((1, 0), (2, 0), (3, 0), (4, 0), (4, 4), (6, 6)),
-        *((8, 0), (8, 8), (8, 16), (16, 0), (16, 16), (16, 32)),
+        (1, 0),
+        (2, 0),
+        (3, 0),
+        (4, 0),
+        (4, 4),
+        (6, 6),
+        (8, 0),
+        (8, 8),
+        (8, 16),
+        (16, 0),
+        (16, 16),
+        (16, 32),
     )
     """Evaluations whose mean is compared with that of earlier ones, and evaluations left out between the two:
     a slow rise would raise its own reference."""

@@ -13,6 +13,7 @@ from holter.detectors.detector import DetectorContext
 from holter.detectors.formatting import figure
 from holter.detectors.incremental import Checkpoint, ScanCheckpoints
 from holter.detectors.positions import attempt_rows
+from holter.detectors.robust_statistics import mad_sigma
 from holter.detectors.thresholds import Thresholds
 from holter.roles import Role, role_of
 from holter.types import Finding, FloatArray, IntArray, Kind, RunData, Series, SeriesKey, Severity
@@ -253,7 +254,7 @@ def _has_few_values(past: FloatArray, limits: MaskedNanThresholds) -> bool:
 
 def _is_clear_of_zero(past: FloatArray, limits: MaskedNanThresholds) -> bool:
     level = float(np.median(past[-limits.level_points :]))
-    noise = 1.4826 * float(np.median(np.abs(np.diff(past)))) / 2**0.5
+    noise = mad_sigma(np.diff(past), 0.0) / 2**0.5
     never_near = float(np.abs(past).min()) > limits.zero_share * abs(level)
     return level != 0 and (abs(level) > limits.zero_noises * noise or never_near)
 

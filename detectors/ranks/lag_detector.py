@@ -14,6 +14,7 @@ from scipy.special import gammainc
 from holter.detectors.positions import RowPosition
 from holter.detectors.ranks.cusum import ClippedCusum, CusumThresholds, SlowCusumThresholds
 from holter.detectors.ranks.timing_rows import TimingRows
+from holter.detectors.robust_statistics import MAD_TO_SIGMA
 from holter.detectors.thresholds import Thresholds
 from holter.types import FloatArray
 
@@ -377,7 +378,7 @@ class LagScan:
         self.baseline = np.where(known, median, self.baseline)
         # twice the standard error of a median: a baseline of few rows may be wrong by so much
         self.doubt = 2.5 / np.sqrt(np.maximum(np.isfinite(self.past).sum(axis=0), 1))
-        spread = 1.4826 * _quantile(np.abs(self.past - median), 0.5)
+        spread = MAD_TO_SIGMA * _quantile(np.abs(self.past - median), 0.5)
         # noise of timings is skewed to the slow side: two deviations of a normal, taken from all peers
         skewed = (_quantile(self.past, 0.975) - median) / 2
         common = float(np.median(np.maximum(spread, skewed)[known])) if known.any() else np.inf
@@ -404,7 +405,7 @@ class LagScan:
         distance = _quantile(self.past, 0.5)
         if not len(distance) > 3 or not np.isfinite(distance).all():
             return
-        spread = max(1.4826 * float(np.median(np.abs(distance))), limits.smallest_initial_spread)
+        spread = max(MAD_TO_SIGMA * float(np.median(np.abs(distance))), limits.smallest_initial_spread)
         required = max(limits.initial_excess, limits.initial_spreads * spread)
         behind = np.flatnonzero(distance > required / self.sensitivity)
         if len(behind) <= max(1, len(distance) // limits.max_initial_share):

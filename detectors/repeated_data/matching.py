@@ -32,7 +32,7 @@ class MatchThresholds(Thresholds):
     """Sigmas. A residual counts at most this much."""
     fewest_points: int = 16
     """Points that overlap, at least."""
-    longest_past: int = 1 << 18
+    longest_past: int = 262_144
     """Points of an earlier attempt that are searched, the latest ones."""
     on_grid_share: float = 0.9
     """Share of points that must be on a regular grid of steps."""

@@ -38,13 +38,13 @@ from holter.types import Finding, IntArray, Kind, RunData, Series
 class RepeatedDataThresholds(Thresholds):
     """When data after a resume is reported as repeated."""
 
-    test_points: tuple[int, ...] = tuple(16 << power for power in range(9))
+    test_points: tuple[int, ...] = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
     """Points after a resume at which the match is tested."""
-    test_points_between: tuple[int, ...] = tuple(24 << power for power in range(8))
+    test_points_between: tuple[int, ...] = (24, 48, 96, 192, 384, 768, 1536, 3072)
     """Further points at which it is tested while the past is short."""
     short_past_points: int = 50_000
     """Points of the past up to which it is short: a test of a longer one takes its time."""
-    refined_points: int = 1 << 16
+    refined_points: int = 65_536
     """Points from which the lag is known to the step."""
     fewest_intervals: int = 8
     """Log intervals that must be repeated: a step or two seen twice wastes nothing, and may be a matter of
@@ -321,7 +321,7 @@ class _DataStream:
     def add_attempt(
         self, attempt: int, first: int, last: int, match: DataMatch | None
     ) -> StreamReplay | None:
-        """Add an attempt; returns its replay, None where the stream continued or the match does not tell."""
+        """Add an attempt; returns its replay, None where the stream continued or the match leaves it open."""
         remaining = [
             (number, begin, min(end, first - 1), offset)
             for number, begin, end, offset in self.segments

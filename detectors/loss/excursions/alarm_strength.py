@@ -33,8 +33,17 @@ class AlarmThresholds(Thresholds):
     sum_chance: float = 1e-8
     """Probability that a sum of surprises (Gamma distributed) exceeds its limit by chance."""
     mean_windows: tuple[tuple[int, int], ...] = (
-        *((8, 0), (16, 0), (32, 0), (64, 0), (64, 64), (128, 0), (128, 128)),
-        *((256, 0), (256, 256), (512, 512), (512, 1536)),
+        (8, 0),
+        (16, 0),
+        (32, 0),
+        (64, 0),
+        (64, 64),
+        (128, 0),
+        (128, 128),
+        (256, 0),
+        (256, 256),
+        (512, 512),
+        (512, 1536),
     )
     """Points whose mean is compared with the mean before them, and points left out between the two: a slow
     rise would raise its own reference."""

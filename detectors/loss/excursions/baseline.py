@@ -44,7 +44,7 @@ class BaselineThresholds(Thresholds):
     """Points that the slope of the level is measured on."""
     shape_known_after: int = 160
     """Points before which the noise is assumed to be normal."""
-    stored_points: int = 4096 + 512
+    stored_points: int = 4608
     """Points of the history that are retained."""
     correlated_from: float = 0.5
     """Correlation of neighboring points from which on all stored points, not the latest `shape_points`, are
