@@ -61,7 +61,7 @@ def hosts_of_ranks(run: RunData, ranks: Iterable[str]) -> list[str]:
 
 
 def rank_of(key: SeriesKey) -> str | None:
-    """The rank of a series; None for a series of the complete run."""
+    """The rank of a series; None for a series of the run as such."""
     return next((value for name, value in key.labels if name == "rank"), None)
 
 

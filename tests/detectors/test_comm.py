@@ -26,7 +26,7 @@ def waits(seed: int, *, rows: int = 600, ranks: int = 16, transfer: np.ndarray |
     return run(*both)
 
 
-def test_a_slow_fabric_is_found_at_its_step_and_has_an_end() -> None:
+def test_a_slow_fabric_is_detected_with_start_and_end() -> None:
     transfer = np.ones(600)
     transfer[300:450] = 1.8
     (finding,) = CommSlowdownDetector().detect(waits(0, transfer=transfer), DetectorContext())

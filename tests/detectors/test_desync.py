@@ -126,7 +126,7 @@ def test_the_real_desync_is_found_though_its_log_names_no_communicator(read: Rea
     assert "opCount 28c" in found.summary
 
 
-def test_ranks_are_joined_by_the_communicators_id_over_files_and_the_last_of_all_is_named(read: Read) -> None:
+def test_ranks_are_grouped_by_communicator_id_over_files_and_the_furthest_behind_is_named(read: Read) -> None:
     texts = {}
     for rank in range(WORLD):
         counts = range(1, 60 if rank != 1 else 55)
@@ -154,7 +154,7 @@ def test_calls_that_differ_within_groups_or_between_communicators_of_one_size_ar
     assert list(CallMismatchDetector().detect(read(**{"a.log": others}), DetectorContext())) == []
 
 
-def test_dumps_tell_different_operations_at_one_sequence_number(read: Read) -> None:
+def test_dumps_with_different_operations_at_one_sequence_number_are_a_desync(read: Read) -> None:
     dumps = {
         f"nccl_trace_rank_{rank}": dump(
             rank, enqueued=9, completed=6, other={7: "_allgather_base"} if rank == 2 else None
@@ -196,7 +196,7 @@ def test_a_rank_that_had_enqueued_less_is_the_suspect(read: Read) -> None:
     assert "not called, the last is 790" in found.summary
 
 
-def test_where_all_wait_nobody_is_accused(read: Read) -> None:
+def test_where_all_ranks_wait_none_is_a_suspect(read: Read) -> None:
     text = "".join(init(rank) + timed_out(rank) for rank in range(WORLD))
     found = one(HangDetector().detect(read(**{"slurm-1.out": text}), DetectorContext()))
     assert found.evidence["ranks"] == []
@@ -205,7 +205,7 @@ def test_where_all_wait_nobody_is_accused(read: Read) -> None:
     assert "Rank 0 waits for 10 min in collective 808 (ALLREDUCE)" in alone.summary
 
 
-def test_dumps_name_who_has_not_called_what_the_others_wait_for(read: Read) -> None:
+def test_dumps_name_the_rank_that_did_not_call_the_collective(read: Read) -> None:
     dumps = {
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=6 if rank == 1 else 9, completed=6)
         for rank in range(WORLD)
@@ -221,7 +221,7 @@ def test_dumps_name_who_has_not_called_what_the_others_wait_for(read: Read) -> N
     assert one(HangDetector().detect(read(**idle), DetectorContext())).evidence["ranks"] == [3]
 
 
-def test_dumps_of_a_run_that_goes_on_accuse_nobody(read: Read) -> None:
+def test_dumps_of_a_run_that_continues_name_no_suspect(read: Read) -> None:
     chance = random.Random(3)
     dumps = {
         f"nccl_trace_rank_{rank}": dump(rank, enqueued=12, completed=9 + chance.randrange(2))
@@ -232,7 +232,7 @@ def test_dumps_of_a_run_that_goes_on_accuse_nobody(read: Read) -> None:
     assert list(HangDetector().detect(read(**real), DetectorContext())) == []
 
 
-def test_reports_in_which_nothing_moves_name_who_is_behind(read: Read) -> None:
+def test_reports_without_progress_name_the_ranks_behind(read: Read) -> None:
     as_json = one(
         RasDetector().detect(read(**{"ras.json": (DATA / "ncclras.json").read_text()}), DetectorContext())
     )
@@ -256,8 +256,10 @@ def test_a_mismatch_while_counts_grow_is_no_desync(read: Read) -> None:
     assert list(RasDetector().detect(read(**{"ras.json": growing}), DetectorContext())) == []
 
 
-@pytest.mark.parametrize("detector", [CallMismatchDetector(), HangDetector(), RasDetector()], ids=lambda one: one.name)
-def test_what_was_said_on_a_beginning_is_said_on_the_whole(detector: Any, read: Read) -> None:
+@pytest.mark.parametrize(
+    "detector", [CallMismatchDetector(), HangDetector(), RasDetector()], ids=lambda one: one.name
+)
+def test_findings_on_a_prefix_are_among_those_on_the_complete_run(detector: Any, read: Read) -> None:
     texts = {
         "nccl.log": "".join(init(rank) for rank in range(WORLD))
         + "".join(

@@ -44,7 +44,7 @@ def faults(*all_series: Series, config: dict[ConfigKey, str] | None = None) -> l
 
 
 class TestPlaces:
-    def test_a_fault_stands_at_the_step_that_the_run_had_come_to(self) -> None:
+    def test_a_fault_is_at_the_step_that_the_run_had_reached(self) -> None:
         (finding,) = faults(
             training(), clocked("xid_errors", [(BEGIN + 201, 1)], pci="0000:9b:00", xid=79, host="n17")
         )
@@ -54,17 +54,17 @@ class TestPlaces:
         assert "at step 100 (2023-11-14 22:16:41 UTC): it has fallen off the bus" in finding.summary
         assert finding.advice.startswith("GPU 0000:9b:00 of host n17: Drain the node, power-cycle")
 
-    def test_a_log_that_comes_late_moves_the_step_and_it_is_the_same_event(self) -> None:
+    def test_a_log_that_arrives_late_changes_the_step_but_not_the_event(self) -> None:
         xid = clocked("xid_errors", [(BEGIN + 201, 1)], pci="0000:9b:00", xid=79)
         (early,), (late,) = faults(training(80), xid), faults(training(), xid)
         assert (early.start_step, late.start_step) == (79, 100)
         assert fingerprint(early) == fingerprint(late)
 
-    def test_what_happened_long_before_the_run_or_after_it_is_none_of_its(self) -> None:
+    def test_faults_long_before_or_after_the_run_are_left_out(self) -> None:
         far = [(BEGIN - 90_000, 1.0), (BEGIN + 90_000, 2.0)]
         assert faults(training(), clocked("xid_errors", far, pci="0000:9b:00", xid=79)) == []
 
-    def test_each_launch_has_its_own(self) -> None:
+    def test_each_launch_has_its_own_finding(self) -> None:
         second = training(begin=BEGIN + 3000, first=500)
         both = Series(
             key=second.key,
@@ -78,7 +78,7 @@ class TestPlaces:
         assert (first.attempt, first.start_step, first.end_step) == (0, 50, N - 1)
         assert (other.attempt, other.start_step, other.end_step) == (1, 550, None)
 
-    def test_a_run_without_a_clock_leaves_it_its_own_step(self) -> None:
+    def test_without_a_clock_a_fault_is_at_its_own_step(self) -> None:
         (finding,) = faults(
             series("loss", np.ones(10), time=np.full(10, np.nan)), clocked("xid_errors", [(BEGIN, 1)], xid=79)
         )
@@ -86,7 +86,7 @@ class TestPlaces:
 
 
 class TestEvents:
-    def test_what_one_device_shows_at_one_time_is_one_event_named_by_the_gravest(self) -> None:
+    def test_faults_of_one_device_at_one_time_are_one_event_named_by_the_most_severe(self) -> None:
         (finding,) = faults(
             training(),
             clocked("xid_errors", [(BEGIN + 200, 1)], pci="0000:9b:00", xid=45),
@@ -97,7 +97,7 @@ class TestEvents:
         assert finding.summary.startswith("XID 119 on GPU 0000:9b:00 at step 100")
         assert "2 times. Also: XID 45 (1), XID 154 (1)." in finding.summary
 
-    def test_the_last_xid_of_an_exporter_sticks_and_tells_by_its_changes_alone(self) -> None:
+    def test_the_last_xid_of_an_exporter_is_a_fault_only_when_it_changes(self) -> None:
         sticky = [(BEGIN + 10 * i, 79.0) for i in range(100)]
         assert faults(training(), clocked("gpu_last_xid", sticky, gpu=3)) == []
         changes = [(BEGIN + 10 * i, 0.0 if i < 50 else 31.0) for i in range(100)]
@@ -105,7 +105,7 @@ class TestEvents:
         assert (finding.start_step, finding.severity) == (250, "warning")
         assert "Check the program first" in finding.advice
 
-    def test_counters_tell_by_how_much_they_rise(self) -> None:
+    def test_a_rise_of_a_counter_is_the_number_of_faults(self) -> None:
         count = [(BEGIN + 10 * i, 4.0 + 2 * (i >= 30) + (i >= 31)) for i in range(100)]
         (finding,) = faults(training(), clocked("ecc_errors_uncorrected", count, gpu=3, host="n17"))
         assert finding.evidence["faults"] == {"ecc_errors_uncorrected": 3}
@@ -122,11 +122,11 @@ class TestEvents:
             ("ras_uncorrectable_errors", "critical"),
         ],
     )
-    def test_every_kind_of_fault_is_graded(self, metric: str, severity: str) -> None:
+    def test_every_sort_of_fault_has_a_severity(self, metric: str, severity: str) -> None:
         (finding,) = faults(training(), clocked(metric, [(BEGIN + 100, 0), (BEGIN + 110, 1)], gpu=0))
         assert finding.severity == severity
 
-    def test_a_number_and_a_rank_are_told_where_the_bus_address_is_known(self) -> None:
+    def test_number_and_rank_are_known_by_the_bus_address(self) -> None:
         (finding,) = faults(
             training(),
             clocked("xid_errors", [(BEGIN + 201, 1)], pci="0000:9b:00", xid=79, host="n17"),
@@ -140,14 +140,14 @@ class TestEvents:
         assert "GPU 4 (0000:9b:00, rank 12) of host n17" in finding.summary
         assert finding.evidence["faults"] == {"XID 79": 1, "ecc_errors_uncorrected": 1}
 
-    def test_nonsense_is_no_fault(self) -> None:
+    def test_invalid_values_are_no_fault(self) -> None:
         values = [(BEGIN + i, value) for i, value in enumerate((np.nan, np.inf, -np.inf, 0.0, np.nan))]
         assert (
             faults(training(), clocked("gpu_last_xid", values, gpu=0), clocked("xid_errors", [], gpu=0)) == []
         )
 
 
-def test_the_catalogue_tells_what_is_fatal_from_what_programs_do() -> None:
+def test_the_catalogue_separates_hardware_errors_from_errors_of_programs() -> None:
     assert all(CATALOGUE[code].severity == "critical" for code in (48, 63, 64, 74, 79, 94, 95, 119, 120, 154))
     assert all(CATALOGUE[code].severity == "warning" for code in (13, 31, 43, 45))
 
@@ -162,11 +162,11 @@ class TestSilence:
         points = [(at, before if at < end else within) for at in np.arange(BEGIN, end + 3000, 15.0).tolist()]
         return clocked(metric, points, **labels)
 
-    def test_what_watches_machines_is_no_sign_of_life(self) -> None:
+    def test_telemetry_is_no_sign_of_progress(self) -> None:
         (finding,) = self.looked(self.watched("gpu_temperature (C)", 60, 60, gpu=0), now=3000)
         assert (finding.kind, finding.severity) == (Kind.STALL, "critical")
 
-    def test_gpus_that_are_busy_and_draw_little_wait_for_each_other(self) -> None:
+    def test_busy_gpus_with_little_power_wait_for_each_other(self) -> None:
         (finding,) = self.looked(
             self.watched("gpu_util (%)", 98, 100, gpu=0),
             self.watched("gpu_power (W)", 600, 180, gpu=0),
@@ -176,7 +176,7 @@ class TestSilence:
         assert "busy (100 %) and draw 30% of their usual power: they wait for each other" in finding.summary
         assert finding.evidence["power_share"] == 0.3
 
-    def test_gpus_at_work_say_that_the_log_is_silent_and_idle_ones_that_they_are(self) -> None:
+    def test_working_gpus_mean_that_only_the_log_is_silent_and_idle_gpus_are_reported(self) -> None:
         (at_work,) = self.looked(
             self.watched("gpu_util (%)", 98, 97, gpu=0),
             self.watched("gpu_power (W)", 600, 590, gpu=0),
@@ -186,7 +186,7 @@ class TestSilence:
         (idle,) = self.looked(self.watched("gpu_util (%)", 98, 0, gpu=0), now=3000)
         assert "The GPUs are idle (0 %)" in idle.summary
 
-    def test_a_silence_names_the_fault_it_began_with(self) -> None:
+    def test_a_stall_references_the_fault_at_its_start(self) -> None:
         xid = clocked("xid_errors", [(BEGIN + 2 * N - 1, 1)], pci="0000:9b:00", xid=79)
         found = {one.kind: one for one in self.looked(xid, now=3000)}
         assert set(found) == {Kind.GPU_FAULT, Kind.STALL}
@@ -212,7 +212,7 @@ def test_a_kernel_log_in_a_runs_folder_is_one_attempt_and_one_finding(tmp_path: 
     assert find(until.data) == []
 
 
-def test_looks_that_go_on_find_what_one_look_finds() -> None:
+def test_incremental_passes_give_the_findings_of_a_full_pass() -> None:
     rng = np.random.default_rng(3)
     gauge = [(BEGIN + 10 * i, float(rng.choice([0, 0, 0, 31, 79]))) for i in range(200)]
     count = [(BEGIN + 10 * i, float(value)) for i, value in enumerate(np.cumsum(rng.random(200) < 0.02))]
@@ -229,7 +229,7 @@ def test_looks_that_go_on_find_what_one_look_finds() -> None:
         )
 
 
-def test_any_numbers_are_no_trouble() -> None:
+def test_arbitrary_numbers_raise_nothing() -> None:
     wild = [1e308, -1e308, np.nan, np.inf, -np.inf, 0.0, 5e-324, 79.0, 1e18]
     metrics = "gpu_last_xid", "xid_errors", "ecc_errors_uncorrected", "row_remap_failure", "gpu_util (%)"
     for metric in metrics:

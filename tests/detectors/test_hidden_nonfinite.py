@@ -23,7 +23,7 @@ def loss(seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("value", [0.0, "last", 1e18])
 @pytest.mark.parametrize("every", [1, 50])
-def test_what_a_logger_writes_for_nan_is_found(value: float | str, every: int) -> None:
+def test_values_that_a_logger_writes_for_nan_are_detected(value: float | str, every: int) -> None:
     curve = loss()
     curve[2000:2040] = curve[1999] if value == "last" else value
     (finding,) = found(series("loss", curve, step=np.arange(N) * every))
@@ -33,7 +33,7 @@ def test_what_a_logger_writes_for_nan_is_found(value: float | str, every: int) -
     assert finding.evidence["points"] in (40, 41)
 
 
-def test_while_it_lasts_it_is_critical() -> None:
+def test_an_active_event_is_critical() -> None:
     curve = loss()
     curve[3900:] = 0.0
     (finding,) = found(series("loss", curve))
@@ -59,7 +59,7 @@ def test_a_log_with_few_digits_repeats_itself(digits: int, alike: float) -> None
             assert found(series("loss", np.round(level * (1 + 0.02 * wander), digits))) == []
 
 
-def test_a_norm_that_is_clipped_a_loss_of_zero_advantage_and_a_value_carried_on_are_no_nan() -> None:
+def test_a_clipped_norm_a_loss_of_zero_advantage_and_a_repeated_value_are_no_nan() -> None:
     rng = np.random.default_rng(0)
     clipped = np.minimum(np.exp(rng.normal(0, 0.3, N) - np.arange(N) / 1500), 1.0)
     advantage = np.where(rng.random(N) < np.linspace(0, 0.6, N), 0.0, rng.normal(0, 0.1, N))
@@ -69,19 +69,19 @@ def test_a_norm_that_is_clipped_a_loss_of_zero_advantage_and_a_value_carried_on_
     assert found(series("loss", carried)) == []
 
 
-def test_a_series_that_was_always_zero_says_nothing() -> None:
+def test_a_series_that_was_always_zero_is_not_reported() -> None:
     assert found(series("loss", loss()), series("grad_norm", np.zeros(N))) == []
 
 
 class TestCounters:
-    def test_iterations_whose_loss_was_nan_are_told_at_once(self) -> None:
+    def test_iterations_whose_loss_was_nan_are_reported_at_once(self) -> None:
         count = np.zeros(400)
         count[200] = 2
         (finding,) = found(series("number of nan iterations", count, step=np.arange(400) * 10))
         assert (finding.start_step, finding.detected_step) == (2000, 2000)
 
     @pytest.mark.parametrize("total", [True, False])
-    def test_many_steps_skipped_in_sequence_are_told(self, total: bool) -> None:
+    def test_many_steps_skipped_in_sequence_are_reported(self, total: bool) -> None:
         count = np.zeros(400)
         count[::37] = 1  # as loss scaling does
         count[200:210] = 10
@@ -96,7 +96,7 @@ class TestCounters:
         assert found(series("number of skipped iterations", count, step=np.arange(400) * 10)) == []
 
 
-def test_what_two_series_hide_at_once_is_one_event() -> None:
+def test_masked_nan_in_two_series_at_once_is_one_event() -> None:
     curve, norm = loss(), np.exp(np.random.default_rng(1).normal(0, 0.3, N))
     curve[2000:2100] = 0.0
     norm[2000:2100] = 0.0

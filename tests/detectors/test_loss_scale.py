@@ -47,7 +47,7 @@ def test_scaling_that_works_is_quiet(every: int, hysteresis: int) -> None:
         assert found(scaled(seed, window=[200, 1000, 2000][seed % 3], hysteresis=hysteresis), every) == []
 
 
-def test_three_halvings_at_once_are_a_collapse() -> None:
+def test_three_fast_halvings_are_a_collapse() -> None:
     scale = np.full(4000, 2.0**16)
     for number, step in enumerate((2000, 2030, 2060, 2090)):
         scale[step:] = 2.0 ** (15 - number)
@@ -59,7 +59,7 @@ def test_three_halvings_at_once_are_a_collapse() -> None:
 
 
 @pytest.mark.parametrize("every", [10, 100, 500])
-def test_a_sparse_log_shows_it_in_a_row_or_two(every: int) -> None:
+def test_a_sparse_log_shows_a_collapse_in_one_or_two_rows(every: int) -> None:
     scale = np.full(20_000, 2.0**16)
     scale[9990:] = 2.0**11
     (finding,) = found(scale, every)
@@ -74,14 +74,14 @@ def test_at_its_minimum_it_is_critical() -> None:
     assert "roll back" in finding.advice
 
 
-def test_a_slow_fall_far_below_what_was_usual_is_one_too() -> None:
+def test_a_slow_fall_far_below_the_usual_scale_is_a_collapse() -> None:
     level = 16.0 - np.maximum(np.arange(30_000) - 20_000, 0) // 400
     findings = found(np.exp2(np.maximum(level, 8)))
     assert len(findings) == 1
     assert findings[0].evidence["halvings"] > 1
 
 
-def test_it_has_recovered_once_it_grows_again() -> None:
+def test_a_collapse_ends_when_the_scale_grows_again() -> None:
     scale = np.full(6000, 2.0**16)
     scale[2000:] = 2.0**12
     scale[3500:] = 2.0**13
@@ -89,13 +89,13 @@ def test_it_has_recovered_once_it_grows_again() -> None:
     assert finding.end_step == 3500
 
 
-def test_the_search_for_the_first_scale_is_none_in_any_attempt() -> None:
+def test_the_search_for_the_first_scale_is_no_collapse_in_any_attempt() -> None:
     search = np.exp2(np.maximum(32.0 - np.arange(1000), 15))
     whole = np.concatenate([search, search])
     assert found(whole, step=np.concatenate([np.arange(1000)] * 2), attempt=np.repeat([0, 1], 1000)) == []
 
 
-def test_what_else_changed_is_told() -> None:
+def test_related_changes_are_in_the_evidence() -> None:
     scale, norm = np.full(4000, 2.0**16), np.ones(4000)
     scale[2000:] = 2.0**10
     norm[1990:2000] = 40.0

@@ -30,15 +30,15 @@ class TestGpuFaults:
         (finding,) = faults(series("DCGM_FI_DEV_XID_ERRORS", np.where(np.arange(N) < 120, 0, 31)))
         assert finding.severity == "warning"
 
-    def test_what_stood_there_before_is_not_of_this_attempt(self) -> None:
+    def test_a_value_from_before_the_attempt_is_no_fault_of_it(self) -> None:
         assert faults(series("xid", np.full(N, 79)), series("ecc_errors_uncorrected", np.full(N, 4))) == []
 
-    def test_a_count_that_rises_is_one_finding_with_how_much(self) -> None:
+    def test_a_rising_counter_is_one_finding_with_its_rise(self) -> None:
         count = np.searchsorted([100, 101, 200], np.arange(N), side="right")
         (finding,) = faults(series("ecc_errors_uncorrected", count, gpu=0))
         assert (finding.start_step, finding.evidence["count"]) == (100, 3)
 
-    def test_a_restart_ends_it(self) -> None:
+    def test_a_restart_ends_a_fault(self) -> None:
         count = np.where(np.arange(N) < 100, 0, 1)
         attempt = (np.arange(N) >= 200).astype(int)
         (finding,) = faults(series("ecc_errors_uncorrected", count, attempt=attempt))
@@ -57,11 +57,11 @@ def desync(value: np.ndarray, **where: object) -> list[Finding]:
 
 
 class TestDesync:
-    def test_ranks_that_are_asked_at_other_moments_are_in_step(self) -> None:
+    def test_ranks_that_are_read_at_different_moments_are_in_step(self) -> None:
         assert desync(numbers()) == []
 
     @pytest.mark.parametrize("behind", [-1, 1])
-    def test_the_rank_that_differs_when_all_stand_is_named(self, behind: int) -> None:
+    def test_the_rank_that_differs_when_all_have_stopped_is_named(self, behind: int) -> None:
         value = numbers()
         value[200:] = value[200].max()
         value[200:, 5] += behind
@@ -70,13 +70,13 @@ class TestDesync:
         assert (finding.start_step, finding.detected_step) == (200, 203)
         assert finding.severity == "critical"
 
-    def test_a_rank_that_has_stopped_while_the_others_go_on_is_named(self) -> None:
+    def test_a_rank_that_has_stopped_while_the_others_continue_is_named(self) -> None:
         value = numbers()
         value[200:, 2] = value[200, 2]
         (finding,) = desync(value)
         assert finding.labels == (("rank", "2"),)
 
-    def test_a_pause_in_which_all_stand_at_one_number_is_none(self) -> None:
+    def test_a_pause_of_all_ranks_at_one_number_is_no_desync(self) -> None:
         value = numbers(skew=0)
         value[200:230] = value[200]
         assert desync(value) == []
@@ -86,7 +86,7 @@ class TestDesync:
         value[200:230] = value[200]
         assert desync(value) == []
 
-    def test_it_is_over_when_they_go_on(self) -> None:
+    def test_a_desync_ends_when_the_ranks_continue(self) -> None:
         value = numbers()
         value[200:220] = value[200].max()
         value[200:220, 5] -= 1

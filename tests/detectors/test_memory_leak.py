@@ -31,7 +31,7 @@ def noise(seed: int, kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["quiet", "heavy", "sawtooth"])
 @pytest.mark.parametrize("every", [1, 10])
-def test_a_steady_leak_is_found_whatever_lies_over_it(kind: str, every: int) -> None:
+def test_a_steady_leak_is_detected_under_any_variation(kind: str, every: int) -> None:
     use = 30 + 5e-4 * np.maximum(T - 2000, 0) + noise(0, kind)
     (finding,) = found(series("gpu_memory_allocated_gb", use, step=T * every))
     assert finding.end_step is None
@@ -41,7 +41,7 @@ def test_a_steady_leak_is_found_whatever_lies_over_it(kind: str, every: int) -> 
     assert finding.evidence["growth_per_hour"] == pytest.approx(0.9, rel=0.35)
 
 
-def test_a_leak_of_a_bit_with_every_checkpoint_is_one_too() -> None:
+def test_a_small_leak_at_every_checkpoint_is_detected() -> None:
     (finding,) = found(series("host_rss_gb", 30 + 0.3 * (T // 200) + noise(1, "quiet")))
     assert "per 1,000 steps" in finding.summary
 
@@ -61,14 +61,14 @@ def test_a_leak_of_a_bit_with_every_checkpoint_is_one_too() -> None:
     ],
     ids=["pool fills", "cache fills slowly", "peak", "single steps", "sawtooth", "chance", "constant"],
 )
-def test_memory_that_comes_to_rest_or_comes_back_is_none(
+def test_memory_that_levels_off_or_returns_is_no_leak(
     shape: Callable[[np.random.Generator], np.ndarray],
 ) -> None:
     for seed in range(8):
         assert found(series("gpu_memory_allocated_gb", shape(np.random.default_rng(seed)))) == []
 
 
-def test_the_limit_says_when_it_will_be_reached_and_how_bad_it_is() -> None:
+def test_the_limit_determines_when_it_is_reached_and_the_severity() -> None:
     use = 60 + 1.5e-3 * T + noise(2, "quiet")
     early, late = 5000, N
     for points, severity in ((early, "warning"), (late, "critical")):
@@ -81,7 +81,7 @@ def test_the_limit_says_when_it_will_be_reached_and_how_bad_it_is() -> None:
         assert finding.evidence["limit_reached_at_step"] == pytest.approx(19 / 1.5e-3, rel=0.05)
 
 
-def test_free_memory_that_shrinks_is_the_same() -> None:
+def test_shrinking_free_memory_is_a_leak() -> None:
     (finding,) = found(series("gb_free", 40 - 1e-3 * T + noise(3, "quiet")))
     assert finding.evidence["limit"] == 0.0
     assert "free memory has shrunk" in finding.summary

@@ -28,20 +28,20 @@ def test_a_run_that_is_over_does_not_stall() -> None:
     assert found(logged(STEADY)) == []
 
 
-def test_silence_far_beyond_the_rhythm_is_a_stall_from_the_last_step() -> None:
+def test_silence_far_beyond_the_usual_intervals_is_a_stall_from_the_last_step() -> None:
     assert found(logged(STEADY, now=300)) == []
     (finding,) = found(logged(STEADY, now=900))
     assert (finding.start_step, finding.end_step, finding.severity) == (500, None, "critical")
 
 
-def test_pauses_that_the_run_makes_are_part_of_its_rhythm() -> None:
+def test_regular_pauses_are_no_stall() -> None:
     gaps = STEADY.copy()
     gaps[50::50] = 500.0
     assert found(logged(gaps, now=1200)) == []
     assert len(found(logged(gaps, now=1600))) == 1
 
 
-def test_a_stall_ends_when_data_goes_on_and_stays_told() -> None:
+def test_a_stall_ends_when_points_arrive_and_stays_reported() -> None:
     gaps = STEADY.copy()
     gaps[300] = 4000.0
     (before,) = found(logged(gaps[:300], now=3999.0))
@@ -55,14 +55,14 @@ def test_a_stall_ends_when_data_goes_on_and_stays_told() -> None:
     assert after.severity == "info"
 
 
-def test_a_restart_ends_a_stall_too() -> None:
+def test_a_restart_ends_a_stall() -> None:
     gaps = STEADY.copy()
     gaps[300] = 4000.0
     (finding,) = found(logged(gaps, attempt=np.repeat([0, 1], [301, 200])))
     assert "attempt 1" in finding.summary
 
 
-def test_another_series_that_goes_on_is_a_sign_of_life() -> None:
+def test_points_of_another_series_prevent_a_stall() -> None:
     gaps = STEADY.copy()
     gaps[300] = 4000.0
     data = logged(gaps)
@@ -72,7 +72,7 @@ def test_another_series_that_goes_on_is_a_sign_of_life() -> None:
 
 
 @pytest.mark.parametrize("points", [2, 5, 8])
-def test_without_a_rhythm_there_is_no_stall(points: int) -> None:
+def test_without_known_intervals_there_is_no_stall(points: int) -> None:
     assert found(logged(np.full(points - 1, 10.0), now=1e6)) == []
 
 

@@ -33,7 +33,7 @@ def test_a_constant_straggler_is_named_with_its_first_slow_step(factor: float, r
 
 
 @pytest.mark.parametrize("ranks", [8, 64])
-def test_a_lag_of_less_than_two_noises_is_found_with_patience(ranks: int) -> None:
+def test_a_lag_below_two_noises_is_detected_after_more_rows(ranks: int) -> None:
     rng = np.random.default_rng(1)
     times = np.exp(0.03 * (rng.gamma(4, 1, (600, ranks)) - 4) / 2)
     step = np.arange(600) * 10
@@ -56,7 +56,7 @@ def test_the_others_wait_and_the_culprit_does_not() -> None:
     assert finding.evidence["share_of_step_lost"] == pytest.approx(0.3 / 1.4, abs=0.05)
 
 
-def test_its_host_is_named_where_a_label_of_any_of_its_series_tells() -> None:
+def test_the_host_is_named_where_a_label_of_any_series_of_the_rank_names_it() -> None:
     all_series = times(slow=[(3, 60, 149, 1.3)])
     all_series += [series("gpu_temp", [40.0], rank=rank, host=f"n{rank // 2}") for rank in range(16)]
     (finding,) = found(all_series)
@@ -104,14 +104,14 @@ def test_a_rank_that_is_slow_from_the_beginning_is_compared_with_its_peers() -> 
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_all_ranks_slower_together_and_single_hiccups_name_nobody(seed: int) -> None:
+def test_all_ranks_slower_together_and_single_hiccups_are_no_straggler(seed: int) -> None:
     rng = np.random.default_rng(seed)
     slow = [(rank, 80, 149, 1.2) for rank in range(16)]
     slow += [(int(rng.integers(16)), row, row, 1.5) for row in rng.choice(150, 6, replace=False).tolist()]
     assert found(times(seed, slow=slow)) == []
 
 
-def test_step_times_of_ranks_serve_where_no_compute_times_are_logged() -> None:
+def test_step_times_of_ranks_are_used_where_no_compute_times_are_logged() -> None:
     renamed = [
         series("step_time", one.value, step=one.step, **dict(one.key.labels))
         for one in times(slow=[(3, 60, 149, 1.2)])
@@ -121,7 +121,7 @@ def test_step_times_of_ranks_serve_where_no_compute_times_are_logged() -> None:
     assert (finding.metric, finding.labels) == ("step_time", (("rank", "3"),))
 
 
-def test_ranks_that_log_at_different_steps_are_compared_where_they_meet() -> None:
+def test_ranks_that_log_at_different_steps_are_compared_at_common_steps() -> None:
     uneven = []
     for one in times(slow=[(3, 60, 149, 1.2)]):
         kept = np.ones(len(one), dtype=bool)

@@ -43,7 +43,7 @@ def test_a_lasting_drop_is_found_at_its_step(drop: float) -> None:
 
 
 @pytest.mark.parametrize(("drop", "ramp"), [(0.07, 1000), (0.15, 500), (0.4, 800)])
-def test_a_gradual_decline_is_traced_back_to_where_it_began(drop: float, ramp: int) -> None:
+def test_a_gradual_decline_starts_at_its_onset(drop: float, ramp: int) -> None:
     (finding,) = found(timed(slowed(drop, ramp=ramp)))
     assert abs(finding.start_step - AT) < 200
     assert finding.evidence["gradual"]
@@ -51,7 +51,7 @@ def test_a_gradual_decline_is_traced_back_to_where_it_began(drop: float, ramp: i
 
 
 @pytest.mark.parametrize("length", [60, 200, 700])
-def test_a_transient_drop_ends_where_it_ends(length: int) -> None:
+def test_a_transient_drop_has_the_right_end(length: int) -> None:
     (finding,) = found(timed(slowed(0.1, until=AT + length)))
     assert abs(finding.start_step - AT) <= 3
     assert finding.end_step is not None
@@ -67,7 +67,7 @@ def test_a_drop_with_a_resume_begins_at_the_attempts_first_step() -> None:
     assert finding.evidence["after_resume"]
 
 
-def test_step_time_and_flops_and_speed_tell_of_one_event_once() -> None:
+def test_step_time_flops_and_speed_give_one_finding_of_one_event() -> None:
     speed = slowed(0.2)
     clock: dict[str, Any] = {"time": 1.7e9 + np.cumsum(2e5 / speed)}
     data = run(
@@ -100,7 +100,7 @@ def test_a_lasting_drop_after_short_spells_is_an_event_of_its_own() -> None:
     assert drop.evidence["lost"] == pytest.approx(0.3, abs=0.02)
 
 
-def test_slow_since_a_restart_is_told_beside_a_spell_just_before_it() -> None:
+def test_a_slowdown_since_a_restart_is_separate_from_one_just_before() -> None:
     speed = slowed(0.0)
     speed[1700:1740] *= 0.85
     speed[1900:] *= 0.8
@@ -158,7 +158,7 @@ def test_thresholds_follow_the_log_interval(interval: int) -> None:
     assert abs(finding.start_step - 200 * interval) <= interval
 
 
-def test_correlated_noise_raises_no_more_alarms_than_promised() -> None:
+def test_correlated_noise_stays_within_the_false_alarm_rate() -> None:
     """At most 0.1 per 10,000 points on noise that wanders by one percent."""
     alarms, points = 0, 0
     for seed in range(20):

@@ -62,7 +62,7 @@ def test_parameters_are_those_of_the_published_models(shape: ModelShape, paramet
     assert shape.parameters == parameters
 
 
-def test_parameters_of_models_with_small_parts_of_their_own_are_right_to_a_thousandth() -> None:
+def test_parameters_of_models_with_special_parts_are_right_to_a_thousandth() -> None:
     assert DEEPSEEK_V3.parameters == pytest.approx(671e9, rel=1e-3)
     assert DEEPSEEK_V3.visited_parameters == pytest.approx(37e9, rel=0.02)
     assert BLOOM.parameters == pytest.approx(176_247_271_424, rel=1e-6)  # its embeddings have a norm

@@ -28,7 +28,7 @@ def make_run(folder: Path) -> None:
     shutil.copy(CONFIG, checkpoint)
 
 
-def test_what_is_missing_for_the_own_mfu_is_the_length_of_sequences_and_the_device(tmp_path: Path) -> None:
+def test_the_own_mfu_lacks_the_sequence_length_and_the_device(tmp_path: Path) -> None:
     make_run(tmp_path)
     own = own_of(tmp_path)
     assert own.level(own.mfu) is None
@@ -39,7 +39,7 @@ def test_what_is_missing_for_the_own_mfu_is_the_length_of_sequences_and_the_devi
     assert "vocabulary" not in missing
 
 
-def test_the_files_of_a_folder_together_give_the_own_mfu(tmp_path: Path) -> None:
+def test_all_files_of_a_folder_together_give_the_own_mfu(tmp_path: Path) -> None:
     make_run(tmp_path)
     (tmp_path / "training_args.yaml").write_text("cutoff_len: 2048\nfinetuning_type: full\nbf16: true\n")
     (tmp_path / "default_config.yaml").write_text("distributed_type: FSDP\nnum_processes: 2\n")

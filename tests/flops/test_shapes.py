@@ -136,7 +136,7 @@ def test_the_top_k_of_sampling_is_none_of_experts() -> None:
         ("swiglu", "whether the FFN is gated"),
     ],
 )
-def test_what_is_missing_is_said(left_out: str, word: str) -> None:
+def test_a_missing_setting_is_named(left_out: str, word: str) -> None:
     reading = parse_shape(
         LaunchSettings({name: value for name, value in made.MEGATRON_8B.items() if name != left_out})
     )
@@ -149,7 +149,7 @@ def test_a_hybrid_model_has_no_shape_here() -> None:
     assert reading.shape is None
 
 
-def test_names_that_disagree_are_no_answer() -> None:
+def test_contradicting_values_give_none() -> None:
     assert LaunchSettings({"a.num_layers": 2, "b.num_layers": 3}).integer(("num_layers",)) is None
     assert LaunchSettings({"a.num_layers": 2, "b.num_layers": 2}).integer(("num_layers",)) == 2
 

@@ -75,7 +75,7 @@ def megatron(seconds: float, formula: str, factor: float = 1.0, **more: ConfigVa
     return run(config, **curves)
 
 
-def test_torchtitans_figures_are_reported_by_its_formula_and_our_own_stand_beside() -> None:
+def test_torchtitans_figures_go_by_its_formula_and_holters_own_are_separate() -> None:
     data = torchtitan(6667, 989)
     found = truth(data)
     mfu, tflops = found.reported
@@ -87,7 +87,7 @@ def test_torchtitans_figures_are_reported_by_its_formula_and_our_own_stand_besid
     assert run_launch_checks(data) == []
 
 
-def test_the_version_of_megatron_is_told_by_its_numbers() -> None:
+def test_the_version_of_megatron_follows_from_its_numbers() -> None:
     for name in ("megatron-0.11", "megatron-0.12"):
         data = megatron(6.0, name)
         found = truth(data)
@@ -165,7 +165,7 @@ def test_a_peak_of_the_settings_holds_for_checks_and_curves() -> None:
     assert own.launch.device.peak.tflops == 900
 
 
-def test_more_than_the_hardware_can_is_flagged() -> None:
+def test_impossible_figures_are_reported() -> None:
     assert "mfu-impossible" in codes(run({}, **{"train/mfu": flat(1.3)}))
     assert codes(run({"gpu.name": "NVIDIA A100-SXM4-80GB"}, **{"tflops": flat(900)})) == ["tflops-impossible"]
     fast = codes(run(LLAMA3_8B, **{"throughput(tps)": flat(30_000)}))
@@ -182,7 +182,7 @@ def test_more_than_the_hardware_can_is_flagged() -> None:
         (1.7, "No formula"),
     ],
 )
-def test_what_no_formula_gives_is_flagged_with_the_likely_reason(factor: float, reason: str) -> None:
+def test_a_figure_that_no_formula_gives_is_reported_with_the_likely_reason(factor: float, reason: str) -> None:
     data = megatron(20.0, "megatron-0.12", factor)
     one = next(one for one in run_launch_checks(data) if one.code in {"throughput-disagrees", "tflops-impossible"})
     if one.code == "throughput-disagrees":
@@ -197,7 +197,7 @@ def test_other_formulas_within_the_known_ones_are_no_disagreement() -> None:
         assert run_launch_checks(run(LLAMA3_8B, **{"throughput(tps)": flat(6000), "device/tflops": flat(tflops)})) == []
 
 
-def test_steps_that_are_timed_too_early_are_flagged() -> None:
+def test_steps_that_are_timed_too_early_are_reported() -> None:
     times = np.concatenate([np.full(3, 12.0), [900.0], np.full(N, 130.0)])
     one = only(run({}, **{"step_time (ms)": times}))
     assert one.code == "async-first-steps"
@@ -214,7 +214,7 @@ def test_the_first_points_of_attempts_do_not_count() -> None:
     assert level(data, "mfu").typical == level(megatron(6.0, "megatron-0.12"), "mfu").typical
 
 
-def test_what_is_missing_is_said_and_nothing_is_made_up() -> None:
+def test_missing_settings_are_listed_and_nothing_is_assumed() -> None:
     found = truth(run({}, **{"tokens_per_sec": flat(1000)}))
     assert np.isnan(found.own.tflops).all()
     assert any("how many layers" in word for word in found.own.missing)
@@ -226,12 +226,12 @@ def test_what_is_missing_is_said_and_nothing_is_made_up() -> None:
     assert any("NVIDIA A10G" in word for word in unknown.missing)
 
 
-def test_a_precision_that_is_assumed_is_said() -> None:
+def test_an_assumed_precision_is_marked() -> None:
     config = {name: value for name, value in LLAMA3_8B.items() if "precision" not in name}
     assert truth(run(config, **{"throughput(tps)": flat(1000)})).own.launch.device.precision_assumed
 
 
-def test_each_attempt_goes_by_its_own_devices() -> None:
+def test_each_attempt_uses_its_own_number_of_devices() -> None:
     first, second = series("tokens_per_sec", flat(64_000), 0), series("tokens_per_sec", flat(64_000), 1)
     both = replace(
         first,
@@ -247,7 +247,7 @@ def test_each_attempt_goes_by_its_own_devices() -> None:
     assert own.tokens[-1] == 4000
 
 
-def test_it_is_json_all_through() -> None:
+def test_the_result_is_json_able() -> None:
     said = throughput_json(truth(torchtitan(6667, 989)))
     assert said["own"]["mfu"]["usual"] == pytest.approx(0.347, abs=0.001)
     assert said["own"]["peak_tflops"] == 989
@@ -259,7 +259,7 @@ def test_it_is_json_all_through() -> None:
     }
 
 
-def test_values_that_are_no_numbers_raise_nothing() -> None:
+def test_non_finite_values_raise_nothing() -> None:
     odd = np.array([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 5e-324] * 30)
     names = ["mfu(%)", "tflops", "throughput(tps)", "step_time (ms)", "global batch size", "loss"]
     for config in ({}, LLAMA3_8B, NANOGPT):
@@ -268,7 +268,7 @@ def test_values_that_are_no_numbers_raise_nothing() -> None:
             run_launch_checks(data)
 
 
-def test_numbers_at_the_edge_of_what_a_float_holds_are_no_speed() -> None:
+def test_numbers_near_the_limits_of_a_float_are_no_speed() -> None:
     for speed in (1e-319, 1e-310, 1e300):
         data = run(LLAMA3_8B, **{"throughput(tps)": flat(speed), "tflops": flat(speed)})
         assert "throughput-disagrees" not in codes(data)
